@@ -16,12 +16,12 @@ from functools import partial
 from pathlib import Path
 
 from recollect import config, factory
-from recollect.evaluation.figures import Outcome, outcome
-from recollect.evaluation.intervals import Difference, compare
-from recollect.evaluation.judgment_store import Stored, store
-from recollect.evaluation.judgments import read_judgements
+from recollect.evaluation.figures import ProfileEvaluation, evaluate_answers
+from recollect.evaluation.intervals import MeanDifference, compare_paired
+from recollect.evaluation.judgment_store import JudgmentStore, load_judgment_store
+from recollect.evaluation.judgments import read_judgments
 from recollect.ranking.profile import Hearing, Profile
-from recollect.ranking.profile_toml import override
+from recollect.ranking.profile_toml import override_profile
 from recollect.ranking.tuning_report_check import fingerprint
 from recollect.version import __version__
 
@@ -51,8 +51,14 @@ def variants(profile: Profile) -> Iterator[tuple[str, Profile]]:
         )
     if profile.hearing is Hearing.TURNS:
         yield "hearing as turns", replace(profile, hearing=Hearing.ALONE)
-    yield "words (meaning alone)", override(profile, {"terms": {"relevance": {"lexical_share": 0.0, "overlap": 0.0}}})
-    yield "meaning (words alone)", override(profile, {"terms": {"relevance": {"lexical_share": 1.0, "overlap": 0.0}}})
+    yield (
+        "words (meaning alone)",
+        override_profile(profile, {"terms": {"relevance": {"lexical_share": 0.0, "overlap": 0.0}}}),
+    )
+    yield (
+        "meaning (words alone)",
+        override_profile(profile, {"terms": {"relevance": {"lexical_share": 1.0, "overlap": 0.0}}}),
+    )
 
 
 def _without(profile: Profile, name: str) -> Profile:
@@ -67,27 +73,30 @@ def _without(profile: Profile, name: str) -> Profile:
     return replace(profile, terms=tuple(terms), gates=gates)
 
 
-def ask(folder: Stored, profile: Profile) -> Outcome:
+def ask(folder: JudgmentStore, profile: Profile) -> ProfileEvaluation:
     """What the profile comes to on the folder."""
-    return outcome(profile.name, profile.version, WIDE, folder.ask(profile, depth=WIDE), (K, WIDE))
+    return evaluate_answers(profile.name, profile.version, WIDE, folder.ask(profile, depth=WIDE), (K, WIDE))
 
 
-def load(folder: Path, stores: Path, embedder: str) -> Stored:
+def load(folder: Path, stores: Path, embedder: str) -> JudgmentStore:
     """The folder in a store of its own."""
     file = stores / f"{folder.name}-{embedder}.db"
-    return store(read_judgements(folder), partial(factory.open, file, embedder=embedder))
+    return load_judgment_store(read_judgments(folder), partial(factory.open, file, embedder=embedder))
 
 
-def lost(whole: Outcome, part: Outcome) -> dict[str, Difference]:
+def lost(whole: ProfileEvaluation, part: ProfileEvaluation) -> dict[str, MeanDifference]:
     """What is lost without a part, by measure."""
-    return {name: compare([one[name] for one in whole.scores], [one[name] for one in part.scores]) for name in MEASURES}
+    return {
+        name: compare_paired([one[name] for one in whole.scores], [one[name] for one in part.scores])
+        for name in MEASURES
+    }
 
 
 def table(
     profile: Profile,
     embedder: str,
-    wholes: Mapping[str, Outcome],
-    rows: Mapping[str, Mapping[str, dict[str, Difference]]],
+    wholes: Mapping[str, ProfileEvaluation],
+    rows: Mapping[str, Mapping[str, dict[str, MeanDifference]]],
 ) -> str:
     """The page's part: figures of the profile, a row for each part, and what is left to find."""
     folders = list(wholes)
@@ -102,7 +111,7 @@ def table(
         f"| without | {head} |",
         f"|---|{'---|' * (2 * len(folders))}",
         "| nothing: the whole | "
-        + " | ".join(f"{wholes[one].whole.means[measure]:.3f}" for one in folders for measure in MEASURES)
+        + " | ".join(f"{wholes[one].overall.means[measure]:.3f}" for one in folders for measure in MEASURES)
         + " |",
     ]
     lines += [
@@ -114,13 +123,13 @@ def table(
     return "\n".join(lines)
 
 
-def _left(whole: Outcome) -> str:
+def _left(whole: ProfileEvaluation) -> str:
     each = sorted((one.means[MEASURES[0]], category, one.queries) for category, one in whole.categories.items())
     told = [f"{category} {mean:.2f} ({queries} queries)" for mean, category, queries in each]
-    return f"{', '.join(told)}; recall@{WIDE} {whole.whole.means[f'recall@{WIDE}']:.2f}"
+    return f"{', '.join(told)}; recall@{WIDE} {whole.overall.means[f'recall@{WIDE}']:.2f}"
 
 
-def _told(one: Difference) -> str:
+def _told(one: MeanDifference) -> str:
     mark = "**" if one.interval.low > 0.0 or one.interval.high < 0.0 else ""
     return f"{mark}{one.mean:+.3f}{mark} [{one.interval.low:+.3f}, {one.interval.high:+.3f}]".replace("-", "−")
 
@@ -145,7 +154,7 @@ def measure(profile: Profile, folders: Sequence[Path], stores: Path, embedder: s
     """The page's part about one embedder, measured."""
     loaded = {folder.name: load(folder, stores, embedder) for folder in folders}
     wholes = {name: ask(one, profile) for name, one in loaded.items()}
-    rows: dict[str, dict[str, dict[str, Difference]]] = {}
+    rows: dict[str, dict[str, dict[str, MeanDifference]]] = {}
     for part, other in variants(profile):
         rows[part] = {name: lost(wholes[name], ask(one, other)) for name, one in loaded.items()}
         print(embedder, part, *(f"{rows[part][name][MEASURES[0]].mean:+.4f}" for name in loaded), flush=True)

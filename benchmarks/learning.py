@@ -12,16 +12,16 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 import recollect
-from recollect.evaluation.intervals import bootstrap, compare
-from recollect.evaluation.learning import Learned, learn
-from recollect.evaluation.position_bias import Places
-from recollect.evaluation.runner import unheard
-from recollect.evaluation.training_set import Numbers
+from recollect.evaluation.intervals import bootstrap_intervals, compare_paired
+from recollect.evaluation.learning import FeedbackOrigin, tune_on_feedback
+from recollect.evaluation.position_bias import PositionBias
+from recollect.evaluation.runner import ignore_progress
+from recollect.evaluation.training_set import TunableNumbers
 from recollect.model.table import Floats
-from recollect.model.training_example import Experiences
+from recollect.model.training_example import TrainingSet
 from recollect.packing.pack import Context
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import parse
+from recollect.ranking.profile_toml import parse_profile
 
 SCOPES = ("acme/ana", "acme/ben")
 PEOPLE = 5
@@ -46,8 +46,10 @@ importance = {{ weight = {2}, missing = 0.5 }}
 confidence = {{ weight = {3}, missing = 0.8 }}
 """
 
-START = parse(PROFILE.format(0.6, 0.2, 0.1, 0.1, about="What people are shown by."), name="start")
-WANTED = parse(PROFILE.format(0.3, 0.05, 0.6, 0.05, about="What people want: what is important."), name="wanted")
+START = parse_profile(PROFILE.format(0.6, 0.2, 0.1, 0.1, about="What people are shown by."), name="start")
+WANTED = parse_profile(
+    PROFILE.format(0.3, 0.05, 0.6, 0.05, about="What people want: what is important."), name="wanted"
+)
 
 HARDLY, BLUR = 0.9, 0.05
 """Which share of the memories is of hardly any use for a question, by what people want; and how soon others are."""
@@ -132,10 +134,10 @@ class Life:
         if any(said.values()):
             self.engine.feedback(context.id or "", scope=scope, helped=said[True], misled=said[False], by=by)
 
-    def learned(self, places: Places | None = None, start: Profile = START) -> Learned:
+    def learned(self, places: PositionBias | None = None, start: Profile = START) -> FeedbackOrigin:
         """What is learned from all that was said, beginning with a profile; places are found, unless they are given."""
-        told = Experiences.together([self.engine.experience(scope=scope, profile=start) for scope in SCOPES])
-        return learn(told, start, folds=5, seed=0, tell=unheard, places=places)
+        told = TrainingSet.merge([self.engine.experience(scope=scope, profile=start) for scope in SCOPES])
+        return tune_on_feedback(told, start, folds=5, seed=0, tell=ignore_progress, places=places)
 
     def content(self, profiles: Sequence[Profile]) -> list[Floats]:
         """nDCG of what each profile shows for fresh questions, by how likely each memory helps."""
@@ -165,17 +167,17 @@ def measure(steepness: float, contexts: int, seeds: int) -> None:
     for seed in range(seeds):
         life = Life(People(seed, steepness))
         life.ask(contexts)
-        ways = {"after": life.learned(), "uncorrected": life.learned(Places())}
+        ways = {"after": life.learned(), "uncorrected": life.learned(PositionBias())}
         for name, one in ways.items():
             written[name] += one.tuning.carries_over
-        profiles = [START, *(one.tuning.numbers.put_into(START) for one in ways.values())]
+        profiles = [START, *(one.tuning.numbers.apply_to(START) for one in ways.values())]
         for name, values in zip(rows, life.content(profiles), strict=True):
             rows[name].append(values)
-        found.append(ways["after"].places.steepness)
+        found.append(ways["after"].position_bias.steepness)
         weights.append(ways["after"].tuning.numbers.weights)
         life.engine.close()
     before, after, uncorrected = (np.concatenate(rows[name]) for name in rows)
-    gain, more = compare(before.tolist(), after.tolist()), compare(uncorrected.tolist(), after.tolist())
+    gain, more = compare_paired(before.tolist(), after.tolist()), compare_paired(uncorrected.tolist(), after.tolist())
     told = ", ".join(f"{one:.2f}" for one in np.mean(weights, axis=0))
     print(
         f"steepness {steepness:g}, {contexts} contexts, {seeds} seeds: "
@@ -203,10 +205,10 @@ def again(steepness: float, contexts: int, seeds: int) -> None:
             life.ask(contexts, profiles[-1])
             tuning = life.learned(start=profiles[-1]).tuning
             written[name] += tuning.carries_over
-            profiles.append(tuning.numbers.put_into(profiles[-1]) if tuning.carries_over else profiles[-1])
+            profiles.append(tuning.numbers.apply_to(profiles[-1]) if tuning.carries_over else profiles[-1])
         for name, profile, values in zip(rows, profiles, life.content(profiles), strict=True):
             rows[name].append(values)
-            weights[name].append(Numbers.of(profile).weights)
+            weights[name].append(TunableNumbers.of(profile).weights)
         life.engine.close()
     for name, several in weights.items():
         told = ", ".join(f"{one:.2f}" for one in np.mean(several, axis=0))
@@ -226,7 +228,7 @@ def noise(steepness: float, contexts: int, seeds: int) -> None:
         life.ask(contexts)
         tuning = life.learned().tuning
         written += tuning.carries_over
-        apart.append(tuning.numbers.apart(Numbers.of(START)) if tuning.carries_over else 0.0)
+        apart.append(tuning.numbers.distance_to(TunableNumbers.of(START)) if tuning.carries_over else 0.0)
         life.engine.close()
     print(
         f"noise, steepness {steepness:g}, {contexts} contexts: written {written} of {seeds}, "
@@ -236,7 +238,7 @@ def noise(steepness: float, contexts: int, seeds: int) -> None:
 
 
 def _shown(values: Floats) -> str:
-    (interval,) = bootstrap(values[:, None].tolist())
+    (interval,) = bootstrap_intervals(values[:, None].tolist())
     return f"{values.mean():.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 

@@ -43,11 +43,11 @@ import apsw
 
 import recollect
 from recollect import factory
-from recollect.evaluation.figures import outcome
-from recollect.evaluation.judgment_store import store
-from recollect.evaluation.judgments import Judgements, read_judgements
+from recollect.evaluation.figures import evaluate_answers
+from recollect.evaluation.judgment_store import load_judgment_store
+from recollect.evaluation.judgments import Judgments, read_judgments
 from recollect.model.memory import Memory
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "recollect"
@@ -193,23 +193,23 @@ def quality(folder: Path, name: str, embedder: str, *, contexts: bool = False) -
 
     With `contexts`, also the mean number of tokens that `recall` packs with its own budget.
     """
-    judgements = read_judgements(folder)
+    judgements = read_judgments(folder)
     with tempfile.TemporaryDirectory(prefix="recollect-metrics-") as place:
-        there = store(judgements, partial(factory.open, Path(place) / "judged.db", embedder=embedder))
-        default = built_in("default")
+        there = load_judgment_store(judgements, partial(factory.open, Path(place) / "judged.db", embedder=embedder))
+        default = builtin_profile("default")
         answers = there.ask(default, depth=K)
-        found = outcome(default.name, default.version, K, answers, (K,))
+        found = evaluate_answers(default.name, default.version, K, answers, (K,))
         figures: Figures = {}
         for measure in (f"recall@{K}", f"ndcg@{K}"):
-            figures[f"quality.{name}.{embedder}.{measure}"] = found.whole.means[measure]
+            figures[f"quality.{name}.{embedder}.{measure}"] = found.overall.means[measure]
             figures[f"quality.{name}.{embedder}.macro_{measure}"] = found.category_means[measure]
         if contexts:
-            with there.opened() as engine:
+            with there.open_engine() as engine:
                 figures[f"tokens.{name}.{embedder}.context"] = _context_tokens(engine, judgements)
     return figures
 
 
-def _context_tokens(engine: recollect.Engine, judgements: Judgements) -> float:
+def _context_tokens(engine: recollect.Engine, judgements: Judgments) -> float:
     return statistics.fmean(
         engine.recall(query.text, scope=query.scope, as_of=query.asked_at).tokens for query in judgements.queries
     )
@@ -274,7 +274,7 @@ def work() -> Figures:
     `recall_after_remember` is a recall that finds a new memory, as in a conversation. What a recall writes later is
     counted with it.
     """
-    judgements = read_judgements(GATE)
+    judgements = read_judgments(GATE)
     drafts = [replace(one, scope=judgements.queries[0].scope) for one in judgements.drafts[: MEMORIES + 2 * ROUNDS]]
     there, fresh = drafts[:MEMORIES], iter(drafts[MEMORIES:])
     questions = [one.text for one in judgements.queries[:ROUNDS]]

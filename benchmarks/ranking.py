@@ -16,20 +16,20 @@ import numpy as np
 
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.table import Table, microseconds
+from recollect.model.table import CandidateTable, to_microseconds
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
 from recollect.ranking.profile import Profile
-from recollect.ranking.profiles import BUILT_IN
+from recollect.ranking.profiles import BUILTIN_PROFILES
 from recollect.ranking.result import Ranking
-from recollect.ranking.scorer import rank
+from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import rank_table
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def a_table(rows: int, seed: int = 7) -> Table:
+def a_table(rows: int, seed: int = 7) -> CandidateTable:
     """Random candidates of which everything is known, but for an importance in ten."""
     random = np.random.default_rng(seed)
     shares = ("similarity", "lexical", "importance", "usefulness", "confidence", "salience")
@@ -37,8 +37,8 @@ def a_table(rows: int, seed: int = 7) -> Table:
     numbers["importance"][random.random(rows) < 0.1] = np.nan
     numbers["served"] = random.integers(0, 80, rows).astype(np.float64)
     numbers["revisions"] = random.integers(1, 12, rows).astype(np.float64)
-    created = np.asarray(microseconds(AT) - random.integers(0, 400 * 86_400, rows) * 1e6, dtype=np.float64)
-    return Table(
+    created = np.asarray(to_microseconds(AT) - random.integers(0, 400 * 86_400, rows) * 1e6, dtype=np.float64)
+    return CandidateTable(
         ids=[MemoryId(f"m{row:07}") for row in range(rows)],
         numbers=numbers,
         dates={"created_at": created},
@@ -67,7 +67,7 @@ def in_turn(first: Callable[[], object], second: Callable[[], object], rounds: i
     return statistics.median(times[0]), statistics.median(times[1])
 
 
-def yardstick(profile: Profile, table: Table, k: int) -> Callable[[], object]:
+def yardstick(profile: Profile, table: CandidateTable, k: int) -> Callable[[], object]:
     """The bare sum over as many arrays as the profile has terms."""
     weights = [term.weight for term in profile.terms if term.weight > 0.0]
     arrays = [*table.numbers.values(), *table.dates.values()][: len(weights)]
@@ -79,7 +79,7 @@ def compare(name: str, ours: Callable[[], object], other: Callable[[], object], 
     print(f"{name:<20} {mine:>9.2f} ms {theirs:>9.2f} ms {mine / theirs:>8.2f} ×")
 
 
-def a_long_ranking(rows: int) -> tuple[Ranking, Table]:
+def a_long_ranking(rows: int) -> tuple[Ranking, CandidateTable]:
     """Memories of one to five sentences, ranked."""
     table = a_table(rows)
     candidates = []
@@ -87,7 +87,7 @@ def a_long_ranking(rows: int) -> tuple[Ranking, Table]:
         text = "The team agreed to ship the billing change after the review on Tuesday. " * (row % 5 + 1)
         memory = Memory(id=table.ids[row], scope=Scope.parse("acme/ana"), text=text, created_at=AT)
         candidates.append(replace(table.candidate(row), memory=memory))
-    return rank(candidates, BUILT_IN["five-signal"], AT), table
+    return rank_candidates(candidates, BUILTIN_PROFILES["five-signal"], AT), table
 
 
 def main() -> None:
@@ -102,14 +102,14 @@ def main() -> None:
     print(f"a table of {given.rows:,} is checked in {(time.perf_counter() - made) * 1e3:.1f} ms")
     print(f"ranking {given.rows:,} candidates, best {given.k} with explanations, median of {given.rounds}")
     print(f"{'profile':<20} {'exact':>12} {'bare sum':>12} {'ratio':>9}")
-    for name, profile in BUILT_IN.items():
+    for name, profile in BUILTIN_PROFILES.items():
         ours = partial(rank_table, table, profile, AT, limit=given.k)
         compare(name, ours, yardstick(profile, table, given.k), given.rounds)
 
     ranking, small = a_long_ranking(5_000)
     packing = partial(pack, ranking, Budget(8_000), Prompt("0123456789abcdef"))
     print(f"packing {len(ranking):,} ranked memories into 8,000 tokens, each rendered and counted")
-    compare("five-signal", packing, yardstick(BUILT_IN["five-signal"], small, given.k), given.rounds // 5)
+    compare("five-signal", packing, yardstick(BUILTIN_PROFILES["five-signal"], small, given.k), given.rounds // 5)
 
 
 if __name__ == "__main__":

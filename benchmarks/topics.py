@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recollect
-from recollect.retrieval.vectors import directions
+from recollect.retrieval.vectors import normalize_vectors
 
 SCOPE = "bench/one"
 DIMENSIONS = 256
@@ -37,10 +37,10 @@ def material(count: int, seed: int = 1) -> tuple[list[str], NDArray[np.float32]]
     dice = np.random.default_rng(seed)
     sizes = np.where(dice.random(count) < 1 / (LARGEST / 2 + 1), dice.integers(3, LARGEST, size=count), 1)
     whose = np.repeat(np.arange(count), sizes)[:count]
-    centres = directions(dice.standard_normal((count, DIMENSIONS)))
+    centres = normalize_vectors(dice.standard_normal((count, DIMENSIONS)))
     apart = dice.standard_normal((count, DIMENSIONS)) * SPREAD / np.sqrt(DIMENSIONS)
     texts = [f"the w{who:x}q garden has a z{row:x}q, and the w{who:x}q gate too" for row, who in enumerate(whose)]
-    return texts, directions(centres[whose] + apart)
+    return texts, normalize_vectors(centres[whose] + apart)
 
 
 def spelled(number: int) -> str:

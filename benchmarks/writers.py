@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 import recollect
 from recollect.errors import RecollectError
-from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.writer import Writer
+from recollect.stores.sqlite.connection import SqliteDatabase
+from recollect.stores.sqlite.writer import SqliteWriter
 
 Write = Callable[[], int | str]
 """Writes one memory and gives its id."""
@@ -111,7 +111,7 @@ def insert(db: apsw.Connection) -> int:
 @contextmanager
 def through_the_writer(path: str) -> Iterator[Write]:
     """Our way: in line with the other processes."""
-    writer = Writer(opened(path), timeout=60.0)
+    writer = SqliteWriter(opened(path), timeout=60.0)
     try:
         yield lambda: writer.write(insert)
     finally:
@@ -151,13 +151,13 @@ def first_remembered(path: str) -> None:
         engine.remember(TEXT, scope="acme/first", vector=VECTOR)
 
 
-def opened(path: str) -> Database:
+def opened(path: str) -> SqliteDatabase:
     """The database of this run, with the one table of this run."""
     folder = Path(path).parent / "migrations"
     if not folder.exists():
         folder.mkdir()
         (folder / "0001_memories.sql").write_text(TABLE)
-    return Database.open(path, folder=folder)
+    return SqliteDatabase.open(path, folder=folder)
 
 
 def numbers(path: str) -> list[int | str]:

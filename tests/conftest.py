@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from tests.postgres import Server, a_server
 
 IN_MEMORY, ENOUGH = Path("/dev/shm"), 6 << 30  # noqa: S108
@@ -81,7 +81,7 @@ def postgres_template(postgres_server: Server) -> Iterator[str]:
     """The name of a database with an empty store, to be copied; nobody else connects to it."""
     with postgres_server.database() as name:
         postgres_server.trust_vector(name)
-        PostgresStore(postgres_server.url(name), Clock()).close()
+        PostgresStore(postgres_server.url(name), ManualClock()).close()
         yield name
 
 

@@ -35,7 +35,7 @@ from mcp_types import (
     Tool,
 )
 
-from recollect.server.mcp.handlers import Context, Face
+from recollect.server.mcp.handlers import McpHandlers, RequestContext
 
 PNG: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WAV: Final = base64.b64encode(
@@ -114,16 +114,16 @@ PROMPTS: Mapping[str, Prompt] = {
 }
 
 
-class Fixtures(Face):
+class Fixtures(McpHandlers):
     """Our face with what the suite calls beside what it has."""
 
     def server(self) -> Server[Any]:
         """It as a server, which completes arguments too."""
-        made = super().server()
+        made = super().create_server()
         made.add_request_handler("completion/complete", CompleteRequestParams, _complete)
         return made
 
-    async def list_tools(self, context: Context, page: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(self, context: RequestContext, page: PaginatedRequestParams | None) -> ListToolsResult:
         """Ours, and those of the suite."""
         ours = await super().list_tools(context, page)
         theirs = [
@@ -132,19 +132,19 @@ class Fixtures(Face):
         ]
         return ListToolsResult(tools=[*ours.tools, *theirs])
 
-    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(self, context: RequestContext, params: CallToolRequestParams) -> CallToolResult:
         """What the suite expects of its own, or what ours give."""
         found = TOOLS.get(params.name)
         return await super().call_tool(context, params) if found is None else found
 
-    async def list_resources(self, context: Context, page: PaginatedRequestParams | None) -> ListResourcesResult:
+    async def list_resources(self, context: RequestContext, page: PaginatedRequestParams | None) -> ListResourcesResult:
         """Ours, and those of the suite."""
         ours = await super().list_resources(context, page)
         theirs = [Resource(uri=f"test://static-{name}", name=name) for name in ("text", "binary")]
         return ListResourcesResult(resources=[*ours.resources, *theirs])
 
     async def list_templates(
-        self, context: Context, page: PaginatedRequestParams | None
+        self, context: RequestContext, page: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         """Ours, and that of the suite."""
         ours = await super().list_templates(context, page)
@@ -153,7 +153,7 @@ class Fixtures(Face):
         )
         return ListResourceTemplatesResult(resource_templates=[*ours.resource_templates, theirs])
 
-    async def read_resource(self, context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(self, context: RequestContext, params: ReadResourceRequestParams) -> ReadResourceResult:
         """What the suite expects at its own addresses, or what is at ours."""
         uri = params.uri
         if uri == "test://static-text":
@@ -166,12 +166,12 @@ class Fixtures(Face):
             return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type="application/json", text=text)])
         return await super().read_resource(context, params)
 
-    async def list_prompts(self, context: Context, page: PaginatedRequestParams | None) -> ListPromptsResult:
+    async def list_prompts(self, context: RequestContext, page: PaginatedRequestParams | None) -> ListPromptsResult:
         """Ours, and those of the suite."""
         ours = await super().list_prompts(context, page)
         return ListPromptsResult(prompts=[*ours.prompts, *PROMPTS.values()])
 
-    async def get_prompt(self, context: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    async def get_prompt(self, context: RequestContext, params: GetPromptRequestParams) -> GetPromptResult:
         """What the suite expects of its own, or what ours say."""
         given = params.arguments or {}
         match params.name:
@@ -189,7 +189,7 @@ class Fixtures(Face):
                 return await super().get_prompt(context, params)
 
 
-async def _complete(_: Context, __: CompleteRequestParams) -> CompleteResult:
+async def _complete(_: RequestContext, __: CompleteRequestParams) -> CompleteResult:
     return CompleteResult(completion=Completion(values=["paris", "park", "party"], total=3, has_more=False))
 
 

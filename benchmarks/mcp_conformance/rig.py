@@ -10,18 +10,18 @@ from starlette.routing import Route
 
 import recollect
 from mcp_conformance.fixtures import Fixtures
-from recollect.api.auth import Caller, owner
-from recollect.api.dispatcher import Front
-from recollect.api.host_policy import Gate
-from recollect.api.operation_runner import Service
-from recollect.server.mcp.catalog import CORE
-from recollect.server.mcp.http_transport import Door
+from recollect.api.auth import Caller, create_owner
+from recollect.api.dispatcher import Dispatcher
+from recollect.api.host_policy import HostPolicy
+from recollect.api.operation_runner import OperationRunner
+from recollect.server.mcp.catalog import CORE_TOOLSET
+from recollect.server.mcp.http_transport import McpHttpApp
 
 SCOPE = "conformance/suite"
 
 
 def _anybody(_: str | None) -> Caller:
-    return owner(reach=recollect.Scope.parse(SCOPE))
+    return create_owner(reach=recollect.Scope.parse(SCOPE))
 
 
 @contextmanager
@@ -30,7 +30,11 @@ def serving() -> Iterator[str]:
     with recollect.open(":memory:") as engine:
         listening = uvicorn.Config("", port=0).bind_socket()
         port = listening.getsockname()[1]
-        door = Door(Front(Service(engine), _anybody, Gate.at(port)), frozenset({CORE}), Fixtures)
+        door = McpHttpApp(
+            Dispatcher(OperationRunner(engine), _anybody, HostPolicy.for_ports(port)),
+            frozenset({CORE_TOOLSET}),
+            Fixtures,
+        )
         app = Starlette(routes=[Route("/mcp", endpoint=door)], lifespan=lambda _: door.run())
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

@@ -29,9 +29,9 @@ from peers.results import Measured, Record
 from peers.roster import PEERS, Peer
 from peers.running import Failed, run
 from recollect.config import Settings
-from recollect.evaluation.judgments import Judgements, read_judgements
-from recollect.factory import named_embedder
-from recollect.ranking.profiles import built_in
+from recollect.evaluation.judgments import Judgments, read_judgments
+from recollect.factory import find_named_embedder
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.tuning_report_check import fingerprint
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +58,7 @@ def main() -> None:
         known = results.read(chosen.results)  # as the page is written from it another time
     written = PAGE if chosen.results.resolve() == RESULTS.resolve() else chosen.results.with_name(PAGE.name)
     written.with_name(PLOT).write_text(plot.search(known), encoding="utf-8")
-    written.write_text(page.page(known, fingerprint(built_in("default"))), encoding="utf-8")
+    written.write_text(page.page(known, fingerprint(builtin_profile("default"))), encoding="utf-8")
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -89,13 +89,13 @@ class Prepared:
     """Where the material is: the synthetic one, if it is asked for, and that of each folder of judgements."""
 
     synthetic: Path | None
-    judged: Sequence[tuple[Judgements, Path]]
+    judged: Sequence[tuple[Judgments, Path]]
 
 
 def prepare(folder: Path, data: Sequence[Path], rows: Sequence[int]) -> Prepared:
     """The material, made where it is not there: the synthetic one of the largest size, and one for each folder."""
-    read = [read_judgements(one.resolve()) for one in data]
-    minilm = named_embedder("minilm", Settings())
+    read = [read_judgments(one.resolve()) for one in data]
+    minilm = find_named_embedder("minilm", Settings())
     return Prepared(
         making.for_speed(folder, max(rows), QUESTIONS) if rows else None,
         [(one, making.for_quality(folder, one, minilm)) for one in read],

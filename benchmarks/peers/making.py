@@ -10,7 +10,7 @@ import numpy as np
 
 from peers import material, synthetic
 from peers.material import Asked, Material, Matrix, Said, Wording, unit
-from recollect.evaluation.judgments import Judgements
+from recollect.evaluation.judgments import Judgments
 from recollect.model.draft import Draft
 from recollect.protocols import Embedder
 from recollect.text import questions
@@ -35,13 +35,13 @@ def for_speed(folder: Path, rows: int, questions: int) -> Path:
     return _kept(folder, f"synthetic-{rows}", [np.__version__.encode(), str(questions).encode()], make)
 
 
-def for_quality(folder: Path, judged: Judgements, embedder: Embedder) -> Path:
+def for_quality(folder: Path, judged: Judgments, embedder: Embedder) -> Path:
     """Where the material of a folder of judgements is, which is made if it is not there."""
     content = [path.read_bytes() for path in judged.files]
     return _kept(folder, judged.folder.name, [embedder.name.encode(), *content], lambda: embedded(judged, embedder))
 
 
-def embedded(judged: Judgements, embedder: Embedder) -> Material:
+def embedded(judged: Judgments, embedder: Embedder) -> Material:
     """The memories and questions of the judgements, with the vectors of their whole texts."""
 
     def asked(texts: Sequence[str]) -> Matrix:
@@ -81,8 +81,8 @@ def _put(given: Material) -> Iterator[tuple[Asked, str]]:
             speakers.setdefault(one.scope, set()).add(one.details["speaker"])
     for question in given.questions:
         there = speakers.get(question.scope, set())
-        for name in questions.named(question.text, there):
-            yield question, questions.as_said_by(question.text, name)
+        for name in questions.find_named_speakers(question.text, there):
+            yield question, questions.rephrase_as_speaker(question.text, name)
 
 
 def _said(draft: Draft, vector: material.Vector) -> Said:

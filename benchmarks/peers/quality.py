@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from recollect.evaluation.judgments import Query
+from recollect.evaluation.judgments import JudgedQuery
 from recollect.evaluation.measures import ndcg, recall
 
 DEPTH = 10
@@ -19,7 +19,7 @@ class Quality:
     questions: int
 
 
-def quality(found: Mapping[str, Sequence[str]], queries: Sequence[Query]) -> Quality:
+def quality(found: Mapping[str, Sequence[str]], queries: Sequence[JudgedQuery]) -> Quality:
     """The means over every judged question; one without an answer counts as nothing found."""
     answers = [(found.get(query.id, ()), query.grades) for query in queries]
     return Quality(

@@ -9,7 +9,7 @@ import recollect
 from postgres import filling
 from postgres.material import AT, Made, Material, Question, Told
 from recollect.model.usage import Use, Vote
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 
 ROWS, QUESTIONS = 300, 12
@@ -50,7 +50,7 @@ def _remember(url: str, chunk: Sequence[Made], dimensions: int) -> None:
         store.write(lambda writing: _use(writing, chunk))
 
 
-def _use(writing: Writing, chunk: Sequence[Made]) -> None:
+def _use(writing: WriteTransaction, chunk: Sequence[Made]) -> None:
     for one in chunk:
         for number in range(one.served):
             assert one.served_at is not None

@@ -16,11 +16,11 @@ from postgres.material import AT, MODEL, Made, Stated
 from recollect.model.memory import content_hash
 from recollect.model.scope import Scope
 from recollect.retrieval import entity_columns, postings
-from recollect.stores.postgres.adapters import register
-from recollect.stores.sql.rows import STATE, Direction, maybe_micros, micros, state
+from recollect.stores.postgres.adapters import register_vector_type
+from recollect.stores.sql.rows import STATE_COLUMNS, VectorBytes, state_values, to_micros, to_optional_micros
 from recollect.stores.sql.transaction import Row
 from recollect.text import entities, tokenizer
-from recollect.text.paraphrase_key import likeness
+from recollect.text.paraphrase_key import paraphrase_key
 
 Admin = psycopg.Connection[tuple[Any, ...]]
 
@@ -28,8 +28,8 @@ ENCODER = 1
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "contents": ("root", "number", "scope", "title", "text", "hash", "terms", "analyser", "entities", "naming"),
     "vectors": ("root", "content", "encoder", "scope", "value"),
-    "memories": ("root", "number", "id", "scope", "content", *STATE),
-    "versions": ("root", "memory", "scope", "until", "content", *STATE),
+    "memories": ("root", "number", "id", "scope", "content", *STATE_COLUMNS),
+    "versions": ("root", "memory", "scope", "until", "content", *STATE_COLUMNS),
     "usage": ("root", "memory", "scope", "served", "helped", "misled", "last_served_at", "changed"),
 }
 """In the order in which they refer to each other."""
@@ -49,7 +49,7 @@ def admit(db: Admin) -> None:
     """Have a connection speak of vectors as the store does."""
     row = db.execute("SELECT oid FROM pg_type WHERE typname = 'vector'").fetchone()
     assert row is not None
-    register(db, row[0])
+    register_vector_type(db, row[0])
 
 
 def begin(db: Admin, dimensions: int) -> None:
@@ -75,7 +75,7 @@ def prepare(db: Admin, chunk: Sequence[Made]) -> Prepared:
         nonlocal content
         here, content = content, content + 1
         tables["contents"].append((root, here, number, *_content(stated.text)))
-        direction = Direction(stated.vector.astype("<f4").tobytes())
+        direction = VectorBytes(stated.vector.astype("<f4").tobytes())
         tables["vectors"].append((root, here, ENCODER, number, direction))
         return here
 
@@ -86,7 +86,7 @@ def prepare(db: Admin, chunk: Sequence[Made]) -> Prepared:
         now = _state(one, one.said, commits[0 if one.former is None else 1])
         tables["memories"].append((root, place, one.id, number, say(one.said), *now))
         if one.served or one.helped or one.misled:
-            used = (one.served, one.helped, one.misled, maybe_micros(one.served_at))
+            used = (one.served, one.helped, one.misled, to_optional_micros(one.served_at))
             tables["usage"].append((root, place, number, *used, commits[2]))
     return Prepared(root=root, scope=number, commits=commits, tables=tables)
 
@@ -96,7 +96,7 @@ def write(db: Admin, prepared: Prepared) -> None:
     with db.transaction(), db.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO recollect.commits (root, number, recorded_at, token) VALUES (%s, %s, %s, %s)",
-            [(prepared.root, number, micros(AT), uuid.uuid4()) for number in prepared.commits],
+            [(prepared.root, number, to_micros(AT), uuid.uuid4()) for number in prepared.commits],
         )
         for table, rows in prepared.tables.items():
             copy(db, "recollect", table, COLUMNS[table], rows)
@@ -123,13 +123,21 @@ def copy(db: Admin, schema: str, table: str, columns: Sequence[str], rows: Itera
 
 
 def _content(text: str) -> Row:
-    terms = postings.encode(tokenizer.counts(text))
-    return None, text, content_hash(text), terms, tokenizer.VERSION, entity_columns.encode(None, text), entities.VERSION
+    terms = postings.encode_terms(tokenizer.count_terms(text))
+    return (
+        None,
+        text,
+        content_hash(text),
+        terms,
+        tokenizer.VERSION,
+        entity_columns.encode_names(None, text),
+        entities.VERSION,
+    )
 
 
 def _state(one: Made, stated: Stated, commit: int) -> Row:
     memory = one.memory(stated)
-    return state(memory, memory.hash, likeness(memory), recorded_at=micros(AT), commit=commit)
+    return state_values(memory, memory.hash, paraphrase_key(memory), recorded_at=to_micros(AT), commit=commit)
 
 
 def _scope(db: Admin, scope: Scope) -> int:

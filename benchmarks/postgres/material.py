@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.admission.salience import POLICY, salience_of
+from recollect.admission.salience import DEFAULT_SALIENCE, rate_salience
 from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.retrieval.vectors import directions
+from recollect.retrieval.vectors import normalize_vectors
 
 Vectors = NDArray[np.float32]
 
@@ -94,7 +94,7 @@ class Made:
             topic_key=self.topic_key,
             importance=self.importance,
             confidence=self.confidence,
-            salience=salience_of(stated.text, self.kind, pinned=False, policy=POLICY),
+            salience=rate_salience(stated.text, self.kind, pinned=False, policy=DEFAULT_SALIENCE),
             revisions=1 if self.former is None or stated is self.former else 2,
         )
 
@@ -131,8 +131,8 @@ class Material:
         """So many memories of a scope from a number on; numbers beyond `rows` are for what is written later."""
         random = np.random.default_rng((self.seed, scope, first))
         topics = self._topics(scope)[random.choice(len(self._topics(scope)), count)]
-        vectors = directions(self._near(topics, random.uniform(0.5, 0.8, count), random))
-        others = directions(vectors + 0.25 * directions(random.normal(size=vectors.shape)))
+        vectors = normalize_vectors(self._near(topics, random.uniform(0.5, 0.8, count), random))
+        others = normalize_vectors(vectors + 0.25 * normalize_vectors(random.normal(size=vectors.shape)))
         texts = self._texts(2 * count, random)
         ages = random.uniform(1.0, 365.0, count).tolist()
         shares = random.uniform(size=(count, 6))
@@ -169,7 +169,7 @@ class Material:
         random = np.random.default_rng((self.seed, 1_000_003))
         scopes = random.integers(0, self.scopes, count).tolist()
         topics = np.array([random.choice(self._topics(scope)) for scope in scopes])
-        vectors = directions(self._near(topics, np.full(count, 0.85), random))
+        vectors = normalize_vectors(self._near(topics, np.full(count, 0.85), random))
         texts = self._texts(count, random)
         return [
             Question(f"{text} {number}", self.scope(scope), vector)

@@ -13,7 +13,7 @@ import numpy as np
 
 from postgres.filling import Admin, copy
 from postgres.material import AT, Made, Vectors
-from recollect.stores.sql.rows import Direction
+from recollect.stores.sql.rows import VectorBytes
 from recollect.stores.sql.transaction import Row
 
 SCHEMA = "seed"
@@ -147,9 +147,9 @@ def faded(since: datetime, at: datetime) -> float:
     return math.exp(-RATE * (at - since).total_seconds() / 86_400)
 
 
-def direction(vector: Vectors) -> Direction:
+def direction(vector: Vectors) -> VectorBytes:
     """A vector on its way to the database."""
-    return Direction(vector.astype("<f4").tobytes())
+    return VectorBytes(vector.astype("<f4").tobytes())
 
 
 def _accessed(one: Made) -> datetime:

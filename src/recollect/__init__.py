@@ -176,7 +176,7 @@ __all__ = [
     "why",
 ]
 
-_HOMES: Mapping[str, tuple[str, ...]] = {
+_NAMES_BY_MODULE: Mapping[str, tuple[str, ...]] = {
     "recollect.config": ("Settings", "profile"),
     "recollect.compat.assistant": ("assistant_profile", "compute_composite_score"),
     "recollect.compat.five_signal": ("MemoryScorer", "ScoredMemory"),
@@ -258,7 +258,7 @@ _HOMES: Mapping[str, tuple[str, ...]] = {
 }
 """Where the public names are at home; a module is loaded when a name of it is first used, and no other is."""
 
-_HOME: Mapping[str, str] = {name: module for module, names in _HOMES.items() for name in names}
+_MODULE_BY_NAME: Mapping[str, str] = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 
 def __dir__() -> list[str]:
@@ -266,7 +266,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_HOME[name]), name)
+    found = globals()[name] = getattr(import_module(_MODULE_BY_NAME[name]), name)
     return found

@@ -28,32 +28,32 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import ClassVar
 
-_SHORT = reprlib.Repr()
-_SHORT.maxlevel = 2
-_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+_SHORT_REPR = reprlib.Repr()
+_SHORT_REPR.maxlevel = 2
+_SHORT_REPR.maxstring = _SHORT_REPR.maxother = _SHORT_REPR.maxlong = 60
 
 
 def show(value: object) -> str:
     """The value as a message can carry it: however large or deep, in a few words."""
     try:
-        return _SHORT.repr(value)
+        return _SHORT_REPR.repr(value)
     except ValueError:  # an integer with more digits than Python will print
         return f"a very long {type(value).__name__}"
 
 
-def spelled(name: object) -> str:
+def show_name(name: object) -> str:
     """A name as it was given, if it is a text at all, or else as a message can carry it."""
     return name if isinstance(name, str) else show(name)
 
 
-def remedy(given: str, known: Iterable[str]) -> str:
+def suggest(given: str, known: Iterable[str]) -> str:
     """What to write instead of an unknown name: the known one it looks like, or else all of them."""
     names = list(known)
     near = get_close_matches(given, names, n=1, cutoff=0.7)
     return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names) or 'none'}"
 
 
-def frames(error: BaseException) -> list[str]:
+def list_frames(error: BaseException) -> list[str]:
     """The places in the code that an error went through; of what was in hand there, nothing."""
     found, trace = [], error.__traceback__
     while trace is not None:

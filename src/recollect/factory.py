@@ -15,37 +15,37 @@ from typing import TYPE_CHECKING, Any
 
 from recollect import config
 from recollect.admission.phrase_extractor import PhraseExtractor
-from recollect.admission.prompt_injection import orders_in
+from recollect.admission.prompt_injection import find_injection
 from recollect.config import ExtractionSettings, Settings
 from recollect.engine import reembed
-from recollect.engine.dependencies import World
+from recollect.engine.dependencies import Dependencies
 from recollect.engine.engine import Engine
-from recollect.engine.move import move
+from recollect.engine.move import move_store
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, StoreError, show
-from recollect.ids import id_maker, new_marker
+from recollect.ids import make_id_generator, new_marker
 from recollect.jobs.runner import JOBS
-from recollect.jobs.scheduler import Heard, Scheduler
-from recollect.lifecycle.extractive_summarizer import ExtractiveSummariser
-from recollect.lifecycle.schedule import NEVER, Schedule
+from recollect.jobs.scheduler import JobListener, Scheduler
+from recollect.lifecycle.extractive_summarizer import ExtractiveSummarizer
+from recollect.lifecycle.schedule import NEVER_EXPRESSION, Schedule
 from recollect.model import validation
 from recollect.model.encoder import Encoder
-from recollect.model.extraction import Prices
-from recollect.model.move_report import Moved
-from recollect.model.reembedding import Progress, Reembedded
-from recollect.model.report import Report
-from recollect.model.scope import Scope, a_scope
-from recollect.model.sweep_report import Swept
-from recollect.model.vector_index import Indexed
+from recollect.model.extraction import ModelPrices
+from recollect.model.move_report import MoveReport
+from recollect.model.reembedding import ReembeddingProgress, ReembeddingReport
+from recollect.model.report import VerifyReport
+from recollect.model.scope import Scope, as_scope
+from recollect.model.sweep_report import SweepReport
+from recollect.model.vector_index import ScopeVectorIndex
 from recollect.packing.tokens import Estimate
-from recollect.protocols import Embedder, Extractor, Store, Summariser, Timetable
+from recollect.protocols import Embedder, Extractor, JobStore, Store, Summarizer
 from recollect.ranking.profile import Profile
 
 if TYPE_CHECKING:
-    from recollect.stores.postgres.vector_index import PostgresIndexing
-    from recollect.stores.sql.reembedding import RelationalReembedding
-    from recollect.stores.sqlite.verify import Known
+    from recollect.stores.postgres.vector_index import PostgresVectorIndexes
+    from recollect.stores.sql.reembedding import SqlReembedding
+    from recollect.stores.sqlite.verify import SampleMemory
 
-_RECALLING = (
+_RECALL_MODULES = (
     "recollect.ranking.row_explanation",
     "recollect.ranking.bound_pruning",
     "recollect.text.dates",
@@ -53,10 +53,10 @@ _RECALLING = (
 )
 """All that a recall would load: a child that is forked while another thread loads a module can never load that."""
 
-LONGEST_QUESTION = 2_000
+MAX_QUERY_CHARS = 2_000
 """How many characters of a memory are asked about to see whether it is found."""
 
-ENOUGH = 1_000
+MAX_VERIFY_RESULTS = 1_000
 """Among how many of the best a memory must be that is asked for with its own words."""
 
 
@@ -73,60 +73,60 @@ def open(
 
     Without an embedder it is the one the store's vectors come from, or the best that is installed for a new store.
     """
-    from recollect.providers.vector_cache import Cached
+    from recollect.providers.vector_cache import CachedEmbedder
 
-    for module in _RECALLING:
+    for module in _RECALL_MODULES:
         import_module(module)
-    chosen = config.settings(settings)
-    ranked = profile if isinstance(profile, Profile) else config.configured_profile(chosen, profile)
-    path = validation.a_path("target", target)
-    now = _now if clock is None else _checked(clock)
+    chosen = config.load_settings(settings)
+    ranked = profile if isinstance(profile, Profile) else config.load_configured_profile(chosen, profile)
+    path = validation.require_path("target", target)
+    now = _now if clock is None else _check_clock(clock)
     wanted = chosen.embedder if embedder is None else embedder
-    named = None if wanted is None else _an_embedder(wanted, chosen)  # before a file is made
-    store = _store(path, now, chosen)
+    named = None if wanted is None else _require_embedder(wanted, chosen)  # before a file is made
+    store = _open_store(path, now, chosen)
     try:
-        found = _embedder(store, named)
+        found = _choose_embedder(store, named)
     except BaseException:
         store.close()
         raise
     return Engine(
-        World(
+        Dependencies(
             store=store,
-            embedder=Cached(found),
+            embedder=CachedEmbedder(found),
             clock=now,
-            new_id=id_maker(),
+            new_id=make_id_generator(),
             new_marker=new_marker,
-            profile_named=partial(config.configured_profile, chosen),
+            profile_by_name=partial(config.load_configured_profile, chosen),
             default_profile=ranked,
-            count=Estimate(),
+            count_tokens=Estimate(),
             policy=chosen.policy,
-            extractor=_extractor(chosen),
-            most_extracted=chosen.extraction.most,
+            extractor=_make_extractor(chosen),
+            max_extracted=chosen.extraction.most,
             lifecycle=chosen.lifecycle,
-            zone=config.a_zone("lifecycle.time_zone", chosen.lifecycle.time_zone),
+            time_zone=config.require_time_zone("lifecycle.time_zone", chosen.lifecycle.time_zone),
             consolidation=chosen.consolidation,
             topics=chosen.topics,
             episodic=chosen.episodic,
             sessions=chosen.sessions,
-            summariser=_summariser(chosen),
+            summarizer=_make_summarizer(chosen),
         )
     )
 
 
-def _store(target: str, clock: Callable[[], datetime], settings: Settings) -> Store:
+def _open_store(target: str, clock: Callable[[], datetime], settings: Settings) -> Store:
     """The store that the target names."""
     if not is_database(target):
         from recollect.stores.sqlite.store import SqliteStore
 
-        refuse_address(target)
+        refuse_url(target)
         return SqliteStore(target, clock, timeout=settings.busy_timeout, cache_bytes=settings.cache_bytes)
-    with _driver_for_postgres():
+    with _require_postgres_driver():
         from recollect.stores.postgres.store import PostgresStore
     return PostgresStore(target, clock, timeout=settings.busy_timeout, cache_bytes=settings.cache_bytes)
 
 
 @contextmanager
-def _driver_for_postgres() -> Iterator[None]:
+def _require_postgres_driver() -> Iterator[None]:
     """What is imported inside needs an extra, and whoever has not installed it is told so."""
     try:
         yield
@@ -135,50 +135,50 @@ def _driver_for_postgres() -> Iterator[None]:
         raise InvalidInput(f"the driver for PostgreSQL is not installed; {remedy}") from error
 
 
-def _summariser(settings: Settings) -> Summariser:
+def _make_summarizer(settings: Settings) -> Summarizer:
     """The summariser that is configured; the model is the one that extraction asks."""
     if settings.lifecycle.summariser == "extractive":
-        return ExtractiveSummariser()
-    from recollect.providers.http_client import Patience
-    from recollect.providers.summarizer import ChatSummariser
+        return ExtractiveSummarizer()
+    from recollect.providers.http_client import RetryPolicy
+    from recollect.providers.summarizer import ChatSummarizer
 
     wanted = settings.extraction
-    address, model = wanted.endpoint()
-    return ChatSummariser(
+    address, model = wanted.require_endpoint()
+    return ChatSummarizer(
         address,
         model,
-        orders_in=orders_in,
-        prices=_prices(wanted),
+        orders_in=find_injection,
+        prices=_model_prices(wanted),
         key=wanted.key,
         timeout=timedelta(seconds=wanted.timeout),
-        patience=Patience(attempts=wanted.attempts),
+        patience=RetryPolicy(attempts=wanted.attempts),
     )
 
 
-def _prices(wanted: ExtractionSettings) -> Prices | None:
+def _model_prices(wanted: ExtractionSettings) -> ModelPrices | None:
     if wanted.price_prompt is None or wanted.price_completion is None:
         return None
-    return Prices(prompt=wanted.price_prompt, completion=wanted.price_completion)
+    return ModelPrices(prompt=wanted.price_prompt, completion=wanted.price_completion)
 
 
-def _extractor(settings: Settings) -> Extractor:
+def _make_extractor(settings: Settings) -> Extractor:
     """The extractor that is configured; a model behind an address is not asked before there is a conversation."""
     wanted = settings.extraction
     if wanted.extractor == "phrases":
         return PhraseExtractor(importance=settings.importance, confidence=settings.confidence)
     from recollect.providers.extractor import ChatExtractor
-    from recollect.providers.http_client import Patience
+    from recollect.providers.http_client import RetryPolicy
 
-    address, model = wanted.endpoint()
+    address, model = wanted.require_endpoint()
     return ChatExtractor(
         address,
         model,
         confidence=settings.confidence,
         importance=settings.importance,
-        prices=_prices(wanted),
+        prices=_model_prices(wanted),
         key=wanted.key,
         timeout=timedelta(seconds=wanted.timeout),
-        patience=Patience(attempts=wanted.attempts),
+        patience=RetryPolicy(attempts=wanted.attempts),
     )
 
 
@@ -188,27 +188,27 @@ def scheduler(
     embedder: Embedder | str | None = None,
     clock: Callable[[], datetime] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
-    heard: Heard | None = None,
+    heard: JobListener | None = None,
 ) -> Scheduler:
     """The scheduler of a store, which runs each job when it falls due, once however many schedulers the store has.
 
     `heard` is told when an occurrence of a job begins and ends, and of what fails meanwhile.
     """
-    chosen = config.settings(settings)
-    path = validation.a_path("target", target)
-    if path == validation.IN_MEMORY:
+    chosen = config.load_settings(settings)
+    path = validation.require_path("target", target)
+    if path == validation.IN_MEMORY_TARGET:
         problem = "a throw-away has nothing that jobs could look after; name a file or a database"
         raise FieldError(problem, field="target")
-    told = _ignored if heard is None else validation.a_callable("heard", heard)
-    now = _now if clock is None else _checked(clock)
-    named = None if embedder is None else _an_embedder(embedder, chosen)
-    if not is_database(path) and not _is_there(path):
+    told = _ignore_job_event if heard is None else validation.require_callable("heard", heard)
+    now = _now if clock is None else _check_clock(clock)
+    named = None if embedder is None else _require_embedder(embedder, chosen)
+    if not is_database(path) and not _file_exists(path):
         raise NotFound(f"there is no store {show(path)} that jobs could look after; `recollect.open` makes one")
     return Scheduler(
-        _timetable(path, chosen),
+        _open_job_store(path, chosen),
         partial(open, path, embedder=named, clock=clock, settings=chosen),
         jobs=JOBS,
-        schedules=_schedules(chosen),
+        schedules=_make_schedules(chosen),
         policy=chosen.scheduler,
         clock=now,
         dice=random.SystemRandom().random,
@@ -217,9 +217,9 @@ def scheduler(
     )
 
 
-def _schedules(settings: Settings) -> Mapping[str, Schedule]:
+def _make_schedules(settings: Settings) -> Mapping[str, Schedule]:
     """When each job falls due; never, if nothing is to be done by itself."""
-    zone = config.a_zone("lifecycle.time_zone", settings.lifecycle.time_zone)
+    zone = config.require_time_zone("lifecycle.time_zone", settings.lifecycle.time_zone)
     said = {
         "rollup": settings.scheduler.rollup,
         "extract": settings.scheduler.extract,
@@ -230,21 +230,21 @@ def _schedules(settings: Settings) -> Mapping[str, Schedule]:
         "consolidate": settings.scheduler.consolidate,
     }
     enabled = settings.lifecycle.enabled
-    return {job: Schedule(expression if enabled else NEVER, zone) for job, expression in said.items()}
+    return {job: Schedule(expression if enabled else NEVER_EXPRESSION, zone) for job, expression in said.items()}
 
 
-def _timetable(target: str, settings: Settings) -> Timetable:
+def _open_job_store(target: str, settings: Settings) -> JobStore:
     """The timetable of the store that the target names."""
-    from recollect.stores.sql.jobs import RelationalTimetable
+    from recollect.stores.sql.jobs import SqlJobStore
 
     if is_database(target):
-        with _driver_for_postgres():
-            from recollect.stores.postgres.transaction_runner import PostgresTransactions
-        return RelationalTimetable(PostgresTransactions(target, timeout=settings.busy_timeout))
-    from recollect.stores.sqlite.transaction_runner import SqliteTransactions
+        with _require_postgres_driver():
+            from recollect.stores.postgres.transaction_runner import PostgresTransactionRunner
+        return SqlJobStore(PostgresTransactionRunner(target, timeout=settings.busy_timeout))
+    from recollect.stores.sqlite.transaction_runner import SqliteTransactionRunner
 
-    refuse_address(target)
-    return RelationalTimetable(SqliteTransactions(target, timeout=settings.busy_timeout))
+    refuse_url(target)
+    return SqlJobStore(SqliteTransactionRunner(target, timeout=settings.busy_timeout))
 
 
 def re_embed(
@@ -252,31 +252,31 @@ def re_embed(
     *,
     embedder: Embedder | str,
     settings: Settings | Mapping[str, Any] | None = None,
-    progress: Callable[[Progress], object] | None = None,
-) -> Reembedded:
+    progress: Callable[[ReembeddingProgress], object] | None = None,
+) -> ReembeddingReport:
     """Have another embedder's vectors take the place of those of a store, which others may use meanwhile.
 
     When it is done, who has the store open with the former model is refused with `EmbedderMismatch`. A run that was
     interrupted is taken up by the next one.
     """
-    chosen = config.settings(settings)
-    path = validation.a_path("target", target)
-    found = _an_embedder(embedder, chosen)
-    told = _unheard if progress is None else validation.a_callable("progress", progress)
-    with closing(_reembedding(path, chosen)) as store:
+    chosen = config.load_settings(settings)
+    path = validation.require_path("target", target)
+    found = _require_embedder(embedder, chosen)
+    told = _ignore_progress if progress is None else validation.require_callable("progress", progress)
+    with closing(_open_reembedding(path, chosen)) as store:
         return reembed.re_embed(store, found, told)
 
 
-def _reembedding(target: str, settings: Settings) -> "RelationalReembedding":
+def _open_reembedding(target: str, settings: Settings) -> "SqlReembedding":
     """The store that the target names, on its way to another model."""
     if is_database(target):
-        with _driver_for_postgres():
+        with _require_postgres_driver():
             from recollect.stores.postgres.reembedding import PostgresReembedding
         return PostgresReembedding(target, timeout=settings.busy_timeout)
     from recollect.stores.sqlite.reembedding import SqliteReembedding
 
-    refuse_address(target)
-    if not _is_there(target):
+    refuse_url(target)
+    if not _file_exists(target):
         raise NotFound(f"there is no store {show(target)} to re-embed; name the file of one")
     return SqliteReembedding(target, timeout=settings.busy_timeout)
 
@@ -287,7 +287,7 @@ def migrate_store(
     *,
     settings: Settings | Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Moved:
+) -> MoveReport:
     """Move all of a store in a file to an empty database of PostgreSQL: versions, usage, votes, keys and contexts.
 
     What arrived is counted and compared before the database becomes a store. A run that was interrupted is taken up by
@@ -295,106 +295,112 @@ def migrate_store(
     """
     from recollect.stores.sqlite.store import SqliteStore
 
-    chosen = config.settings(settings)
-    path = validation.a_path("source", source)
-    refuse_address(path)
+    chosen = config.load_settings(settings)
+    path = validation.require_path("source", source)
+    refuse_url(path)
     if not is_database(target):
         raise FieldError("a store is moved to a database, as postgresql://USER@HOST/DATABASE", field="target")
-    if not _is_there(path):
+    if not _file_exists(path):
         raise NotFound(f"there is no store {show(path)} to move; name the file of one")
-    told = _uncounted if progress is None else validation.a_callable("progress", progress)
-    with _driver_for_postgres():
-        from recollect.stores.postgres.bulk_import import PostgresReceiving
+    told = _ignore_steps if progress is None else validation.require_callable("progress", progress)
+    with _require_postgres_driver():
+        from recollect.stores.postgres.bulk_import import PostgresImport
     with (
         closing(SqliteStore(path, _now, timeout=chosen.busy_timeout)) as store,
-        closing(PostgresReceiving(target, timeout=chosen.busy_timeout)) as receiving,
+        closing(PostgresImport(target, timeout=chosen.busy_timeout)) as receiving,
     ):
-        return move(store, str(Path(path).resolve()), receiving, told)
+        return move_store(store, str(Path(path).resolve()), receiving, told)
 
 
 def index_scope(
     target: str | PathLike[str], scope: Scope | str, *, settings: Settings | Mapping[str, Any] | None = None
-) -> Indexed:
+) -> ScopeVectorIndex:
     """The index of a scope in a database of PostgreSQL, built unless it is there; others read and write meanwhile.
 
     One that was interrupted is built anew, and those that the scope has of former models are dropped.
     """
-    with closing(_indexing(target, settings)) as store:
-        return store.build(a_scope(scope))
+    with closing(_open_vector_indexes(target, settings)) as store:
+        return store.build(as_scope(scope))
 
 
 def drop_index(
     target: str | PathLike[str], scope: Scope | str, *, settings: Settings | Mapping[str, Any] | None = None
-) -> list[Indexed]:
+) -> list[ScopeVectorIndex]:
     """Drop the index of a scope, with those of former models; gives what there was."""
-    with closing(_indexing(target, settings)) as store:
-        return store.drop(a_scope(scope))
+    with closing(_open_vector_indexes(target, settings)) as store:
+        return store.drop(as_scope(scope))
 
 
 def drop_useless_indexes(
     target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None
-) -> list[Indexed]:
+) -> list[ScopeVectorIndex]:
     """Drop every index of a former model or an erased scope, and those that were interrupted; gives them."""
-    with closing(_indexing(target, settings)) as store:
+    with closing(_open_vector_indexes(target, settings)) as store:
         return store.drop_useless()
 
 
-def indexes(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> list[Indexed]:
+def list_indexes(
+    target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None
+) -> list[ScopeVectorIndex]:
     """Every index of the nearest that was made in a database of PostgreSQL."""
-    with closing(_indexing(target, settings)) as store:
-        return store.indexed()
+    with closing(_open_vector_indexes(target, settings)) as store:
+        return store.list_all()
 
 
-def _indexing(target: str | PathLike[str], settings: Settings | Mapping[str, Any] | None) -> "PostgresIndexing":
+def _open_vector_indexes(
+    target: str | PathLike[str], settings: Settings | Mapping[str, Any] | None
+) -> "PostgresVectorIndexes":
     """The database that the target names, for making and dropping indexes."""
-    chosen = config.settings(settings)
+    chosen = config.load_settings(settings)
     told = "a store in a file has no index of the nearest, and needs none: all of a scope is compared"
-    path = _an_address(target, told)
-    with _driver_for_postgres():
-        from recollect.stores.postgres.vector_index import PostgresIndexing
-    return PostgresIndexing(path, timeout=chosen.busy_timeout)
+    path = _require_database_url(target, told)
+    with _require_postgres_driver():
+        from recollect.stores.postgres.vector_index import PostgresVectorIndexes
+    return PostgresVectorIndexes(path, timeout=chosen.busy_timeout)
 
 
-def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> Swept:
+def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> SweepReport:
     """Have PostgreSQL write the files anew that still have what was erased; nobody else uses a table meanwhile."""
-    chosen = config.settings(settings)
-    path = _an_address(target, "in a store in a file nothing is left to sweep: an erasure does that itself")
-    with _driver_for_postgres():
-        from recollect.stores.postgres.connection import Database
-        from recollect.stores.postgres.table_rewrite import Sweeper
-    with closing(Database(path, patience=chosen.busy_timeout, make=False)) as database:
-        return Sweeper(database, path, chosen.busy_timeout).sweep()
+    chosen = config.load_settings(settings)
+    path = _require_database_url(target, "in a store in a file nothing is left to sweep: an erasure does that itself")
+    with _require_postgres_driver():
+        from recollect.stores.postgres.connection import PostgresDatabase
+        from recollect.stores.postgres.table_rewrite import TableSweeper
+    with closing(PostgresDatabase(path, patience=chosen.busy_timeout, make=False)) as database:
+        return TableSweeper(database, path, chosen.busy_timeout).sweep()
 
 
-def _an_address(target: str | PathLike[str], why: str) -> str:
+def _require_database_url(target: str | PathLike[str], why: str) -> str:
     """The address of a database; for a file it is told why there is nothing to do."""
-    path = validation.a_path("target", target)
+    path = validation.require_path("target", target)
     if not is_database(path):
-        refuse_address(path)
+        refuse_url(path)
         raise InvalidInput(f"{why}; name a database, as postgresql://USER@HOST/DATABASE")
     return path
 
 
-def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> Report:
+def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
     """What is in a backup or a store and all that is wrong with it, after restoring it in a temporary place."""
     from recollect.stores.sqlite.verify import verify
 
-    named = validation.a_path("path", path)
-    refuse_address(named)  # before it is a path, which has no two slashes in a row
+    named = validation.require_path("path", path)
+    refuse_url(named)  # before it is a path, which has no two slashes in a row
     file = Path(named)
     _refuse_unreachable(file)
-    return verify(file, _recall, _uncounted if progress is None else validation.a_callable("progress", progress))
+    return verify(
+        file, _try_recall, _ignore_steps if progress is None else validation.require_callable("progress", progress)
+    )
 
 
-def _recall(restored: Path, known: "Known") -> list[str]:
+def _try_recall(restored: Path, known: "SampleMemory") -> list[str]:
     """Recall a memory from a restored store by its own words and direction; says what went wrong."""
-    from recollect.providers.constant_embedder import Fixed
+    from recollect.providers.constant_embedder import ConstantEmbedder
 
     memory = known.memory
     at = max(_now(), memory.created_at, memory.valid_from or memory.created_at)
-    with open(restored, embedder=Fixed(known.encoder.name, known.vector), clock=lambda: at) as engine:
-        question = memory.searched_text[:LONGEST_QUESTION]
-        found = engine.search(question, scope=memory.scope, limit=ENOUGH)
+    with open(restored, embedder=ConstantEmbedder(known.encoder.name, known.vector), clock=lambda: at) as engine:
+        question = memory.searched_text[:MAX_QUERY_CHARS]
+        found = engine.search(question, scope=memory.scope, limit=MAX_VERIFY_RESULTS)
         engine.recall(question, scope=memory.scope)
     return [] if any(one.id == memory.id for one in found) else [f"a recall does not find the memory {memory.id}"]
 
@@ -404,28 +410,28 @@ def can_embed(encoder: Encoder) -> bool:
     from recollect.providers import registry
 
     try:
-        found = registry.for_model(encoder.name)
+        found = registry.find_embedder_for_model(encoder.name)
     except RecollectError:
         return False
     return Encoder(found.name, found.dimensions) == encoder
 
 
-def is_to_be_had(model: str) -> bool:
+def is_model_available(model: str) -> bool:
     """Whether the model that vectors are recorded by can be used here without naming it."""
     from recollect.providers import registry
 
     try:
-        registry.for_model(model)
+        registry.find_embedder_for_model(model)
     except RecollectError:
         return False
     return True
 
 
-def named_embedder(name: str, settings: Settings) -> Embedder:
+def find_named_embedder(name: str, settings: Settings) -> Embedder:
     """The embedder of that name; the key is for one behind an address."""
     from recollect.providers import registry
 
-    return registry.embedder(name, key=settings.embedder_key if "://" in name else None)
+    return registry.find_embedder(name, key=settings.embedder_key if "://" in name else None)
 
 
 def is_database(target: str | PathLike[str]) -> bool:
@@ -433,35 +439,35 @@ def is_database(target: str | PathLike[str]) -> bool:
     return str(target).startswith(("postgresql://", "postgres://"))
 
 
-def refuse_address(target: str | PathLike[str]) -> None:
+def refuse_url(target: str | PathLike[str]) -> None:
     """Where a file is asked for, an address is none."""
     if is_database(target):
         raise InvalidInput("this is for stores in files; a database of PostgreSQL has tools of its own, as pg_dump")
     if re.match(r"(?i)postgres\w*:?/{1,2}[^/]*@", str(target)):  # which is not shown: it may have a password
         raise InvalidInput("an address of PostgreSQL is postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
     if "://" in str(target):
-        from recollect.providers.http_client import public
+        from recollect.providers.http_client import redact_url
 
         what = "name a file, or a database as postgresql://USER@HOST/DATABASE"
-        raise InvalidInput(f"{public(str(target))} is no store; {what}")
+        raise InvalidInput(f"{redact_url(str(target))} is no store; {what}")
 
 
-def _an_embedder(given: Embedder | str, settings: Settings) -> Embedder:
+def _require_embedder(given: Embedder | str, settings: Settings) -> Embedder:
     """The embedder that is given, or the one of that name."""
     if isinstance(given, str):
-        return named_embedder(given, settings)
+        return find_named_embedder(given, settings)
     if not all(hasattr(given, name) for name in ("name", "dimensions", "embed")):
         what = "give a name, or an object with name, dimensions and embed(texts, purpose)"
         raise FieldError(f"{show(given)} is no embedder; {what}", field="embedder")
     Encoder(given.name, given.dimensions)  # which says what is wrong with them, if anything is
-    validation.a_callable("embedder", given.embed)
+    validation.require_callable("embedder", given.embed)
     return given
 
 
-def _checked(clock: Callable[[], datetime]) -> Callable[[], datetime]:
+def _check_clock(clock: Callable[[], datetime]) -> Callable[[], datetime]:
     """The clock, as one that gives nothing but moments."""
-    validation.a_callable("clock", clock)
-    return lambda: validation.a_moment("clock", clock())
+    validation.require_callable("clock", clock)
+    return lambda: validation.require_moment("clock", clock())
 
 
 def _refuse_unreachable(path: Path) -> None:
@@ -473,7 +479,7 @@ def _refuse_unreachable(path: Path) -> None:
         raise StoreError(f"{show(str(path))} cannot be looked at ({error.strerror}); {remedy}") from error
 
 
-def _is_there(target: str | PathLike[str]) -> bool:
+def _file_exists(target: str | PathLike[str]) -> bool:
     """Whether there is a file; what cannot be looked at is left for opening to complain about."""
     try:
         return Path(target).exists()
@@ -481,15 +487,15 @@ def _is_there(target: str | PathLike[str]) -> bool:
         return True
 
 
-def _ignored(_: object) -> None:
+def _ignore_job_event(_: object) -> None:
     """Nobody wants to know what becomes of a job."""
 
 
-def _unheard(_: Progress) -> None:
+def _ignore_progress(_: ReembeddingProgress) -> None:
     """Nobody wants to know how far it is."""
 
 
-def _uncounted(done: int, total: int) -> None:
+def _ignore_steps(done: int, total: int) -> None:
     """Nor how many steps that are."""
 
 
@@ -497,22 +503,22 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _embedder(store: Store, wanted: Embedder | None) -> Embedder:
+def _choose_embedder(store: Store, wanted: Embedder | None) -> Embedder:
     """The embedder that is wanted, or the one that the store's vectors come from; never another than that.
 
     Where the store's own is not to be had, one stands for it that says so when it is needed: reading needs none.
     """
     from recollect.providers import registry
-    from recollect.providers.missing_embedder import Absent
-    from recollect.stores.write_checks import refuse_other_model
+    from recollect.providers.missing_embedder import MissingEmbedder
+    from recollect.stores.write_checks import refuse_other_encoder
 
     recorded = store.encoder()
     if wanted is not None:
-        refuse_other_model(recorded, Encoder(wanted.name, wanted.dimensions))
+        refuse_other_encoder(recorded, Encoder(wanted.name, wanted.dimensions))
         return wanted
     if recorded is None:
-        return registry.embedder("auto")
+        return registry.find_embedder("auto")
     try:
-        return registry.for_model(recorded.name)
+        return registry.find_embedder_for_model(recorded.name)
     except RecollectError as problem:
-        return Absent(recorded.name, recorded.dimensions, problem)
+        return MissingEmbedder(recorded.name, recorded.dimensions, problem)

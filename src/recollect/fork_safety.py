@@ -6,7 +6,7 @@ from typing import Protocol
 from weakref import WeakSet
 
 
-class Heir(Protocol):
+class ForkAware(Protocol):
     """Something that must begin anew in a child process."""
 
     def after_fork(self) -> None:
@@ -14,51 +14,51 @@ class Heir(Protocol):
         ...
 
 
-class _Estate:
+class _ForkRegistry:
     """All heirs of this process. Nobody is added while a fork is under way, so that the child finds them whole."""
 
     def __init__(self) -> None:
-        self.adding = threading.RLock()
-        self.heirs: WeakSet[Heir] = WeakSet()
+        self.lock = threading.RLock()
+        self.members: WeakSet[ForkAware] = WeakSet()
 
-    def before(self) -> None:
-        self.adding.acquire()
+    def before_fork(self) -> None:
+        self.lock.acquire()
 
     def after_in_parent(self) -> None:
-        self.adding.release()
+        self.lock.release()
 
     def after_in_child(self) -> None:
-        self.adding = threading.RLock()
-        for heir in list(self.heirs):
+        self.lock = threading.RLock()
+        for heir in list(self.members):
             heir.after_fork()
 
 
-_ESTATE = _Estate()
+_REGISTRY = _ForkRegistry()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_ESTATE.before, after_in_parent=_ESTATE.after_in_parent, after_in_child=_ESTATE.after_in_child
+        before=_REGISTRY.before_fork, after_in_parent=_REGISTRY.after_in_parent, after_in_child=_REGISTRY.after_in_child
     )
 
 
-def tell_children(heir: Heir) -> None:
+def register_fork_aware(heir: ForkAware) -> None:
     """Remember what must begin anew in every child process, for as long as anybody else has it."""
-    with _ESTATE.adding:
-        _ESTATE.heirs.add(heir)
+    with _REGISTRY.lock:
+        _REGISTRY.members.add(heir)
 
 
-class Lock:
+class ForkSafeLock:
     """A lock that is another one in a child process, and free there, whoever had it in the parent: `with lock.here:`.
 
     So it is for what is whole at every moment, like a dictionary: the child may find it between two steps, and so may
     a signal's handler, or the collector of garbage, that comes between them in the thread that has it.
     """
 
-    __slots__ = ("__weakref__", "here")
+    __slots__ = ("__weakref__", "rlock")
 
     def __init__(self) -> None:
         self.after_fork()
-        tell_children(self)
+        register_fork_aware(self)
 
     def after_fork(self) -> None:
         """Be free."""
-        self.here = threading.RLock()
+        self.rlock = threading.RLock()

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from recollect.fork_safety import Lock
+from recollect.fork_safety import ForkSafeLock
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -13,14 +13,14 @@ _COUNTER_BITS = 18
 _MARKER_DIGITS = 18  # about 60 bits
 
 
-def id_maker() -> Callable[[datetime], str]:
+def make_id_generator() -> Callable[[datetime], str]:
     """Makes UUIDs of version 7: of one process, each sorts after the one before, whatever the clock does."""
-    lock = Lock()
+    lock = ForkSafeLock()
     last = (0, 0, 0)  # process, milliseconds, counter
 
     def make(now: datetime) -> str:
         nonlocal last
-        with lock.here:
+        with lock.rlock:
             milliseconds = max((now - EPOCH) // _MILLISECOND, 0)
             process, before, counter = last
             if process != os.getpid() or milliseconds > before:

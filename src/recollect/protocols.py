@@ -5,18 +5,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from recollect.model.archive import Imported, Inventory, Item
-from recollect.model.context_record import Trace
-from recollect.model.conversation import Said
+from recollect.model.archive import ArchiveInfo, ArchiveItem, ImportReport
+from recollect.model.context_record import ContextRecord
+from recollect.model.conversation import ConversationTurn
 from recollect.model.encoder import Encoder
-from recollect.model.erasure import Erased, Lineage, Search
+from recollect.model.erasure import ErasedRows, Lineage, ResidueSearch
 from recollect.model.extraction import Extraction
-from recollect.model.idempotency import Kept
-from recollect.model.job_runs import Entry, Occurrence
+from recollect.model.idempotency import IdempotencyRecord
+from recollect.model.job_runs import JobOccurrence, JobRecord
 from recollect.model.level import Level
-from recollect.model.llm_usage import Tally
+from recollect.model.llm_usage import LlmUsage
 from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.reembedding import Batch, Content, Removal
+from recollect.model.reembedding import ContentRow, EmbeddingBatch, VectorRemoval
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.summary import Passage, Summary
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recollect.retrieval.evidence import Found, Probe, Vector
+    from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, Vector
 
 T = TypeVar("T")
 
@@ -58,12 +58,12 @@ class Extractor(Protocol):
         """Whether what it gives is in the words of the conversation, so that no model stands between."""
         ...
 
-    def extract(self, turns: Sequence[Said], *, most: int) -> Extraction:
+    def extract(self, turns: Sequence[ConversationTurn], *, most: int) -> Extraction:
         """At most so many memories to be, each with words that occur in the turn it names."""
         ...
 
 
-class Summariser(Protocol):
+class Summarizer(Protocol):
     """Says in few words what a stretch of time was about."""
 
     @property
@@ -75,11 +75,11 @@ class Summariser(Protocol):
         ...
 
     @property
-    def spent(self) -> Tally:
+    def spent(self) -> LlmUsage:
         """What was asked of a model until now, if one is asked."""
         ...
 
-    def cost(self, spent: Tally) -> float | None:
+    def cost(self, spent: LlmUsage) -> float | None:
         """What so much costs; not told where nobody said the prices."""
         ...
 
@@ -89,7 +89,7 @@ class Summariser(Protocol):
 
 
 @runtime_checkable
-class Forgetful(Protocol):
+class SupportsForget(Protocol):
     """Keeps something of what it was given, and can let go of it."""
 
     def forget(self) -> None:
@@ -98,7 +98,7 @@ class Forgetful(Protocol):
 
 
 @runtime_checkable
-class Fallible(Protocol):
+class TracksFailures(Protocol):
     """Knows whether it failed when it was last asked, or is silent, and how often it has failed."""
 
     @property
@@ -108,7 +108,7 @@ class Fallible(Protocol):
     def failures(self) -> int: ...
 
 
-class Writing(Protocol):
+class WriteTransaction(Protocol):
     """One transaction of a store: what it reads stays true until it ends, and all it writes is kept, or nothing."""
 
     @property
@@ -136,19 +136,19 @@ class Writing(Protocol):
         """The memories of its scope that say the same, word for word or in other words, whatever their standing, and
         not about another topic; the active ones first, then those of its own topic, then those that came first.
 
-        At most `limits.MOST_KNOWN` of them.
+        At most `limits.MAX_NEIGHBORS` of them.
         """
         ...
 
     def said_before(self, memory: Memory) -> list[Memory]:
         """The memories of its scope that said the same word for word before they came to say something else, in the
-        order in which they came; at most `limits.MOST_KNOWN`.
+        order in which they came; at most `limits.MAX_NEIGHBORS`.
         """
         ...
 
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
         """The scope's memories of that subject, active or superseded, that have not ended by the moment; the active
-        ones first, each in the order in which they began, at most `limits.MOST_KNOWN`.
+        ones first, each in the order in which they began, at most `limits.MAX_NEIGHBORS`.
         """
         ...
 
@@ -168,7 +168,7 @@ class Writing(Protocol):
         """The scope's active memory of that topic."""
         ...
 
-    def kept(self, scope: Scope, key: str) -> Kept | None:
+    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
         """What is known of a key of the scope."""
         ...
 
@@ -203,7 +203,7 @@ class Writing(Protocol):
         """Note how far something got with the scope, in place of what was noted under that name before."""
         ...
 
-    def keep(self, kept: Kept) -> None:
+    def keep(self, kept: IdempotencyRecord) -> None:
         """Remember a key, and forget those that are too old."""
         ...
 
@@ -222,11 +222,11 @@ class Writing(Protocol):
         """Take these votes, each in place of what the same principal said before in the same context."""
         ...
 
-    def context(self, scope: Scope, id: str) -> Trace | None:
+    def context(self, scope: Scope, id: str) -> ContextRecord | None:
         """What a context of the scope was made of, as `Store.context` has it."""
         ...
 
-    def trace(self, trace: Trace) -> None:
+    def trace(self, trace: ContextRecord) -> None:
         """Keep what a context was made of."""
         ...
 
@@ -242,15 +242,15 @@ class Writing(Protocol):
         """What `Store.lineage` tells of the versions that name a source or an origin."""
         ...
 
-    def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
+    def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> ErasedRows:
         """Remove these memories of the scope: their versions, indexes, usage and keys, and every mention of them."""
         ...
 
-    def erase_all(self, scope: Scope) -> Erased:
+    def erase_all(self, scope: Scope) -> ErasedRows:
         """Remove every memory of exactly that scope, its contexts with their questions, and its name."""
         ...
 
-    def load(self, items: Iterable[Item], encoder: Encoder | None) -> Imported:
+    def load(self, items: Iterable[ArchiveItem], encoder: Encoder | None) -> ImportReport:
         """Take in an archive whose vectors are of that model.
 
         A store that never took in anything has it exactly as it was, with its commits; any other takes it in now, and
@@ -259,7 +259,7 @@ class Writing(Protocol):
         ...
 
 
-Progress = Callable[[int, int], None]
+ProgressListener = Callable[[int, int], None]
 """Told how much is done, and of how much."""
 
 
@@ -280,15 +280,15 @@ class Store(Protocol):
         """The model its vectors come from, once there are any."""
         ...
 
-    def speakers(self, probe: "Probe") -> frozenset[str]:
+    def speakers(self, probe: "EvidenceRequest") -> frozenset[str]:
         """Everyone who said something that may be recalled for the probe; what it asks about makes no difference."""
         ...
 
-    def mentions(self, probe: "Probe") -> Mapping[MemoryId, Sequence[str]]:
+    def mentions(self, probe: "EvidenceRequest") -> Mapping[MemoryId, Sequence[str]]:
         """Every memory that may be recalled for the probe with the names that it mentions, sorted."""
         ...
 
-    def gather(self, probe: "Probe") -> "Found":
+    def gather(self, probe: "EvidenceRequest") -> "RecallEvidence":
         """Evidence for every memory that the scope may see; never a shortlist."""
         ...
 
@@ -364,15 +364,15 @@ class Store(Protocol):
         """How far something got with the scope, as it was last noted; nothing after anything of it was erased."""
         ...
 
-    def context(self, scope: Scope, id: str) -> Trace | None:
+    def context(self, scope: Scope, id: str) -> ContextRecord | None:
         """What a context of the scope was made of."""
         ...
 
-    def contexts(self, scope: Scope) -> Iterator[Trace]:
+    def contexts(self, scope: Scope) -> Iterator[ContextRecord]:
         """What every context of exactly that scope was made of, the oldest first and then by id."""
         ...
 
-    def kept(self, scope: Scope, key: str) -> Kept | None:
+    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
         """What was remembered under the scope's key, if it has been used."""
         ...
 
@@ -384,27 +384,27 @@ class Store(Protocol):
         """How much there is of the scope, with the scopes below it if asked, or of the whole store."""
         ...
 
-    def export(self, scope: Scope | None) -> tuple[Inventory, Iterator[Item]]:
+    def export(self, scope: Scope | None) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
         """All that is known of the scope and those below it, or of all: memories in the order they came, then contexts.
 
         All of it is as it was at one moment. Read it to the end, or close it.
         """
         ...
 
-    def scrub(self, scope: Scope, pieces: Set[bytes]) -> Search:
+    def scrub(self, scope: Scope, pieces: Set[bytes]) -> ResidueSearch:
         """Look for bytes that were erased of a scope in every file of the store that can have them, after making sure
         that none lies about; forgets what is kept in memory.
         """
         ...
 
-    def write(self, change: Callable[[Writing], T]) -> T:
+    def write(self, change: Callable[[WriteTransaction], T]) -> T:
         """Run the change as one transaction; what it gives is given once it is durable.
 
         It may be run again from the beginning, if nothing of the first time was kept: a server may go away meanwhile.
         """
         ...
 
-    def later(self, change: Callable[[Writing], object]) -> None:
+    def later(self, change: Callable[[WriteTransaction], object]) -> None:
         """Run the change soon, together with others, at the latest when the store is closed."""
         ...
 
@@ -431,17 +431,17 @@ class Reembedding(Protocol):
         """Take in vectors of this model from now on, beside those there are; gives the present model."""
         ...
 
-    def lacking(self, limit: int) -> Batch:
+    def lacking(self, limit: int) -> EmbeddingBatch:
         """The next contents, of present and former versions alike, that lack a vector of the new model; none when all
         were looked at.
         """
         ...
 
-    def fill(self, contents: Sequence[Content], vectors: "NDArray[np.float32]") -> int:
+    def fill(self, contents: Sequence[ContentRow], vectors: "NDArray[np.float32]") -> int:
         """Keep a vector for each content, but for those erased meanwhile; says how many are new."""
         ...
 
-    def finish(self, embed: "Callable[[Sequence[Content]], NDArray[np.float32] | None]", most: int) -> int | None:
+    def finish(self, embed: "Callable[[Sequence[ContentRow]], NDArray[np.float32] | None]", most: int) -> int | None:
         """Make the new model the present one if at most so many contents still lack a vector, which they get in the
         same transaction; says how many did. Otherwise it does nothing: more are lacking, or `embed`, which may take
         no longer than others can wait, gave none.
@@ -450,28 +450,28 @@ class Reembedding(Protocol):
         """
         ...
 
-    def remove(self, limit: int) -> Removal:
+    def remove(self, limit: int) -> VectorRemoval:
         """Remove some vectors of the models that have had their day."""
         ...
 
 
-class Receiving(Protocol):
+class StoreImport(Protocol):
     """A store that takes in all of another one as it is, commits and all, part by part; nobody uses it meanwhile.
 
     What was taken stays if it is interrupted. It is apart from `Store` because a store that is not whole is not open.
     """
 
-    def begin(self, source: str, inventory: Inventory) -> int:
+    def begin(self, source: str, inventory: ArchiveInfo) -> int:
         """Be ready for what the inventory of the source says; gives how many of its items are here already. A store
         that has anything else is refused; what came of an inventory that is no longer true is let go of first.
         """
         ...
 
-    def take(self, items: Sequence[Item]) -> None:
+    def take(self, items: Sequence[ArchiveItem]) -> None:
         """Keep the next items, all in one transaction."""
         ...
 
-    def received(self) -> tuple[Inventory, Iterator[Item]]:
+    def received(self) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
         """All that is here, as `Store.export` gives it. Read it to the end, or close it."""
         ...
 
@@ -484,28 +484,30 @@ class Receiving(Protocol):
         ...
 
 
-class Timetable(Protocol):
+class JobStore(Protocol):
     """When jobs fell due and what became of it, for all schedulers of a store, who share nothing else.
 
     It is apart from `Store` because jobs are those of the whole store, and of no scope. Moments are those of cron,
     which are the same whatever a clock says.
     """
 
-    def entry(self, job: str) -> Entry | None:
+    def entry(self, job: str) -> JobRecord | None:
         """What is known of the job, if anybody ever asked for it."""
         ...
 
-    def claim(self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime) -> Occurrence | None:
+    def claim(
+        self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime
+    ) -> JobOccurrence | None:
         """What is to be run now, if it is given to whoever asks: what others began and did not end, or what fell due at
         that moment. Nothing while somebody else is at it or the job is paused; a job that was never seen begins now.
         """
         ...
 
-    def renew(self, ours: Occurrence, until: datetime) -> bool:
+    def renew(self, ours: JobOccurrence, until: datetime) -> bool:
         """Keep an occurrence that is ours until then; says whether it still is."""
         ...
 
-    def finish(self, ours: Occurrence) -> bool:
+    def finish(self, ours: JobOccurrence) -> bool:
         """Keep what became of an occurrence that is ours, or that it was interrupted; says whether it still was."""
         ...
 
@@ -523,9 +525,9 @@ class Timetable(Protocol):
 
 
 @runtime_checkable
-class Durable(Protocol):
+class SupportsBackup(Protocol):
     """What a store on a disk can do besides."""
 
-    def backup(self, path: Path, progress: Progress) -> None:
+    def backup(self, path: Path, progress: ProgressListener) -> None:
         """Copy the store as it is at one moment to a new file, while others go on reading and writing."""
         ...

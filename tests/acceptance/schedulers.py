@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect.jobs.runner import JOBS, Did, Work
+from recollect.jobs.runner import JOBS, JobFunction, ScopeJobResult
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
 from recollect.model.scope import Scope
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from tests.contract.timetables import a_timetable
 
 START = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -31,7 +31,7 @@ def _noted(diary: Path, name: str, _: recollect.Engine, scope: Scope) -> Mapping
     return {"noted": 1}
 
 
-def _hung(pipe: Connection, engine: recollect.Engine, scope: Scope) -> Mapping[str, int] | Did:
+def _hung(pipe: Connection, engine: recollect.Engine, scope: Scope) -> Mapping[str, int] | ScopeJobResult:
     """A rollup that comes to nothing more in the second scope."""
     done = JOBS["rollup"](engine, scope)
     if engine.scopes().index(scope) == 1:
@@ -40,7 +40,7 @@ def _hung(pipe: Connection, engine: recollect.Engine, scope: Scope) -> Mapping[s
     return done
 
 
-def _jobs(sort: str, pipe: Connection, diary: Path, name: str) -> Mapping[str, Work]:
+def _jobs(sort: str, pipe: Connection, diary: Path, name: str) -> Mapping[str, JobFunction]:
     if sort == HANGING:
         return {"rollup": partial(_hung, pipe)}
     return {"rollup": JOBS["rollup"], "note": partial(_noted, diary, name)}
@@ -48,7 +48,7 @@ def _jobs(sort: str, pipe: Connection, diary: Path, name: str) -> Mapping[str, W
 
 def _serve(pipe: Connection, target: str, name: str, skew: timedelta, sort: str, diary: Path) -> None:
     """Look for something to do at each moment that is sent, and answer with what became of it."""
-    clock = Clock(START + skew)
+    clock = ManualClock(START + skew)
     jobs = _jobs(sort, pipe, diary, name)
     with recollect.Scheduler(
         a_timetable(target),

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.engine.dependencies import World
+from recollect.engine.dependencies import Dependencies
 from recollect.errors import StoreError
-from recollect.model.idempotency import KEPT_FOR
+from recollect.model.idempotency import IDEMPOTENCY_KEY_LIFETIME
 from recollect.model.trust import Trust
 from recollect.model.verdict import (
     Created,
@@ -26,10 +26,10 @@ from recollect.model.verdict import (
     Unindexed,
     Updated,
 )
-from recollect.providers.hashing import Hashing
+from recollect.providers.hashing import HashingEmbedder
 from recollect.ranking.why import Barred
 from recollect.retrieval.eligibility import Barrier
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from tests.integration.sqlite.engines import content
 
 ANA = "acme/ana"
@@ -54,12 +54,12 @@ class Noting:
 
     def embed(self, texts: Sequence[str], purpose: Any) -> Any:
         self.asked += texts
-        return Hashing(self.dimensions).embed(texts, purpose)
+        return HashingEmbedder(self.dimensions).embed(texts, purpose)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(START)
+def clock() -> ManualClock:
+    return ManualClock(START)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def embedder() -> Noting:
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: Clock, embedder: Noting) -> Iterator[recollect.Engine]:
+def memory(tmp_path: Path, clock: ManualClock, embedder: Noting) -> Iterator[recollect.Engine]:
     with recollect.open(tmp_path / "agent.db", embedder=embedder, clock=clock) as engine:
         yield engine
 
@@ -92,7 +92,7 @@ def statuses(memory: recollect.Engine, *receipts: recollect.Receipt) -> list[str
 def test_what_is_private_or_secret_reaches_neither_embedder_nor_file_nor_log_nor_trace(
     tmp_path: Path,
     memory: recollect.Engine,
-    clock: Clock,
+    clock: ManualClock,
     embedder: Noting,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
@@ -179,7 +179,7 @@ def test_the_same_words_of_two_speakers_are_two_memories(memory: recollect.Engin
 
 
 def test_the_same_again_with_something_new_is_a_revision_that_keeps_its_end(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     first = memory.remember(SEAT, scope=ANA, valid_from=clock() - DAY, valid_until=clock() + 9 * DAY)
     clock.move(DAY)
@@ -213,7 +213,7 @@ def test_what_was_said_twice_with_a_difference_is_the_same_however_often_it_is_t
 
 
 def test_what_ended_before_the_day_from_which_it_was_said_to_hold_can_be_said(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     memory.remember(SEAT, scope=ANA, valid_from=clock() + 5 * DAY)
     again = memory.remember(SEAT, scope=ANA, valid_until=clock() + 2 * DAY)
@@ -224,7 +224,7 @@ def test_what_ended_before_the_day_from_which_it_was_said_to_hold_can_be_said(
 
 
 def test_a_new_truth_supersedes_the_former_one_which_says_what_replaced_it(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     rome = lives(memory, ROME, importance=0.8)
     clock.move(5 * DAY)
@@ -241,7 +241,7 @@ def test_a_new_truth_supersedes_the_former_one_which_says_what_replaced_it(
     assert memory.why(rome.id, "Rome", scope=ANA).fate == Barred(Barrier.NO_LONGER_VALID, recollect.Status.SUPERSEDED)
 
 
-def test_an_older_fact_that_arrives_late_is_outdated(memory: recollect.Engine, clock: Clock) -> None:
+def test_an_older_fact_that_arrives_late_is_outdated(memory: recollect.Engine, clock: ManualClock) -> None:
     milan = lives(memory, MILAN)
     rome = lives(memory, ROME, at=START - 9 * DAY)
     assert rome.verdict == Outdated(milan.id, f"a later one is of the subject {HOME!r}")
@@ -263,7 +263,7 @@ def test_what_arrives_late_between_two_that_are_known_held_from_the_one_to_the_o
     assert memory.get(milan.id, scope=ANA).superseded_by == paris.id
 
 
-def test_what_begins_later_leaves_the_present_until_then(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_begins_later_leaves_the_present_until_then(memory: recollect.Engine, clock: ManualClock) -> None:
     rome = lives(memory, ROME)
     milan = lives(memory, MILAN, valid_from=START + 9 * DAY)
     assert (milan.verdict, milan.other) == (
@@ -276,7 +276,9 @@ def test_what_begins_later_leaves_the_present_until_then(memory: recollect.Engin
     assert recalled(memory, past=True) == {ROME, MILAN}
 
 
-def test_what_holds_until_something_that_is_known_to_come_ends_with_it(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_holds_until_something_that_is_known_to_come_ends_with_it(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     rome, milan = lives(memory, ROME), lives(memory, MILAN, valid_from=START + 9 * DAY)
     clock.move(DAY)
     paris = lives(memory, PARIS)
@@ -288,7 +290,7 @@ def test_what_holds_until_something_that_is_known_to_come_ends_with_it(memory: r
 
 @pytest.mark.parametrize("subject", [HOME, None])
 def test_what_is_said_again_after_its_end_ends_what_took_its_place(
-    memory: recollect.Engine, clock: Clock, subject: str | None
+    memory: recollect.Engine, clock: ManualClock, subject: str | None
 ) -> None:
     rome, milan = lives(memory, ROME), lives(memory, MILAN, valid_from=START + 2 * DAY)
     clock.move(5 * DAY)
@@ -298,7 +300,7 @@ def test_what_is_said_again_after_its_end_ends_what_took_its_place(
     assert (recalled(memory), statuses(memory, milan)) == ({ROME}, ["superseded"])
 
 
-def test_a_successor_that_was_replaced_in_turn_is_still_named(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_successor_that_was_replaced_in_turn_is_still_named(memory: recollect.Engine, clock: ManualClock) -> None:
     rome, milan = lives(memory, ROME), lives(memory, MILAN, valid_from=START + 2 * DAY)
     clock.move(5 * DAY)
     paris = lives(memory, PARIS)
@@ -307,7 +309,9 @@ def test_a_successor_that_was_replaced_in_turn_is_still_named(memory: recollect.
     assert memory.get(milan.id, scope=ANA).superseded_by == paris.id
 
 
-def test_what_was_superseded_comes_back_when_it_is_said_again_later(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_was_superseded_comes_back_when_it_is_said_again_later(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     rome = lives(memory, ROME)
     clock.move(5 * DAY)
     milan = lives(memory, MILAN)
@@ -353,14 +357,16 @@ def test_look_alikes_of_other_subjects_are_left_alone(memory: recollect.Engine) 
     assert memory.get(others[3].id, scope="acme/ben").status is recollect.Status.ACTIVE
 
 
-def test_what_is_told_of_a_time_that_is_over_leaves_the_present_alone(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_is_told_of_a_time_that_is_over_leaves_the_present_alone(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     lives(memory, ROME)
     clock.move(DAY)
     oslo = lives(memory, "Ana lives in Oslo", valid_until=START - 900 * DAY)
     assert (oslo.verdict, recalled(memory)) == (Created(), {ROME})
 
 
-def test_what_gains_a_subject_takes_its_place_in_it(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_gains_a_subject_takes_its_place_in_it(memory: recollect.Engine, clock: ManualClock) -> None:
     rome, milan = memory.remember(f"{ROME} 7", scope=ANA), lives(memory, MILAN)
     clock.move(DAY)
     again = lives(memory, f"{ROME} 7")
@@ -368,7 +374,9 @@ def test_what_gains_a_subject_takes_its_place_in_it(memory: recollect.Engine, cl
     assert memory.get(milan.id, scope=ANA).superseded_by == rome.id
 
 
-def test_what_is_said_now_is_the_latest_also_if_the_clock_went_back(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_is_said_now_is_the_latest_also_if_the_clock_went_back(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     rome = lives(memory, ROME)
     clock.move(-DAY)
     milan = lives(memory, MILAN)
@@ -380,7 +388,7 @@ def test_what_is_said_now_is_the_latest_also_if_the_clock_went_back(memory: reco
 # ── what was forgotten ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_was_forgotten_stays_so_unless_it_was_said_since(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_was_forgotten_stays_so_unless_it_was_said_since(memory: recollect.Engine, clock: ManualClock) -> None:
     said_at = START - DAY
     first = memory.remember(SEAT, scope=ANA, at=said_at)
     clock.move(DAY)
@@ -395,7 +403,9 @@ def test_what_was_forgotten_stays_so_unless_it_was_said_since(memory: recollect.
     assert (back.id, back.verdict, recalled(memory)) == (first.id, Reactivated("forgotten"), {SEAT})
 
 
-def test_whoever_is_trusted_less_does_not_bring_back_what_was_forgotten(memory: recollect.Engine, clock: Clock) -> None:
+def test_whoever_is_trusted_less_does_not_bring_back_what_was_forgotten(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     first = memory.remember(SEAT, scope=ANA, provenance="direct_user")
     memory.forget(first.id, scope=ANA)
     clock.move(DAY)
@@ -404,7 +414,9 @@ def test_whoever_is_trusted_less_does_not_bring_back_what_was_forgotten(memory: 
     assert other.id != first.id
 
 
-def test_what_comes_back_leaves_its_topic_to_who_speaks_for_it_by_now(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_comes_back_leaves_its_topic_to_who_speaks_for_it_by_now(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     first = memory.remember(SEAT, scope=ANA, topic_key="seat")
     memory.forget(first.id, scope=ANA)
     clock.move(DAY)
@@ -415,7 +427,7 @@ def test_what_comes_back_leaves_its_topic_to_who_speaks_for_it_by_now(memory: re
     assert memory.get(second.id, scope=ANA).topic_key == "seat"
 
 
-def test_a_conversation_that_is_extracted_again_changes_nothing(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_conversation_that_is_extracted_again_changes_nothing(memory: recollect.Engine, clock: ManualClock) -> None:
     turns = [
         {"content": "I prefer tea to coffee.", "at": START - 3 * DAY, "speaker": "ana"},
         {"content": "I prefer window seats.", "at": START - 2 * DAY, "speaker": "ana"},
@@ -454,7 +466,7 @@ DIRECTIONS = {
 }
 
 
-def gated(clock: Clock, *, enabled: bool = True, threshold: float = 0.82) -> recollect.Engine:
+def gated(clock: ManualClock, *, enabled: bool = True, threshold: float = 0.82) -> recollect.Engine:
     settings = {"novelty": {"enabled": enabled, "threshold": threshold}}
     return recollect.open(":memory:", embedder=Fixed(DIRECTIONS), clock=clock, settings=settings)
 
@@ -463,12 +475,12 @@ def happened(memory: recollect.Engine, text: str, **given: Any) -> recollect.Rec
     return memory.remember(text, scope=ANA, kind="event", **given)
 
 
-def test_events_are_all_indexed_by_default(clock: Clock) -> None:
+def test_events_are_all_indexed_by_default(clock: ManualClock) -> None:
     with recollect.open(":memory:", embedder=Fixed(DIRECTIONS), clock=clock) as memory:
         assert [happened(memory, text).verdict for text in (KNOWN, NEAR)] == [Created(), Created()]
 
 
-def test_an_event_like_a_known_one_is_kept_and_not_indexed_if_that_is_asked_for(clock: Clock) -> None:
+def test_an_event_like_a_known_one_is_kept_and_not_indexed_if_that_is_asked_for(clock: ManualClock) -> None:
     with gated(clock) as memory:
         known, near, far = (happened(memory, text) for text in (KNOWN, NEAR, FAR))
         assert (known.verdict, far.verdict) == (Created(), Created())
@@ -481,13 +493,13 @@ def test_an_event_like_a_known_one_is_kept_and_not_indexed_if_that_is_asked_for(
         assert memory.search(NEAR, scope=ANA).excluded["unindexed"] == 1
 
 
-def test_what_is_no_event_passes_the_gate(clock: Clock) -> None:
+def test_what_is_no_event_passes_the_gate(clock: ManualClock) -> None:
     with gated(clock) as memory:
         happened(memory, KNOWN)
         assert memory.remember(NEAR, scope=ANA).verdict == Created()
 
 
-def test_an_event_is_known_only_if_it_is_strictly_more_alike(clock: Clock) -> None:
+def test_an_event_is_known_only_if_it_is_strictly_more_alike(clock: ManualClock) -> None:
     similarity = float(np.float32(0.8125))
     for threshold, verdict in ((similarity, Created), (similarity - 1e-6, Unindexed)):
         with gated(clock, threshold=threshold) as memory:
@@ -495,7 +507,7 @@ def test_an_event_is_known_only_if_it_is_strictly_more_alike(clock: Clock) -> No
             assert isinstance(happened(memory, JUST).verdict, verdict)
 
 
-def test_events_of_one_call_are_compared_with_each_other(clock: Clock) -> None:
+def test_events_of_one_call_are_compared_with_each_other(clock: ManualClock) -> None:
     with gated(clock) as memory:
         first, second, _ = memory.remember_all(
             [{"text": text, "kind": "event"} for text in (KNOWN, NEAR, FAR)], scope=ANA
@@ -503,7 +515,7 @@ def test_events_of_one_call_are_compared_with_each_other(clock: Clock) -> None:
         assert (first.verdict, second.other) == (Created(), first.id)
 
 
-def test_an_event_is_not_kept_from_the_index_by_one_that_was_not_kept(clock: Clock) -> None:
+def test_an_event_is_not_kept_from_the_index_by_one_that_was_not_kept(clock: ManualClock) -> None:
     with gated(clock) as memory:
         gone = happened(memory, KNOWN, at=START - DAY)
         memory.forget(gone.id, scope=ANA)
@@ -513,7 +525,7 @@ def test_an_event_is_not_kept_from_the_index_by_one_that_was_not_kept(clock: Clo
         assert (second.verdict, second.memory.indexed) == (Created(), True)
 
 
-def test_an_unindexed_event_is_found_once_it_is_told_as_something_to_know(clock: Clock) -> None:
+def test_an_unindexed_event_is_found_once_it_is_told_as_something_to_know(clock: ManualClock) -> None:
     with gated(clock) as memory:
         happened(memory, KNOWN)
         event = happened(memory, NEAR)
@@ -524,17 +536,17 @@ def test_an_unindexed_event_is_found_once_it_is_told_as_something_to_know(clock:
         assert NEAR in recalled(memory, NEAR)
 
 
-def test_an_event_is_new_to_a_scope_whose_neighbour_knows_it(clock: Clock) -> None:
+def test_an_event_is_new_to_a_scope_whose_neighbour_knows_it(clock: ManualClock) -> None:
     with gated(clock) as memory:
         happened(memory, KNOWN)
         assert memory.remember(NEAR, scope="acme/ben", kind="event").verdict == Created()
 
 
 @pytest.mark.parametrize("problem", [StoreError("the disk is gone"), RuntimeError("no thread"), TypeError(), OSError()])
-def test_an_event_is_news_if_nobody_can_tell(problem: Exception, clock: Clock) -> None:
+def test_an_event_is_news_if_nobody_can_tell(problem: Exception, clock: ManualClock) -> None:
     with gated(clock) as memory:
         happened(memory, KNOWN)
-        world: World = memory._open  # no store fails because it is asked to
+        world: Dependencies = memory._dependencies  # no store fails because it is asked to
         store = world.store
 
         class Failing:
@@ -551,7 +563,7 @@ def test_an_event_is_news_if_nobody_can_tell(problem: Exception, clock: Clock) -
 # ── keys ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def of_each_verdict(memory: recollect.Engine, clock: Clock) -> Iterator[tuple[type, dict[str, Any]]]:
+def of_each_verdict(memory: recollect.Engine, clock: ManualClock) -> Iterator[tuple[type, dict[str, Any]]]:
     """Something to say for each verdict, once what has to be known for it is known."""
     yield Created, {"text": "Ana eats fish"}
     memory.remember("Ana eats rice", scope=ANA)
@@ -574,7 +586,7 @@ def of_each_verdict(memory: recollect.Engine, clock: Clock) -> Iterator[tuple[ty
     yield Unchanged, {"text": "Ana sings", "at": START}
 
 
-def test_a_key_answers_a_retry_with_each_verdict(clock: Clock) -> None:
+def test_a_key_answers_a_retry_with_each_verdict(clock: ManualClock) -> None:
     with gated(clock) as memory:
         seen = set()
         for number, (verdict, draft) in enumerate(of_each_verdict(memory, clock)):
@@ -589,7 +601,7 @@ def test_a_key_answers_a_retry_with_each_verdict(clock: Clock) -> None:
                 memory.remember(scope=ANA, key=f"k-{number}", **{**draft, "text": f"{draft['text']} indeed"})
             seen.add(verdict)
         assert len(seen) == 10
-        clock.move(KEPT_FOR + DAY)
+        clock.move(IDEMPOTENCY_KEY_LIFETIME + DAY)
         assert isinstance(memory.remember("Ana reads", scope=ANA, key="k-0").verdict, Created)
 
 
@@ -651,7 +663,9 @@ def test_whoever_is_trusted_less_neither_revises_a_topic_nor_supersedes(memory: 
     assert [memory.get(one.id, scope=ANA) for one in (topic, rome)] == [topic.memory, rome.memory]
 
 
-def test_what_is_quarantined_is_not_recalled_and_is_listed_as_such(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_is_quarantined_is_not_recalled_and_is_listed_as_such(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     receipt = memory.remember(ORDERS, scope=ANA, provenance="tool_external", pinned=True)
     told = "it reads like orders to a model: 'Ignore all previous instructions'"
     assert (receipt.verdict, receipt.memory.remark) == (Quarantined(told), told)
@@ -669,7 +683,9 @@ def test_what_is_quarantined_is_not_recalled_and_is_listed_as_such(memory: recol
     assert recalled(memory, ORDERS) == {ORDERS}
 
 
-def test_what_waits_for_release_waits_once_however_often_it_is_said(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_waits_for_release_waits_once_however_often_it_is_said(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     memory.remember(SEAT, scope=ANA, topic_key="seat", provenance="direct_user")
     lives(memory, ROME, provenance="direct_user")
     sayings: list[dict[str, Any]] = [

@@ -23,7 +23,7 @@ def outcomes(told: str) -> dict[str, list[str]]:
     """What came of each command, line by line."""
     found: dict[str, list[str]] = {}
     for part in re.split(r"^\$ ", told.partition("\nNow you:")[0], flags=re.MULTILINE)[1:]:
-        typed = next(typed for step in STORY for typed in step.typed if part.startswith(typed))
+        typed = next(typed for step in STORY for typed in step.commands if part.startswith(typed))
         found[typed] = part.removeprefix(typed).split("\n\n")[0].strip().splitlines()
     return found
 
@@ -38,7 +38,7 @@ def told() -> str:
 
 
 def test_it_recalls_what_deserves_a_place_and_keeps_room_for_the_pinned(told: str) -> None:
-    lines = outcomes(told)[STORY[2].typed[0]]
+    lines = outcomes(told)[STORY[2].commands[0]]
     assert re.findall(r' id="(\w+)"', "\n".join(lines)) == ["economy", "window", "peanuts", "lisbon"]
     summary = [line.strip() for line in lines[-3:]]
     assert summary[0].startswith("context ")
@@ -47,7 +47,7 @@ def test_it_recalls_what_deserves_a_place_and_keeps_room_for_the_pinned(told: st
 
 
 def test_it_shows_how_a_draft_is_judged(told: str) -> None:
-    again, moved, secret = (outcomes(told)[typed] for typed in STORY[1].typed)
+    again, moved, secret = (outcomes(told)[typed] for typed in STORY[1].commands)
     assert again == ["window", "nothing new (the same in other words); counted as said again"]
     assert moved[0] == "lisbon"
     assert moved[1].startswith("created; porto holds no longer (")
@@ -56,7 +56,7 @@ def test_it_shows_how_a_draft_is_judged(told: str) -> None:
 
 
 def test_it_explains_what_the_budget_cut_and_what_would_have_done(told: str) -> None:
-    first, score, *parts = outcomes(told)[STORY[3].typed[0]]
+    first, score, *parts = outcomes(told)[STORY[3].commands[0]]
     needed = re.fullmatch(r"late was ranked but not packed: it costs \d+ tokens, \d+ were left; (\d+) .*", first)
     assert needed is not None
     assert int(needed[1]) > 300
@@ -66,12 +66,12 @@ def test_it_explains_what_the_budget_cut_and_what_would_have_done(told: str) -> 
 
 
 def test_another_scope_sees_nothing_of_it_but_what_the_team_shares(told: str) -> None:
-    _, *rows, _ = outcomes(told)[STORY[4].typed[0]]
+    _, *rows, _ = outcomes(told)[STORY[4].commands[0]]
     assert [row.split()[1] for row in rows] == ["economy", "aisle"]
 
 
 def test_a_month_ago_the_answer_was_another(told: str) -> None:
-    _, row, _ = outcomes(told)[STORY[5].typed[0]]
+    _, row, _ = outcomes(told)[STORY[5].commands[0]]
     assert row.split()[1] == "porto"
     assert "[until 2025-12-20] Ana lives in Porto. [" in row
 
@@ -84,7 +84,7 @@ def test_it_is_short_and_narrow_enough_for_a_screen(told: str) -> None:
 
 def test_headings_and_commands_fit_in_80_columns(told: str) -> None:
     headings = [line for line in told.splitlines() if re.match(r"\d\. ", line)]
-    typed = [line for step in STORY for one in step.typed for line in f"$ {one}".splitlines()]
+    typed = [line for step in STORY for one in step.commands for line in f"$ {one}".splitlines()]
     assert len(headings) == len(STORY)
     assert [line for line in (*told.splitlines()[:2], *headings, *typed) if len(line) > 80] == []
 
@@ -107,7 +107,7 @@ def test_it_is_kept_where_the_user_says_and_can_be_repeated_by_hand(tmp_path: Pa
     kept = Shell(tmp_path / "story.db")
     told = tell("--db", str(kept.store)).stdout
     assert f"The story is kept in {kept.store}" in told
-    last = STORY[-1].typed[0]
+    last = STORY[-1].commands[0]
     by_hand = [line.split("\t") for line in kept(*words(last), RECOLLECT_EMBEDDER="wordllama").stdout.splitlines()]
     assert [row[:2] for row in by_hand] == [row.split()[:2] for row in outcomes(told)[last][1:-1]]
     refused = CliRunner().invoke(cli, ["--db", str(kept.store), "demo"])
@@ -115,7 +115,7 @@ def test_it_is_kept_where_the_user_says_and_can_be_repeated_by_hand(tmp_path: Pa
 
 
 def test_what_it_types_works_in_a_store_of_ones_own(shell: Shell) -> None:
-    for typed in [typed for step in STORY for typed in step.typed]:
+    for typed in [typed for step in STORY for typed in step.commands]:
         shell(*words(typed))
     kept = shell.json("list", "--scope", "acme", "--below")["memories"]
     assert sorted(one["id"] for one in kept) == ["aisle", "economy", "late", "lisbon", "lounge", "peanuts", "window"]

@@ -17,12 +17,12 @@ import apsw
 import numpy as np
 import pytest
 
-from recollect.api.auth import WHOLE, Grant, Right
-from recollect.api.keys import KeyFile, issue
+from recollect.api.auth import WHOLE_STORE, Grant, Right
+from recollect.api.keys import KeyFile, issue_key
 from recollect.config import Settings
 from recollect.diagnosis.diagnose import diagnose
-from recollect.diagnosis.server import FACES, FRAMEWORKS
-from recollect.model.diagnosis import Check, Finding
+from recollect.diagnosis.server import FRAMEWORK_PACKAGES, SERVER_PACKAGES
+from recollect.model.diagnosis import Check, CheckStatus
 from recollect.model.encoder import Encoder
 from recollect.providers.registry import PROVIDERS
 from recollect.stores.sqlite.reembedding import SqliteReembedding
@@ -89,11 +89,11 @@ def test_what_serves_agents_is_looked_at(shell: Shell, tmp_path: Path) -> None:
     (own / "token").chmod(0o644)
     assert "chmod 600" in seen(1)["keys"]["remedy"]
     file, now = KeyFile(own / "keys.json"), datetime.now(UTC)
-    grants = [Grant(frozenset({Right.READ}), WHOLE)]
-    over, _ = issue("bo", grants, at=now - timedelta(days=2), expires_at=now - timedelta(days=1))
+    grants = [Grant(frozenset({Right.READ}), WHOLE_STORE)]
+    over, _ = issue_key("bo", grants, at=now - timedelta(days=2), expires_at=now - timedelta(days=1))
     file.add(over)
     assert "nobody is let in" in seen(1)["keys"]["seen"]
-    file.add(issue("ana", grants, at=now)[0])
+    file.add(issue_key("ana", grants, at=now)[0])
     found = seen()["keys"]
     assert (found["finding"], over.id in found["seen"], "revoke" in found["remedy"]) == ("warning", True, True)
     file.revoke("bo")
@@ -105,9 +105,9 @@ def test_what_serves_agents_is_looked_at(shell: Shell, tmp_path: Path) -> None:
 def test_what_serves_agents_is_what_the_extras_are_made_of() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     named = {extra: [re.split(r"[<>=]", one)[0] for one in given] for extra, given in extras.items()}
-    assert list(FACES) == named["server"]
+    assert list(SERVER_PACKAGES) == named["server"]
     beside = ("minilm", "postgres", "server", "all", "dev")
-    assert {extra: [package] for extra, package in FRAMEWORKS.items()} == {
+    assert {extra: [package] for extra, package in FRAMEWORK_PACKAGES.items()} == {
         extra: given for extra, given in named.items() if extra not in beside
     }
 
@@ -189,7 +189,7 @@ def test_an_empty_file_stays_empty(shell: Shell) -> None:
 def test_a_target_that_cannot_be_is_a_problem(target: str, seen: str, tmp_path: Path) -> None:
     path = str(tmp_path / target) if target.startswith("nowhere") else target
     store = told_of(path)["store"]
-    assert store.finding is Finding.PROBLEM
+    assert store.finding is CheckStatus.PROBLEM
     assert seen in store.seen
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from recollect.engine.episodes import FAILURES, SIMILAR
+from recollect.engine.episodes import DEFAULT_FAILURE_MODES, DEFAULT_SIMILAR_EPISODES
 
 from .shell import Shell
 from .stores import on_both_stores
@@ -435,12 +435,12 @@ class TestSimilar:
         ]
 
     def test_as_many_as_are_wanted_and_from_which_score_on(self, shell: Shell) -> None:
-        ids = [end(shell, 0.65 - place / 100) for place in range(SIMILAR + 1)]
+        ids = [end(shell, 0.65 - place / 100) for place in range(DEFAULT_SIMILAR_EPISODES + 1)]
 
         def found(*words: str) -> list[str]:
             return [one[1] for one in rows(shell("episodes", "similar", FLIGHTS, *ANA, *words).stdout)]
 
-        assert found() == ids[:SIMILAR]
+        assert found() == ids[:DEFAULT_SIMILAR_EPISODES]
         assert found("--limit", "2") == ids[:2]
         assert found("--limit", "9") == ids
         assert found("--min-score", "0.985") == ids[:2]
@@ -526,14 +526,14 @@ class TestFailures:
         assert (one["parts"], one["factors"], one["score"]) == (similar["parts"], [], one["parts"][0]["value"])
 
     def test_as_many_as_are_wanted_and_from_which_score_on(self, shell: Shell) -> None:
-        wrong = [f"Clerk {place} was ill" for place in range(FAILURES + 1)]
+        wrong = [f"Clerk {place} was ill" for place in range(DEFAULT_FAILURE_MODES + 1)]
         end(shell, 0.65, *[word for one in wrong for word in ("--failure", one)])
         end(shell, 0.2, "--failure", LOGOUT, task=f"{FLIGHTS} and a hotel near the sea for the whole family")
 
         def found(*words: str) -> list[str]:
             return [one[3] for one in rows(shell("episodes", "failures", FLIGHTS, *ANA, *words).stdout)]
 
-        assert found() == wrong[:FAILURES]
+        assert found() == wrong[:DEFAULT_FAILURE_MODES]
         assert found("--limit", "2") == wrong[:2]
         assert found("--limit", "99") == [*wrong, LOGOUT]
         assert found("--limit", "99", "--min-score", "0.95") == wrong

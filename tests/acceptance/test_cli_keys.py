@@ -96,8 +96,8 @@ def test_a_key_expires_at_its_moment(shell: Shell, own: tuple[str, str], tmp_pat
     moment = datetime.now(UTC) + timedelta(hours=1)
     shell(*own, "keys", "add", "ana", *READ, "--expires", moment.isoformat())
     (key,) = KeyFile(tmp_path / "own" / "keys.json").keys().values()
-    assert key.holds(moment - timedelta(microseconds=1))
-    assert not key.holds(moment)
+    assert key.is_valid(moment - timedelta(microseconds=1))
+    assert not key.is_valid(moment)
 
 
 def test_several_who_add_a_key_at_once_lose_none(own: tuple[str, str], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from recollect.cli.admin import admin
-from recollect.cli.main import OTHER_WORDS, cli, exit_code
+from recollect.cli.main import SUGGESTED_COMMANDS, cli, exit_code
 from recollect.errors import Conflict, EmbedderMismatch, NotFound, ProviderBusy, SignalMissing, StoreBusy, StoreError
 from tests.tables import table
 
@@ -314,8 +314,8 @@ def test_a_command_of_other_programs_is_refused_with_ours(typed: str, ours: str,
 def test_what_is_told_in_place_of_another_word_is_there() -> None:
     options = {name for option in cli.params for name in option.opts} | {"--help"}
     below = {f"admin {name}" for name in admin.commands}
-    assert {one for ours in OTHER_WORDS.values() for one in ours} <= {*cli.commands, *below, *options}
-    assert not OTHER_WORDS.keys() & cli.commands.keys()
+    assert {one for ours in SUGGESTED_COMMANDS.values() for one in ours} <= {*cli.commands, *below, *options}
+    assert not SUGGESTED_COMMANDS.keys() & cli.commands.keys()
 
 
 def test_the_store_is_named_before_the_command(shell: Shell) -> None:

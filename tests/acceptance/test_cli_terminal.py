@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import recollect
 from recollect.cli.main import SECTIONS, cli
-from recollect.model.stats import MOST_SCOPES
+from recollect.model.stats import MAX_NAMED_SCOPES
 from recollect.providers.registry import PROVIDERS
 from tests.tables import table
 
@@ -90,7 +90,9 @@ def test_who_would_erase_an_empty_scope_is_told_which_there_are_before_the_quest
 
 def test_of_many_scopes_the_largest_are_named(filled: Shell) -> None:
     with recollect.open(filled.store, embedder="hashing") as engine:
-        engine.remember_all([{"text": "a note", "scope": f"team-{number:02}"} for number in range(MOST_SCOPES + 2)])
+        engine.remember_all(
+            [{"text": "a note", "scope": f"team-{number:02}"} for number in range(MAX_NAMED_SCOPES + 2)]
+        )
     assert filled.terminal("list", "--scope", "x", NO_COLOR="1").endswith(" and 3 more\n")
 
 

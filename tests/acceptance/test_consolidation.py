@@ -19,7 +19,7 @@ import recollect
 from recollect.errors import Conflict, FieldError, NotFound
 from recollect.model.memory import Memory, Status
 from recollect.model.plan import Act, Plan
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from tests.examples import at_most
 
 from .stores import on_both_stores
@@ -43,12 +43,12 @@ CONTRADICTING = [
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(BEGAN + 40 * DAY)
+def clock() -> ManualClock:
+    return ManualClock(BEGAN + 40 * DAY)
 
 
 @pytest.fixture
-def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -137,7 +137,9 @@ class TestConsolidating:
             ({"more_than": 20, "least": 3, "threshold": 0.9}, 3),
         ],
     )
-    def test_the_settings_decide(self, tmp_path: Path, clock: Clock, settings: dict[str, Any], expected: int) -> None:
+    def test_the_settings_decide(
+        self, tmp_path: Path, clock: ManualClock, settings: dict[str, Any], expected: int
+    ) -> None:
         given = {"consolidation": settings}
         with recollect.open(tmp_path / "set.db", embedder="hashing", clock=clock, settings=given) as engine:
             fill(engine)
@@ -196,7 +198,9 @@ class TestConsolidating:
         assert {one.trust.value for one in run.memories} == {"external"}
 
     @pytest.mark.parametrize(("one", "other"), CONTRADICTING)
-    def test_what_contradicts_is_left_for_the_curator(self, tmp_path: Path, clock: Clock, one: str, other: str) -> None:
+    def test_what_contradicts_is_left_for_the_curator(
+        self, tmp_path: Path, clock: ManualClock, one: str, other: str
+    ) -> None:
         given = {"duplicates": {"enabled": False}, "truth": {"derive_subject": False}}
         with recollect.open(tmp_path / "odd.db", embedder="hashing", clock=clock, settings=given) as engine:
             fill(engine)
@@ -249,7 +253,7 @@ class TestPlans:
             memory.apply(plan)
 
     def test_the_same_store_gives_the_same_plan_whenever_it_is_asked(
-        self, memory: recollect.Engine, target: str, clock: Clock
+        self, memory: recollect.Engine, target: str, clock: ManualClock
     ) -> None:
         fill(memory)
         near(memory, WORKS)
@@ -309,7 +313,7 @@ def _plan(plan: Plan, steps: Sequence[Any]) -> Plan:
 class TestUndoing:
     @on_both_stores
     def test_all_stands_as_it_did_also_if_others_wrote_elsewhere(
-        self, memory: recollect.Engine, target: str, clock: Clock
+        self, memory: recollect.Engine, target: str, clock: ManualClock
     ) -> None:
         fill(memory)
         near(memory, WORKS, importance=0.4)
@@ -340,7 +344,7 @@ class TestUndoing:
             memory.undo(run)
         assert everything(memory) == before
 
-    def test_two_truths_that_stood_side_by_side_do_so_again(self, tmp_path: Path, clock: Clock) -> None:
+    def test_two_truths_that_stood_side_by_side_do_so_again(self, tmp_path: Path, clock: ManualClock) -> None:
         path = tmp_path / "two.db"
         with recollect.open(path, embedder="hashing", clock=clock, settings={"truth": {"supersede": False}}) as engine:
             fill(engine)
@@ -388,7 +392,7 @@ def stores(draw: st.DrawFn) -> list[dict[str, Any]]:
 def test_what_a_plan_protects_the_run_protects_and_undoing_leaves_no_trace(
     drafts: list[dict[str, Any]], dice: random.Random
 ) -> None:
-    with recollect.open(":memory:", embedder="hashing", clock=Clock(BEGAN + 40 * DAY)) as engine:
+    with recollect.open(":memory:", embedder="hashing", clock=ManualClock(BEGAN + 40 * DAY)) as engine:
         fill(engine)
         for draft in drafts:
             engine.remember(scope=ANA, **draft)
@@ -424,7 +428,7 @@ def test_what_a_plan_protects_the_run_protects_and_undoing_leaves_no_trace(
 
 
 def _apply(pipe: Connection, target: str, plan: dict[str, Any]) -> None:
-    with recollect.open(target, embedder="hashing", clock=Clock(BEGAN + 40 * DAY)) as engine:
+    with recollect.open(target, embedder="hashing", clock=ManualClock(BEGAN + 40 * DAY)) as engine:
         pipe.send("ready")
         pipe.recv()
         try:
@@ -434,7 +438,9 @@ def _apply(pipe: Connection, target: str, plan: dict[str, Any]) -> None:
 
 
 @pytest.mark.thorough
-def test_of_two_processes_that_apply_the_same_plan_one_does_it_and_one_is_refused(target: str, clock: Clock) -> None:
+def test_of_two_processes_that_apply_the_same_plan_one_does_it_and_one_is_refused(
+    target: str, clock: ManualClock
+) -> None:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
         fill(engine)
         near(engine, WORKS)
@@ -460,7 +466,7 @@ def test_of_two_processes_that_apply_the_same_plan_one_does_it_and_one_is_refuse
 
 
 @pytest.mark.thorough
-def test_whoever_is_killed_while_applying_has_done_all_of_it_or_nothing(tmp_path: Path, clock: Clock) -> None:
+def test_whoever_is_killed_while_applying_has_done_all_of_it_or_nothing(tmp_path: Path, clock: ManualClock) -> None:
     path, dice = tmp_path / "agent.db", random.Random(7)
     with recollect.open(path, embedder="hashing", clock=clock) as engine:
         fill(engine)

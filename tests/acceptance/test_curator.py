@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import recollect
 from recollect.engine.curate import Curator
 from recollect.model.curation import Purge
-from recollect.model.memory import MOST_ITEMS, Memory, MemoryId
-from recollect.model.trust import TRUST, Provenance, Trust, least
+from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
 from recollect.model.verdict import Changed, Created, Quarantined, Refused, Superseded, Unchanged, Updated
-from recollect.providers.hashing import Hashing
-from recollect.testing.store_builders import Clock
+from recollect.providers.hashing import HashingEmbedder
+from recollect.testing.store_builders import ManualClock
 from tests.examples import at_most
 
 ANA, BEN = "acme/ana", "acme/ben"
@@ -30,12 +30,12 @@ EVERY = tuple(recollect.Status)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(BEGAN)
+def clock() -> ManualClock:
+    return ManualClock(BEGAN)
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(tmp_path: Path, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(tmp_path / "agent.db", embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -84,7 +84,7 @@ def test_importance_is_set_exactly_also_lower_and_to_unknown(memory: recollect.E
 
 
 def test_one_memory_is_made_of_several_with_the_best_and_the_least_of_them(
-    memory: recollect.Engine, curator: Curator, clock: Clock
+    memory: recollect.Engine, curator: Curator, clock: ManualClock
 ) -> None:
     first = memory.remember(
         SEAT, scope=ANA, importance=0.4, confidence=0.9, tags=("a", "b"), evidence=("one",), shared=True, pinned=True
@@ -188,7 +188,7 @@ def test_what_cannot_be_merged_is_refused_and_nothing_changes(memory: recollect.
         ([], recollect.FieldError, "too few"),
         (ids[0], recollect.FieldError, "is no list"),
         ([ids[0], ids[1], ids[0]], recollect.FieldError, "is there twice"),
-        ([str(number) for number in range(MOST_ITEMS + 1)], recollect.FieldError, "at most 64"),
+        ([str(number) for number in range(MAX_LIST_ITEMS + 1)], recollect.FieldError, "at most 64"),
         ([ids[0], theirs], recollect.NotFound, "there is no memory"),
         ([ids[0], "nobody"], recollect.NotFound, "there is no memory 'nobody'"),
         ([ids[0], team], recollect.NotFound, "of acme, which shares it"),
@@ -223,7 +223,7 @@ class Noting:
             self.asked += texts
             while self.meanwhile:
                 self.meanwhile.pop()()
-        return Hashing(self.dimensions).embed(texts, purpose)
+        return HashingEmbedder(self.dimensions).embed(texts, purpose)
 
 
 def test_what_changes_while_a_merge_is_embedded_is_in_it(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_what_changes_while_a_merge_is_embedded_is_in_it(tmp_path: Path) -> None
 
 
 def test_one_memory_takes_the_place_of_another_from_when_it_holds(
-    memory: recollect.Engine, curator: Curator, clock: Clock
+    memory: recollect.Engine, curator: Curator, clock: ManualClock
 ) -> None:
     old = memory.remember(SEAT, scope=ANA).id
     clock.move(DAY)
@@ -262,7 +262,7 @@ def test_one_memory_takes_the_place_of_another_from_when_it_holds(
 
 
 def test_one_may_take_the_place_of_another_at_a_moment_that_is_given(
-    memory: recollect.Engine, curator: Curator, clock: Clock
+    memory: recollect.Engine, curator: Curator, clock: ManualClock
 ) -> None:
     old, new = (memory.remember(text, scope=ANA).id for text in (SEAT, "Ana wants to sit at the aisle"))
     ahead = curator.supersede(old, new, scope=ANA, at=BEGAN + DAY)
@@ -284,7 +284,7 @@ def test_what_cannot_take_a_place_is_refused(memory: recollect.Engine, curator: 
     assert memory.get(old, scope=ANA).status is recollect.Status.ACTIVE
 
 
-def test_restoring_what_was_superseded_ends_what_replaced_it(memory: recollect.Engine, clock: Clock) -> None:
+def test_restoring_what_was_superseded_ends_what_replaced_it(memory: recollect.Engine, clock: ManualClock) -> None:
     porto = memory.remember(PORTO, scope=ANA, subject="home")
     clock.move(DAY)
     lisbon = memory.remember(LISBON, scope=ANA, subject="home")
@@ -302,7 +302,7 @@ def test_restoring_what_was_superseded_ends_what_replaced_it(memory: recollect.E
 
 
 def test_a_restored_memory_holds_as_long_as_was_said_before_it_was_replaced(
-    memory: recollect.Engine, curator: Curator, clock: Clock
+    memory: recollect.Engine, curator: Curator, clock: ManualClock
 ) -> None:
     end = BEGAN + 9 * DAY
     old = memory.remember(SEAT, scope=ANA, valid_until=end).id
@@ -366,7 +366,7 @@ def test_what_admission_quarantines_says_why(memory: recollect.Engine, curator: 
 
 
 def test_what_is_released_takes_its_place_among_those_of_its_subject(
-    memory: recollect.Engine, curator: Curator, clock: Clock
+    memory: recollect.Engine, curator: Curator, clock: ManualClock
 ) -> None:
     porto = memory.remember(PORTO, scope=ANA, subject="home", provenance="direct_user").id
     clock.move(DAY)
@@ -387,7 +387,7 @@ def test_what_is_released_takes_its_place_among_those_of_its_subject(
 
 
 def test_what_is_released_becomes_the_text_of_its_topic_and_no_second_twin(
-    memory: recollect.Engine, curator: Curator, clock: Clock
+    memory: recollect.Engine, curator: Curator, clock: ManualClock
 ) -> None:
     window = memory.remember(SEAT, scope=ANA, topic_key="seat", provenance="direct_user").id
     clock.move(DAY)
@@ -449,7 +449,7 @@ def test_what_was_quarantined_when_it_was_forgotten_does_not_come_back_by_being_
 
 
 def test_what_admission_quarantined_and_an_operator_forgot_waits_when_it_is_said_again(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     memory.remember(PORTO, scope=ANA, subject="home", provenance="direct_user")
     odd = memory.remember(LISBON, scope=ANA, subject="home", provenance="tool_external")
@@ -510,15 +510,15 @@ def test_whatever_is_merged_is_trusted_no_more_than_all_that_it_was_made_of(
             engine.remember(f"note {'abcdefg'[place]}", scope=ANA, provenance=one).id
             for place, one in enumerate(provenances)
         ]
-        trusts = dict(zip(active, map(TRUST.__getitem__, provenances), strict=True))
+        trusts = dict(zip(active, map(TRUST_BY_PROVENANCE.__getitem__, provenances), strict=True))
         for chance, count, said in steps:
             if len(active) < count:
                 break
             chosen = chance.sample(active, count)
             made = engine.curator.merge(chosen, f"all of {chosen}" if said else None, scope=ANA).memory
-            trusts[made.id] = least(trusts[one] for one in chosen)
+            trusts[made.id] = lowest_trust(trusts[one] for one in chosen)
             assert made.trust is trusts[made.id]
-            assert not TRUST[made.provenance].less_than(made.trust) or made.trust is Trust.VOUCHED
+            assert not TRUST_BY_PROVENANCE[made.provenance].less_than(made.trust) or made.trust is Trust.VOUCHED
             active = [*(one for one in active if one not in chosen), made.id]
 
 
@@ -716,7 +716,7 @@ NAMES = ("weigh", "merge", "supersede", "quarantine", "release", "vouch", "purge
 @at_most(80)
 @given(st.lists(st.tuples(st.sampled_from([*NAMES, "merge", "unpin"]), st.randoms(use_true_random=False)), max_size=10))
 def test_whatever_was_done_is_undone_in_the_reverse_order(deeds: list[tuple[str, Any]]) -> None:
-    clock = Clock(BEGAN)
+    clock = ManualClock(BEGAN)
     with recollect.open(":memory:", embedder="hashing", clock=clock) as engine:
         for place, text in enumerate((SEAT, "Ana flies", PORTO, "Ana reads", LISBON)):
             about: dict[str, Any] = {"subject": "home"} if "lives" in text else {}
@@ -749,7 +749,7 @@ def test_what_an_operator_remarks_is_exported_and_taken_in(memory: recollect.Eng
         assert copy.history(id, scope=ANA) == memory.history(id, scope=ANA)
 
 
-def test_a_store_that_was_curated_is_sound_and_goes_through_an_export(tmp_path: Path, clock: Clock) -> None:
+def test_a_store_that_was_curated_is_sound_and_goes_through_an_export(tmp_path: Path, clock: ManualClock) -> None:
     path = tmp_path / "agent.db"
     with recollect.open(path, embedder="hashing", clock=clock) as memory:
         curator, ids = memory.curator, a_source(memory)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.model.idempotency import KEPT_FOR
-from recollect.model.validation import LONGEST_TEXT
+from recollect.model.idempotency import IDEMPOTENCY_KEY_LIFETIME
+from recollect.model.validation import MAX_TEXT_BYTES
 from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated
 from recollect.ranking.why import Barred, Gated, Ranked, Unpacked
 from recollect.retrieval.eligibility import Barrier
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 
 ANA = "acme/ana"
 SEAT = "Ana prefers window seats"
@@ -23,8 +23,8 @@ QUESTION = "which seat should I book for Ana?"
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(datetime(2026, 1, 15, 12, tzinfo=UTC))
+def clock() -> ManualClock:
+    return ManualClock(datetime(2026, 1, 15, 12, tzinfo=UTC))
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def memory(path: Path, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(path: Path, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(path, embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -52,7 +52,7 @@ def test_what_was_remembered_comes_back_with_its_reason(memory: recollect.Engine
     assert context.ranking.exact
 
 
-def test_a_store_keeps_everything_for_the_next_one_who_opens_it(path: Path, clock: Clock) -> None:
+def test_a_store_keeps_everything_for_the_next_one_who_opens_it(path: Path, clock: ManualClock) -> None:
     everything: dict[str, Any] = {
         "kind": "preference",
         "title": "Seats",
@@ -106,7 +106,7 @@ def test_a_topic_has_one_memory_whose_text_changes_and_whose_importance_never_fa
     assert memory.remember("Ana prefers aisle seats", scope=ANA, topic_key="seat").verdict == Reinforced(first.id)
 
 
-def test_a_key_makes_a_retry_harmless_for_thirty_days(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_key_makes_a_retry_harmless_for_thirty_days(memory: recollect.Engine, clock: ManualClock) -> None:
     first = memory.remember(SEAT, scope=ANA, key="k-1")
     memory.forget(first.id, scope=ANA)
     again = memory.remember(SEAT, scope=ANA, key="k-1")
@@ -114,7 +114,7 @@ def test_a_key_makes_a_retry_harmless_for_thirty_days(memory: recollect.Engine, 
     with pytest.raises(recollect.Conflict, match="the retry key 'k-1' was used for something else"):
         memory.remember("other", scope=ANA, key="k-1")
     assert memory.remember(SEAT, scope="acme/ben", key="k-1").id != first.id
-    clock.now += KEPT_FOR + timedelta(seconds=1)
+    clock.now += IDEMPOTENCY_KEY_LIFETIME + timedelta(seconds=1)
     assert memory.remember("other", scope=ANA, key="k-1").verdict == Created()
 
 
@@ -134,7 +134,7 @@ def test_all_drafts_are_remembered_or_none(memory: recollect.Engine) -> None:
     ("given", "error", "problem"),
     [
         ({"text": " "}, recollect.FieldError, "field 'text': is blank"),
-        ({"text": "x" * (LONGEST_TEXT + 1)}, recollect.FieldError, "at most 1048576 bytes"),
+        ({"text": "x" * (MAX_TEXT_BYTES + 1)}, recollect.FieldError, "at most 1048576 bytes"),
         ({"text": "a\0"}, recollect.FieldError, "NUL"),
         ({"scope": ""}, recollect.ScopeError, "the scope is empty"),
         ({"kind": "factt"}, recollect.FieldError, "did you mean 'fact'"),
@@ -202,7 +202,9 @@ def test_a_shared_memory_is_seen_below_but_changed_only_where_it_is(memory: reco
     assert found(memory.search("meets", scope=ANA)) == []
 
 
-def test_forgetting_pinning_and_revising_are_versions_and_can_be_undone(memory: recollect.Engine, clock: Clock) -> None:
+def test_forgetting_pinning_and_revising_are_versions_and_can_be_undone(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     id = memory.remember(SEAT, scope=ANA).id
     clock.move(timedelta(hours=1))
     assert memory.pin(id, scope=ANA).verdict == Changed("pinned")
@@ -243,7 +245,7 @@ def test_two_active_memories_never_say_the_same(memory: recollect.Engine) -> Non
         memory.restore(first, scope=ANA)
 
 
-def test_as_of_asks_what_was_so_and_known_at_what_was_known(memory: recollect.Engine, clock: Clock) -> None:
+def test_as_of_asks_what_was_so_and_known_at_what_was_known(memory: recollect.Engine, clock: ManualClock) -> None:
     start = clock()
     memory.remember("Ana flies from Porto", scope=ANA, valid_until=start + timedelta(days=10))
     clock.move(timedelta(days=20))
@@ -264,7 +266,9 @@ def test_as_of_asks_what_was_so_and_known_at_what_was_known(memory: recollect.En
         memory.search("flies", scope=ANA, as_of=clock(), known_at=told)
 
 
-def test_as_of_before_a_revision_the_memory_says_what_it_said_then(memory: recollect.Engine, clock: Clock) -> None:
+def test_as_of_before_a_revision_the_memory_says_what_it_said_then(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     then = clock()
     id = memory.remember(SEAT, scope=ANA, topic_key="seat", kind="preference").id
     memory.remember("the team meets on Mondays", scope="acme")
@@ -281,7 +285,7 @@ def test_as_of_before_a_revision_the_memory_says_what_it_said_then(memory: recol
     assert memory.search("seats", scope=ANA, as_of=then).scored == ()
 
 
-def test_a_ranking_of_then_comes_back_bit_for_bit(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_ranking_of_then_comes_back_bit_for_bit(memory: recollect.Engine, clock: ManualClock) -> None:
     ids = [memory.remember(f"seat number {n}", scope=ANA, importance=n / 10).id for n in range(8)]
     context = memory.recall("seat number 3", scope=ANA)
     memory.feedback(context.id or "", scope=ANA, helped=ids[:2], misled=ids[2:3])
@@ -300,7 +304,7 @@ def test_a_ranking_of_then_comes_back_bit_for_bit(memory: recollect.Engine, cloc
     assert found(memory.search("seat number 3", scope=ANA)) != found(before)
 
 
-def test_only_what_was_packed_counts_as_served(memory: recollect.Engine, clock: Clock) -> None:
+def test_only_what_was_packed_counts_as_served(memory: recollect.Engine, clock: ManualClock) -> None:
     short = memory.remember("Ana likes tea", scope=ANA).id
     long = memory.remember("Ana likes coffee " + "and cake " * 200, scope=ANA).id
     memory.search("what does Ana like?", scope=ANA)
@@ -374,7 +378,7 @@ def test_a_pinned_memory_is_in_every_context_that_has_room_for_it(memory: recoll
     assert pinned not in [one.id for one in memory.recall(QUESTION, scope=ANA).packed]
 
 
-def test_why_says_at_which_step_a_memory_fell(memory: recollect.Engine, clock: Clock) -> None:
+def test_why_says_at_which_step_a_memory_fell(memory: recollect.Engine, clock: ManualClock) -> None:
     id = memory.remember(SEAT, scope=ANA).id
     assert memory.why(id, QUESTION, scope=ANA).fate == Ranked(1)
     assert isinstance(memory.why(id, QUESTION, scope=ANA, tokens=20).fate, Unpacked)
@@ -429,7 +433,7 @@ def test_every_plane_of_unicode_comes_back_as_it_went_in(memory: recollect.Engin
 
 
 def test_a_text_of_a_mebibyte_is_remembered_and_found(memory: recollect.Engine) -> None:
-    text = ("seat " * 250_000)[:LONGEST_TEXT]
+    text = ("seat " * 250_000)[:MAX_TEXT_BYTES]
     memory.remember(text, scope=ANA)
     assert found(memory.search("seat", scope=ANA)) == [text]
 
@@ -454,7 +458,7 @@ def test_ten_thousand_memories_of_another_scope_change_no_score(memory: recollec
     assert [(one.id, float(one.score)) for one in memory.search("window seat 7", scope=ANA)] == before
 
 
-def test_a_store_sees_what_another_one_wrote_at_the_next_recall(path: Path, clock: Clock) -> None:
+def test_a_store_sees_what_another_one_wrote_at_the_next_recall(path: Path, clock: ManualClock) -> None:
     with (
         recollect.open(path, embedder="hashing", clock=clock) as one,
         recollect.open(path, embedder="hashing", clock=clock) as other,
@@ -562,7 +566,9 @@ def test_a_wrong_clock_is_noticed(path: Path) -> None:
         memory.remember(SEAT, scope=ANA)
 
 
-def test_time_that_goes_back_leaves_the_order_of_what_was_recorded(memory: recollect.Engine, clock: Clock) -> None:
+def test_time_that_goes_back_leaves_the_order_of_what_was_recorded(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     first = memory.remember("one", scope=ANA).memory
     clock.move(timedelta(hours=-3))
     second = memory.remember("two", scope=ANA).memory
@@ -572,7 +578,9 @@ def test_time_that_goes_back_leaves_the_order_of_what_was_recorded(memory: recol
     assert sorted([first.id, second.id]) == [first.id, second.id]
 
 
-def test_what_was_just_written_is_recalled_although_the_clock_went_back(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_was_just_written_is_recalled_although_the_clock_went_back(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     known = memory.remember(SEAT, scope=ANA).id
     written = clock.now
     clock.move(timedelta(seconds=-5))
@@ -584,7 +592,7 @@ def test_what_was_just_written_is_recalled_although_the_clock_went_back(memory: 
 
 
 def test_a_clock_that_was_far_ahead_hides_nothing_and_takes_no_key_of_others(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     first = memory.remember("one", scope=ANA, key="k")
     ages = timedelta(days=60_000)
@@ -677,7 +685,9 @@ def test_an_engine_says_what_it_is(memory: recollect.Engine, path: Path) -> None
     assert repr(memory) == f"<recollect.Engine of {path}, closed>"
 
 
-def test_a_new_state_of_a_topic_has_its_own_dates_and_its_own_origin(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_new_state_of_a_topic_has_its_own_dates_and_its_own_origin(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     first: dict[str, Any] = {
         "valid_until": clock() + timedelta(days=5),
         "source": "chat-1",
@@ -691,7 +701,7 @@ def test_a_new_state_of_a_topic_has_its_own_dates_and_its_own_origin(memory: rec
 
 
 def test_what_is_said_again_after_its_end_holds_again_and_did_not_between(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     start = clock()
     first = memory.remember("Ana flies from Porto", scope=ANA, valid_until=start + timedelta(days=5)).id
@@ -709,7 +719,7 @@ def test_what_is_said_again_after_its_end_holds_again_and_did_not_between(
 
 
 @pytest.mark.parametrize("text", ["Ana flies from Porto", "Ana flies from Faro"])
-def test_a_revision_after_the_end_of_a_memory_holds(memory: recollect.Engine, clock: Clock, text: str) -> None:
+def test_a_revision_after_the_end_of_a_memory_holds(memory: recollect.Engine, clock: ManualClock, text: str) -> None:
     end = clock() + timedelta(days=5)
     id = memory.remember("Ana flies from Porto", scope=ANA, valid_until=end).id
     clock.move(timedelta(days=9))
@@ -722,7 +732,7 @@ def test_a_revision_after_the_end_of_a_memory_holds(memory: recollect.Engine, cl
     assert (begun.valid_from, begun.valid_until) == (clock.now - timedelta(hours=1), None)
 
 
-def test_nothing_is_taken_in_that_would_not_hold_for_a_moment(memory: recollect.Engine, clock: Clock) -> None:
+def test_nothing_is_taken_in_that_would_not_hold_for_a_moment(memory: recollect.Engine, clock: ManualClock) -> None:
     now = clock()
     for end in (now, now - timedelta(seconds=1)):
         with pytest.raises(recollect.FieldError, match=r"field 'valid_until': .* is not after .*, from when it holds"):
@@ -746,7 +756,9 @@ def test_who_would_change_what_another_scope_shares_is_told_whose_it_is(memory: 
         memory.forget("other", scope=ANA)
 
 
-def test_what_was_observed_before_a_topics_present_text_is_no_news(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_was_observed_before_a_topics_present_text_is_no_news(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     newer = memory.remember("Ana flies from Lisbon", scope=ANA, topic_key="airport").id
     before = clock() - timedelta(days=9)
     late = memory.remember("Ana flies from Porto", scope=ANA, topic_key="airport", at=before)
@@ -799,7 +811,7 @@ def test_the_same_words_with_something_new_are_a_revision(memory: recollect.Engi
     assert memory.remember(SEAT, scope=ANA, importance=0.2).verdict == Reinforced(first)
 
 
-def test_a_pinned_memory_has_one_score_however_deep_recall_looks(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_pinned_memory_has_one_score_however_deep_recall_looks(memory: recollect.Engine, clock: ManualClock) -> None:
     vector = [1.0] * 256
     for number, pinned in ((1, True), (2, False), (3, False)):
         clock.move(timedelta(days=1))
@@ -811,7 +823,7 @@ def test_a_pinned_memory_has_one_score_however_deep_recall_looks(memory: recolle
     assert memory.why(id, "window seat", scope=ANA, depth=1).explanation.score == scores[0][id]
 
 
-def test_what_is_left_out_is_counted_by_reason(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_is_left_out_is_counted_by_reason(memory: recollect.Engine, clock: ManualClock) -> None:
     memory.forget(memory.remember("seat one", scope=ANA).id, scope=ANA)
     memory.remember("seat two", scope=ANA, valid_until=clock() + timedelta(days=1))
     memory.remember("seat three", scope=ANA, kind="fact")

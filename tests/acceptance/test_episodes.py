@@ -23,7 +23,7 @@ from recollect.model.memory import Kind, Memory, Status
 from recollect.model.plan import Act, Job
 from recollect.model.trust import Trust
 from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Updated
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from tests.tables import table
 
 from .stores import on_both_stores
@@ -37,12 +37,12 @@ DENIED = "docker push is denied without a login"
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(BEGAN)
+def clock() -> ManualClock:
+    return ManualClock(BEGAN)
 
 
 @pytest.fixture
-def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -61,7 +61,7 @@ def finished(engine: recollect.Engine, task: str, outcome: float, *, scope: str 
 
 
 @on_both_stores
-def test_a_task_is_told_with_all_that_was_done_for_it(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_task_is_told_with_all_that_was_done_for_it(memory: recollect.Engine, clock: ManualClock) -> None:
     episodes = memory.episodes
     begun = episodes.start(DEPLOY, scope=ANA, plan=["build", "push"], session="s1")
     assert (begun.task, begun.plan, begun.session, begun.finished, begun.value) == (
@@ -180,7 +180,7 @@ def test_tasks_and_actions_are_recalled_only_where_they_are_asked_for(memory: re
     assert list(memory.search(DEPLOY, scope=ANA, levels=["action"])) == []  # these are in no index
 
 
-def test_nothing_of_it_is_summed_up_aged_or_consolidated(memory: recollect.Engine, clock: Clock) -> None:
+def test_nothing_of_it_is_summed_up_aged_or_consolidated(memory: recollect.Engine, clock: ManualClock) -> None:
     for _ in range(3):
         begun = memory.episodes.start(DEPLOY, scope=ANA)
         memory.episodes.record(begun.id, "shell", scope=ANA, input="make")
@@ -275,7 +275,7 @@ def test_a_shared_episode_is_found_below_and_changed_only_where_it_is(memory: re
     ],
 )
 def test_what_cannot_be_is_refused_by_its_name(call: Any, field: str) -> None:
-    with recollect.open(":memory:", embedder="hashing", clock=Clock(BEGAN)) as memory:
+    with recollect.open(":memory:", embedder="hashing", clock=ManualClock(BEGAN)) as memory:
         with pytest.raises(FieldError) as caught:
             call(memory.episodes)
         assert caught.value.field == field
@@ -418,7 +418,7 @@ def test_looking_counts_as_no_use_and_writes_nothing(memory: recollect.Engine) -
 
 
 @on_both_stores
-def test_episodes_are_listed_the_latest_first(memory: recollect.Engine, clock: Clock) -> None:
+def test_episodes_are_listed_the_latest_first(memory: recollect.Engine, clock: ManualClock) -> None:
     first = finished(memory, DEPLOY, 0.6)
     clock.move(MINUTE)
     second = memory.episodes.start("bake bread", scope=ANA).id
@@ -563,7 +563,7 @@ def test_a_success_that_is_taken_back_speaks_for_nothing_that_no_other_one_speak
     assert memory.usage(seat, scope=ANA).followed == 1, "it is a success again"
 
 
-def test_a_task_that_was_worked_on_since_does_not_end_before_that(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_task_that_was_worked_on_since_does_not_end_before_that(memory: recollect.Engine, clock: ManualClock) -> None:
     begun = memory.episodes.start(DEPLOY, scope=ANA).id
     run = memory.episodes.complete(begun, 1.0, scope=ANA).run or 0
     back = memory.undo(run, scope=ANA).run
@@ -612,7 +612,7 @@ def test_a_context_of_somebody_else_is_not_there(memory: recollect.Engine) -> No
 
 
 @on_both_stores
-def test_a_plan_lets_go_of_what_teaches_least_and_can_be_undone(target: str, clock: Clock) -> None:
+def test_a_plan_lets_go_of_what_teaches_least_and_can_be_undone(target: str, clock: ManualClock) -> None:
     few = {"episodic": {"max_episodes": 2}}
     with recollect.open(target, embedder="hashing", clock=clock, settings=few) as memory:
         done = [finished(memory, f"task {number}", outcome) for number, outcome in enumerate((0.0, 0.65, 0.1, 0.6))]
@@ -711,7 +711,7 @@ def test_an_archive_carries_them(target: str, tmp_path: Path) -> None:
 
 
 @on_both_stores
-def test_a_clock_that_goes_back_changes_no_order(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_clock_that_goes_back_changes_no_order(memory: recollect.Engine, clock: ManualClock) -> None:
     begun = memory.episodes.start(DEPLOY, scope=ANA)
     clock.move(-DAY)
     for number in range(5):

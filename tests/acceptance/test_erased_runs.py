@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.engine.dependencies import World
+from recollect.engine.dependencies import Dependencies
 from recollect.errors import Conflict, NotFound
 from recollect.model.level import Level
 from recollect.model.memory import Status
-from recollect.testing.reference_store import DictionaryStore
-from recollect.testing.store_builders import Clock
+from recollect.testing.reference_store import ReferenceStore
+from recollect.testing.store_builders import ManualClock
 
 from .shell import Shell
 from .stores import on_both_stores
@@ -29,7 +29,7 @@ NOW = BEGAN + timedelta(days=40)
 
 @pytest.fixture
 def memory(target: str) -> Iterator[recollect.Engine]:
-    with recollect.open(target, embedder="hashing", clock=Clock(NOW)) as engine:
+    with recollect.open(target, embedder="hashing", clock=ManualClock(NOW)) as engine:
         yield engine
 
 
@@ -37,11 +37,11 @@ def memory(target: str) -> Iterator[recollect.Engine]:
 def anywhere(request: pytest.FixtureRequest) -> Iterator[recollect.Engine]:
     """An engine on every sort of store, the plain one that all others are held to among them."""
     place = request.getfixturevalue("fresh_store_url") if request.param == "postgres" else ":memory:"
-    with recollect.open(place, embedder="hashing", clock=Clock(NOW)) as engine:
+    with recollect.open(place, embedder="hashing", clock=ManualClock(NOW)) as engine:
         if request.param == "dictionary":
             world = engine._world
-            parts = {one.name: getattr(world, one.name) for one in fields(World)}
-            yield recollect.Engine(World(**{**parts, "store": DictionaryStore(world.clock)}))
+            parts = {one.name: getattr(world, one.name) for one in fields(Dependencies)}
+            yield recollect.Engine(Dependencies(**{**parts, "store": ReferenceStore(world.clock)}))
         else:
             yield engine
 

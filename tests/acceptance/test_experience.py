@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.model.training_example import Experience, Experiences, LeftOut
+from recollect.model.training_example import SkipReason, TrainingExample, TrainingSet
 from recollect.model.usage import Use
 from recollect.protocols import Purpose
-from recollect.providers.hashing import Hashing
-from recollect.ranking.profiles import built_in
-from recollect.testing.store_builders import Clock
+from recollect.providers.hashing import HashingEmbedder
+from recollect.ranking.profiles import builtin_profile
+from recollect.testing.store_builders import ManualClock
 
 from .stores import on_both_stores
 from .test_replay import edited
@@ -40,12 +40,12 @@ class Agent:
         budget = recollect.Budget(2_000, items=4)
         return self.engine.recall(question, **{"scope": ANA, "tokens": budget, **more})  # type: ignore[arg-type]
 
-    def only(self, profile: str = "default") -> Experience:
+    def only(self, profile: str = "default") -> TrainingExample:
         (found,) = self.told(profile)
         return found
 
-    def told(self, profile: str = "default", scope: str = ANA) -> tuple[Experience, ...]:
-        return self.engine.experience(scope=scope, profile=profile).told
+    def told(self, profile: str = "default", scope: str = ANA) -> tuple[TrainingExample, ...]:
+        return self.engine.experience(scope=scope, profile=profile).examples
 
     def judged(self, question: str = "which seats on flights?", **more: object) -> recollect.Context:
         """A context of which somebody said that its first memory helped."""
@@ -86,7 +86,7 @@ def test_signals_say_what_they_said_when_it_was_asked(agent: Agent, profile: str
     agent.engine.feedback(context.id or "", scope=ANA, helped=[context.packed[0].id])
     everything_since(agent, [scored.id for scored in context.ranking if str(scored.memory.scope) == ANA])
     found = next(one for one in agent.told(profile) if one.context == context.id)
-    assert found.opinions.T.tolist() == [list(expected[id]) for id in sorted(expected)]
+    assert found.signal_values.T.tolist() == [list(expected[id]) for id in sorted(expected)]
     assert found.question == ("which seats on flights?",)
     assert [sorted(expected)[one.candidate] for one in found.shown] == [scored.id for scored in context.packed]
 
@@ -106,22 +106,24 @@ def test_what_another_profile_ranked_is_left_out(agent: Agent) -> None:
     agent.judged(profile="five-signal")
     ours = agent.judged(profile="default")
     found = agent.engine.experience(scope=ANA, profile="default")
-    assert ([one.context for one in found.told], dict(found.left_out)) == ([ours.id], {LeftOut.OTHERWISE: 1})
+    assert ([one.context for one in found.examples], dict(found.skipped)) == ([ours.id], {SkipReason.OTHER_PROFILE: 1})
 
 
 def test_a_profile_is_another_one_as_soon_as_a_number_is(agent: Agent) -> None:
     agent.judged(profile="five-signal")
-    five = built_in("five-signal")
+    five = builtin_profile("five-signal")
     first, second, *rest = five.terms
     moved = replace(first, weight=first.weight - 0.01), replace(second, weight=second.weight + 0.01), *rest
     for other in (replace(five, terms=moved), replace(five, min_score=0.1)):
-        assert agent.engine.experience(scope=ANA, profile=other).left_out == {LeftOut.OTHERWISE: 1}
+        assert agent.engine.experience(scope=ANA, profile=other).skipped == {SkipReason.OTHER_PROFILE: 1}
 
 
 def test_the_same_formula_under_another_name_is_the_same_profile(agent: Agent) -> None:
     context = agent.judged(profile="five-signal")
-    renamed = replace(built_in("five-signal"), name="ours", version="7", about="Ours.", report="ours.report.json")
-    (found,) = agent.engine.experience(scope=ANA, profile=renamed).told
+    renamed = replace(
+        builtin_profile("five-signal"), name="ours", version="7", about="Ours.", report="ours.report.json"
+    )
+    (found,) = agent.engine.experience(scope=ANA, profile=renamed).examples
     assert found.context == context.id
 
 
@@ -130,8 +132,8 @@ def test_that_success_followed_tells_no_memory_from_another(agent: Agent) -> Non
     task = agent.engine.episodes.start("Book a flight", scope=ANA)
     agent.engine.episodes.complete(task.id, 1.0, scope=ANA, contexts=[context.id or "", both.id or ""])
     found = agent.engine.experience(scope=ANA)
-    assert ([one.context for one in found.told], dict(found.left_out)) == ([both.id], {LeftOut.FOLLOWED: 1})
-    assert {sign.use for sign in found.told[0].signs} == {Use.FOLLOWED}
+    assert ([one.context for one in found.examples], dict(found.skipped)) == ([both.id], {SkipReason.ONLY_FOLLOWED: 1})
+    assert {sign.use for sign in found.examples[0].signs} == {Use.FOLLOWED}
 
 
 def test_who_is_shown_for_being_pinned_and_does_not_pass_the_gates_is_no_candidate(agent: Agent) -> None:
@@ -140,7 +142,7 @@ def test_who_is_shown_for_being_pinned_and_does_not_pass_the_gates_is_no_candida
     assert pinned in {scored.id for scored in context.packed}
     found = agent.only("default")
     assert {one.memory for one in found.shown} == {scored.id for scored in context.packed} - {pinned}
-    assert found.opinions.shape[1] == len(agent.engine.search("vegan", scope=ANA, limit=50))
+    assert found.signal_values.shape[1] == len(agent.engine.search("vegan", scope=ANA, limit=50))
 
 
 @on_both_stores
@@ -155,7 +157,7 @@ def test_only_contexts_that_anybody_said_anything_of_teach_and_each_scope_its_ow
     assert silent.id not in {one.context for one in agent.told()}
     assert [one.context for one in agent.told(scope="acme/ben")] == [theirs.id]
     none = agent.engine.experience(scope="acme")
-    assert (none.told, none.left_out, [str(one) for one in none.scopes]) == ((), {}, ["acme"])
+    assert (none.examples, none.skipped, [str(one) for one in none.scopes]) == ((), {}, ["acme"])
 
 
 def test_signs_teach_as_votes_do(agent: Agent) -> None:
@@ -173,8 +175,8 @@ def test_a_brief_teaches_what_takes_no_question_and_a_question_what_needs_one(ag
         agent.engine.feedback(one.id or "", scope=ANA, helped=[one.packed[0].id])
     assert agent.only("default").context == asked.id
     assert (agent.only("session").context, agent.only("session").question) == (brief.id, ())
-    left_out = [agent.engine.experience(scope=ANA, profile=profile).left_out for profile in ("default", "session")]
-    assert left_out == [{LeftOut.UNASKED: 1}, {LeftOut.ASKED: 1}]
+    left_out = [agent.engine.experience(scope=ANA, profile=profile).skipped for profile in ("default", "session")]
+    assert left_out == [{SkipReason.NO_QUESTION: 1}, {SkipReason.HAS_QUESTION: 1}]
 
 
 @on_both_stores
@@ -183,7 +185,7 @@ def test_learning_counts_as_no_use_and_writes_nothing(agent: Agent) -> None:
     agent.engine.feedback(context.id or "", scope=ANA, helped=[context.packed[0].id])
     before = agent.engine.stats(), [agent.engine.usage(scored.id, scope=ANA) for scored in context.packed]
     first, again = agent.only(), agent.only()
-    assert np.array_equal(first.opinions, again.opinions)
+    assert np.array_equal(first.signal_values, again.signal_values)
     assert before == (agent.engine.stats(), [agent.engine.usage(scored.id, scope=ANA) for scored in context.packed])
 
 
@@ -195,7 +197,7 @@ def test_what_was_erased_since_was_not_shown(agent: Agent) -> None:
     agent.engine.erase(scope=ANA, id=gone.id)
     found = agent.only()
     assert gone.id not in {one.memory for one in found.shown} | {vote.memory for vote in found.votes}
-    assert found.opinions.shape[1] == len(context.ranking) - 1
+    assert found.signal_values.shape[1] == len(context.ranking) - 1
     assert {vote.memory for vote in found.votes} == {kept.id}
     agent.engine.erase(scope=ANA, everything=True)
     assert agent.told() == ()
@@ -212,7 +214,7 @@ def test_where_something_shown_was_erased_since_nobody_knows_the_places(agent: A
     agent.engine.erase(scope=ANA, id=own[gone])
     found = agent.only()
     assert [one.place for one in found.shown] == [None] * 3
-    assert not found.placed
+    assert not found.has_all_places
     assert found.votes
 
 
@@ -222,7 +224,7 @@ def test_where_something_else_was_erased_places_are_known(agent: Agent) -> None:
     shown = {scored.id for scored in context.packed}
     own = [scored.id for scored in context.ranking if str(scored.memory.scope) == ANA and scored.id not in shown]
     agent.engine.erase(scope=ANA, id=own[0])
-    assert agent.only().placed
+    assert agent.only().has_all_places
 
 
 @on_both_stores
@@ -236,7 +238,7 @@ def test_a_context_that_came_from_another_store_is_left_out(
         engine.remember("Ben wants nothing", scope="acme/ben")
         engine.import_(exported)
         found = engine.experience(scope=ANA)
-        assert (found.told, found.left_out) == ((), {LeftOut.ELSEWHERE: 1})
+        assert (found.examples, found.skipped) == ((), {SkipReason.OTHER_STORE: 1})
 
 
 def test_how_far_it_is_is_told_to_the_end(agent: Agent) -> None:
@@ -256,13 +258,13 @@ class Silenced:
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
         assert not self.silent, f"it was asked about {texts}"
-        return Hashing(64).embed(texts, purpose)
+        return HashingEmbedder(64).embed(texts, purpose)
 
 
 class TestNothingLeavesTheMachine:
     """What is learned is learned from what was recorded, whatever the embedder is: it is never asked."""
 
-    def experience(self, target: str, model: Silenced, profile: str = "default") -> Experiences:
+    def experience(self, target: str, model: Silenced, profile: str = "default") -> TrainingSet:
         model.silent = True
         with recollect.open(target, embedder=model) as engine:  # which remembers no directions
             return engine.experience(scope=ANA, profile=profile)
@@ -280,7 +282,7 @@ class TestNothingLeavesTheMachine:
             engine.remember_all([{"text": f"Ana wants seat {n}"} for n in range(3)], scope=ANA)
             made = self.live(engine, "which seat?", "which of the seats?")
         found = self.experience(target, model)
-        assert ([one.context for one in found.told], dict(found.left_out)) == (made, {})
+        assert ([one.context for one in found.examples], dict(found.skipped)) == (made, {})
 
     @on_both_stores
     def test_contexts_of_another_model_are_left_out(self, target: str) -> None:
@@ -290,7 +292,7 @@ class TestNothingLeavesTheMachine:
         model = Silenced()
         recollect.re_embed(target, embedder=model)
         found = self.experience(target, model)
-        assert (found.told, found.left_out) == ((), {LeftOut.UNRECORDED: 1})
+        assert (found.examples, found.skipped) == ((), {SkipReason.UNRECORDED: 1})
 
     def test_contexts_that_lack_what_the_model_said_are_left_out(self, target: str, tmp_path: Path) -> None:
         model = Silenced()
@@ -302,11 +304,11 @@ class TestNothingLeavesTheMachine:
         with recollect.open(other, embedder=model) as engine:
             engine.import_(lines)
         found = self.experience(other, model)
-        assert (found.told, found.left_out) == ((), {LeftOut.UNRECORDED: 1})
+        assert (found.examples, found.skipped) == ((), {SkipReason.UNRECORDED: 1})
 
     @on_both_stores
     def test_contexts_of_records_that_lost_their_directions_since_are_left_out(self, target: str) -> None:
-        model, clock = Silenced(), Clock(datetime(2026, 3, 2, 9, tzinfo=UTC))
+        model, clock = Silenced(), ManualClock(datetime(2026, 3, 2, 9, tzinfo=UTC))
         with recollect.open(target, embedder=model, clock=clock) as engine:
             engine.observe([{"text": "Ana wants seats", "at": clock() - timedelta(minutes=1)}], scope=ANA)
             clock.move(timedelta(days=2))
@@ -315,4 +317,4 @@ class TestNothingLeavesTheMachine:
             clock.move(timedelta(days=60))
             engine.run("prune-vectors", scope=ANA)
         found = self.experience(target, model)
-        assert (found.told, found.left_out) == ((), {LeftOut.UNRECORDED: 1})
+        assert (found.examples, found.skipped) == ((), {SkipReason.UNRECORDED: 1})

@@ -10,7 +10,7 @@ import pytest
 
 import recollect
 from recollect import Provenance, Status, Trust
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from tests.tables import table
 
 from .shell import Shell
@@ -26,12 +26,12 @@ ALLERGIC, GARDEN = "I'm allergic to peanuts.", "I prefer small places with a gar
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(NOON + timedelta(days=1))
+def clock() -> ManualClock:
+    return ManualClock(NOON + timedelta(days=1))
 
 
 @pytest.fixture
-def memory(tmp_path: Path, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(tmp_path: Path, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(tmp_path / "agent.db", embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -52,7 +52,7 @@ def test_what_is_said_outright_is_remembered_with_its_quote_speaker_session_and_
     assert first.confidence == 1.0
 
 
-def test_the_same_conversation_again_changes_nothing(memory: recollect.Engine, clock: Clock) -> None:
+def test_the_same_conversation_again_changes_nothing(memory: recollect.Engine, clock: ManualClock) -> None:
     memory.extract(TALK, scope=ANA)
     before = list(memory.export())
     clock.move(timedelta(days=40))
@@ -69,7 +69,7 @@ def test_turns_without_a_date_are_remembered_once(memory: recollect.Engine) -> N
     assert memory.usage(first.receipts[0].id, scope=ANA) == usage
 
 
-def test_what_was_forgotten_stays_so_until_it_is_said_again_later(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_was_forgotten_stays_so_until_it_is_said_again_later(memory: recollect.Engine, clock: ManualClock) -> None:
     id = memory.extract(TALK, scope=ANA).receipts[0].id
     memory.forget(id, scope=ANA)
     again = memory.extract(TALK, scope=ANA)
@@ -83,7 +83,7 @@ def test_what_was_forgotten_stays_so_until_it_is_said_again_later(memory: recoll
 
 @pytest.mark.parametrize("days", [0, 1, 31, 400])
 def test_a_turn_without_a_date_never_brings_back_what_was_forgotten(
-    days: int, memory: recollect.Engine, clock: Clock
+    days: int, memory: recollect.Engine, clock: ManualClock
 ) -> None:
     id = memory.extract([ALLERGIC], scope=ANA).receipts[0].id
     clock.move(timedelta(hours=1))
@@ -97,7 +97,7 @@ def test_a_turn_without_a_date_never_brings_back_what_was_forgotten(
 
 
 def test_nor_does_a_longer_turn_with_the_same_words_or_one_that_only_echoed_it(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     elsewhere = {"text": ALLERGIC, "session": "s2"}
     id = memory.extract([ALLERGIC], scope=ANA).receipts[0].id
@@ -113,7 +113,7 @@ def test_nor_does_a_longer_turn_with_the_same_words_or_one_that_only_echoed_it(
 
 @pytest.mark.parametrize("anew", [{"session": "s2"}, {"at": NOON + timedelta(days=3)}])
 def test_said_again_in_another_session_or_with_a_date_it_comes_back(
-    anew: dict[str, object], memory: recollect.Engine, clock: Clock
+    anew: dict[str, object], memory: recollect.Engine, clock: ManualClock
 ) -> None:
     id = memory.extract([{"text": ALLERGIC, "session": "s1"}], scope=ANA).receipts[0].id
     clock.move(timedelta(days=1))
@@ -129,7 +129,7 @@ def test_said_again_in_another_session_or_with_a_date_it_comes_back(
 
 @pytest.mark.parametrize("first", [None, NOON])
 def test_said_again_later_in_a_conversation_that_went_on_it_comes_back(
-    first: datetime | None, memory: recollect.Engine, clock: Clock
+    first: datetime | None, memory: recollect.Engine, clock: ManualClock
 ) -> None:
     talk: list[dict[str, object]] = [{"text": ALLERGIC, "at": first}]
     id = memory.extract(talk, scope=ANA).receipts[0].id
@@ -147,7 +147,9 @@ def test_said_again_later_in_a_conversation_that_went_on_it_comes_back(
     assert list(memory.export()) == before
 
 
-def test_turns_without_a_date_again_change_nothing_however_much_later(memory: recollect.Engine, clock: Clock) -> None:
+def test_turns_without_a_date_again_change_nothing_however_much_later(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     turns = ["I live in Rome.", GARDEN, "I live in Oslo."]
     memory.remember(GARDEN, scope=ANA, provenance="direct_user")
     clock.move(timedelta(days=1))
@@ -159,7 +161,7 @@ def test_turns_without_a_date_again_change_nothing_however_much_later(memory: re
     assert list(memory.export()) == before
 
 
-def test_what_an_operator_merged_is_not_made_again(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_an_operator_merged_is_not_made_again(memory: recollect.Engine, clock: ManualClock) -> None:
     one, other = (receipt.id for receipt in memory.extract(TALK, scope=ANA).receipts)
     clock.move(timedelta(hours=1))
     memory.curator.merge([one, other], "Ana wants a garden and no peanuts", scope=ANA)
@@ -170,7 +172,7 @@ def test_what_an_operator_merged_is_not_made_again(memory: recollect.Engine, clo
 
 
 @pytest.mark.parametrize("dated", [True, False])
-def test_what_was_revised_since_is_not_made_again(dated: bool, memory: recollect.Engine, clock: Clock) -> None:
+def test_what_was_revised_since_is_not_made_again(dated: bool, memory: recollect.Engine, clock: ManualClock) -> None:
     talk = TALK if dated else [ALLERGIC, GARDEN]
     first, _ = memory.extract(talk, scope=ANA).receipts
     clock.move(timedelta(hours=1))
@@ -223,7 +225,7 @@ def test_no_more_than_asked_for_are_extracted_and_the_most_important_first(memor
     assert [one.memory.text for one in memory.extract(TALK, scope=ANA, most=1).receipts] == [ALLERGIC]
 
 
-def test_a_turn_of_the_future_is_refused(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_turn_of_the_future_is_refused(memory: recollect.Engine, clock: ManualClock) -> None:
     with pytest.raises(recollect.FieldError, match="at"):
         memory.extract([{"text": GARDEN, "at": clock() + timedelta(seconds=1)}], scope=ANA)
     assert known(memory) == []
@@ -243,7 +245,7 @@ def test_in_the_background_it_can_be_awaited(memory: recollect.Engine) -> None:
     assert asyncio.run(wait()) == [ALLERGIC, GARDEN]
 
 
-def test_what_goes_wrong_in_the_background_is_told_to_who_waits(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_goes_wrong_in_the_background_is_told_to_who_waits(memory: recollect.Engine, clock: ManualClock) -> None:
     pending = memory.extract_soon([{"text": GARDEN, "at": clock() + timedelta(days=1)}], scope=ANA)
     with pytest.raises(recollect.FieldError, match="at"):
         pending.result(timeout=60)

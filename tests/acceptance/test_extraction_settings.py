@@ -68,7 +68,7 @@ def test_so_many_are_extracted_as_the_settings_say(tmp_path: Path) -> None:
 
 def test_one_price_without_the_other_is_refused() -> None:
     with pytest.raises(recollect.FieldError, match="price_completion"):
-        ExtractionSettings(price_prompt=1.0, address="http://127.0.0.1", model="m").endpoint()
+        ExtractionSettings(price_prompt=1.0, address="http://127.0.0.1", model="m").require_endpoint()
 
 
 @pytest.mark.parametrize(("given", "lacking"), [("price_prompt", "completion"), ("price_completion", "prompt")])

@@ -9,11 +9,11 @@ from multiprocessing.connection import Connection
 import pytest
 
 import recollect
-from recollect.engine.feedback import COPIED, EVERY
+from recollect.engine.feedback import COPIED_REASON, QUOTES_ALL_REASON
 from recollect.factory import re_embed
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import VOTES_THAT_COUNT, Noted, Sign, Usage, Use
+from recollect.model.usage import MAX_COUNTED_VOTES, Noted, Sign, Usage, Use
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.store_builders import a_vote
@@ -98,11 +98,15 @@ def test_an_answer_that_is_the_context_itself_is_no_evidence(memory: recollect.E
     told(memory, SEAT, scope=BEN)
     context, alone = a_context(memory), a_context(memory, BEN)
     for answer, why in (
-        *((context.text, COPIED), (f"{context.marker}\n{SEAT}", COPIED), (f"{TRAIN}; {MEAL}; {SEAT}", EVERY)),
+        *(
+            (context.text, COPIED_REASON),
+            (f"{context.marker}\n{SEAT}", COPIED_REASON),
+            (f"{TRAIN}; {MEAL}; {SEAT}", QUOTES_ALL_REASON),
+        ),
         *(("ok", None), ("the and of it", None)),
     ):
         assert memory.feedback(context.id or "", scope=ANA, answer=answer) == Noted(0, (), why)
-    assert memory.feedback(alone.id or "", scope=BEN, answer=alone.text) == Noted(0, (), COPIED)
+    assert memory.feedback(alone.id or "", scope=BEN, answer=alone.text) == Noted(0, (), COPIED_REASON)
     assert memory.stats().uses[Use.QUOTED] == 0
     assert len(memory.feedback(context.id or "", scope=ANA, answer=f"{TRAIN}; {MEAL}").quoted) == 2
     assert len(memory.feedback(alone.id or "", scope=BEN, answer=SEAT).quoted) == 1
@@ -232,8 +236,8 @@ def test_votes_over_fifty_contexts_move_what_five_do_and_ranks_no_further(memory
     for _ in range(50):
         memory.feedback(a_context(memory).id or "", scope=ANA, helped=[meal], misled=[seat])
         after.append(scores(memory))
-    assert after[0] != after[1] != after[VOTES_THAT_COUNT - 1]
-    assert after[VOTES_THAT_COUNT - 1 :] == [after[VOTES_THAT_COUNT - 1]] * (51 - VOTES_THAT_COUNT)
+    assert after[0] != after[1] != after[MAX_COUNTED_VOTES - 1]
+    assert after[MAX_COUNTED_VOTES - 1 :] == [after[MAX_COUNTED_VOTES - 1]] * (51 - MAX_COUNTED_VOTES)
     assert [memory.usage(id, scope=ANA).usefulness for id in (meal, seat)] == [6 / 7, 1 / 7]
     for name in ("ben", "eva"):
         memory.feedback(a_context(memory).id or "", scope=ANA, helped=[seat], misled=[meal], by=name)
@@ -296,7 +300,7 @@ def test_a_shell_is_told_why_nothing_of_an_answer_was_noted(shell: Shell) -> Non
     for id, text in (("seat", SEAT), ("meal", MEAL)):
         shell("remember", text, "--scope", ANA, "--id", id)
     whole = shell.json("brief", "--scope", ANA)
-    for answer, why in ((f"{SEAT}. {MEAL}.", EVERY), (whole["text"], COPIED)):
+    for answer, why in ((f"{SEAT}. {MEAL}.", QUOTES_ALL_REASON), (whole["text"], COPIED_REASON)):
         outcome = shell("feedback", whole["id"], "--scope", ANA, "--answer", answer)
         assert outcome.stdout == ""
         assert outcome.stderr == f"0 helped, 0 misled, 0 quoted\nnothing of the answer was noted: {why}\n"

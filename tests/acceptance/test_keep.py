@@ -8,8 +8,8 @@ import pytest
 
 import recollect
 from recollect.model.verdict import Changed, Created, Quarantined, Unchanged, Updated
-from recollect.providers.hashing import Hashing
-from recollect.testing.store_builders import Clock
+from recollect.providers.hashing import HashingEmbedder
+from recollect.testing.store_builders import ManualClock
 from tests.tables import table
 
 from .stores import on_both_stores
@@ -21,12 +21,12 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(datetime(2026, 1, 15, 12, tzinfo=UTC))
+def clock() -> ManualClock:
+    return ManualClock(datetime(2026, 1, 15, 12, tzinfo=UTC))
 
 
 @pytest.fixture
-def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -57,7 +57,7 @@ def test_a_text_that_differs_in_blanks_alone_is_the_next_revision_to_the_letter(
 
 
 @on_both_stores
-def test_the_same_again_says_from_now_on_how_long_it_holds(memory: recollect.Engine, clock: Clock) -> None:
+def test_the_same_again_says_from_now_on_how_long_it_holds(memory: recollect.Engine, clock: ManualClock) -> None:
     memory.keep([note("a", "soon gone", valid_until=clock.now + MINUTE)])
     memory.keep([note("a", "soon gone")])
     clock.move(2 * MINUTE)
@@ -65,7 +65,9 @@ def test_the_same_again_says_from_now_on_how_long_it_holds(memory: recollect.Eng
 
 
 @on_both_stores
-def test_what_was_dropped_or_is_over_comes_back_as_a_memory_of_its_own(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_was_dropped_or_is_over_comes_back_as_a_memory_of_its_own(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     first = memory.keep([note("a", "one"), note("b", "two", valid_until=clock.now + MINUTE)])
     memory.keep([], drop=[(SCOPE, "a"), (SCOPE, "nothing there")])
     clock.move(MINUTE)
@@ -156,7 +158,7 @@ def test_whoever_is_trusted_less_drops_nothing_that_is_kept_and_then_nothing_is_
 
 @on_both_stores
 def test_what_is_over_is_dropped_by_anybody_and_so_is_all_if_nobody_says_through_whom(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     memory.keep([note("a", "soon gone", provenance="operator", valid_until=clock.now + MINUTE)])
     memory.keep([note("b", "stays", provenance="operator")])
@@ -206,7 +208,9 @@ def test_a_draft_without_a_topic_key_or_with_a_subject_or_a_key_of_a_retry_canno
 
 
 @on_both_stores
-def test_a_memory_holds_until_another_moment_and_nothing_else_changes(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_memory_holds_until_another_moment_and_nothing_else_changes(
+    memory: recollect.Engine, clock: ManualClock
+) -> None:
     memory.keep([note("a", "soon gone", valid_until=clock.now + MINUTE)])
     seen = memory.kept("a", scope=SCOPE)
     assert seen is not None
@@ -222,7 +226,7 @@ def test_a_memory_holds_until_another_moment_and_nothing_else_changes(memory: re
 
 @on_both_stores
 def test_a_memory_that_changed_since_it_was_seen_or_is_over_holds_no_longer_for_that(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     memory.keep([note("a", "one"), note("b", "two", valid_until=clock.now + MINUTE)])
     seen, over = memory.kept("a", scope=SCOPE), memory.kept("b", scope=SCOPE)
@@ -258,11 +262,11 @@ class Counting:
 
     def embed(self, texts: Sequence[str], purpose: Any) -> Any:
         self.questions += texts if purpose == "query" else []
-        return Hashing(self.dimensions).embed(texts, purpose)
+        return HashingEmbedder(self.dimensions).embed(texts, purpose)
 
 
 @on_both_stores
-def test_a_question_is_embedded_once_however_many_scopes_are_below(target: str, clock: Clock) -> None:
+def test_a_question_is_embedded_once_however_many_scopes_are_below(target: str, clock: ManualClock) -> None:
     embedder = Counting()
     with recollect.open(target, embedder=embedder, clock=clock) as memory:
         memory.remember_all([{"text": f"Shared tea {n}", "scope": "acme", "shared": True} for n in range(5)])
@@ -271,5 +275,5 @@ def test_a_question_is_embedded_once_however_many_scopes_are_below(target: str, 
         assert (len(found), embedder.questions) == (2, ["tea"])
 
 
-def test_the_moment_is_that_of_the_clock(memory: recollect.Engine, clock: Clock) -> None:
+def test_the_moment_is_that_of_the_clock(memory: recollect.Engine, clock: ManualClock) -> None:
     assert memory.now() == clock.now

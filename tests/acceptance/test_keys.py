@@ -9,7 +9,7 @@ import pytest
 
 import recollect
 from recollect.model.verdict import Created, Updated
-from recollect.providers.hashing import Hashing
+from recollect.providers.hashing import HashingEmbedder
 
 ANA = "acme/ana"
 SEAT = "Ana prefers window seats"
@@ -29,7 +29,7 @@ class Switched:
         if not self.on:
             raise recollect.ProviderBusy("switched: nobody is there; try again")
         self.asked += texts
-        return Hashing(self.dimensions).embed(texts, purpose)
+        return HashingEmbedder(self.dimensions).embed(texts, purpose)
 
 
 @pytest.fixture

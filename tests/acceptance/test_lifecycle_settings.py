@@ -63,8 +63,8 @@ def test_a_rollup_says_what_was_asked_of_the_model_and_what_that_cost(tmp_path: 
     assert done.spent.prompt_tokens > 0
     assert done.cost == (2.0 * done.spent.prompt_tokens + 4.0 * done.spent.completion_tokens) / 1_000_000
     assert (again.spent.calls, again.cost) == (0, None)
-    assert f"({len(LEVELS)} calls, " in timeline.sentence(done)
-    assert timeline.rolled(done)["cost"] == done.cost
+    assert f"({len(LEVELS)} calls, " in timeline.describe_rollup(done)
+    assert timeline.rollup_fields(done)["cost"] == done.cost
 
 
 def test_unless_it_is_set_no_model_is_asked_and_the_words_are_those_that_were_said(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_another_summariser_than_before_makes_all_records_anew(tmp_path: Path) -
     ):
         done = memory.rollup(scope=ANA)
         assert {level.value: count for level, count in done.revised.items()} == dict.fromkeys(LEVELS, 1)
-        assert memory.rollup(scope=ANA).changed == 0
+        assert memory.rollup(scope=ANA).records_written == 0
         assert len(server.asked) == len(LEVELS)
 
 

@@ -13,7 +13,7 @@ import recollect
 from recollect import ContextScore, Kind, ObservationMemory, SearchScore
 from recollect.compat import observation_memory
 from recollect.compat.observation_memory import MemoryStats, SaveResult
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 
 from .stores import on_both_stores
 
@@ -32,12 +32,12 @@ EIGHT = [
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(NOW)
+def clock() -> ManualClock:
+    return ManualClock(NOW)
 
 
 @pytest.fixture
-def engine(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+def engine(target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -75,7 +75,7 @@ def test_every_field_of_every_result_says_what_it_is() -> None:
 class TestAStory:
     @on_both_stores
     def test_a_session_starts_with_what_the_last_ones_came_to_and_what_matters_most(
-        self, memory: ObservationMemory, engine: recollect.Engine, clock: Clock
+        self, memory: ObservationMemory, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         first = memory.mem_session_start("alice")
         assert (first.is_new, first.sessions_context, first.memories) == (True, (), ())
@@ -94,7 +94,9 @@ class TestAStory:
         assert engine.usage(fact.id or "", scope="alice").served == 1
 
     @on_both_stores
-    def test_of_many_ten_observations_and_five_sessions_are_told(self, memory: ObservationMemory, clock: Clock) -> None:
+    def test_of_many_ten_observations_and_five_sessions_are_told(
+        self, memory: ObservationMemory, clock: ManualClock
+    ) -> None:
         for number in range(11):
             memory.mem_session_start("alice")
             saved(memory, f"room {number} has {number} beds")
@@ -105,7 +107,7 @@ class TestAStory:
         assert [one.snippet for one in told.memories] == [f"room {n} has {n} beds" for n in range(10, 0, -1)]
 
     def test_a_session_that_fell_silent_tells_what_was_saved_in_it(
-        self, memory: ObservationMemory, clock: Clock
+        self, memory: ObservationMemory, clock: ManualClock
     ) -> None:
         saved(memory, "Alice prefers window seats")
         clock.move(DAY)
@@ -114,7 +116,7 @@ class TestAStory:
         assert told.summary == "It ended without a summary. Saved in it: 1 observation: Seats"
 
     @on_sqlite
-    def test_how_long_a_silence_is_can_be_said(self, engine: recollect.Engine, clock: Clock) -> None:
+    def test_how_long_a_silence_is_can_be_said(self, engine: recollect.Engine, clock: ManualClock) -> None:
         memory = ObservationMemory(engine, inactivity=HOUR)
         first = saved(memory, "Alice prefers window seats")
         clock.move(HOUR)
@@ -191,7 +193,7 @@ class TestSaving:
 
     @on_both_stores
     def test_an_observation_belongs_to_the_session_that_changed_it_last(
-        self, memory: ObservationMemory, clock: Clock
+        self, memory: ObservationMemory, clock: ManualClock
     ) -> None:
         first = saved(memory, "Alice prefers window seats", topic_key="seat")
         clock.move(2 * DAY)
@@ -239,7 +241,7 @@ class TestSaving:
 class TestFinding:
     @on_both_stores
     def test_what_has_a_word_of_the_query_is_found_best_first_and_counts_as_served(
-        self, memory: ObservationMemory, engine: recollect.Engine, clock: Clock
+        self, memory: ObservationMemory, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         old = saved(memory, "Alice prefers window seats on long flights", "preference", title="Flights")
         clock.move(180 * DAY)
@@ -253,7 +255,7 @@ class TestFinding:
         assert served == [1, 0]
 
     def test_an_old_match_that_is_weak_is_not_crowded_out_by_what_is_fresh(
-        self, memory: ObservationMemory, clock: Clock
+        self, memory: ObservationMemory, clock: ManualClock
     ) -> None:
         old = saved(memory, f"seats {'and other things ' * 50}", title="Much")
         clock.move(400 * DAY)
@@ -314,7 +316,7 @@ class TestFinding:
         assert sorted(hits, key=lambda one: one.score) == list(hits)
 
     @on_both_stores
-    def test_neighbours_are_those_just_before_and_after(self, memory: ObservationMemory, clock: Clock) -> None:
+    def test_neighbours_are_those_just_before_and_after(self, memory: ObservationMemory, clock: ManualClock) -> None:
         ids = []
         for number in range(5):
             ids.append(saved(memory, f"room {number} has {number} beds").id or "")
@@ -335,7 +337,7 @@ class TestFinding:
                     look("alice", id)
 
     @on_both_stores
-    def test_stats_count_what_can_be_found(self, memory: ObservationMemory, clock: Clock) -> None:
+    def test_stats_count_what_can_be_found(self, memory: ObservationMemory, clock: ManualClock) -> None:
         first = saved(memory, "Alice prefers window seats", "preference")
         memory.mem_session_end("alice", "seats")
         clock.move(HOUR)

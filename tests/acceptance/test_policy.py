@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.admission.policy import Policy
+from recollect.admission.policy import AdmissionPolicy
 from tests.tables import table
 
 ANA = "acme/ana"
@@ -159,7 +159,7 @@ CASES: Mapping[str, Case] = {
 
 
 def test_every_setting_of_every_policy_has_a_case() -> None:
-    policy = Policy()
+    policy = AdmissionPolicy()
     known = [f"{one.name}.{inner.name}" for one in fields(policy) for inner in fields(getattr(policy, one.name))]
     assert sorted(CASES) == sorted(known)
 

@@ -222,9 +222,9 @@ def test_a_command_that_is_told_can_be_typed_and_has_no_password(
     ],
 )
 def test_an_address_is_shown_whole_but_for_what_is_secret(address: str, shown: str) -> None:
-    from recollect.cli.target import Place
+    from recollect.cli.target import StoreTarget
 
-    assert Place(address.replace("{}", SECRET)).shown == shown
+    assert StoreTarget(address.replace("{}", SECRET)).display_name == shown
 
 
 def failing(postgres_server: Server, database: str) -> Iterator[tuple[str, int]]:

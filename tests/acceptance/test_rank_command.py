@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from recollect.ranking.candidates_json import read_candidate
-from recollect.ranking.profiles import BUILT_IN
+from recollect.ranking.profiles import BUILTIN_PROFILES
 from tests import forked
 from tests.tables import table
 from tests.unit.ranking.test_built_in_profiles import FORMULAS
@@ -66,7 +66,7 @@ def test_400_random_candidates_are_ranked_by_the_formula_of_the_source(name: str
     answer = rank(records, "--profile", name)
     gated = [r for r in records if name != "three-signal" or "similarity" in r]
     expected = {r["id"]: FORMULAS[name](read_candidate(r), AT) for r in gated}
-    expected = {id: score for id, score in expected.items() if score >= BUILT_IN[name].min_score}
+    expected = {id: score for id, score in expected.items() if score >= BUILTIN_PROFILES[name].min_score}
     scores = {result["id"]: result["score"] for result in answer["results"]}
     assert scores == pytest.approx(expected, abs=1e-9)
     assert (answer["profile"], answer["version"], answer["at"], answer["exact"]) == (
@@ -80,7 +80,7 @@ def test_400_random_candidates_are_ranked_by_the_formula_of_the_source(name: str
     assert len(answer["results"]) + sum(answer["excluded"].values()) == 400
 
 
-@table("name", sorted(BUILT_IN))
+@table("name", sorted(BUILTIN_PROFILES))
 def test_the_score_printed_is_what_the_parts_and_factors_printed_give(name: str) -> None:
     for result in rank(random_records(50, random.Random(7)), "--profile", name)["results"]:
         total = sum(part["points"] for part in result["parts"])
@@ -316,15 +316,15 @@ def test_a_terminal_that_knows_few_characters_is_not_a_reason_to_fail() -> None:
 def test_profiles_are_listed_shown_and_checked(tmp_path: Path) -> None:
     listed = recollect("profiles").stdout.decode()
     assert listed == recollect("profiles", "list").stdout.decode()
-    assert [line.split()[0] for line in listed.splitlines()] == sorted(BUILT_IN)
+    assert [line.split()[0] for line in listed.splitlines()] == sorted(BUILTIN_PROFILES)
     names = [row["name"] for row in json.loads(recollect("profiles", "list", "--json").stdout)]
-    assert names == sorted(BUILT_IN)
+    assert names == sorted(BUILTIN_PROFILES)
     shown = recollect("profiles", "show", "default").stdout
     copy = tmp_path / "copy.toml"
     copy.write_bytes(shown)
     assert (
         recollect("profiles", "check", str(copy)).stdout
-        == f"copy {BUILT_IN['default'].version} is a sound profile\n".encode()
+        == f"copy {BUILTIN_PROFILES['default'].version} is a sound profile\n".encode()
     )
     described = json.loads(recollect("profiles", "show", "default", "--json").stdout)
     assert described["terms"]["dated"] == {"weight": 0.155, "missing": 0.0, "half_life": "7d"}

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 import recollect
 from recollect import factory
 from recollect.errors import Conflict, FieldError, NotFound
-from recollect.model.replay_diff import What
+from recollect.model.replay_diff import DifferenceKind
 from recollect.model.scope import Scope
 from recollect.packing.budget import Budget
 from recollect.protocols import Purpose
-from recollect.providers.hashing import Hashing
+from recollect.providers.hashing import HashingEmbedder
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.store_builders import Clock, a_trace
+from recollect.testing.store_builders import ManualClock, a_context_record
 
 from .shell import Shell
 from .stores import on_both_stores
@@ -36,12 +36,12 @@ WHICH = "which seats should I book for Ana?"
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(BEGAN)
+def clock() -> ManualClock:
+    return ManualClock(BEGAN)
 
 
 @pytest.fixture
-def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing-64", clock=clock) as engine:
         yield engine
 
@@ -73,7 +73,7 @@ def same(engine: recollect.Engine, context: recollect.Context, scope: str = ANA)
     return again.identical
 
 
-def whats(engine: recollect.Engine, context: recollect.Context, scope: str = ANA) -> set[What]:
+def whats(engine: recollect.Engine, context: recollect.Context, scope: str = ANA) -> set[DifferenceKind]:
     return {one.what for one in replayed(engine, context, scope).differences}
 
 
@@ -92,7 +92,7 @@ def edited(engine: recollect.Engine, change: Callable[[dict[str, Any]], object])
 class TestIdentical:
     @on_both_stores
     def test_whatever_is_written_later_the_context_stays_what_it_was(
-        self, memory: recollect.Engine, clock: Clock
+        self, memory: recollect.Engine, clock: ManualClock
     ) -> None:
         window, exit, crew = fill(memory)
         (shared,) = fill(memory, TEAM, ["The team books seats on Mondays"], shared=True)
@@ -109,7 +109,7 @@ class TestIdentical:
 
     @on_both_stores
     def test_a_memory_that_was_forgotten_for_a_while_has_its_votes_whichever_is_replayed_first(
-        self, memory: recollect.Engine, clock: Clock
+        self, memory: recollect.Engine, clock: ManualClock
     ) -> None:
         window, *_ = fill(memory)
         contexts = [asked(memory)]
@@ -122,7 +122,7 @@ class TestIdentical:
         assert all(same(memory, one) for one in (*reversed(contexts), *contexts))
 
     @on_both_stores
-    def test_commits_of_one_moment_are_told_apart(self, memory: recollect.Engine, clock: Clock) -> None:
+    def test_commits_of_one_moment_are_told_apart(self, memory: recollect.Engine, clock: ManualClock) -> None:
         contexts = []
         for number in range(6):
             fill(memory, texts=[f"Ana likes seat {number}"])
@@ -141,7 +141,7 @@ class TestIdentical:
 
     @on_both_stores
     def test_both_clocks_kinds_levels_and_the_whole_budget_are_as_they_were(
-        self, memory: recollect.Engine, clock: Clock
+        self, memory: recollect.Engine, clock: ManualClock
     ) -> None:
         window, *_ = fill(memory, kind="preference", at=BEGAN - 5 * DAY)
         fill(memory, texts=["Flights are booked by Ben", "Trains are booked by Ana"], kind="fact", pinned=True)
@@ -191,9 +191,9 @@ class TestIdentical:
 
     @on_both_stores
     def test_somebody_who_spoke_for_the_first_time_meanwhile_is_heard_as_all_others(
-        self, target: str, clock: Clock
+        self, target: str, clock: ManualClock
     ) -> None:
-        with recollect.open(target, embedder=Hashing(64), clock=clock) as other:
+        with recollect.open(target, embedder=HashingEmbedder(64), clock=clock) as other:
             fill(other, speaker="Ana")
 
             def meanwhile() -> None:
@@ -208,7 +208,7 @@ class TestIdentical:
 class TestElsewhere:
     @on_both_stores
     def test_a_new_store_that_takes_in_an_export_has_the_contexts_as_they_were(
-        self, memory: recollect.Engine, target: str, clock: Clock, tmp_path: Path
+        self, memory: recollect.Engine, target: str, clock: ManualClock, tmp_path: Path
     ) -> None:
         contexts = several(memory)
         with recollect.open(tmp_path / "other.db", embedder="hashing-64", clock=clock) as other:
@@ -217,7 +217,7 @@ class TestElsewhere:
             assert all(same(other, context, scope) for scope, context in contexts)
 
     def test_a_store_that_is_moved_has_them_too_and_goes_on_from_there(
-        self, postgres_store_url: str, clock: Clock, tmp_path: Path
+        self, postgres_store_url: str, clock: ManualClock, tmp_path: Path
     ) -> None:
         with recollect.open(tmp_path / "agent.db", embedder="hashing-64", clock=clock) as engine:
             contexts = several(engine)
@@ -231,7 +231,7 @@ class TestElsewhere:
                 assert all(same(back, context, scope) for scope, context in contexts)
 
     def test_a_store_that_has_its_own_says_that_the_context_came_from_elsewhere(
-        self, memory: recollect.Engine, clock: Clock, tmp_path: Path
+        self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
         fill(memory)
         context = asked(memory)
@@ -239,12 +239,12 @@ class TestElsewhere:
             fill(other, texts=["Ana likes seats upstairs"])
             other.import_(list(memory.export()))
             again = replayed(other, context)
-        assert (again.identical, again.differences[0].what) == (False, What.ELSEWHERE)
+        assert (again.identical, again.differences[0].what) == (False, DifferenceKind.ELSEWHERE)
         assert again.context.id == context.id
 
     @on_both_stores
     def test_memories_that_did_not_come_along_are_named(
-        self, memory: recollect.Engine, clock: Clock, tmp_path: Path
+        self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
         fill(memory)
         (shared,) = fill(memory, TEAM, ["The team books seats on Mondays"], shared=True)
@@ -252,8 +252,8 @@ class TestElsewhere:
         with recollect.open(tmp_path / "other.db", embedder="hashing-64", clock=clock) as other:
             other.import_(list(memory.export(scope=ANA)))
             found = replayed(other, context).differences
-        assert [one.name for one in found if one.what is What.MISSING] == [shared]
-        assert What.ERASED not in {one.what for one in found}
+        assert [one.name for one in found if one.what is DifferenceKind.MISSING] == [shared]
+        assert DifferenceKind.ERASED not in {one.what for one in found}
 
 
 def several(engine: recollect.Engine) -> list[tuple[str, recollect.Context]]:
@@ -272,11 +272,11 @@ class TestErased:
         context = asked(memory)
         memory.erase(scope=ANA, id=window)
         again = replayed(memory, context)
-        erased = next(one for one in again.differences if one.what is What.ERASED)
+        erased = next(one for one in again.differences if one.what is DifferenceKind.ERASED)
         assert (erased.name, erased.was, erased.again) == (None, "3", "2")
         assert window not in str(again.differences) + again.context.text
         assert {one.id for one in again.context.packed} == {*others}
-        text = next(one for one in again.differences if one.what is What.TEXT)
+        text = next(one for one in again.differences if one.what is DifferenceKind.TEXT)
         assert text.was is None
         assert not any(SEATS[0] in line or window in line for line in memory.export())
 
@@ -290,8 +290,8 @@ class TestErased:
         memory.erase(scope=ANA, id=left)
         found = replayed(memory, context).differences
         assert [(one.what, one.was, one.again) for one in found] == [
-            (What.ERASED, "3", "2"),
-            (What.EXCLUDED, "1", None),
+            (DifferenceKind.ERASED, "3", "2"),
+            (DifferenceKind.EXCLUDED, "1", None),
         ]
 
     @on_both_stores
@@ -304,8 +304,8 @@ class TestErased:
         again = replayed(memory, context)
         assert again.context.text == context.text
         assert [(one.what, one.name, one.was, one.again) for one in again.differences] == [
-            (What.ERASED, None, "3", "2"),
-            (What.OMITTED, None, "1", "0"),
+            (DifferenceKind.ERASED, None, "3", "2"),
+            (DifferenceKind.OMITTED, None, "1", "0"),
         ]
 
     @on_both_stores
@@ -317,7 +317,7 @@ class TestErased:
         memory.erase(scope=ANA, source="mail-7")
         memory.erase(scope=TEAM, id=shared)
         found = replayed(memory, context).differences
-        assert [(one.was, one.again) for one in found if one.what is What.ERASED] == [("6", "3")]
+        assert [(one.was, one.again) for one in found if one.what is DifferenceKind.ERASED] == [("6", "3")]
 
     @on_both_stores
     def test_what_another_scope_had_erased_makes_no_difference(self, memory: recollect.Engine) -> None:
@@ -342,27 +342,27 @@ class TestErased:
         (ben,) = fill(memory, texts=["I sleep on the aisle"], speaker="Ben")
         context = asked(memory, "where do Ana and Ben sleep?")
         memory.erase(scope=ANA, id=ben)
-        assert {What.ERASED, What.QUESTION} <= whats(memory, context)
+        assert {DifferenceKind.ERASED, DifferenceKind.QUESTION} <= whats(memory, context)
 
 
 class TestAnotherModel:
     @on_both_stores
     def test_a_store_that_was_embedded_anew_names_both_models(
-        self, memory: recollect.Engine, target: str, clock: Clock
+        self, memory: recollect.Engine, target: str, clock: ManualClock
     ) -> None:
         fill(memory)
         context, brief = asked(memory), memory.brief(scope=ANA)
         memory.close()
         recollect.re_embed(target, embedder="hashing-32")
         with recollect.open(target, clock=clock) as engine:
-            (found,) = (one for one in replayed(engine, context).differences if one.what is What.ENCODER)
+            (found,) = (one for one in replayed(engine, context).differences if one.what is DifferenceKind.ENCODER)
             assert (found.was, found.again) == ("hashing-64 (64 dimensions)", "hashing-32 (32 dimensions)")
             assert same(engine, brief)  # which asked nobody
         recollect.re_embed(target, embedder="hashing-64")
         with recollect.open(target, clock=clock) as engine:
             assert same(engine, context)
 
-    def test_a_model_that_answers_otherwise_today_is_not_asked_again(self, target: str, clock: Clock) -> None:
+    def test_a_model_that_answers_otherwise_today_is_not_asked_again(self, target: str, clock: ManualClock) -> None:
         model = Moody()
         with recollect.open(target, embedder=model, clock=clock) as engine:
             fill(engine)
@@ -376,7 +376,7 @@ class TestAnotherModel:
 class TestDeparted:
     LEVELS = ("segment", "grip")
 
-    def lived(self, engine: recollect.Engine, clock: Clock) -> recollect.Context:
+    def lived(self, engine: recollect.Engine, clock: ManualClock) -> recollect.Context:
         """A context of records that leave the index of directions afterwards."""
         engine.observe([{"text": text, "at": BEGAN - n * MINUTE} for n, text in enumerate(SEATS)], scope=ANA)
         clock.move(2 * DAY)
@@ -388,32 +388,32 @@ class TestDeparted:
         return context
 
     @on_both_stores
-    def test_what_left_the_index_is_embedded_again(self, memory: recollect.Engine, clock: Clock) -> None:
+    def test_what_left_the_index_is_embedded_again(self, memory: recollect.Engine, clock: ManualClock) -> None:
         context = self.lived(memory, clock)
         assert context.packed
         assert same(memory, context)
 
     @on_both_stores
-    def test_so_it_is_for_whoever_asks_by_what_was_known(self, memory: recollect.Engine, clock: Clock) -> None:
+    def test_so_it_is_for_whoever_asks_by_what_was_known(self, memory: recollect.Engine, clock: ManualClock) -> None:
         context = self.lived(memory, clock)
         known = context.ranking.at
         then = asked(memory, levels=self.LEVELS, known_at=known, as_of=known)
         assert [(one.id, one.score) for one in then.packed] == [(one.id, one.score) for one in context.packed]
         assert same(memory, then)
 
-    def test_a_model_that_gives_it_another_direction_is_named(self, target: str, clock: Clock) -> None:
+    def test_a_model_that_gives_it_another_direction_is_named(self, target: str, clock: ManualClock) -> None:
         model = Moody()
         with recollect.open(target, embedder=model, clock=clock) as engine:
             context = self.lived(engine, clock)
         model.mood = "another"
         with recollect.open(target, embedder=model, clock=clock) as engine:
-            assert What.DEPARTED in whats(engine, context)
+            assert DifferenceKind.RESTORED_VECTORS in whats(engine, context)
 
 
 class TestOtherVersions:
-    @pytest.mark.parametrize("what", [What.ANALYSER, What.NAMING, What.COUNTER])
+    @pytest.mark.parametrize("what", [DifferenceKind.ANALYZER, DifferenceKind.NAMING, DifferenceKind.COUNTER])
     def test_with_what_it_was_made_is_named_if_it_is_another(
-        self, memory: recollect.Engine, clock: Clock, tmp_path: Path, what: What
+        self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path, what: DifferenceKind
     ) -> None:
         fill(memory)
         context = asked(memory)
@@ -424,10 +424,13 @@ class TestOtherVersions:
 
         with taken(memory, change, clock, tmp_path) as other:
             found = replayed(other, context).differences
-        assert [(one.what, one.was) for one in found] == [(what, "of old"), (What.TOKENS, str(context.tokens + 1))]
+        assert [(one.what, one.was) for one in found] == [
+            (what, "of old"),
+            (DifferenceKind.TOKENS, str(context.tokens + 1)),
+        ]
 
     def test_how_many_memories_had_a_direction_is_named(
-        self, memory: recollect.Engine, clock: Clock, tmp_path: Path
+        self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
         fill(memory)
         context = asked(memory)
@@ -440,12 +443,12 @@ class TestOtherVersions:
             found = replayed(other, context).differences
         first = context.packed[0]
         assert [(one.what, one.name, one.was, one.again) for one in found] == [
-            (What.DIRECTED, None, "2", "3"),
-            (What.PACKED, first.id, "0.125", repr(float(first.score))),
+            (DifferenceKind.VECTOR_COUNT, None, "2", "3"),
+            (DifferenceKind.PACKED, first.id, "0.125", repr(float(first.score))),
         ]
 
     def test_a_formula_that_is_read_otherwise_is_named(
-        self, memory: recollect.Engine, clock: Clock, tmp_path: Path
+        self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
         fill(memory)
         context = asked(memory)
@@ -457,11 +460,11 @@ class TestOtherVersions:
 
         with taken(memory, change, clock, tmp_path) as other:
             found = whats(other, context)
-        assert {What.FORMULA, What.PACKED, What.OMITTED, What.TEXT} <= found
+        assert {DifferenceKind.FORMULA, DifferenceKind.PACKED, DifferenceKind.OMITTED, DifferenceKind.TEXT} <= found
 
     @pytest.mark.parametrize("formula", ['{"terms": {"vibes": {"weight": 1.0}}}', "{}", '{"hearing": 5}'])
     def test_a_formula_that_cannot_be_read_is_refused(
-        self, memory: recollect.Engine, clock: Clock, tmp_path: Path, formula: str
+        self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path, formula: str
     ) -> None:
         fill(memory)
         context = asked(memory)
@@ -473,10 +476,10 @@ class TestOtherVersions:
 
     @pytest.mark.parametrize("formula", ["[]", "no JSON", "[" * 100_000])
     def test_a_formula_that_is_none_is_refused_where_a_store_has_one_all_the_same(
-        self, clock: Clock, tmp_path: Path, formula: str
+        self, clock: ManualClock, tmp_path: Path, formula: str
     ) -> None:
         with closing(SqliteStore(tmp_path / "agent.db", clock)) as store:
-            store.write(lambda writing: writing.trace(a_trace("odd", scope=Scope.parse(ANA), formula=formula)))
+            store.write(lambda writing: writing.trace(a_context_record("odd", scope=Scope.parse(ANA), formula=formula)))
         with (
             recollect.open(tmp_path / "agent.db", embedder="hashing-64", clock=clock) as memory,
             pytest.raises(Conflict, match="ranked by a formula that this version cannot read"),
@@ -484,7 +487,7 @@ class TestOtherVersions:
             memory.replay("odd", scope=ANA)
 
     def test_of_a_context_of_an_older_version_the_text_cannot_be_told(
-        self, memory: recollect.Engine, clock: Clock, tmp_path: Path
+        self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
         fill(memory)
         contexts = [asked(memory), asked(memory, as_of=BEGAN - DAY), memory.brief(scope=ANA)]
@@ -497,12 +500,12 @@ class TestOtherVersions:
         with taken(memory, change, clock, tmp_path) as other:
             for context in contexts:
                 again = replayed(other, context)
-                assert [one.what for one in again.differences] == [What.UNNOTED, What.TEXT]
+                assert [one.what for one in again.differences] == [DifferenceKind.NOT_RECORDED, DifferenceKind.TEXT]
                 assert again.context.text == context.text
 
 
 def taken(
-    engine: recollect.Engine, change: Callable[[dict[str, Any]], object], clock: Clock, folder: Path
+    engine: recollect.Engine, change: Callable[[dict[str, Any]], object], clock: ManualClock, folder: Path
 ) -> recollect.Engine:
     """Another store that took in all of it, with its contexts changed."""
     other = recollect.open(folder / "other.db", embedder="hashing-64", clock=clock)
@@ -558,7 +561,7 @@ class Interrupting:
     """Hashes texts, and lets something happen once while a question is on its way."""
 
     def __init__(self, meanwhile: Callable[[], object]) -> None:
-        self._hashing = Hashing(64)
+        self._hashing = HashingEmbedder(64)
         self._meanwhile: Callable[[], object] | None = meanwhile
         self.name, self.dimensions = self._hashing.name, self._hashing.dimensions
 
@@ -576,7 +579,7 @@ class Moody:
     mood = "good"
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        return Hashing(64).embed([f"{self.mood} {self.mood} {text}" for text in texts], purpose)
+        return HashingEmbedder(64).embed([f"{self.mood} {self.mood} {text}" for text in texts], purpose)
 
 
 def _write_on(pipe: Connection, target: str) -> None:

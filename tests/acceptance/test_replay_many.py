@@ -11,7 +11,7 @@ from typing import Any
 import recollect
 from recollect.model.plan import Job
 from recollect.packing.budget import Budget
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 
 from .stores import on_both_stores
 
@@ -44,7 +44,7 @@ class Life:
     """Somebody who remembers, asks and changes their mind at random; the same dice give the same life."""
 
     engine: recollect.Engine
-    clock: Clock
+    clock: ManualClock
     dice: Random
     made: int = 0
     known: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -193,7 +193,7 @@ def lived_on(life: Life, count: int) -> None:
 def test_all_recorded_contexts_come_back_identical_after_ten_times_as_many_later_writes(
     target: str, thorough: bool
 ) -> None:
-    clock = Clock(BEGAN)
+    clock = ManualClock(BEGAN)
     backend = "postgres" if target.startswith("postgresql:") else "sqlite"
     contexts, later = COUNTS.get((backend, thorough), FEW)
     with recollect.open(target, embedder="hashing-64", clock=clock) as engine:

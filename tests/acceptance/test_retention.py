@@ -13,14 +13,14 @@ import pytest
 
 import recollect
 from recollect.errors import Conflict, FieldError
-from recollect.lifecycle.index_retention import unfound
+from recollect.lifecycle.index_retention import find_uncovered
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Memory
 from recollect.model.plan import Act, Job, Step
 from recollect.ranking.why import Barred
 from recollect.retrieval.eligibility import Barrier
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from tests.tables import table
 
 from .stores import on_both_stores
@@ -38,12 +38,12 @@ EVENTS_LEAVE: dict[str, Any] = {
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(BEGAN + 100 * DAY)
+def clock() -> ManualClock:
+    return ManualClock(BEGAN + 100 * DAY)
 
 
 @pytest.fixture
-def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
         lived(engine)
         yield engine
@@ -112,7 +112,9 @@ class TestPruning:
         assert [[one.id for one in memory.search(one, scope=ANA, limit=5)] for one in asked] == before
 
     @on_both_stores
-    def test_events_leave_only_if_it_is_said_and_then_their_days_are_recalled(self, target: str, clock: Clock) -> None:
+    def test_events_leave_only_if_it_is_said_and_then_their_days_are_recalled(
+        self, target: str, clock: ManualClock
+    ) -> None:
         with recollect.open(target, embedder="hashing", clock=clock, settings=EVENTS_LEAVE) as engine:
             lived(engine)
             engine.run("rebuild-index", scope=ANA)
@@ -153,7 +155,7 @@ class TestPruning:
         assert [one.left for one in records(memory, Level.SEGMENT) if one.id in (first.id, second.id)] == [(), ()]
         assert best(memory, second.text, levels=["segment"]).id == second.id
 
-    def test_fresh_segments_survive_every_rebuild(self, memory: recollect.Engine, clock: Clock) -> None:
+    def test_fresh_segments_survive_every_rebuild(self, memory: recollect.Engine, clock: ManualClock) -> None:
         turn = {"text": "the lighthouse is painted green today", "at": clock.now - timedelta(hours=3), "session": "new"}
         memory.observe([turn], scope=ANA)
         memory.rollup(scope=ANA, unfinished=True)
@@ -177,7 +179,7 @@ class TestPruning:
         with pytest.raises(FieldError, match="is an age for one level"):
             memory.run("prune-vectors", scope=ANA, age_days=3)
 
-    def test_settings_say_how_long(self, target: str, clock: Clock) -> None:
+    def test_settings_say_how_long(self, target: str, clock: ManualClock) -> None:
         kept: dict[str, Any] = {"lifecycle": {"vector": {"segment_retention_days": "never", "day_retention_days": 10}}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=kept) as engine:
             lived(engine)
@@ -187,7 +189,7 @@ class TestPruning:
             weeks = records(engine, Level.WEEK)
             assert {one.stands_for for one in weeks} == {(Level.GRIP, Level.DAY)}
 
-    def test_the_level_that_stands_in_is_the_one_that_is_said(self, target: str, clock: Clock) -> None:
+    def test_the_level_that_stands_in_is_the_one_that_is_said(self, target: str, clock: ManualClock) -> None:
         coarse: dict[str, Any] = {"lifecycle": {"bm25": {"min_level_after_rollup": "month"}}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=coarse) as engine:
             lived(engine)
@@ -263,7 +265,7 @@ class TestPlans:
         assert told[-1][0] == told[-1][1] > 0
 
     @on_both_stores
-    def test_an_index_may_be_left_while_the_other_is_entered_again(self, target: str, clock: Clock) -> None:
+    def test_an_index_may_be_left_while_the_other_is_entered_again(self, target: str, clock: ManualClock) -> None:
         with recollect.open(target, embedder="hashing", clock=clock) as engine:
             lived(engine)
             engine.run("prune-vectors", scope=ANA)
@@ -300,7 +302,7 @@ class TestPlans:
         self, memory: recollect.Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         before = states(memory)
-        monkeypatch.setattr("recollect.engine.plan.PART", 20)
+        monkeypatch.setattr("recollect.engine.plan.MAX_STEPS_PER_TRANSACTION", 20)
         first, *others = memory.run("rebuild-index", scope=ANA)
         assert {one.level for one in first.memories} == {Level.DAY}
         with pytest.raises(Conflict, match="undo the later runs first"):
@@ -309,7 +311,7 @@ class TestPlans:
             memory.undo(run)
         assert states(memory) == before
 
-    def test_both_jobs_in_turn_change_nothing_more(self, target: str, clock: Clock) -> None:
+    def test_both_jobs_in_turn_change_nothing_more(self, target: str, clock: ManualClock) -> None:
         coarse: dict[str, Any] = {"lifecycle": {"bm25": {"min_level_after_rollup": "week"}}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=coarse) as engine:
             lived(engine)
@@ -318,7 +320,7 @@ class TestPlans:
             for job in (Job.PRUNE_VECTORS, Job.REBUILD_INDEX) * 2:
                 assert engine.run(job, scope=ANA) == []
 
-    def test_what_is_said_of_words_is_not_said_of_vectors(self, target: str, clock: Clock) -> None:
+    def test_what_is_said_of_words_is_not_said_of_vectors(self, target: str, clock: ManualClock) -> None:
         coarse: dict[str, Any] = {"lifecycle": {"bm25": {"min_level_after_rollup": "week"}}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=coarse) as engine:
             lived(engine)
@@ -330,7 +332,7 @@ class TestGaps:
     """Nothing is outside of an index in which nothing is found in its place."""
 
     @pytest.fixture
-    def leaving(self, target: str, clock: Clock) -> Iterator[recollect.Engine]:
+    def leaving(self, target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
         """One whose events leave, but for the first, which is pinned."""
         with recollect.open(target, embedder="hashing", clock=clock, settings=EVENTS_LEAVE) as engine:
             lived(engine)
@@ -339,14 +341,14 @@ class TestGaps:
             yield engine
 
     def test_what_comes_back_in_parts_is_found_by_what_stands_in_until_it_is_there(
-        self, leaving: recollect.Engine, target: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+        self, leaving: recollect.Engine, target: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("recollect.engine.plan.PART", 20)
+        monkeypatch.setattr("recollect.engine.plan.MAX_STEPS_PER_TRANSACTION", 20)
         before, seen = states(leaving), list[Memory]()
         with recollect.open(target, embedder="hashing", clock=clock) as engine:
 
             def look(*_: int) -> None:
-                assert unfound(engine.memories(scope=ANA)) == []
+                assert find_uncovered(engine.memories(scope=ANA)) == []
                 seen.append(best(engine, "what is the codeword zebra13?"))
 
             runs = engine.run("rebuild-index", scope=ANA, progress=look)
@@ -375,7 +377,7 @@ class TestGaps:
         assert leaving.get(event.id, scope=ANA).left == ()
 
     def test_a_plan_is_refused_if_it_takes_away_what_stands_in_for_others_by_now(
-        self, leaving: recollect.Engine, clock: Clock
+        self, leaving: recollect.Engine, clock: ManualClock
     ) -> None:
         event, *others = [one for one in records(leaving, Level.EVENT) if one.created_at < BEGAN + DAY]
         for one in others:
@@ -446,7 +448,7 @@ class TestGaps:
         assert states(leaving) == before
 
     @on_both_stores
-    def test_undo_takes_away_no_record_through_which_others_are_told(self, target: str, clock: Clock) -> None:
+    def test_undo_takes_away_no_record_through_which_others_are_told(self, target: str, clock: ManualClock) -> None:
         kept = {"event_retention_days": 60, "segment_retention_days": "never", "grip_retention_days": "never"}
         settings: dict[str, Any] = {"lifecycle": {"vector": kept, "bm25": kept}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=settings) as engine:
@@ -482,7 +484,7 @@ def _forged(engine: recollect.Engine, record: Memory, state: str) -> recollect.P
 class TestKeeping:
     @on_both_stores
     def test_it_is_given_away_and_taken_in_as_it_is(
-        self, memory: recollect.Engine, clock: Clock, tmp_path: Path
+        self, memory: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
         memory.run("rebuild-index", scope=ANA)
         lines = list(memory.export())
@@ -492,7 +494,7 @@ class TestKeeping:
             assert other.stats(scope=ANA).unembedded == 0
             assert list(other.export())[1:-1] == lines[1:-1]
 
-    def test_another_model_gives_no_vector_to_what_has_left(self, tmp_path: Path, clock: Clock) -> None:
+    def test_another_model_gives_no_vector_to_what_has_left(self, tmp_path: Path, clock: ManualClock) -> None:
         path = tmp_path / "agent.db"
         with recollect.open(path, embedder="hashing", clock=clock) as engine:
             lived(engine)
@@ -511,7 +513,7 @@ class TestKeeping:
         assert best(memory, "where does the walrus sleep?", levels=["segment"]).id == segment.id
 
     def test_a_late_event_brings_its_day_back_and_what_it_stands_for_stays_told(
-        self, memory: recollect.Engine, clock: Clock
+        self, memory: recollect.Engine, clock: ManualClock
     ) -> None:
         memory.run("rebuild-index", scope=ANA)
         late = {"text": "the otter was late that day", "at": BEGAN + 2 * DAY + 5 * MINUTE, "session": "s2"}
@@ -524,7 +526,7 @@ class TestKeeping:
 
     @pytest.mark.parametrize(("kept", "teller"), [(365, "day-2026-01-08-"), (10, "week-2026-W02-")])
     def test_what_is_made_anew_after_an_erasure_stands_in_at_once(
-        self, target: str, clock: Clock, kept: int, teller: str
+        self, target: str, clock: ManualClock, kept: int, teller: str
     ) -> None:
         keeping = {"event_retention_days": 60, "day_retention_days": kept}
         settings: dict[str, Any] = {"lifecycle": {"vector": keeping, "bm25": keeping}}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.admission.salience import salience
+from recollect.admission.salience import compute_salience
 from recollect.model.memory import Memory
 from recollect.model.verdict import Reinforced, Unchanged, Updated
-from recollect.providers.hashing import Hashing
+from recollect.providers.hashing import HashingEmbedder
 
 ANA = "acme/ana"
 SEAT, AISLE = "Ana prefers window seats", "Ana prefers aisle seats"
@@ -24,7 +24,7 @@ def memory() -> Iterator[recollect.Engine]:
 
 
 def weight(memory: Memory) -> float:
-    return salience(memory.text, memory.kind, pinned=memory.pinned)
+    return compute_salience(memory.text, memory.kind, pinned=memory.pinned)
 
 
 def test_how_much_a_text_stands_out_is_judged_by_the_memory_it_becomes(memory: recollect.Engine) -> None:
@@ -85,7 +85,7 @@ class Noting:
             self.asked += texts
             while self.meanwhile:
                 self.meanwhile.pop()()
-        return Hashing(self.dimensions).embed(texts, purpose)
+        return HashingEmbedder(self.dimensions).embed(texts, purpose)
 
 
 @pytest.fixture

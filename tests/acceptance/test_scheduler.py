@@ -11,9 +11,9 @@ import pytest
 
 import recollect
 from recollect.errors import FieldError, NotFound
-from recollect.jobs.runner import JOBS, Failure
-from recollect.model.job_runs import Occurrence, State
-from recollect.testing.store_builders import Clock
+from recollect.jobs.runner import JOBS, JobFailure
+from recollect.model.job_runs import JobOccurrence, JobState
+from recollect.testing.store_builders import ManualClock
 from tests.contract.timetables import a_timetable
 
 from .schedulers import HANGING, START, schedulers
@@ -41,7 +41,7 @@ def days(target: str) -> dict[str, int]:
     return {scope: found[recollect.Level.DAY] for scope, found in levels.items()}
 
 
-def occurrences(target: str, job: str) -> list[Occurrence]:
+def occurrences(target: str, job: str) -> list[JobOccurrence]:
     with closing(a_timetable(target)) as timetable:
         entry = timetable.entry(job)
     assert entry is not None
@@ -66,7 +66,7 @@ def test_of_processes_whose_clocks_differ_one_does_each_job_at_each_moment(
     moments = [START + 10 * number * MINUTE for number in range(1, 13)]
     for job in ("rollup", "note"):
         found = occurrences(target, job)
-        assert [(one.due_at, one.state, one.attempt) for one in found] == [(at, State.DONE, 1) for at in moments]
+        assert [(one.due_at, one.state, one.attempt) for one in found] == [(at, JobState.DONE, 1) for at in moments]
         told = [due for name, due, state, _ in heard if (name, state) == (job, "done")]
         assert sorted(told) == moments
     assert len(heard) == 2 * len(moments)
@@ -92,7 +92,7 @@ def test_a_job_whose_process_is_killed_in_the_middle_is_finished_by_another(targ
         assert one.pipe.recv() == HANGING
         one.kill()
         (begun,) = occurrences(target, "rollup")
-        assert (begun.due_at, begun.state, begun.attempt, begun.ended_at) == (due, State.RUNNING, 1, None)
+        assert (begun.due_at, begun.state, begun.attempt, begun.ended_at) == (due, JobState.RUNNING, 1, None)
         assert days(target) == {**dict.fromkeys(SCOPES, 1), SCOPES[2]: 0}
         if "://" not in target:
             assert recollect.verify(target).ok
@@ -106,16 +106,16 @@ def test_a_job_whose_process_is_killed_in_the_middle_is_finished_by_another(targ
         two.pipe.send(due + 17 * MINUTE)
         assert ("rollup", due + 10 * MINUTE, "done", 1) in two.pipe.recv()
     assert [(one.due_at, one.state) for one in occurrences(target, "rollup")] == [
-        (due, State.DONE),
-        (due + 10 * MINUTE, State.DONE),
+        (due, JobState.DONE),
+        (due + 10 * MINUTE, JobState.DONE),
     ]
     if "://" not in target:
         assert recollect.verify(target).ok
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(START)
+def clock() -> ManualClock:
+    return ManualClock(START)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def target_of_three(target: str) -> str:
 
 
 @on_both_stores
-def test_the_jobs_of_a_store_run_by_its_settings(target_of_three: str, clock: Clock) -> None:
+def test_the_jobs_of_a_store_run_by_its_settings(target_of_three: str, clock: ManualClock) -> None:
     settings = {
         "scheduler": {
             "rollup": "30 6 * * *",
@@ -158,21 +158,21 @@ def test_the_jobs_of_a_store_run_by_its_settings(target_of_three: str, clock: Cl
         assert scheduler.run_due() == []
         clock.move(DAY)
         rollup, extract, topics, prune, retire, rebuild, consolidate = scheduler.run_due()
-        assert (rollup.job, rollup.state, rollup.counts["scopes"]) == ("rollup", State.DONE, 3)
+        assert (rollup.job, rollup.state, rollup.counts["scopes"]) == ("rollup", JobState.DONE, 3)
         assert (rollup.counts["made"], rollup.counts["revised"]) == (12, 0)
-        assert (extract.job, extract.state, extract.counts["events"]) == ("extract", State.DONE, 3)
-        assert (topics.job, topics.state, topics.counts) == ("topics", State.DONE, {"scopes": 3, "topics": 0})
+        assert (extract.job, extract.state, extract.counts["events"]) == ("extract", JobState.DONE, 3)
+        assert (topics.job, topics.state, topics.counts) == ("topics", JobState.DONE, {"scopes": 3, "topics": 0})
         six = {"scopes": 3, "changed": 6}
-        assert (prune.job, prune.state, prune.counts) == ("prune-vectors", State.DONE, six)
+        assert (prune.job, prune.state, prune.counts) == ("prune-vectors", JobState.DONE, six)
         one = {"scopes": 3, "changed": 1}
-        assert (retire.job, retire.state, retire.counts) == ("prune-episodes", State.DONE, one)
-        assert (rebuild.job, rebuild.state, rebuild.counts) == ("rebuild-index", State.DONE, six)
-        assert (consolidate.job, consolidate.state) == ("consolidate", State.DONE)
+        assert (retire.job, retire.state, retire.counts) == ("prune-episodes", JobState.DONE, one)
+        assert (rebuild.job, rebuild.state, rebuild.counts) == ("rebuild-index", JobState.DONE, six)
+        assert (consolidate.job, consolidate.state) == ("consolidate", JobState.DONE)
         assert consolidate.counts == {"scopes": 3, "made": 0, "consolidated": 0}
         assert days(target_of_three) == dict.fromkeys(SCOPES, 1)
 
 
-def test_every_job_has_a_schedule_and_a_job_without_one_never_runs(target_of_three: str, clock: Clock) -> None:
+def test_every_job_has_a_schedule_and_a_job_without_one_never_runs(target_of_three: str, clock: ManualClock) -> None:
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock}
     with recollect.scheduler(target_of_three, **given) as scheduler:
         assert [one.job for one in scheduler.status()] == list(JOBS)
@@ -185,7 +185,7 @@ def test_every_job_has_a_schedule_and_a_job_without_one_never_runs(target_of_thr
         assert [one.job for one in scheduler.run_due() if one.job in never["scheduler"]] == []
 
 
-def test_nothing_is_run_where_nothing_is_to_be_done_by_itself(target_of_three: str, clock: Clock) -> None:
+def test_nothing_is_run_where_nothing_is_to_be_done_by_itself(target_of_three: str, clock: ManualClock) -> None:
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock}
     with recollect.scheduler(target_of_three, **given) as scheduler:
         scheduler.run_due()
@@ -198,7 +198,7 @@ def test_nothing_is_run_where_nothing_is_to_be_done_by_itself(target_of_three: s
 
 
 @on_both_stores
-def test_after_a_month_of_downtime_a_job_runs_once_or_not_at_all(target_of_three: str, clock: Clock) -> None:
+def test_after_a_month_of_downtime_a_job_runs_once_or_not_at_all(target_of_three: str, clock: ManualClock) -> None:
     for catch_up, expected in ((True, [START + 30 * DAY]), (False, [])):
         settings = {"scheduler": {**EVERY_MINUTE["scheduler"], "catch_up": catch_up}}
         given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock, "settings": settings}
@@ -211,12 +211,12 @@ def test_after_a_month_of_downtime_a_job_runs_once_or_not_at_all(target_of_three
             assert [one.due_at for one in scheduler.run_due() if one.job == "rollup"] == expected
 
 
-def test_the_length_of_a_lease_is_the_one_of_the_settings(target_of_three: str, clock: Clock) -> None:
+def test_the_length_of_a_lease_is_the_one_of_the_settings(target_of_three: str, clock: ManualClock) -> None:
     settings = {"scheduler": {**EVERY_MINUTE["scheduler"], "lease_minutes": 3}}
-    begun: list[Occurrence] = []
+    begun: list[JobOccurrence] = []
 
-    def heard(one: Occurrence | Failure) -> None:
-        if isinstance(one, Occurrence) and one.ended_at is None:
+    def heard(one: JobOccurrence | JobFailure) -> None:
+        if isinstance(one, JobOccurrence) and one.ended_at is None:
             begun.append(one)
 
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock, "settings": settings, "heard": heard}
@@ -227,29 +227,31 @@ def test_the_length_of_a_lease_is_the_one_of_the_settings(target_of_three: str, 
     assert [one.until - one.started_at for one in begun if one.job == "rollup"] == [3 * MINUTE]
 
 
-def test_the_jitter_is_the_one_of_the_settings(target_of_three: str, clock: Clock) -> None:
+def test_the_jitter_is_the_one_of_the_settings(target_of_three: str, clock: ManualClock) -> None:
     """With none, a job begins in the second it falls due; with an hour of it, it hardly ever does."""
     every_day = {"scheduler": {"rollup": "0 12 * * *", "consolidate": "", "jitter_seconds": 3600}}
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock}
     with recollect.scheduler(target_of_three, **given, settings=every_day) as scheduler:
         scheduler.run_due()
         clock.move(DAY)
-        beginnings = {scheduler._beginning("rollup", clock.now + number * DAY) - clock.now for number in range(50)}
+        beginnings = {scheduler._choose_start("rollup", clock.now + number * DAY) - clock.now for number in range(50)}
         within = {one % DAY for one in beginnings}
         assert len(within) > 40
         assert max(within) > timedelta(minutes=30)
         assert max(within) <= HOUR
     at_once = {"scheduler": {**every_day["scheduler"], "jitter_seconds": 0}}
     with recollect.scheduler(target_of_three, **given, settings=at_once) as scheduler:
-        assert scheduler._beginning("rollup", clock.now) == clock.now
+        assert scheduler._choose_start("rollup", clock.now) == clock.now
 
 
 @on_both_stores
-def test_a_scheduler_in_a_thread_of_a_program_runs_what_is_due_beside_it(target_of_three: str, clock: Clock) -> None:
+def test_a_scheduler_in_a_thread_of_a_program_runs_what_is_due_beside_it(
+    target_of_three: str, clock: ManualClock
+) -> None:
     ended = threading.Event()
 
-    def heard(one: Occurrence | Failure) -> None:
-        if isinstance(one, Occurrence) and one.state is State.DONE:
+    def heard(one: JobOccurrence | JobFailure) -> None:
+        if isinstance(one, JobOccurrence) and one.state is JobState.DONE:
             ended.set()
 
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock}
@@ -267,7 +269,7 @@ def test_a_scheduler_in_a_thread_of_a_program_runs_what_is_due_beside_it(target_
 
 
 @on_both_stores
-def test_a_pause_is_for_every_scheduler_of_the_store(target_of_three: str, clock: Clock) -> None:
+def test_a_pause_is_for_every_scheduler_of_the_store(target_of_three: str, clock: ManualClock) -> None:
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock, "settings": EVERY_MINUTE}
     with recollect.scheduler(target_of_three, **given) as one, recollect.scheduler(target_of_three, **given) as two:
         one.run_due()
@@ -282,22 +284,22 @@ def test_a_pause_is_for_every_scheduler_of_the_store(target_of_three: str, clock
 
 
 @on_both_stores
-def test_after_going_over_to_another_model_a_scheduler_goes_on(target_of_three: str, clock: Clock) -> None:
+def test_after_going_over_to_another_model_a_scheduler_goes_on(target_of_three: str, clock: ManualClock) -> None:
     given: dict[str, Any] = {"clock": clock, "settings": EVERY_MINUTE}
     with recollect.scheduler(target_of_three, **given) as scheduler:
         scheduler.run_due()
         clock.move(MINUTE)
-        assert [one.state for one in scheduler.run_due() if one.job == "rollup"] == [State.DONE]
+        assert [one.state for one in scheduler.run_due() if one.job == "rollup"] == [JobState.DONE]
         recollect.re_embed(target_of_three, embedder="hashing-32")
         clock.move(MINUTE)
-        assert [one.state for one in scheduler.run_due() if one.job == "rollup"] == [State.DONE]
+        assert [one.state for one in scheduler.run_due() if one.job == "rollup"] == [JobState.DONE]
 
 
 CANARY = "xylophone-canary"
 
 
 @on_both_stores
-def test_nothing_of_what_is_erased_is_left_with_the_jobs(target: str, clock: Clock) -> None:
+def test_nothing_of_what_is_erased_is_left_with_the_jobs(target: str, clock: ManualClock) -> None:
     """Whatever a job comes across, its occurrences have counts, and the sort of an error; no words, and no scope."""
     scope = f"acme/{CANARY}"
     with recollect.open(target, embedder="hashing-16", clock=clock) as memory:
@@ -307,14 +309,14 @@ def test_nothing_of_what_is_erased_is_left_with_the_jobs(target: str, clock: Clo
         "lifecycle": {"summariser": "llm"},
         "extraction": {"address": "http://127.0.0.1:9/v1", "model": CANARY, "attempts": 1},
     }
-    told: list[Occurrence | Failure] = []
+    told: list[JobOccurrence | JobFailure] = []
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock, "settings": refusing, "heard": told.append}
     with recollect.scheduler(target, **given) as scheduler:
         scheduler.run_due()
         clock.move(MINUTE)
         failed = next(one for one in scheduler.run_due() if one.job == "rollup")
-        assert (failed.state, failed.problem) == (State.FAILED, "ProviderBusy in 1 scope")
-    assert [str(one.scope) for one in told if isinstance(one, Failure)] == [scope]
+        assert (failed.state, failed.problem) == (JobState.FAILED, "ProviderBusy in 1 scope")
+    assert [str(one.scope) for one in told if isinstance(one, JobFailure)] == [scope]
     with closing(a_timetable(target)) as timetable:
         assert CANARY not in "".join(repr(timetable.entry(job)) for job in JOBS)
     with recollect.open(target, embedder="hashing-16", clock=clock) as memory:
@@ -352,7 +354,7 @@ def test_what_no_scheduler_can_be_made_of_is_refused_and_nothing_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_scheduler_looks_after_a_store_that_is_there_and_makes_none(tmp_path: Path, clock: Clock) -> None:
+def test_a_scheduler_looks_after_a_store_that_is_there_and_makes_none(tmp_path: Path, clock: ManualClock) -> None:
     path = tmp_path / "agent.db"
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock}
     with pytest.raises(NotFound, match=r"there is no store '.*agent\.db' that jobs could look after; `recollect.open`"):

@@ -18,7 +18,7 @@ import httpx
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import recollect
-from recollect.cli.target import without_secrets
+from recollect.cli.target import strip_secrets
 from tests.integration.postgres.scene import until
 from tests.integration.providers.server import Handler, Request, saying, serving, well
 
@@ -40,7 +40,7 @@ def test_a_server_starts_answers_and_ends_well_on_either_store(target: str, tmp_
         context = server.given("recall", ASKED)
         assert [one["id"] for one in context["packed"]] == [kept["id"]]
         assert server.token.stat().st_mode & 0o777 == stat.S_IRUSR | stat.S_IWUSR
-        shown = without_secrets(target) if "://" in target else target
+        shown = strip_secrets(target) if "://" in target else target
         assert server.told[1] == f"the store is {shown}"
         assert server.told[2].startswith(f"authorised by the token in {server.token}")
         assert server.told[3] == "jobs are run when they fall due"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recollect.api.problems import Code
+from recollect.api.problems import ProblemCode
 from tests.contract.clients import Http, Refusal, over_http
 from tests.contract.served import Served, serving
 
@@ -51,4 +51,4 @@ def test_an_observation_of_another_user_is_as_one_that_is_not_there(served: Serv
         for id in (saved["id"], "nobody"):
             refused = asked.ask("mem_get_observation", {"user_id": "eve", "observation_id": id})
             assert isinstance(refused, Refusal)
-            assert refused.code == Code.NOT_FOUND
+            assert refused.code == ProblemCode.NOT_FOUND

@@ -18,8 +18,8 @@ from schemathesis.checks import (
     status_code_conformance,
 )
 
-from recollect.api.operation_table import OPERATIONS, SUBJECTS
-from recollect.server.http.openapi import document
+from recollect.api.operation_table import OPERATIONS, OPERATIONS_BY_SUBJECT
+from recollect.server.http.openapi import build_document
 
 from .serving import LONG, Serving, served
 
@@ -31,7 +31,7 @@ CHECKS: list[Any] = [
     content_type_conformance,
     response_schema_conformance,
 ]
-SCHEMA = schemathesis.openapi.from_dict(dict(document(SUBJECTS)))
+SCHEMA = schemathesis.openapi.from_dict(dict(build_document(OPERATIONS_BY_SUBJECT)))
 EXAMPLES = 6
 BOUNDED = settings(
     max_examples=EXAMPLES,
@@ -74,7 +74,7 @@ def test_whatever_is_asked_it_answers_as_it_says_and_never_breaks(
     path: str, mode: GenerationMode, server: Serving, session: requests.Session
 ) -> None:
     asked = OPERATIONS.get(path.removeprefix("/v1/"))
-    whose = None if asked is None else asked.request.whose
+    whose = None if asked is None else asked.request.scope_field
     operation = SCHEMA[path]["POST" if path.startswith("/v1/") else "GET"]
 
     @BOUNDED

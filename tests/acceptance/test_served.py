@@ -10,7 +10,7 @@ import pytest
 
 import recollect
 from recollect.model.usage import Usage
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 
 from .stores import on_both_stores
 
@@ -20,7 +20,7 @@ NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 @pytest.fixture
 def engine(target: str) -> Iterator[recollect.Engine]:
-    with recollect.open(target, embedder="hashing", clock=Clock(NOW)) as engine:
+    with recollect.open(target, embedder="hashing", clock=ManualClock(NOW)) as engine:
         yield engine
 
 
@@ -70,5 +70,5 @@ def test_a_use_that_was_counted_is_still_known_after_a_restart(engine: recollect
     id = engine.remember("Ana prefers window seats", scope=ANA).id
     engine.served([id], scope=ANA)
     engine.close()
-    with recollect.open(target, clock=Clock(NOW)) as again:
+    with recollect.open(target, clock=ManualClock(NOW)) as again:
         assert again.usage(id, scope=ANA).served == 1

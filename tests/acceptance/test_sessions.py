@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.lifecycle.sessions import UNSAID
-from recollect.model.session import Holdings
+from recollect.lifecycle.sessions import NO_SUMMARY_TEXT
+from recollect.model.session import ScopeHoldings
 from recollect.model.verdict import Created
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 
 from .stores import on_both_stores
 
@@ -25,12 +25,12 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(NOW)
+def clock() -> ManualClock:
+    return ManualClock(NOW)
 
 
 @pytest.fixture
-def engine(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+def engine(target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -47,7 +47,7 @@ def summaries(engine: recollect.Engine) -> list[str | None]:
 class TestOneAtATime:
     @on_both_stores
     def test_a_session_goes_on_until_it_is_ended_and_then_another_one_begins(
-        self, engine: recollect.Engine, clock: Clock
+        self, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         assert engine.sessions.current(scope=ANA) is None
         first = engine.sessions.start(scope=ANA)
@@ -65,7 +65,7 @@ class TestOneAtATime:
     @on_both_stores
     @pytest.mark.parametrize("silent", [DAY, 400 * DAY])
     def test_one_that_fell_silent_is_ended_by_the_next_with_what_was_saved_in_it(
-        self, engine: recollect.Engine, clock: Clock, silent: timedelta
+        self, engine: recollect.Engine, clock: ManualClock, silent: timedelta
     ) -> None:
         engine.sessions.remember("Ana prefers window seats", scope=ANA, title="Seats")
         clock.move(HOUR)
@@ -83,7 +83,7 @@ class TestOneAtATime:
         )
 
     def test_it_is_active_with_whatever_is_saved_also_if_that_is_no_news_or_refused(
-        self, engine: recollect.Engine, clock: Clock
+        self, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         said: dict[str, Any] = {"scope": ANA, "title": "Seats"}
         first = engine.sessions.remember("Ana prefers window seats", **said)
@@ -98,7 +98,9 @@ class TestOneAtATime:
         assert not engine.sessions.start(scope=ANA).new
 
     @on_both_stores
-    def test_a_memory_belongs_to_the_session_that_changed_it_last(self, engine: recollect.Engine, clock: Clock) -> None:
+    def test_a_memory_belongs_to_the_session_that_changed_it_last(
+        self, engine: recollect.Engine, clock: ManualClock
+    ) -> None:
         said: dict[str, Any] = {"scope": ANA, "topic_key": "seat"}
         first = engine.sessions.remember("Ana prefers window seats", **said)
         clock.move(2 * DAY)
@@ -119,7 +121,7 @@ class TestOneAtATime:
             assert (found.sessions, found.memories) == (1, 50)
 
     @on_both_stores
-    def test_one_whose_process_was_killed_is_gone_on_with(self, target: str, clock: Clock) -> None:
+    def test_one_whose_process_was_killed_is_gone_on_with(self, target: str, clock: ManualClock) -> None:
         child = multiprocessing.get_context("spawn").Process(target=_save_and_die, args=(target,))
         child.start()
         child.join()
@@ -134,7 +136,9 @@ class TestOneAtATime:
             assert memory.session == session.id
 
     @on_sqlite
-    def test_the_settings_say_how_long_a_silence_is_and_a_call_says_it_better(self, target: str, clock: Clock) -> None:
+    def test_the_settings_say_how_long_a_silence_is_and_a_call_says_it_better(
+        self, target: str, clock: ManualClock
+    ) -> None:
         settings = {"sessions": {"inactivity_hours": 0.5}}
         with recollect.open(target, embedder="hashing", clock=clock, settings=settings) as engine:
             engine.sessions.start(scope=ANA)
@@ -171,7 +175,7 @@ def at_once(target: str, *, times: int) -> list[list[tuple[str, bool]]]:
 
 
 def _start_often(pipe: Connection, target: str, city: str, times: int) -> None:
-    with recollect.open(target, embedder="hashing", clock=Clock(NOW)) as engine:
+    with recollect.open(target, embedder="hashing", clock=ManualClock(NOW)) as engine:
         pipe.send("ready")
         pipe.recv()
         heard = []
@@ -183,7 +187,7 @@ def _start_often(pipe: Connection, target: str, city: str, times: int) -> None:
 
 
 def _save_and_die(target: str) -> None:
-    clock = Clock(NOW)
+    clock = ManualClock(NOW)
     engine = recollect.open(target, embedder="hashing", clock=clock)
     engine.sessions.start(scope=ANA)
     clock.move(23 * HOUR)
@@ -192,7 +196,7 @@ def _save_and_die(target: str) -> None:
 
 
 class TestSummaries:
-    def test_what_was_noted_of_it_stands_if_it_falls_silent(self, engine: recollect.Engine, clock: Clock) -> None:
+    def test_what_was_noted_of_it_stands_if_it_falls_silent(self, engine: recollect.Engine, clock: ManualClock) -> None:
         begun = engine.sessions.start(scope=ANA).session
         engine.sessions.summarise("seats are looked for", scope=ANA)
         noted = engine.sessions.summarise("seats were found", scope=ANA)
@@ -202,7 +206,7 @@ class TestSummaries:
         assert (over.summary, over.summarised, over.ended_at) == ("seats were found", True, NOW)
 
     def test_ending_it_again_just_so_changes_nothing_and_otherwise_there_is_nothing_to_end(
-        self, engine: recollect.Engine, clock: Clock
+        self, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         engine.sessions.start(scope=ANA)
         over = engine.sessions.end("seats were booked", scope=ANA)
@@ -214,7 +218,7 @@ class TestSummaries:
 
     @on_both_stores
     def test_the_last_five_are_told_the_newest_first_however_long_ago_they_were(
-        self, engine: recollect.Engine, clock: Clock
+        self, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         for number in range(7):
             engine.sessions.start(scope=ANA)
@@ -259,7 +263,7 @@ class TestSummaries:
 class TestClocks:
     @on_both_stores
     def test_a_clock_that_goes_back_changes_nothing_of_what_is_under_way_and_of_the_order(
-        self, engine: recollect.Engine, clock: Clock
+        self, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         first = engine.sessions.start(scope=ANA).session
         clock.move(-3 * DAY)
@@ -273,7 +277,7 @@ class TestClocks:
         assert summaries(engine) == ["three", "two", "one"]
 
     def test_one_that_was_active_by_a_clock_far_ahead_falls_silent_all_the_same(
-        self, engine: recollect.Engine, clock: Clock
+        self, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         engine.sessions.start(scope=ANA)
         clock.move(1000 * DAY)
@@ -286,7 +290,7 @@ class TestClocks:
 
 class TestKeeping:
     @on_both_stores
-    def test_every_answer_is_the_same_after_a_restart(self, target: str, clock: Clock) -> None:
+    def test_every_answer_is_the_same_after_a_restart(self, target: str, clock: ManualClock) -> None:
         with recollect.open(target, embedder="hashing", clock=clock) as engine:
             kept = engine.sessions.remember("Ana prefers window seats", scope=ANA)
             clock.move(2 * DAY)
@@ -311,7 +315,7 @@ class TestKeeping:
 
     @on_sqlite
     def test_an_export_has_it_and_a_new_store_goes_on_with_it(
-        self, engine: recollect.Engine, clock: Clock, tmp_path: Path
+        self, engine: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
         engine.sessions.start(scope=ANA)
         engine.sessions.end("seats were booked", scope=ANA)
@@ -328,7 +332,7 @@ class TestKeeping:
 
     @on_sqlite
     def test_two_that_came_together_by_an_import_are_one_again_with_the_next_start(
-        self, engine: recollect.Engine, clock: Clock, tmp_path: Path
+        self, engine: recollect.Engine, clock: ManualClock, tmp_path: Path
     ) -> None:
         engine.sessions.start(scope=ANA)
         clock.move(HOUR)
@@ -342,7 +346,7 @@ class TestKeeping:
 
     @on_both_stores
     def test_what_is_erased_is_in_no_summary_and_all_of_a_scope_takes_its_sessions_along(
-        self, engine: recollect.Engine, clock: Clock
+        self, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         kept = engine.sessions.remember("Ana prefers window seats", scope=ANA, title="Seats")
         engine.sessions.remember("Deploys are run on Fridays", scope=ANA)
@@ -357,7 +361,9 @@ class TestKeeping:
         assert engine.sessions.start(scope=ANA).new
 
     @on_both_stores
-    def test_undoing_what_was_saved_leaves_the_session_as_it_is(self, engine: recollect.Engine, clock: Clock) -> None:
+    def test_undoing_what_was_saved_leaves_the_session_as_it_is(
+        self, engine: recollect.Engine, clock: ManualClock
+    ) -> None:
         first = engine.sessions.remember("Ana prefers window seats", scope=ANA).receipt.memory
         clock.move(HOUR)
         engine.sessions.remember("Deploys are run on Fridays", scope=ANA)
@@ -386,7 +392,7 @@ class TestKeeping:
         self, engine: recollect.Engine
     ) -> None:
         begun = engine.sessions.start(scope=ANA).session
-        assert engine.get(begun.id, scope=ANA).text == UNSAID
+        assert engine.get(begun.id, scope=ANA).text == NO_SUMMARY_TEXT
         engine.revise(begun.id, "seats were booked", scope=ANA, metadata={"ended_at": "now", "mine": 1})
         assert engine.sessions.current(scope=ANA) == begun
         assert len(engine.search("seats were booked", scope=ANA, levels=["session"])) == 0
@@ -411,7 +417,7 @@ def _answers(engine: recollect.Engine, id: str) -> Any:
 class TestLooking:
     @on_both_stores
     def test_a_session_starts_with_the_best_to_know_which_count_as_served(
-        self, engine: recollect.Engine, clock: Clock
+        self, engine: recollect.Engine, clock: ManualClock
     ) -> None:
         ids = [engine.remember(f"fact {number}: {'x' * number}", scope=ANA).id for number in range(12)]
         profile = engine.remember("Ana is a pilot", scope=ANA, kind="profile").id
@@ -422,7 +428,7 @@ class TestLooking:
         assert served == [int(id in handed) for id in (*ids, profile)]
 
     @on_both_stores
-    def test_neighbours_are_in_the_order_of_time_and_id(self, engine: recollect.Engine, clock: Clock) -> None:
+    def test_neighbours_are_in_the_order_of_time_and_id(self, engine: recollect.Engine, clock: ManualClock) -> None:
         ids = []
         for number in range(8):
             ids.append(engine.remember(f"room {number} has {number} beds", scope=ANA).id)
@@ -454,9 +460,9 @@ class TestLooking:
 
     @on_both_stores
     def test_holdings_count_what_is_the_scopes_own_and_can_be_recalled(
-        self, engine: recollect.Engine, clock: Clock
+        self, engine: recollect.Engine, clock: ManualClock
     ) -> None:
-        nothing = Holdings(memories=0, kinds={}, sessions=0, first_at=None, last_at=None, current=None)
+        nothing = ScopeHoldings(memories=0, kinds={}, sessions=0, first_at=None, last_at=None, current=None)
         assert engine.sessions.holdings(scope=ANA) == nothing
         engine.remember("the team meets on Mondays", scope="acme", shared=True)
         engine.observe(["hello"], scope=ANA)
@@ -465,7 +471,7 @@ class TestLooking:
         engine.forget(gone, scope=ANA)
         clock.move(HOUR)
         engine.sessions.remember("Ana prefers aisle seats", scope=ANA, topic_key="seat")
-        assert engine.sessions.holdings(scope=ANA) == Holdings(
+        assert engine.sessions.holdings(scope=ANA) == ScopeHoldings(
             memories=1,
             kinds={recollect.Kind.PREFERENCE: 1},
             sessions=1,

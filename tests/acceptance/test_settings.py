@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 import recollect
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from tests.integration.providers.server import serving, well
 
 ANA = "acme/ana"
@@ -124,7 +124,7 @@ def test_the_usage_decay_is_what_the_profiles_of_seed_004_rank_by_and_say(
             assert rarity(ranking) == expected
             assert ranking.version.startswith(version)
             assert ("+" in ranking.version) == ("+" in version)
-        assert memory.search("window seats", scope=ANA, profile="default").version == built_in("default").version
+        assert memory.search("window seats", scope=ANA, profile="default").version == builtin_profile("default").version
 
 
 def test_the_usage_decay_leaves_a_profile_that_is_handed_over_alone(tmp_path: Path) -> None:

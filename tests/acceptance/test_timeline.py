@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.engine.rollup import RETOLD
-from recollect.lifecycle.record import Record
+from recollect.engine.rollup import RETOLD_REMARK
+from recollect.lifecycle.record import RollupRecord
 from recollect.model.level import Level
 from recollect.model.memory import Memory
 from recollect.model.trust import Trust
 from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Unindexed
 from recollect.protocols import Purpose
-from recollect.providers.hashing import Hashing
-from recollect.testing.store_builders import Clock
+from recollect.providers.hashing import HashingEmbedder
+from recollect.testing.store_builders import ManualClock
 from tests.examples import at_most
 
 from .stores import on_both_stores
@@ -38,18 +38,18 @@ DOG = (("Ana", "my dog Bruno has to see the vet on Friday"), ("bot", "I will rem
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(BEGAN + 40 * DAY)
+def clock() -> ManualClock:
+    return ManualClock(BEGAN + 40 * DAY)
 
 
 @pytest.fixture
-def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder="hashing", clock=clock) as engine:
         yield engine
 
 
 @pytest.fixture
-def file(tmp_path: Path, clock: Clock) -> Iterator[recollect.Engine]:
+def file(tmp_path: Path, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(tmp_path / "file.db", embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -146,7 +146,7 @@ class TestObserving:
 
     @on_both_stores
     def test_those_of_one_moment_and_those_without_a_date_stay_in_order(
-        self, memory: recollect.Engine, clock: Clock
+        self, memory: recollect.Engine, clock: ManualClock
     ) -> None:
         lines = [("Ana", f"{number} comes now") for number in range(20)]
         memory.observe(told(lines, BEGAN, step=timedelta(0)), scope=ANA)
@@ -185,7 +185,7 @@ class TestObserving:
         assert receipt.memory.trust is Trust.EXTERNAL
         assert isinstance(user.verdict, Created)
 
-    def test_an_event_that_is_no_news_is_kept_without_being_indexed(self, tmp_path: Path, clock: Clock) -> None:
+    def test_an_event_that_is_no_news_is_kept_without_being_indexed(self, tmp_path: Path, clock: ManualClock) -> None:
         options = {"novelty": {"enabled": True, "threshold": 0.5}}
         with recollect.open(tmp_path / "n.db", embedder="hashing", clock=clock, settings=options) as engine:
             engine.observe([{"text": "the build of main is green", "at": BEGAN}], scope=ANA)
@@ -233,7 +233,7 @@ class TestRollingUp:
         (month,) = records(memory, Level.MONTH)
         assert month.title is not None
         assert month.title.startswith("March 2026: ")
-        assert Record.of(month).events == 7
+        assert RollupRecord.of(month).events == 7
         assert set(month.derived_from) == {one.id for one in records(memory, Level.DAY)}
 
     def test_every_point_cites_grips_that_expand_to_what_was_said(self, memory: recollect.Engine) -> None:
@@ -243,7 +243,7 @@ class TestRollingUp:
         said = {text for _, text in (*SEATS, *DOG)}
         for level in (Level.SEGMENT, Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR):
             for one in records(memory, level):
-                for bullet in Record.of(one).bullets:
+                for bullet in RollupRecord.of(one).bullets:
                     events = [event for id in bullet.cites for event in memory.expand(id, scope=ANA).events]
                     assert events
                     assert {event.text for event in events} <= said
@@ -255,7 +255,7 @@ class TestRollingUp:
         memory.rollup(scope=ANA)
         before = everything(memory)
 
-        assert memory.rollup(scope=ANA).changed == 0
+        assert memory.rollup(scope=ANA).records_written == 0
         assert everything(memory) == before
 
     @on_both_stores
@@ -275,17 +275,19 @@ class TestRollingUp:
         )
         assert mine == theirs
 
-    def test_what_is_under_way_comes_when_it_is_over_or_asked_for(self, file: recollect.Engine, clock: Clock) -> None:
+    def test_what_is_under_way_comes_when_it_is_over_or_asked_for(
+        self, file: recollect.Engine, clock: ManualClock
+    ) -> None:
         clock.now = BEGAN
         file.observe(told(SEATS, BEGAN - 3 * MINUTE), scope=ANA)
 
-        assert file.rollup(scope=ANA).changed == 0  # somebody may still be talking
+        assert file.rollup(scope=ANA).records_written == 0  # somebody may still be talking
         clock.now = BEGAN + HOUR
         assert set(file.rollup(scope=ANA).made) == {Level.SEGMENT, Level.GRIP}
         clock.now = BEGAN + 2 * HOUR
         assert set(file.rollup(scope=ANA, unfinished=True).made) == {Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR}
         clock.now = BEGAN + 400 * DAY
-        assert file.rollup(scope=ANA).changed == 0
+        assert file.rollup(scope=ANA).records_written == 0
         assert file.rollup(scope=ANA).under_way == 0
 
     @on_both_stores
@@ -318,7 +320,7 @@ class TestRollingUp:
         assert segment.id != former.id
         assert len(segment.derived_from) == 4
         away = file.get(former.id, scope=ANA)
-        assert (away.status, away.remark) == (recollect.Status.ARCHIVED, RETOLD)
+        assert (away.status, away.remark) == (recollect.Status.ARCHIVED, RETOLD_REMARK)
 
     @on_both_stores
     def test_what_is_forgotten_is_told_no_more_and_what_is_restored_is_again(self, memory: recollect.Engine) -> None:
@@ -373,9 +375,11 @@ class TestRollingUp:
 
         (restored,) = records(memory, level)
         assert "Bruno" in restored.text
-        assert memory.rollup(scope=ANA).changed == 0
+        assert memory.rollup(scope=ANA).records_written == 0
 
-    def test_what_is_forgotten_is_told_no_more_by_what_is_under_way(self, file: recollect.Engine, clock: Clock) -> None:
+    def test_what_is_forgotten_is_told_no_more_by_what_is_under_way(
+        self, file: recollect.Engine, clock: ManualClock
+    ) -> None:
         clock.now = BEGAN + 2 * HOUR
         budget = file.observe(told(SEATS, BEGAN + 115 * MINUTE), scope=ANA)[2]
         file.rollup(scope=ANA, unfinished=True)
@@ -420,7 +424,7 @@ class TestRollingUp:
 
         for level in (Level.SEGMENT, Level.DAY, Level.WEEK, Level.MONTH):
             (one,) = records(memory, level)
-            assert (one.trust, Record.of(one).events) == (Trust.EXTERNAL, 3)
+            assert (one.trust, RollupRecord.of(one).events) == (Trust.EXTERNAL, 3)
 
     def test_who_forgets_a_grip_has_its_words_told_no_more(self, memory: recollect.Engine) -> None:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
@@ -450,7 +454,7 @@ class TestRollingUp:
         assert (kept.text, kept.metadata["note"]) == ("- Ana booked\n- and paid", 1)
         (week,) = records(memory, Level.WEEK)
         assert "Ana booked" in week.text
-        assert [len(one.cites) > 0 for one in Record.of(kept).bullets] == [True, True]
+        assert [len(one.cites) > 0 for one in RollupRecord.of(kept).bullets] == [True, True]
         memory.observe([{"text": "the taxi costs 30 euros", "at": BEGAN + HOUR}], scope=ANA)
         memory.rollup(scope=ANA)
         anew = memory.get(day.id, scope=ANA)
@@ -463,11 +467,11 @@ class TestRollingUp:
         file.rollup(scope=ANA)
         (segment,) = records(file, Level.SEGMENT)
 
-        told_anew = Record.of(segment.changed(metadata=noted))
+        told_anew = RollupRecord.of(segment.changed(metadata=noted))
 
-        assert len(told_anew.bullets) == len(Record.of(segment).bullets)
+        assert len(told_anew.bullets) == len(RollupRecord.of(segment).bullets)
         assert told_anew.first == segment.created_at
-        assert all(isinstance(id, str) for id in told_anew.cited)
+        assert all(isinstance(id, str) for id in told_anew.cited_ids)
 
     def test_what_is_erased_goes_with_all_that_tells_of_it(self, file: recollect.Engine, tmp_path: Path) -> None:
         canary = "xylophonequartz"
@@ -496,7 +500,7 @@ class TestRollingUp:
         assert days == {2: Trust.EXTERNAL, 3: Trust.STATED}
         assert [one.trust for one in records(memory, Level.MONTH)] == [Trust.EXTERNAL]
 
-    def test_days_are_those_of_the_time_zone(self, tmp_path: Path, clock: Clock) -> None:
+    def test_days_are_those_of_the_time_zone(self, tmp_path: Path, clock: ManualClock) -> None:
         late = datetime(2026, 3, 2, 23, 30, tzinfo=UTC)
         for zone, day in (("UTC", "2026-03-02"), ("Asia/Tokyo", "2026-03-03")):
             options = {"lifecycle": {"time_zone": zone}}
@@ -510,7 +514,7 @@ class TestRollingUp:
         [("segment_gap_minutes", 0.5, 3), ("segment_gap_minutes", 30, 1), ("segment_tokens", 100, 3)],
     )
     def test_settings_say_where_a_segment_ends(
-        self, tmp_path: Path, clock: Clock, option: str, value: float, segments: int
+        self, tmp_path: Path, clock: ManualClock, option: str, value: float, segments: int
     ) -> None:
         said = [("Ana", f"{text} " + "and so on " * (20 if option == "segment_tokens" else 0)) for _, text in SEATS]
         options = {"lifecycle": {option: value}}
@@ -559,7 +563,7 @@ class TestRollingUp:
     def test_however_it_came_all_at_once_or_bit_by_bit_the_records_are_the_same(
         self, events: list[Any], data: st.DataObject
     ) -> None:
-        clock = Clock(BEGAN + 60 * DAY)
+        clock = ManualClock(BEGAN + 60 * DAY)
         said = [
             {"text": text, "speaker": who, "at": BEGAN + minutes * MINUTE, "session": session}
             for minutes, session, (who, text) in events
@@ -591,7 +595,7 @@ class Interrupted:
     """The embedder of tests, which lets something happen before it embeds: between what is read and what is written."""
 
     def __init__(self) -> None:
-        self._plain = Hashing()
+        self._plain = HashingEmbedder()
         self.name, self.dimensions = self._plain.name, self._plain.dimensions
         self.before: list[Callable[[], object]] = []
 
@@ -607,7 +611,7 @@ class TestRollingUpBesideOthers:
         return Interrupted()
 
     @pytest.fixture
-    def slow(self, target: str, clock: Clock, embedder: Interrupted) -> Iterator[recollect.Engine]:
+    def slow(self, target: str, clock: ManualClock, embedder: Interrupted) -> Iterator[recollect.Engine]:
         """An engine whose rollups others overtake."""
         with recollect.open(target, embedder=embedder, clock=clock) as engine:
             yield engine
@@ -630,7 +634,7 @@ class TestRollingUpBesideOthers:
         for level in (Level.SEGMENT, Level.DAY, Level.WEEK, Level.MONTH):
             (one,) = records(memory, level)
             assert late in one.text
-        assert memory.rollup(scope=ANA).changed == 0
+        assert memory.rollup(scope=ANA).records_written == 0
 
     @on_both_stores
     def test_what_was_erased_meanwhile_is_not_written_again(
@@ -684,7 +688,7 @@ class TestRollingUpBesideOthers:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
         embedder.before.append(lambda: memory.rollup(scope=ANA))
 
-        assert slow.rollup(scope=ANA).changed == 0
+        assert slow.rollup(scope=ANA).records_written == 0
 
         found = memory.memories(scope=ANA, statuses=tuple(recollect.Status))
         assert {one.revisions for one in found} == {1}
@@ -806,7 +810,7 @@ class TestRecallingLevels:
         assert {one.memory.level for one in brief.packed} == {None}
 
     def test_records_that_are_not_asked_for_move_no_score(
-        self, memory: recollect.Engine, target: str, clock: Clock
+        self, memory: recollect.Engine, target: str, clock: ManualClock
     ) -> None:
         memory.remember("Ana collects stamps from Lisbon", scope=ANA)
         memory.observe([*told(SEATS, BEGAN), *told(DOG, BEGAN + DAY, "s2")], scope=ANA)

@@ -13,9 +13,9 @@ import pytest
 
 import recollect
 from recollect.errors import NotFound, StoreBusy
-from recollect.lifecycle.topics import FLOOR
+from recollect.lifecycle.topics import MIN_IMPORTANCE
 from recollect.model.topic import Topic
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 
 from .shell import Shell
 from .stores import on_both_stores
@@ -31,12 +31,12 @@ ALONE = ("Parking is free behind the office", "The printer is out of toner")
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(BEGAN)
+def clock() -> ManualClock:
+    return ManualClock(BEGAN)
 
 
 @pytest.fixture
-def memory(target: str, clock: Clock) -> Iterator[recollect.Engine]:
+def memory(target: str, clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(target, embedder=f"hashing-{DIMENSIONS}", clock=clock) as engine:
         yield engine
 
@@ -109,7 +109,7 @@ def test_events_are_no_topic_however_alike_they_are(memory: recollect.Engine) ->
 
 
 def test_it_matters_half_as_much_after_the_half_life_and_is_pruned_by_time_alone(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     fill(memory)
     memory.refresh_topics(scope=ANA)
@@ -128,7 +128,7 @@ def test_it_matters_half_as_much_after_the_half_life_and_is_pruned_by_time_alone
 
 
 def test_a_clock_that_went_back_makes_it_matter_as_if_it_were_new_and_no_more(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     fill(memory)
     memory.refresh_topics(scope=ANA)
@@ -138,13 +138,13 @@ def test_a_clock_that_went_back_makes_it_matter_as_if_it_were_new_and_no_more(
 
 
 def test_what_is_pruned_comes_back_when_one_of_its_memories_is_said_again(
-    memory: recollect.Engine, clock: Clock
+    memory: recollect.Engine, clock: ManualClock
 ) -> None:
     fill(memory)
     memory.refresh_topics(scope=ANA)
     clock.move(400 * DAY)
     (old,) = memory.topics(scope=ANA, pruned=True)
-    assert (old.pruned, old.importance) == (True, FLOOR)
+    assert (old.pruned, old.importance) == (True, MIN_IMPORTANCE)
 
     again = memory.remember(TEA[1], scope=ANA, vector=around(0, 1))
 
@@ -154,7 +154,7 @@ def test_what_is_pruned_comes_back_when_one_of_its_memories_is_said_again(
     assert revived.importance == 2 * math.log(4)
 
 
-def test_what_is_pruned_comes_back_when_a_new_memory_joins_it(memory: recollect.Engine, clock: Clock) -> None:
+def test_what_is_pruned_comes_back_when_a_new_memory_joins_it(memory: recollect.Engine, clock: ManualClock) -> None:
     fill(memory)
     memory.refresh_topics(scope=ANA)
     clock.move(400 * DAY)
@@ -196,7 +196,7 @@ def test_what_is_put_away_is_not_counted_and_its_words_are_not_told_before_any_r
 
 
 @on_both_stores
-def test_a_memory_that_is_over_is_not_counted(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_memory_that_is_over_is_not_counted(memory: recollect.Engine, clock: ManualClock) -> None:
     ids = fill(memory)
     memory.refresh_topics(scope=ANA)
     memory.revise(ids[0], TEA[0], scope=ANA, valid_until=BEGAN + DAY, vector=around(0, 0))
@@ -206,7 +206,7 @@ def test_a_memory_that_is_over_is_not_counted(memory: recollect.Engine, clock: C
 
 
 @on_both_stores
-def test_a_memory_that_does_not_hold_yet_is_not_counted(memory: recollect.Engine, clock: Clock) -> None:
+def test_a_memory_that_does_not_hold_yet_is_not_counted(memory: recollect.Engine, clock: ManualClock) -> None:
     ids = fill(memory)
     memory.refresh_topics(scope=ANA)
     memory.revise(ids[0], TEA[0], scope=ANA, valid_from=BEGAN + DAY, vector=around(0, 0))
@@ -226,7 +226,7 @@ def test_the_most_important_come_first_and_no_more_than_asked(memory: recollect.
 
 
 @on_both_stores
-def test_it_keeps_its_id_while_most_of_its_memories_stay(memory: recollect.Engine, clock: Clock) -> None:
+def test_it_keeps_its_id_while_most_of_its_memories_stay(memory: recollect.Engine, clock: ManualClock) -> None:
     ids = fill(memory)
     memory.refresh_topics(scope=ANA)
     (before,) = memory.topics(scope=ANA)
@@ -260,7 +260,7 @@ class TestErasing:
     def test_what_is_erased_while_it_is_looked_at_is_in_no_topic(self, target: str) -> None:
         erased = list[str]()
 
-        class Erasing(Clock):
+        class Erasing(ManualClock):
             """A clock that erases a memory when it is first looked at after it was told to."""
 
             waiting: str | None = None
@@ -274,7 +274,7 @@ class TestErasing:
 
         clock = Erasing(BEGAN)
         with (
-            recollect.open(target, embedder=f"hashing-{DIMENSIONS}", clock=Clock(BEGAN)) as other,
+            recollect.open(target, embedder=f"hashing-{DIMENSIONS}", clock=ManualClock(BEGAN)) as other,
             recollect.open(target, embedder=f"hashing-{DIMENSIONS}", clock=clock) as memory,
         ):
             ids = fill(memory, (*TEA, "The green tea of aunt Wilhelmina"))
@@ -286,7 +286,7 @@ class TestErasing:
         assert topic.memories == tuple(ids[:3])
 
     def test_who_is_overtaken_again_and_again_is_told_to_come_later(self, tmp_path: Path) -> None:
-        class Overtaking(Clock):
+        class Overtaking(ManualClock):
             """A clock that has somebody else erase something whenever the one who refreshes looks at it."""
 
             active = False
@@ -300,7 +300,7 @@ class TestErasing:
         gone = list[Any]()
         path, clock = tmp_path / "a.db", Overtaking(BEGAN)
         with (
-            recollect.open(path, embedder=f"hashing-{DIMENSIONS}", clock=Clock(BEGAN)) as other,
+            recollect.open(path, embedder=f"hashing-{DIMENSIONS}", clock=ManualClock(BEGAN)) as other,
             recollect.open(path, embedder=f"hashing-{DIMENSIONS}", clock=clock) as memory,
         ):
             fill(memory)
@@ -331,7 +331,7 @@ def test_many_who_refresh_at_once_come_to_the_same(memory: recollect.Engine) -> 
     ],
 )
 def test_every_setting_has_its_effect(settings: dict[str, Any], expected: list[Any], tmp_path: Path) -> None:
-    clock = Clock(BEGAN)
+    clock = ManualClock(BEGAN)
     given = {"topics": settings}
     with recollect.open(tmp_path / "a.db", embedder=f"hashing-{DIMENSIONS}", clock=clock, settings=given) as memory:
         fill(memory)
@@ -366,12 +366,12 @@ def test_what_no_setting_can_be_is_refused_by_its_name(name: str, value: object,
 
 def test_what_was_found_is_told_when_the_store_is_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    with recollect.open(path, embedder=f"hashing-{DIMENSIONS}", clock=Clock(BEGAN)) as memory:
+    with recollect.open(path, embedder=f"hashing-{DIMENSIONS}", clock=ManualClock(BEGAN)) as memory:
         fill(memory)
         memory.refresh_topics(scope=ANA)
         before = memory.topics(scope=ANA)
         assert len(before) == 1
-    with recollect.open(path, embedder=f"hashing-{DIMENSIONS}", clock=Clock(BEGAN)) as memory:
+    with recollect.open(path, embedder=f"hashing-{DIMENSIONS}", clock=ManualClock(BEGAN)) as memory:
         assert memory.topics(scope=ANA) == before
 
 

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.model.trust import TRUST, Provenance, Trust, least
-from recollect.testing.store_builders import Clock
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
+from recollect.testing.store_builders import ManualClock
 
 ANA = "acme/ana"
 TEXTS = tuple(f"I prefer {thing}." for thing in ("tea", "window seats", "night trains"))
@@ -25,7 +25,7 @@ class Chain:
     `most` is how far each may be trusted at most: as far as the least of all that its present words came from.
     """
 
-    clock: Clock = field(default_factory=lambda: Clock(datetime(2026, 1, 1, tzinfo=UTC)))
+    clock: ManualClock = field(default_factory=lambda: ManualClock(datetime(2026, 1, 1, tzinfo=UTC)))
     most: dict[str, Trust] = field(default_factory=dict[str, Trust])
     texts: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -42,20 +42,20 @@ class Chain:
         user says them.
         """
         if receipt.kept and self.texts.get(receipt.id) != receipt.memory.text:
-            self.most[receipt.id], self.texts[receipt.id] = least(origins), receipt.memory.text
-        elif receipt.kept and not least(origins).less_than(Trust.STATED):
+            self.most[receipt.id], self.texts[receipt.id] = lowest_trust(origins), receipt.memory.text
+        elif receipt.kept and not lowest_trust(origins).less_than(Trust.STATED):
             self.most[receipt.id] = Trust.STATED
 
     def remember(self, text: str, provenance: Provenance, places: tuple[int, ...], given: dict[str, Any]) -> None:
         origins = [*self.some(places), *(["nobody knows"] if given.get("lost") else [])]
         said = {name: value for name, value in given.items() if name != "lost"}
         receipt = self.engine.remember(text, scope=ANA, provenance=provenance, derived_from=origins, **said)
-        self.note(receipt, [TRUST[provenance], *(self.most.get(id, Trust.EXTERNAL) for id in origins)])
+        self.note(receipt, [TRUST_BY_PROVENANCE[provenance], *(self.most.get(id, Trust.EXTERNAL) for id in origins)])
 
     def extract(self, text: str, role: str, places: tuple[int, ...]) -> None:
         for id in [*self.some(places), None]:
             turn = {"content": text, "role": role, "id": id, "at": self.clock()}
-            origins = [TRUST[ROLES[role]], *([] if id is None else [self.most[id]])]
+            origins = [TRUST_BY_PROVENANCE[ROLES[role]], *([] if id is None else [self.most[id]])]
             for receipt in self.engine.extract([turn], scope=ANA).receipts:
                 self.note(receipt, origins)
 
@@ -167,7 +167,7 @@ def test_who_says_so_themselves_and_an_operator_raise_trust_and_nothing_else_doe
 
 
 def test_words_that_a_stranger_said_first_are_the_users_once_the_user_says_them(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = ManualClock()
     with recollect.open(tmp_path / "a.db", embedder="hashing", clock=clock) as memory:
         nuts = "I am allergic to nuts"
         given: dict[str, Any] = {"subject": "nuts", "scope": "acme"}
@@ -186,7 +186,7 @@ def test_words_that_a_stranger_said_first_are_the_users_once_the_user_says_them(
 
 
 def test_a_stranger_plants_no_future_that_ends_what_the_user_says(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = ManualClock()
     with recollect.open(tmp_path / "a.db", embedder="hashing", clock=clock) as memory:
         memory.remember(
             "Ana lives in Evilville",

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.ranking.profile_toml import override
-from recollect.ranking.profile_writer import written
-from recollect.ranking.profiles import TEXTS, built_in
+from recollect.ranking.profile_toml import override_profile
+from recollect.ranking.profile_writer import profile_to_toml
+from recollect.ranking.profiles import PROFILE_TEXTS, builtin_profile
 from tests.unit.evaluation.folder import a_memory, a_query, write_folder
 from tests.unit.evaluation.fresh import WRONG, fresh_folder
 
@@ -98,11 +98,11 @@ def test_a_report_that_is_not_there_or_is_none_is_refused(shell: Shell, better: 
 
 
 def test_a_changed_copy_of_a_built_in_profile_needs_a_name_of_its_own(shell: Shell, tmp_path: Path) -> None:
-    text = "".join(line for line in TEXTS["default"].splitlines(keepends=True) if not line.startswith("report"))
+    text = "".join(line for line in PROFILE_TEXTS["default"].splitlines(keepends=True) if not line.startswith("report"))
     copy = tmp_path / "default.toml"
     copy.write_text(text, encoding="utf-8")
     shell("profiles", "check", str(copy))
-    changed = written(override(built_in("default"), {"min_score": 0.1}))
+    changed = profile_to_toml(override_profile(builtin_profile("default"), {"min_score": 0.1}))
     copy.write_text(changed, encoding="utf-8")
     refused = shell("profiles", "check", str(copy), code=2).stderr
     assert "other numbers" in refused

@@ -8,8 +8,8 @@ from typing import Any
 
 import recollect
 from recollect.factory import re_embed
-from recollect.providers.hashing import Hashing
-from recollect.retrieval.vectors import cosines, direction
+from recollect.providers.hashing import HashingEmbedder
+from recollect.retrieval.vectors import cosines, normalize_vector
 from tests.tables import table
 
 SCOPE = "talks/one"
@@ -19,9 +19,9 @@ BEGUN = datetime(2025, 5, 1, 9, tzinfo=UTC)
 
 def nearness(text: str, question: str, dimensions: int = 256) -> float:
     """The cosine of a text and a question, by the embedder of these tests."""
-    embedder = Hashing(dimensions)
+    embedder = HashingEmbedder(dimensions)
     (memory,), (asked,) = embedder.embed([text], "memory"), embedder.embed([question], "query")
-    return float(cosines(direction(memory)[None, :], direction(asked))[0])
+    return float(cosines(normalize_vector(memory)[None, :], normalize_vector(asked))[0])
 
 
 def said(engine: recollect.Engine, *turns: tuple[str, str], session: str = "s", begun: datetime = BEGUN) -> None:
@@ -163,11 +163,11 @@ def test_another_model_and_another_store_embed_the_same_of_a_memory(tmp_path: Pa
         id = engine.remember(TEXT, scope=SCOPE, speaker="Ana").id
         engine.revise(id, "Ana: it is open", scope=SCOPE)
         lines = list(engine.export())
-    with recollect.open(tmp_path / "two.db", embedder=Hashing(64)) as other:
+    with recollect.open(tmp_path / "two.db", embedder=HashingEmbedder(64)) as other:
         assert other.import_(lines).re_embedded is not None
         assert similarity(other, id, "open") == nearness("it is open", "open", 64)
-    re_embed(tmp_path / "one.db", embedder=Hashing(128))
-    with recollect.open(tmp_path / "one.db", embedder=Hashing(128)) as engine:
+    re_embed(tmp_path / "one.db", embedder=HashingEmbedder(128))
+    with recollect.open(tmp_path / "one.db", embedder=HashingEmbedder(128)) as engine:
         assert similarity(engine, id, "open") == nearness("it is open", "open", 128)
         known = engine.memories(scope=SCOPE)
         assert [one.text for one in known] == ["Ana: it is open"]

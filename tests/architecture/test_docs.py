@@ -13,15 +13,15 @@ import pytest
 from recollect import errors
 from recollect.api.operation_table import OPERATIONS
 from recollect.cli.main import cli
-from recollect.ranking.profile_toml import KEYS, REGISTRY
-from recollect.ranking.profiles import BUILT_IN
+from recollect.ranking.profile_toml import PROFILE_KEYS, SIGNAL_CLASSES
+from recollect.ranking.profiles import BUILTIN_PROFILES
 from recollect.ranking.set_signals import SET_SIGNALS
 from recollect.ranking.signals import SIGNALS
-from recollect.server.grpc.server import SERVICE, camel
+from recollect.server.grpc.server import SERVICE, camel_case
 from recollect.server.grpc.statuses import STATUSES
 from recollect.server.http.problems import STATUSES as HTTP_STATUSES
-from recollect.server.mcp.catalog import Entry, entries
-from recollect.server.mcp.prompts import PROMPTS, Prompt
+from recollect.server.mcp.catalog import ToolEntry, load_tools
+from recollect.server.mcp.prompts import PROMPTS, PromptTemplate
 from recollect.server.mcp.resources import RESOURCES, TEMPLATES, Resource
 from tests.tables import table
 
@@ -46,7 +46,7 @@ def pages() -> list[Page]:
     return [Page.read(path) for path in files() if path.suffix == ".md"]
 
 
-@table("name", sorted(REGISTRY))
+@table("name", sorted(SIGNAL_CLASSES))
 def test_every_signal_has_a_heading_and_each_of_its_options_is_named_under_it(name: str) -> None:
     section = Page.read(REFERENCE / "signals.md").section(name)
     assert section, f"no heading says {name}"
@@ -55,29 +55,29 @@ def test_every_signal_has_a_heading_and_each_of_its_options_is_named_under_it(na
 
 
 def test_the_signals_of_both_sorts_are_all_the_signals() -> None:
-    assert set(REGISTRY) == set(SIGNALS) | set(SET_SIGNALS)
+    assert set(SIGNAL_CLASSES) == set(SIGNALS) | set(SET_SIGNALS)
 
 
-@table("name", sorted(BUILT_IN))
+@table("name", sorted(BUILTIN_PROFILES))
 def test_every_built_in_profile_has_a_heading(name: str) -> None:
     assert name in Page.read(REFERENCE / "profiles.md").titles()
 
 
-@table("name", sorted(BUILT_IN))
+@table("name", sorted(BUILTIN_PROFILES))
 def test_the_section_of_a_profile_begins_with_its_version(name: str) -> None:
     section = Page.read(REFERENCE / "profiles.md").section(name)
-    assert re.match(rf"## {name}\n\nVersion {re.escape(BUILT_IN[name].version)}\. ", section), section
+    assert re.match(rf"## {name}\n\nVersion {re.escape(BUILTIN_PROFILES[name].version)}\. ", section), section
 
 
 def test_the_parts_of_the_default_profile_are_told_with_their_weights() -> None:
     section = Page.read(DOCS / "explanation" / "ranking.md").section("What default looks at")
     told = dict(re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", section, re.MULTILINE))
-    assert told == {term.signal.name: f"{term.weight:g}" for term in BUILT_IN["default"].terms}
+    assert told == {term.signal.name: f"{term.weight:g}" for term in BUILTIN_PROFILES["default"].terms}
 
 
 def test_every_key_of_a_profile_is_explained() -> None:
     page = Page.read(REFERENCE / "profiles.md")
-    assert unsaid(page.text(), (*KEYS, "weight", "missing", "floor")) == []
+    assert unsaid(page.text(), (*PROFILE_KEYS, "weight", "missing", "floor")) == []
 
 
 @table("error", EXCEPTIONS, ids=lambda error: error.__name__)
@@ -123,8 +123,8 @@ def test_every_code_of_a_problem_is_explained_with_its_status() -> None:
     assert told == {code.value: str(status.value) for code, status in HTTP_STATUSES.items()}
 
 
-@table("entry", entries().values(), ids=lambda entry: entry.name)
-def test_every_tool_has_a_row_under_its_toolset_with_its_right_and_what_it_takes(entry: Entry) -> None:
+@table("entry", load_tools().values(), ids=lambda entry: entry.name)
+def test_every_tool_has_a_row_under_its_toolset_with_its_right_and_what_it_takes(entry: ToolEntry) -> None:
     section = Page.read(REFERENCE / "mcp.md").section(f"The toolset {entry.toolset}")
     row = next((row for row in section.split("\n") if row.startswith(f"| `{entry.name}` | {entry.right.value} |")), "")
     assert row, f"no row says {entry.name}"
@@ -134,13 +134,15 @@ def test_every_tool_has_a_row_under_its_toolset_with_its_right_and_what_it_takes
 @table("one", [*RESOURCES.values(), *TEMPLATES.values()], ids=lambda one: one.address)
 def test_every_resource_has_a_row_with_what_it_asks(one: Resource) -> None:
     rows = Page.read(REFERENCE / "mcp.md").section("Resources").split("\n")
-    assert [unsaid(row, one.asks) for row in rows if row.startswith(f"| `{one.address}` |")] == [[]]
+    assert [unsaid(row, one.operations) for row in rows if row.startswith(f"| `{one.address}` |")] == [[]]
 
 
 @table("one", PROMPTS.values(), ids=lambda one: one.name)
-def test_every_prompt_has_a_row_with_what_it_takes_and_asks(one: Prompt) -> None:
+def test_every_prompt_has_a_row_with_what_it_takes_and_asks(one: PromptTemplate) -> None:
     rows = Page.read(REFERENCE / "mcp.md").section("Prompts").split("\n")
-    assert [unsaid(row, (*one.takes, *one.asks)) for row in rows if row.startswith(f"| `{one.name}` |")] == [[]]
+    assert [unsaid(row, (*one.arguments, *one.operations)) for row in rows if row.startswith(f"| `{one.name}` |")] == [
+        []
+    ]
 
 
 INSIDE = DOCS / "how-to" / "add-a-signal.md"
@@ -194,7 +196,7 @@ def test_every_decision_has_a_number_of_its_own_a_status_and_the_three_headings(
 
 @table("name", OPERATIONS)
 def test_every_call_over_grpc_has_a_row_with_its_messages_and_its_right(name: str) -> None:
-    call = SERVICE.methods_by_name[camel(name)]
+    call = SERVICE.methods_by_name[camel_case(name)]
     row = f"| `{call.name}` | `{call.input_type.name}` | `{call.output_type.name}` | {OPERATIONS[name].right} |"
     assert row in Page.read(REFERENCE / "grpc.md").section("The calls")
 

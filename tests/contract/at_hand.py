@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect.api.problems import CODES, Code, problem_of
-from recollect.cli.main import BUSY, EXIT_CODES
+from recollect.api.problems import CODES_BY_ERROR, ProblemCode, problem_of
+from recollect.cli.main import EXIT_BUSY, EXIT_CODES
 from recollect.errors import RecollectError
-from recollect.ranking.profiles import BUILT_IN
+from recollect.ranking.profiles import BUILTIN_PROFILES
 from recollect.render import curation, episodes, extraction, graph, json_values, plan, replay, timeline, topics
 from tests.acceptance.shell import Shell
 from tests.contract.clients import Answer, Refusal
@@ -49,123 +49,128 @@ class Python:
         return {"observations": [one.model_dump(mode="json") for one in found]}
 
     def remember(self, text: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.receipt(self._engine.remember(text, **given))
+        return json_values.receipt_fields(self._engine.remember(text, **given))
 
     def remember_all(self, drafts: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
-        return {"receipts": [json_values.receipt(one) for one in self._engine.remember_all(drafts, scope=scope)]}
+        return {"receipts": [json_values.receipt_fields(one) for one in self._engine.remember_all(drafts, scope=scope)]}
 
     def observe(self, events: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
-        return {"receipts": [json_values.receipt(one) for one in self._engine.observe(_dated(events), scope=scope)]}
+        return {
+            "receipts": [json_values.receipt_fields(one) for one in self._engine.observe(_dated(events), scope=scope)]
+        }
 
     def extract(self, turns: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
         found = self._engine.extract(_dated(turns), scope=scope)
-        return {**extraction.data([(found.receipts, found.extraction)]), "redacted": dict(found.redacted)}
+        return {**extraction.extraction_fields([(found.receipts, found.extraction)]), "redacted": dict(found.redacted)}
 
     def browse(self, scope: str) -> Mapping[str, Any]:
-        return timeline.fields(self._engine.browse(scope=scope))
+        return timeline.timeline_fields(self._engine.browse(scope=scope))
 
     def expand(self, id: str, scope: str) -> Mapping[str, Any]:
-        return timeline.expansion(self._engine.expand(id, scope=scope))
+        return timeline.expansion_fields(self._engine.expand(id, scope=scope))
 
     def list_topics(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, "topics": [topics.fields(one) for one in self._engine.topics(scope=scope)]}
+        return {"scope": scope, "topics": [topics.topic_fields(one) for one in self._engine.topics(scope=scope)]}
 
     def recall(self, query: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.context(self._engine.recall(query, **given))
+        return json_values.context_fields(self._engine.recall(query, **given))
 
     def brief(self, **given: Any) -> Mapping[str, Any]:
-        return json_values.context(self._engine.brief(**given))
+        return json_values.context_fields(self._engine.brief(**given))
 
     def search(self, query: str, scope: str, **given: Any) -> Mapping[str, Any]:
         found = self._engine.search(query, scope=scope, **given)
         self._engine.served(found, scope=scope)
-        return json_values.search(found)
+        return json_values.search_fields(found)
 
     def why(self, id: str, query: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.why(self._engine.why(id, query, **given))
+        return json_values.why_fields(self._engine.why(id, query, **given))
 
     def feedback(self, context_id: str, scope: str, helped: tuple[str, ...] = (), **more: Any) -> Mapping[str, Any]:
         noted = self._engine.feedback(context_id, scope=scope, helped=helped, **more)
-        return json_values.feedback(noted, context_id, scope, helped=helped, misled=more.get("misled", ()))
+        return json_values.feedback_fields(noted, context_id, scope, helped=helped, misled=more.get("misled", ()))
 
     def replay(self, context_id: str, scope: str) -> Mapping[str, Any]:
-        return replay.fields(self._engine.replay(context_id, scope=scope))
+        return replay.replay_fields(self._engine.replay(context_id, scope=scope))
 
     def revise(self, id: str, text: str, **given: Any) -> Mapping[str, Any]:
-        return json_values.receipt(self._engine.revise(id, text, **given))
+        return json_values.receipt_fields(self._engine.revise(id, text, **given))
 
     def forget(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.receipt(self._engine.forget(id, scope=scope))
+        return json_values.receipt_fields(self._engine.forget(id, scope=scope))
 
     def restore(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.receipt(self._engine.restore(id, scope=scope))
+        return json_values.receipt_fields(self._engine.restore(id, scope=scope))
 
     def pin(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.receipt(self._engine.pin(id, scope=scope))
+        return json_values.receipt_fields(self._engine.pin(id, scope=scope))
 
     def unpin(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_values.receipt(self._engine.unpin(id, scope=scope))
+        return json_values.receipt_fields(self._engine.unpin(id, scope=scope))
 
     def undo(self, run: int, scope: str) -> Mapping[str, Any]:
-        return curation.undone_fields(self._engine.undo(run, scope=scope))
+        return curation.undo_fields(self._engine.undo(run, scope=scope))
 
     def get_memory(self, id: str, scope: str) -> Mapping[str, Any]:
         memory = self._engine.get(id, scope=scope)
-        by = json_values.replacement(self._engine.replacement(memory, scope=scope))
+        by = json_values.replacement_fields(self._engine.replacement(memory, scope=scope))
         return {
-            **json_values.memory(memory),
-            "usage": json_values.usage(self._engine.usage(id, scope=scope)),
+            **json_values.memory_fields(memory),
+            "usage": json_values.usage_fields(self._engine.usage(id, scope=scope)),
             "replacement": by,
         }
 
     def get_history(self, id: str, scope: str) -> Mapping[str, Any]:
         versions = self._engine.history(id, scope=scope)
         by = self._engine.replacement(versions[-1], scope=scope)
-        told = [json_values.memory(one) for one in versions]
-        return {"id": id, "versions": told, "replacement": json_values.replacement(by)}
+        told = [json_values.memory_fields(one) for one in versions]
+        return {"id": id, "versions": told, "replacement": json_values.replacement_fields(by)}
 
     def list_memories(self, scope: str, **given: Any) -> Mapping[str, Any]:
         found = self._engine.memories(scope=scope, **given)
-        return {"scope": scope, "memories": [json_values.memory(one) for one in found], "next": None}
+        return {"scope": scope, "memories": [json_values.memory_fields(one) for one in found], "next": None}
 
     def stats(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, **json_values.stats(self._engine.stats(scope=scope))}
+        return {"scope": scope, **json_values.stats_fields(self._engine.stats(scope=scope))}
 
     def list_scopes(self, scope: str) -> Mapping[str, Any]:
         return {"scopes": [str(one) for one in self._engine.scopes(scope=scope)]}
 
     def list_profiles(self) -> Mapping[str, Any]:
-        told = [{"name": one.name, "version": one.version, "about": one.about} for one in BUILT_IN.values()]
+        told = [{"name": one.name, "version": one.version, "about": one.about} for one in BUILTIN_PROFILES.values()]
         return {"profiles": told}
 
     def list_entities(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, "entities": graph.names(self._engine.entities(scope=scope))}
+        return {"scope": scope, "entities": graph.entity_fields(self._engine.entities(scope=scope))}
 
     def get_neighbours(self, name_or_id: str, scope: str) -> Mapping[str, Any]:
-        return graph.fields(self._engine.neighbours(name_or_id, scope=scope))
+        return graph.neighbor_fields(self._engine.neighbours(name_or_id, scope=scope))
 
     def start_episode(self, task: str, **given: Any) -> Mapping[str, Any]:
-        return episodes.whole(self._engine.episodes.start(task, **given))
+        return episodes.full_episode_fields(self._engine.episodes.start(task, **given))
 
     def record_action(self, id: str, type: str, **given: Any) -> Mapping[str, Any]:
-        return episodes.whole(self._engine.episodes.record(id, type, **given))
+        return episodes.full_episode_fields(self._engine.episodes.record(id, type, **given))
 
     def complete_episode(self, id: str, outcome: float, **given: Any) -> Mapping[str, Any]:
-        return episodes.completed(self._engine.episodes.complete(id, outcome, **given))
+        return episodes.completed_episode_fields(self._engine.episodes.complete(id, outcome, **given))
 
     def get_similar_episodes(self, task: str, scope: str) -> Mapping[str, Any]:
         found = self._engine.episodes.similar(task, scope=scope)
-        return {"scope": scope, "episodes": [episodes.similar_fields(one) for one in found]}
+        return {"scope": scope, "episodes": [episodes.similar_episode_fields(one) for one in found]}
 
     def get_failure_modes(self, task: str, scope: str) -> Mapping[str, Any]:
         found = self._engine.episodes.failure_modes(task, scope=scope)
-        return {"scope": scope, "failure_modes": [episodes.failure_fields(one) for one in found]}
+        return {"scope": scope, "failure_modes": [episodes.failure_mode_fields(one) for one in found]}
 
     def list_episodes(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, "episodes": [episodes.fields(one) for one in self._engine.episodes.list(scope=scope)]}
+        return {
+            "scope": scope,
+            "episodes": [episodes.episode_fields(one) for one in self._engine.episodes.list(scope=scope)],
+        }
 
     def get_episode(self, id: str, scope: str) -> Mapping[str, Any]:
-        return episodes.whole(self._engine.episodes.show(id, scope=scope))
+        return episodes.full_episode_fields(self._engine.episodes.show(id, scope=scope))
 
     def run_job(self, job: str, *, scope: str, dry_run: bool = True) -> Mapping[str, Any]:
         if dry_run:
@@ -173,7 +178,7 @@ class Python:
         return {
             "dry_run": False,
             "plan": None,
-            "runs": [plan.run_ids(one) for one in self._engine.run(job, scope=scope)],
+            "runs": [plan.run_id_fields(one) for one in self._engine.run(job, scope=scope)],
         }
 
     def prune_vector_index(self, scope: str) -> Mapping[str, Any]:
@@ -183,7 +188,7 @@ class Python:
         if dry_run:
             ids = list(self._engine.erasable(scope=scope, **given))
             return {"dry_run": True, "scope": scope, "ids": ids, "memories": len(ids)}
-        return {"dry_run": False, **json_values.erasure(self._engine.erase(scope=scope, **given))}
+        return {"dry_run": False, **json_values.erasure_fields(self._engine.erase(scope=scope, **given))}
 
 
 def _dated(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -271,15 +276,17 @@ class CommandLine:
                 return told
 
 
-EXITS = {1: Code.INTERNAL, 2: Code.INVALID, 3: Code.NOT_FOUND, 4: Code.BUSY}
+EXITS = {1: ProblemCode.INTERNAL, 2: ProblemCode.INVALID, 3: ProblemCode.NOT_FOUND, 4: ProblemCode.BUSY}
 """What the exit codes of the command line say."""
 
 
 def in_a_shell(refusal: Refusal, operation: str) -> Refusal:
     """The refusal as a shell tells it: by an exit code, and in words that name the options as they are typed."""
     _, plain = WORDS.get(operation, (operation, ()))
-    kind = next(kind for kind, code in CODES.items() if code is refusal.code)
-    code = BUSY if refusal.retryable else next(code for error, code in EXIT_CODES.items() if issubclass(kind, error))
+    kind = next(kind for kind, code in CODES_BY_ERROR.items() if code is refusal.code)
+    code = (
+        EXIT_BUSY if refusal.retryable else next(code for error, code in EXIT_CODES.items() if issubclass(kind, error))
+    )
     typed = re.sub(
         r"^field '(\w+)'",
         lambda found: found.group() if found[1] in plain else f"field '{_option(found[1])}'",

@@ -18,11 +18,11 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from recollect.api.problems import Code
+from recollect.api.problems import ProblemCode
 from recollect.grpc.v1 import recollect_pb2
-from recollect.server.grpc.server import METHODS, SERVICE, camel
-from recollect.server.grpc.statuses import DETAILS
-from recollect.server.mcp.compact_results import EXPLAIN, SHORT
+from recollect.server.grpc.server import METHODS, SERVICE, camel_case
+from recollect.server.grpc.statuses import PROBLEM_METADATA
+from recollect.server.mcp.compact_results import COMPACT_FIELDS, EXPLAIN_ARGUMENT
 from tests.acceptance.shell import ENVIRONMENT
 from tests.contract.served import TOOLS, Served
 
@@ -37,7 +37,7 @@ ERAS = {"present revision": "2026-07-28", "previous revision": "legacy"}
 class Refusal:
     """How a face refuses: the problem, the same on every face, and all of it as this face sent it, byte for byte."""
 
-    code: Code
+    code: ProblemCode
     message: str
     field: str | None = None
     line: int | None = None
@@ -48,7 +48,7 @@ class Refusal:
     def of(cls, problem: Mapping[str, Any], status: object, sent: bytes) -> Self:
         """The refusal that a problem in JSON is."""
         told = {name: problem[name] for name in ("message", "field", "line", "retryable")}
-        return cls(code=Code(problem["code"]), sent=(status, sent), **told)
+        return cls(code=ProblemCode(problem["code"]), sent=(status, sent), **told)
 
 
 Answer = Mapping[str, Any] | Refusal
@@ -96,7 +96,7 @@ class Mcp:
 
     def __init__(self, name: str, connecting: AbstractAsyncContextManager[Client], *, in_short: bool = False) -> None:
         self.name = name
-        self._explain = {} if in_short else {name: {EXPLAIN: True} for name in SHORT}
+        self._explain = {} if in_short else {name: {EXPLAIN_ARGUMENT: True} for name in COMPACT_FIELDS}
         self._open = ExitStack()
         with ExitStack() as opening:
             self._portal = opening.enter_context(start_blocking_portal())
@@ -154,7 +154,7 @@ class Grpc:
     @staticmethod
     def called(channel: grpc.Channel, key: str, operation: str, given: Mapping[str, Any]) -> Any:
         """The message that answers a call; what is null or empty is absent from it."""
-        path = f"/{SERVICE.full_name}/{camel(operation)}"
+        path = f"/{SERVICE.full_name}/{camel_case(operation)}"
         method = METHODS[path]
         call = channel.unary_unary(
             path, request_serializer=method.request.SerializeToString, response_deserializer=method.answer.FromString
@@ -168,7 +168,7 @@ class Grpc:
 
 def _refused(call: Any) -> Refusal:
     """How a call was refused: the status and its words are the problem's own, and so is what programs read."""
-    details = dict(call.trailing_metadata())[DETAILS]
+    details = dict(call.trailing_metadata())[PROBLEM_METADATA]
     problem = recollect_pb2.Problem.FromString(details)
     assert call.details() == problem.message
     told = {"field": None, "line": None, **read(problem)}

@@ -11,34 +11,34 @@ import numpy as np
 from hypothesis import strategies as st
 
 from recollect.errors import RecollectError
-from recollect.model.context_record import Trace
+from recollect.model.context_record import ContextRecord
 from recollect.model.encoder import Encoder
-from recollect.model.idempotency import Kept
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 from recollect.model.verdict import Created
-from recollect.protocols import Store, Writing
-from recollect.retrieval.evidence import Probe, Vector
-from recollect.retrieval.vectors import direction
+from recollect.protocols import Store, WriteTransaction
+from recollect.retrieval.evidence import EvidenceRequest, Vector
+from recollect.retrieval.vectors import normalize_vector
 from recollect.testing import NOW
-from recollect.testing.store_builders import Clock, a_trace, a_vote, ids
-from recollect.text.questions import END
+from recollect.testing.store_builders import ManualClock, a_context_record, a_vote, ids
+from recollect.text.questions import QUESTION_END_CHARS
 
 ENCODER = Encoder("test", 3)
 ANA, TEAM, BELOW = map(Scope.parse, ("acme/ana", "acme", "acme/ana/x"))
 IDS = [f"m{number:02}" for number in range(16)]
 WORDS = ["deploy", "deploys", "friday", "monday", "the", "meeting", "部署", "ana", "Rio", "Ana Souza", "parse_line"]
 PARTS: list[list[float]] = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 1.01, 0], [-1, 0, 0.1], [0.3, 0.5, 0.8]]
-WAYS = [direction(parts) for parts in PARTS]
+WAYS = [normalize_vector(parts) for parts in PARTS]
 """Few directions, so that some are equal, and some nearly so."""
 
 SESSIONS = ["s", "s", "1"]
 """The same in every scope, where each is another."""
 
-ENDS = ["", "", "", "?", "? ", "？", "?" + " " * (END - 1), "?" + " " * END]
+ENDS = ["", "", "", "?", "? ", "？", "?" + " " * (QUESTION_END_CHARS - 1), "?" + " " * QUESTION_END_CHARS]
 """How texts end: some ask, and one asks so far from its end that nobody sees it."""
 
 LEVELS = [Level.EVENT, Level.DAY]
@@ -56,7 +56,7 @@ ASKED: list[frozenset[Level | None] | None] = [
 
 CHECKPOINTS = ["events", "days"]
 
-Action = Callable[[Writing], object]
+Action = Callable[[WriteTransaction], object]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Write:
     actions: tuple[tuple[str, Any], ...]
     watched: bool = False
 
-    def apply(self, store: Store, clock: Clock) -> object:
+    def apply(self, store: Store, clock: ManualClock) -> object:
         """What comes of it, be it an error."""
         clock.move(self.step)
         try:
@@ -97,7 +97,7 @@ class Write:
         except RecollectError as error:
             return type(error), str(error)
 
-    def _act(self, writing: Writing, name: str, given: Any) -> object:
+    def _act(self, writing: WriteTransaction, name: str, given: Any) -> object:
         match name, given:
             case "put", (memory, vector):
                 if vector is not None:
@@ -120,15 +120,15 @@ class Write:
             case _:
                 raise AssertionError(name)
 
-    def _change(self, writing: Writing, id: MemoryId, changes: dict[str, Any]) -> Memory | None:
+    def _change(self, writing: WriteTransaction, id: MemoryId, changes: dict[str, Any]) -> Memory | None:
         """A new version that differs in a few things from the last, where there is one."""
         known = next((one for one in (writing.get(scope, id) for scope in self.land.scopes) if one is not None), None)
         return None if known is None else writing.put(known.changed(**changes), None)
 
-    def _key(self, writing: Writing, id: MemoryId, at: timedelta) -> None:
+    def _key(self, writing: WriteTransaction, id: MemoryId, at: timedelta) -> None:
         scope = next((scope for scope in self.land.scopes if writing.get(scope, id) is not None), None)
         if scope is not None:
-            writing.keep(Kept(scope=scope, key="key", body=id, memory=id, verdict=Created(), at=NOW + at))
+            writing.keep(IdempotencyRecord(scope=scope, key="key", body=id, memory=id, verdict=Created(), at=NOW + at))
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ class Look:
     ways: tuple[int, ...]
     in_turns: bool
 
-    def probe(self, clock: Clock) -> Probe:
+    def probe(self, clock: ManualClock) -> EvidenceRequest:
         """The same, at the moment that the clock shows."""
-        return Probe(
+        return EvidenceRequest(
             scope=self.scope,
             at=clock.now + self.as_of,
             present=self.present,
@@ -296,9 +296,11 @@ def writes(land: Land) -> st.SearchStrategy[Write]:
     return st.builds(Write, st.just(land), steps, done, st.booleans())
 
 
-def traces(land: Land) -> st.SearchStrategy[Trace]:
+def traces(land: Land) -> st.SearchStrategy[ContextRecord]:
     """What contexts of the land were made of."""
-    return st.builds(a_trace, st.uuids().map(str), st.sampled_from(IDS), st.sampled_from(IDS), scope=scopes(land))
+    return st.builds(
+        a_context_record, st.uuids().map(str), st.sampled_from(IDS), st.sampled_from(IDS), scope=scopes(land)
+    )
 
 
 @st.composite
@@ -319,6 +321,6 @@ def histories(draw: st.DrawFn, land: Land) -> Sequence[Write | Look]:
     return [*draw(beginnings(land)), *draw(st.lists(writes(land) | looks(land), min_size=2, max_size=14))]
 
 
-def tracing(land: Land, kept: Sequence[Trace]) -> list[Write]:
+def tracing(land: Land, kept: Sequence[ContextRecord]) -> list[Write]:
     """The writes of these contexts, one for each."""
     return [Write(land, timedelta(0), (("trace", one),)) for one in kept]

@@ -9,10 +9,10 @@ from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar, cast
 
-from recollect.protocols import Store, Writing
+from recollect.protocols import Store, WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class OtherProcess:
         self._process.start()
         theirs.close()
 
-    def open(self, target: str, clock: Clock) -> "OtherStore":
+    def open(self, target: str, clock: ManualClock) -> "OtherStore":
         """A store over there, with the clock of here."""
         self.call("open", target)
         return OtherStore(self, clock)
@@ -48,23 +48,23 @@ class OtherProcess:
 class OtherStore:
     """Writes to a store of the other process; whoever wants to read opens it here."""
 
-    def __init__(self, process: OtherProcess, clock: Clock) -> None:
+    def __init__(self, process: OtherProcess, clock: ManualClock) -> None:
         self._process = process
         self._clock = clock
         self._lock = threading.Lock()
 
-    def write(self, change: Callable[[Writing], T]) -> T:
+    def write(self, change: Callable[[WriteTransaction], T]) -> T:
         with self._lock:
             self._process.call("begin", self._clock())
             try:
-                result = change(cast(Writing, _Calls(self._process)))
+                result = change(cast(WriteTransaction, _Calls(self._process)))
             except BaseException:
                 self._process.call("undo")
                 raise
             self._process.call("commit")
             return result
 
-    def later(self, change: Callable[[Writing], object]) -> None:
+    def later(self, change: Callable[[WriteTransaction], object]) -> None:
         self.write(change)
 
     def flush(self) -> None:
@@ -91,13 +91,13 @@ class _Undone(Exception):
     """The change was given up."""
 
 
-def _opened(target: str, clock: Clock) -> Store:
+def _opened(target: str, clock: ManualClock) -> Store:
     """The store at an address, or in a file."""
     return PostgresStore(target, clock) if target.startswith("postgresql://") else SqliteStore(target, clock)
 
 
 def _serve(pipe: Connection) -> None:
-    clock = Clock()
+    clock = ManualClock()
     store: Store | None = None
     while (message := pipe.recv())[0] != "end":
         match message:
@@ -111,11 +111,11 @@ def _serve(pipe: Connection) -> None:
                 _transaction(cast(Store, store), clock, now, pipe)
 
 
-def _transaction(store: Store, clock: Clock, now: datetime, pipe: Connection) -> None:
+def _transaction(store: Store, clock: ManualClock, now: datetime, pipe: Connection) -> None:
     clock.now = now
     attempts = count(1)
 
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         if next(attempts) > 1:
             raise AssertionError("the change was made again, and the calls it is made of come only once")
         _follow(writing, pipe)
@@ -129,7 +129,7 @@ def _transaction(store: Store, clock: Clock, now: datetime, pipe: Connection) ->
         pipe.send((True, None))
 
 
-def _follow(writing: Writing, pipe: Connection) -> None:
+def _follow(writing: WriteTransaction, pipe: Connection) -> None:
     """Make the calls that come through the pipe, until they are to be kept or undone."""
     pipe.send((True, None))
     while True:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from recollect.api.auth import WHOLE, Grant, Right, a_reach
-from recollect.api.keys import KeyFile, issue
+from recollect.api.auth import WHOLE_STORE, Grant, Right, parse_reach
+from recollect.api.keys import KeyFile, issue_key
 from tests.acceptance.shell import ENVIRONMENT
 
 TOOLS = "core,episodes,observations,operator"
@@ -27,9 +27,9 @@ class Served:
     token: str
     keys: Path
 
-    def key(self, name: str, rights: Iterable[Right], reach: str = WHOLE) -> str:
+    def key(self, name: str, rights: Iterable[Right], reach: str = WHOLE_STORE) -> str:
         """A new key, which the server knows from the next request on."""
-        made, text = issue(name, [Grant(frozenset(rights), a_reach(reach))], at=datetime.now(UTC))
+        made, text = issue_key(name, [Grant(frozenset(rights), parse_reach(reach))], at=datetime.now(UTC))
         KeyFile(self.keys).add(made)
         return text
 

@@ -9,8 +9,8 @@ from hypothesis import settings
 from recollect.protocols import Store
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.reference_store import DictionaryStore
-from recollect.testing.store_builders import Clock
+from recollect.testing.reference_store import ReferenceStore
+from recollect.testing.store_builders import ManualClock
 from tests.contract.histories import ONE_ROOT, TWO_ROOTS, Land
 from tests.postgres import Server
 
@@ -19,7 +19,7 @@ from tests.postgres import Server
 class Sort:
     """A sort of store. What takes longer is tried with one in `share` of the examples, and with fewer memories."""
 
-    new: Callable[[Clock], AbstractContextManager[Store]]
+    new: Callable[[ManualClock], AbstractContextManager[Store]]
     land: Land
     share: int
     many: int
@@ -30,10 +30,10 @@ class Sort:
         return settings(max_examples=max(settings().max_examples // self.share, 1))
 
     @contextmanager
-    def both(self, clock: Clock) -> Iterator[tuple[Store, Store]]:
+    def both(self, clock: ManualClock) -> Iterator[tuple[Store, Store]]:
         """A plain store and one of this sort, both new, and by the same clock."""
         with self.new(clock) as tried:
-            yield DictionaryStore(clock), tried
+            yield ReferenceStore(clock), tried
 
 
 def sqlite(*, thorough: bool = False) -> Sort:
@@ -46,7 +46,7 @@ def postgres(server: Server, template: str, *, share: int = 4) -> Sort:
     """Stores on a server, which counts commits within each root as the dictionary does over all: there is only one."""
 
     @contextmanager
-    def new(clock: Clock) -> Iterator[Store]:
+    def new(clock: ManualClock) -> Iterator[Store]:
         with server.store_database(template) as name, closing(PostgresStore(server.url(name), clock)) as store:
             yield store
 

@@ -61,7 +61,7 @@ class Storm:
             ("mem_save", {"content": SAID, "type": "pattern", "title": "Reading"}),
             ("feedback", {"context_id": self.context, "helped": [self.revised]}),
         ]
-        return [(name, {OPERATIONS[name].request.whose or "scope": self.scope, **given}) for name, given in told]
+        return [(name, {OPERATIONS[name].request.scope_field or "scope": self.scope, **given}) for name, given in told]
 
     def kept(self, engine: recollect.Engine) -> Mapping[str, Sequence[Any]]:
         """All that is kept by its level, each with how many versions it has; what was done, and what helped.

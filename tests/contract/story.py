@@ -181,7 +181,7 @@ def play(face: Face, story: str, root: str) -> Iterator[tuple[Step, Answer]]:
     for step in STORIES[story]:
         if not step.typed and face.name == "command line":
             continue
-        whose = OPERATIONS[step.operation].request.whose
+        whose = OPERATIONS[step.operation].request.scope_field
         scope = {} if whose is None else {whose: f"{root}/{story}"}
         answer = face.ask(step.operation, {**scope, **{name: filled(one, named) for name, one in step.given.items()}})
         if step.name is not None:

@@ -7,14 +7,14 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.engine.archive_format import header, item_line
+from recollect.engine.archive_format import encode_header, encode_item
 from recollect.errors import RecollectError
-from recollect.model.context_record import Trace
+from recollect.model.context_record import ContextRecord
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.protocols import Store
-from recollect.testing.reference_store import DictionaryStore
-from recollect.testing.store_builders import Clock, a_trace
+from recollect.testing.reference_store import ReferenceStore
+from recollect.testing.store_builders import ManualClock, a_context_record
 from tests.contract.histories import Land, Look, Write, histories, looks, traces, tracing
 from tests.contract.sorts import Sort
 from tests.contract.test_stores_agree import found, live
@@ -22,7 +22,7 @@ from tests.contract.test_stores_agree import found, live
 
 def contexts(land: Land) -> Write:
     """Some of the contexts that votes are cast in, each of another scope."""
-    made = (a_trace(id, scope=scope) for id, scope in zip("abcde", land.scopes, strict=True))
+    made = (a_context_record(id, scope=scope) for id, scope in zip("abcde", land.scopes, strict=True))
     return Write(land, timedelta(0), tuple(("trace", one) for one in made))
 
 
@@ -34,7 +34,7 @@ def parts(land: Land) -> st.SearchStrategy[Scope | None]:
 def exported(store: Store, scope: Scope | None = None) -> str:
     """An export without its last line."""
     inventory, items = store.export(scope)
-    return header(inventory) + "".join(map(item_line, items))
+    return encode_header(inventory) + "".join(map(encode_item, items))
 
 
 def load(store: Store, source: Store, scope: Scope | None = None) -> object:
@@ -57,8 +57,8 @@ def counted(stats: Stats) -> Stats:
 def test_both_count_and_export_the_same(sort: Sort) -> None:
     @sort.looking
     @given(histories(sort.land), st.lists(traces(sort.land), max_size=3), parts(sort.land), st.booleans())
-    def holds(history: Sequence[Write | Look], kept: list[Trace], scope: Scope | None, below: bool) -> None:
-        clock = Clock()
+    def holds(history: Sequence[Write | Look], kept: list[ContextRecord], scope: Scope | None, below: bool) -> None:
+        clock = ManualClock()
         with sort.both(clock) as (plain, tried):
             live([*history, *tracing(sort.land, kept)], clock, plain, tried)
             assert counted(tried.stats(scope, below=below)) == counted(plain.stats(scope, below=below))
@@ -74,8 +74,8 @@ def test_a_new_store_that_takes_in_an_export_is_the_store_it_came_from(sort: Sor
         st.lists(traces(sort.land), max_size=3),
         st.lists(looks(sort.land), min_size=1, max_size=4),
     )
-    def holds(history: Sequence[Write | Look], kept: list[Trace], asked: list[Look]) -> None:
-        clock = Clock()
+    def holds(history: Sequence[Write | Look], kept: list[ContextRecord], asked: list[Look]) -> None:
+        clock = ManualClock()
         with sort.both(clock) as (plain, tried), sort.both(clock) as copies:
             live([*map(forward, history), *tracing(sort.land, kept)], clock, plain, tried)
             for copy in copies:
@@ -96,12 +96,12 @@ def test_both_take_in_the_same_into_what_they_have(sort: Sort) -> None:
     @sort.looking
     @given(histories(sort.land), histories(sort.land), parts(sort.land))
     def holds(history: Sequence[Write | Look], elsewhere: Sequence[Write | Look], scope: Scope | None) -> None:
-        clock = Clock()
-        source = DictionaryStore(clock)
+        clock = ManualClock()
+        source = ReferenceStore(clock)
         for event in elsewhere:
             if isinstance(event, Write):
                 event.apply(source, clock)
-        clock = Clock()
+        clock = ManualClock()
         with sort.both(clock) as (plain, tried):
             live([*history, contexts(sort.land)], clock, plain, tried)
             assert outcome(tried, source, scope) == outcome(plain, source, scope)

@@ -7,37 +7,37 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.ranking.bound_pruning import boundable, narrow
+from recollect.ranking.bound_pruning import can_prune, prune_rows
 from recollect.ranking.profile import Profile
-from recollect.ranking.profiles import BUILT_IN, built_in
+from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.result import Ranking
-from recollect.ranking.scorer import rank
+from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import rank_table
-from recollect.retrieval.evidence import Found, Probe
+from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.reference_store import DictionaryStore
-from recollect.testing.store_builders import Clock, candidates
+from recollect.testing.reference_store import ReferenceStore
+from recollect.testing.store_builders import ManualClock, candidates
 from tests.contract.histories import ONE_ROOT, Look, Write, histories, looks
 from tests.contract.sorts import postgres
 from tests.postgres import Server
 
-PROFILES = [built_in(name) for name in sorted(BUILT_IN) if boundable(built_in(name))]
+PROFILES = [builtin_profile(name) for name in sorted(BUILTIN_PROFILES) if can_prune(builtin_profile(name))]
 
 
 def shown(ranking: Ranking) -> object:
     return [(one.id, float(one.score).hex(), one.explanation) for one in ranking]
 
 
-def by_bounds(found: Found, probe: Probe, profile: Profile, limit: int) -> Ranking:
+def by_bounds(found: RecallEvidence, probe: EvidenceRequest, profile: Profile, limit: int) -> Ranking:
     """The best, as whoever does not trust an index finds them."""
     assert found.nearby is not None
-    seen = narrow(found.table, profile, probe.at, limit=limit, rows=found.rows, nearby=found.nearby, trusting=False)
+    seen = prune_rows(found.table, profile, probe.at, limit=limit, rows=found.rows, nearby=found.nearby, trusting=False)
     assert seen.proof.exact
     fetch = replace(found, table=seen.table).candidates
     return rank_table(seen.table, profile, probe.at, limit=limit, asked=True, fetch=fetch, rows=seen.rows)
 
 
-def presently(look: Look, clock: Clock) -> Probe:
+def presently(look: Look, clock: ManualClock) -> EvidenceRequest:
     """What is asked, as one question about the present."""
     now = replace(look, present=True, known=None, commit=None, as_of=look.as_of * 0)
     return replace(now, ways=look.ways[:1] or (0,)).probe(clock)
@@ -55,8 +55,8 @@ def test_bounds_find_the_best_of_the_oracle(postgres_server: Server, postgres_te
         st.integers(1, 6),
     )
     def holds(history: Sequence[Write | Look], asked_for: list[Look], profile: Profile, limit: int) -> None:
-        clock = Clock()
-        plain = DictionaryStore(clock)
+        clock = ManualClock()
+        plain = ReferenceStore(clock)
         with (
             postgres_server.store_database(postgres_template) as name,
             closing(PostgresStore(postgres_server.url(name), clock)) as writer,
@@ -71,7 +71,9 @@ def test_bounds_find_the_best_of_the_oracle(postgres_server: Server, postgres_te
                     continue
                 probe = replace(presently(event, clock), in_turns=False)
                 found = bare.gather(replace(probe, bounded=True))
-                expected = rank(candidates(plain.gather(probe)).values(), profile, probe.at, limit=limit, asked=True)
+                expected = rank_candidates(
+                    candidates(plain.gather(probe)).values(), profile, probe.at, limit=limit, asked=True
+                )
                 if found.nearby is None:  # there is nothing on its shelves whose vector could stay anywhere
                     assert not found.table.ids or plain.encoder() is None
                 else:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from recollect.api.operation_table import OPERATIONS
-from recollect.api.problems import Code
+from recollect.api.problems import ProblemCode
 from recollect.server.mcp import compact_results
-from recollect.server.mcp.compact_results import SHORT
+from recollect.server.mcp.compact_results import COMPACT_FIELDS
 from tests.contract.at_hand import CommandLine, Python, in_a_shell
 from tests.contract.clients import ERAS, Face, Grpc, Http, Refusal, over_http, over_stdio
 from tests.contract.served import Served, serving
@@ -100,8 +100,8 @@ def as_sent(answer: Any) -> Any:
 
 def known_by(name: str, step: Step, told: Any) -> Any:
     """What a face is to tell of the library's answer: all of it, but for a model."""
-    kept = SHORT.get(step.operation) if name == IN_SHORT else None
-    return told if kept is None or isinstance(told, Refusal) else compact_results.told(kept, told)
+    kept = COMPACT_FIELDS.get(step.operation) if name == IN_SHORT else None
+    return told if kept is None or isinstance(told, Refusal) else compact_results.compact_answer(kept, told)
 
 
 def seen(name: str, step: Step, told: Any) -> Any:
@@ -133,7 +133,7 @@ def test_the_stories_have_answers_and_refusals_of_every_sort(expected: Callable[
     answers = [answer for story in STORIES for _, answer in expected(story)]
     codes = {answer.code for answer in answers if isinstance(answer, Refusal)}
     verdicts = {answer.get("verdict") for answer in answers if isinstance(answer, dict)}
-    assert codes == {Code.INVALID, Code.NOT_FOUND, Code.CONFLICT}
+    assert codes == {ProblemCode.INVALID, ProblemCode.NOT_FOUND, ProblemCode.CONFLICT}
     assert {"created", "reinforced", "superseded", "changed", "refused"} <= verdicts
 
 

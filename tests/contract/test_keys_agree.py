@@ -13,7 +13,7 @@ import pytest
 
 from recollect.api.auth import Right
 from recollect.api.operation_table import OPERATIONS
-from recollect.api.problems import Code
+from recollect.api.problems import ProblemCode
 from recollect.server.grpc.server import SERVICE
 from tests.contract.clients import ERAS, PATIENCE, Face, Grpc, Http, Refusal, over_http, over_stdio
 from tests.contract.served import Served, serving
@@ -66,7 +66,7 @@ def there(owner: Face, scope: str) -> dict[str, Any]:
     """Something of everything in a scope."""
 
     def asked(operation: str, **given: Any) -> Any:
-        whose = OPERATIONS[operation].request.whose or "scope"
+        whose = OPERATIONS[operation].request.scope_field or "scope"
         answer = owner.ask(operation, {whose: scope, **given})
         assert not isinstance(answer, Refusal), answer
         return answer
@@ -110,16 +110,16 @@ def told_alike(one: Refusal, other: Refusal, words: Mapping[str, str]) -> bool:
     return (status, sent) == (other_status, other_sent)
 
 
-SCOPED = [name for name, one in OPERATIONS.items() if one.request.whose is not None]
+SCOPED = [name for name, one in OPERATIONS.items() if one.request.scope_field is not None]
 
 
 @pytest.mark.parametrize("name", FACES)
 def test_no_operation_tells_whether_there_is_another_scope(name: str, everything: Callable[[str], Face]) -> None:
     face = everything(name)
     for operation in SCOPED:
-        whose = OPERATIONS[operation].request.whose
+        whose = OPERATIONS[operation].request.scope_field
         one, other = (refused(face, operation, {**least(operation), whose: scope}) for scope in (THEIRS, NOWHERE))
-        assert one.code is Code.NOT_FOUND
+        assert one.code is ProblemCode.NOT_FOUND
         assert one.message == f"there is no scope '{THEIRS}', or it is not for '{NAME}'", operation
         assert told_alike(one, other, {THEIRS: NOWHERE}), operation
 
@@ -152,12 +152,12 @@ def test_what_is_anothers_is_told_like_what_is_not_there(
     ids = {str(id): NOBODY for id in theirs.values() if isinstance(id, str)}
     for (operation, given), (_, nothing) in zip(of_another(theirs), of_another(nobodys), strict=True):
         one, other = refused(face, operation, given), refused(face, operation, nothing)
-        assert one.code is Code.NOT_FOUND, (operation, one)
+        assert one.code is ProblemCode.NOT_FOUND, (operation, one)
         assert told_alike(one, other, ids), (operation, one, other)
     own = {"context_id": place.own["context"]}
     one, other = (refused(face, "feedback", {**own, "helped": [id]}) for id in (theirs["memory"], NOBODY))
     assert told_alike(one, other, ids)
-    assert refused(face, "undo", {"run": theirs["run"]}).code is Code.NOT_FOUND
+    assert refused(face, "undo", {"run": theirs["run"]}).code is ProblemCode.NOT_FOUND
 
 
 @pytest.mark.parametrize("name", FACES)
@@ -165,13 +165,14 @@ def test_who_may_only_read_is_refused_all_else_in_the_same_words_but_for_why(nam
     face = place.face(name, Right.READ)
     why = "recollect mcp was started with --read-only" if name in STDIO else "it takes a key that has it"
     for operation, one in OPERATIONS.items():
-        given = least(operation) if one.request.whose is None else {**least(operation), one.request.whose: OWN}
+        scope_field = one.request.scope_field
+        given = least(operation) if scope_field is None else {**least(operation), scope_field: OWN}
         answer = face.ask(operation, given)
         if one.right is Right.READ:
-            assert not isinstance(answer, Refusal) or answer.code is Code.NOT_FOUND, (operation, answer)
+            assert not isinstance(answer, Refusal) or answer.code is ProblemCode.NOT_FOUND, (operation, answer)
             continue
         told = f"'{NAME}' lacks the right '{one.right.value}' in '{OWN}'; {why}"
-        assert answer == Refusal(Code.FORBIDDEN, told), operation
+        assert answer == Refusal(ProblemCode.FORBIDDEN, told), operation
 
 
 @pytest.mark.parametrize("name", FACES)

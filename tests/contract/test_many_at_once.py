@@ -11,16 +11,16 @@ import pytest
 import recollect
 from recollect.errors import Conflict
 from recollect.model.scope import Scope
-from recollect.protocols import Store, Writing
+from recollect.protocols import Store, WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.sql.duplicate_guard import LOOKS, READ_FOR_A_LOOK
+from recollect.stores.sql.duplicate_guard import LOOKUPS_BEFORE_PRELOAD, PRELOADED_MEMORIES_PER_LOOKUP
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.builders import NOW
-from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note, seen
+from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector, visible_ids
 from tests.tables import check_each
 
 TEAM, ANA = "acme", "acme/ana"
-MANY = 4 * LOOKS
+MANY = 4 * LOOKUPS_BEFORE_PRELOAD
 """After so many a transaction knows a scope by heart that had nothing in it."""
 
 
@@ -33,7 +33,9 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def a_store(target: str) -> Store:
-    return PostgresStore(target, Clock()) if target.startswith("postgresql:") else SqliteStore(target, Clock())
+    return (
+        PostgresStore(target, ManualClock()) if target.startswith("postgresql:") else SqliteStore(target, ManualClock())
+    )
 
 
 def drafts() -> list[dict[str, Any]]:
@@ -66,7 +68,7 @@ def what_became(engine: recollect.Engine, receipts: Sequence[recollect.Receipt])
 def test_at_once_they_become_what_they_become_one_by_one(target: str, tmp_path: Path) -> None:
     found = []
     for where, at_once in ((target, True), (str(tmp_path / "one by one.db"), False)):
-        with recollect.open(where, embedder="hashing", clock=Clock()) as engine:
+        with recollect.open(where, embedder="hashing", clock=ManualClock()) as engine:
             engine.remember("the office is closed on Mondays", scope=TEAM, shared=True)
             engine.remember("Ana prefers window seats", scope=ANA)
             given = drafts()
@@ -79,17 +81,21 @@ def test_at_once_they_become_what_they_become_one_by_one(target: str, tmp_path: 
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("before", [0, LOOKS * READ_FOR_A_LOOK + 1], ids=["known by heart", "too many to know"])
+@pytest.mark.parametrize(
+    "before",
+    [0, LOOKUPS_BEFORE_PRELOAD * PRELOADED_MEMORIES_PER_LOOKUP + 1],
+    ids=["known by heart", "too many to know"],
+)
 def test_what_a_transaction_wrote_itself_is_known_to_it(target: str, before: int) -> None:
     scope = Scope.parse(ANA)
 
-    def change(writing: Writing) -> list[list[str]]:
+    def change(writing: WriteTransaction) -> list[list[str]]:
         writing.adopt(ENCODER)
         found = list[list[str]]()
         for number in range(MANY):
             memory = a_note(f"{number}", scope=scope, subject=f"subject {number}")
             assert writing.sayings(memory) == writing.about(scope, f"subject {number}", NOW) == []
-            writing.put(memory, a_direction(memory.text))
+            writing.put(memory, a_vector(memory.text))
             again = a_note("again", text=memory.text, scope=scope)
             below = a_note("below", text=memory.text, scope=Scope.parse(f"{ANA}/below"))
             above = a_note("above", text=memory.text, scope=Scope.parse(TEAM))
@@ -103,13 +109,13 @@ def test_what_a_transaction_wrote_itself_is_known_to_it(target: str, before: int
         assert store.write(change) == [[f"{number}"] * 2 for number in range(MANY)]
 
 
-def put_one(writing: Writing, id: str, **given: Any) -> None:
+def put_one(writing: WriteTransaction, id: str, **given: Any) -> None:
     writing.adopt(ENCODER)
     memory = a_note(id, **{"scope": Scope.parse(ANA), **given})
-    writing.put(memory, a_direction(memory.text))
+    writing.put(memory, a_vector(memory.text))
 
 
-def put_many(writing: Writing, ids: Sequence[str]) -> None:
+def put_many(writing: WriteTransaction, ids: Sequence[str]) -> None:
     for id in ids:
         put_one(writing, id)
 
@@ -130,7 +136,7 @@ def test_of_many_none_is_kept_if_one_is_refused_and_it_is_said_which(target: str
             what, when = case
             given, told = REFUSED[what]
 
-            def change(writing: Writing) -> None:
+            def change(writing: WriteTransaction) -> None:
                 if when == "before others":
                     put_one(writing, **given)
                 put_many(writing, [f"{number}" for number in range(MANY)])
@@ -139,14 +145,14 @@ def test_of_many_none_is_kept_if_one_is_refused_and_it_is_said_which(target: str
 
             with pytest.raises(Conflict, match=told):
                 store.write(change)
-            assert seen(store, ANA) == ["a", "t"]
-            assert seen(store, f"{TEAM}/ben") == []
+            assert visible_ids(store, ANA) == ["a", "t"]
+            assert visible_ids(store, f"{TEAM}/ben") == []
 
         check_each(product(REFUSED, ["before others", "after others"]), check)
 
 
 def test_what_was_refused_is_told_rather_than_what_went_wrong_after_it(target: str) -> None:
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         put_one(writing, "b", text="what a says")
         raise LookupError("which came later")
 
@@ -154,11 +160,11 @@ def test_what_was_refused_is_told_rather_than_what_went_wrong_after_it(target: s
         store.write(lambda writing: put_one(writing, "a"))
         with pytest.raises(Conflict, match="the memory 'a' says the same already"):
             store.write(change)
-        assert seen(store, ANA) == ["a"]
+        assert visible_ids(store, ANA) == ["a"]
 
 
 def test_an_archive_that_has_a_memory_twice_is_taken_in_once(target: str, tmp_path: Path) -> None:
-    with closing(SqliteStore(tmp_path / "other.db", Clock())) as other:
+    with closing(SqliteStore(tmp_path / "other.db", ManualClock())) as other:
         other.write(lambda writing: put_many(writing, ["a", "b", "c"]))
         inventory, items = other.export(None)
         saved = list(items)
@@ -170,7 +176,7 @@ def test_an_archive_that_has_a_memory_twice_is_taken_in_once(target: str, tmp_pa
 
 
 def test_an_archive_with_a_twin_of_what_is_here_is_refused_and_it_is_said_which(target: str, tmp_path: Path) -> None:
-    with closing(SqliteStore(tmp_path / "other.db", Clock())) as other:
+    with closing(SqliteStore(tmp_path / "other.db", ManualClock())) as other:
         other.write(lambda writing: put_one(writing, "twin", text="what a says"))
         inventory, items = other.export(None)
         saved = list(items)
@@ -178,4 +184,4 @@ def test_an_archive_with_a_twin_of_what_is_here_is_refused_and_it_is_said_which(
         store.write(lambda writing: put_one(writing, "a"))
         with pytest.raises(Conflict, match="the memory 'a' says the same already"):
             store.write(lambda writing: writing.load(saved, inventory.encoder))
-        assert seen(store, ANA) == ["a"]
+        assert visible_ids(store, ANA) == ["a"]

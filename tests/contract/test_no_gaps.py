@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import recollect
 from recollect.engine import plan
 from recollect.errors import Conflict
-from recollect.lifecycle.index_retention import unfound
+from recollect.lifecycle.index_retention import find_uncovered
 from recollect.lifecycle.policy import Bm25Policy, LifecyclePolicy, VectorPolicy
 from recollect.model.index import Index
-from recollect.model.level import NODES, Level
+from recollect.model.level import CALENDAR_LEVELS, Level
 from recollect.model.memory import Memory
-from recollect.model.plan import AGEING_LEVELS, Job
-from recollect.testing.store_builders import Clock
+from recollect.model.plan import AGING_LEVELS, Job
+from recollect.testing.store_builders import ManualClock
 
 LATER = datetime(2026, 11, 16, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -44,14 +44,14 @@ class Life:
 
 
 kept = st.sampled_from(["never", 1, 40, 400, 2000])
-retention = st.fixed_dictionaries({f"{level.value}_retention_days": kept for level in AGEING_LEVELS})
+retention = st.fixed_dictionaries({f"{level.value}_retention_days": kept for level in AGING_LEVELS})
 policies = st.builds(
     lambda vector, bm25, least: LifecyclePolicy(
         vector=VectorPolicy(**vector), bm25=Bm25Policy(**bm25, min_level_after_rollup=least)
     ),
     retention,
     retention,
-    st.sampled_from([one.value for one in NODES]),
+    st.sampled_from([one.value for one in CALENDAR_LEVELS]),
 )
 some = st.lists(st.integers(0, 20), max_size=3)
 lives = st.builds(
@@ -69,14 +69,14 @@ lives = st.builds(
 @pytest.fixture(params=["sqlite", "postgres"])
 def engine(request: pytest.FixtureRequest) -> Iterator[recollect.Engine]:
     target = ":memory:" if request.param == "sqlite" else request.getfixturevalue("postgres_store_url")
-    with recollect.open(target, embedder="hashing-16", clock=Clock(LATER)) as engine:
+    with recollect.open(target, embedder="hashing-16", clock=ManualClock(LATER)) as engine:
         yield engine
 
 
 @contextmanager
 def in_parts_of(steps: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "PART", steps)
+        patch.setattr(plan, "MAX_STEPS_PER_TRANSACTION", steps)
         yield
 
 
@@ -119,24 +119,24 @@ def _live(life: Life, engine: recollect.Engine, scope: str) -> None:
     lived(engine, scope, life.days)
     keeping(engine, life.first).run(Job.REBUILD_INDEX, scope=scope)
     seen = engine.memories(scope=scope)
-    assert unfound(seen) == []
+    assert find_uncovered(seen) == []
     for one in chosen(seen, life.pinned):
         engine.pin(one.id, scope=scope)
-    for one in chosen([one for one in seen if one.level in NODES], life.forgotten):
+    for one in chosen([one for one in seen if one.level in CALENDAR_LEVELS], life.forgotten):
         engine.forget(one.id, scope=scope)  # which leaves gaps, until the indexes are rebuilt
     begun = states(engine, scope)
 
     def is_no_worse(*_: int) -> None:
         nonlocal seen
         there = engine.memories(scope=scope)
-        assert unfound(there, before=seen) == []
+        assert find_uncovered(there, before=seen) == []
         seen = there
 
     seen = engine.memories(scope=scope)
     later = keeping(engine, life.later)
     runs = later.run(life.job, scope=scope, progress=is_no_worse)
     assert later.run(life.job, scope=scope) == []
-    assert life.job is Job.PRUNE_VECTORS or unfound(seen) == []
+    assert life.job is Job.PRUNE_VECTORS or find_uncovered(seen) == []
     try:
         for run in reversed(runs):
             engine.undo(run)
@@ -161,7 +161,7 @@ def test_in_any_other_order_runs_are_undone_without_a_gap_or_not_at_all(engine: 
                     left.remove(run)
                 except Conflict:
                     refused += 1
-                assert unfound(engine.memories(scope="acme/ana")) == []
+                assert find_uncovered(engine.memories(scope="acme/ana")) == []
         assert states(engine, "acme/ana") == before
     assert refused
 
@@ -177,12 +177,12 @@ def test_what_is_made_of_it_tells_a_record_whatever_their_moments_are(engine: re
     there = engine.memories(scope="acme/ana")
     assert runs
     assert {one.left for one in there if one.level is Level.EVENT} == {tuple(Index)}
-    assert unfound(there) == []
+    assert find_uncovered(there) == []
     for run in reversed(runs):
         engine.undo(run)
     assert not any(one.left for one in engine.memories(scope="acme/ana"))
 
 
 def retaining(days: int) -> LifecyclePolicy:
-    kept: dict[str, Any] = {f"{level.value}_retention_days": days for level in AGEING_LEVELS[:3]}
+    kept: dict[str, Any] = {f"{level.value}_retention_days": days for level in AGING_LEVELS[:3]}
     return LifecyclePolicy(vector=VectorPolicy(**kept), bm25=Bm25Policy(**kept))

@@ -18,20 +18,20 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import recollect
-from recollect.api.auth import Right, owner
-from recollect.api.dispatcher import Front
+from recollect.api.auth import Right, create_owner
+from recollect.api.dispatcher import Dispatcher
 from recollect.api.health import Health
-from recollect.api.host_policy import Gate
-from recollect.api.keys import caller_of
+from recollect.api.host_policy import HostPolicy
+from recollect.api.keys import authenticate_key
 from recollect.api.operation import Operation
-from recollect.api.operation_runner import Service
+from recollect.api.operation_runner import OperationRunner
 from recollect.api.operation_table import OPERATIONS
 from recollect.errors import NotFound
 from recollect.grpc.v1 import recollect_pb2
-from recollect.server.grpc.server import METHODS, SERVICE, camel, start
-from recollect.server.http.app import METRICS, PUBLIC, app
-from recollect.server.mcp.catalog import Entry, entries, toolsets
-from recollect.server.mcp.http_transport import Door
+from recollect.server.grpc.server import METHODS, SERVICE, camel_case, start_server
+from recollect.server.http.app import METRICS_PATH, PUBLIC_ENDPOINTS, create_app
+from recollect.server.mcp.catalog import ToolEntry, load_tools, parse_toolsets
+from recollect.server.mcp.http_transport import McpHttpApp
 from recollect.server.transports import MCP_PATH
 from tests.contract.served import TOOLS
 
@@ -45,7 +45,7 @@ UNSCOPED = {"list_profiles"}
 
 def operations_without(operations: Collection[Operation[Any]]) -> set[str]:
     """The operations that do not say who may ask for them, or about whose memories they are."""
-    scoped = {one.name for one in operations if one.request.whose in one.request.model_fields} | UNSCOPED
+    scoped = {one.name for one in operations if one.request.scope_field in one.request.model_fields} | UNSCOPED
     return {one.name for one in operations if one.right not in tuple(Right) or one.name not in scoped}
 
 
@@ -63,49 +63,53 @@ def routes_without(served: Starlette) -> set[str]:
             assert len(routes) == len(served.routes)
             return {one.path for one in routes if await asked(client, one) != httpx.codes.UNAUTHORIZED}
 
-    return asyncio.run(answering()) - set(PUBLIC)
+    return asyncio.run(answering()) - set(PUBLIC_ENDPOINTS)
 
 
-def tools_without(tools: Collection[Entry]) -> set[str]:
+def tools_without(tools: Collection[ToolEntry]) -> set[str]:
     """The tools that are no operation, or are offered by another right than the operation has."""
-    policy = {one.name: (one.right, one.request.whose) for one in OPERATIONS.values()}
+    policy = {one.name: (one.right, one.request.scope_field) for one in OPERATIONS.values()}
     return {one.name for one in tools if policy.get(one.name) != (one.right, one.whose)}
 
 
 def calls_without(service: ServiceDescriptor) -> set[str]:
     """The calls of a service that are no operation."""
-    return {one.name for one in service.methods} - {camel(name) for name in OPERATIONS}
+    return {one.name for one in service.methods} - {camel_case(name) for name in OPERATIONS}
 
 
 @pytest.fixture
-def front() -> Iterator[Front]:
+def front() -> Iterator[Dispatcher]:
     with recollect.open(":memory:", embedder="hashing") as engine:
-        made = Front(Service(engine), lambda shown: caller_of({}, shown, datetime.now(UTC)), Gate.at(PORT))
+        made = Dispatcher(
+            OperationRunner(engine),
+            lambda shown: authenticate_key({}, shown, datetime.now(UTC)),
+            HostPolicy.for_ports(PORT),
+        )
         yield made
         made.close()
 
 
-def served(front: Front) -> Starlette:
+def served(front: Dispatcher) -> Starlette:
     """All that a server has at its port for HTTP."""
 
     async def well() -> Health:
         return Health(store=True, embedder=None)
 
-    return app(front, well, bytes, mounts={MCP_PATH: Door(front, toolsets(TOOLS))})
+    return create_app(front, well, bytes, mounts={MCP_PATH: McpHttpApp(front, parse_toolsets(TOOLS))})
 
 
-def test_every_operation_route_tool_and_call_has_a_policy(front: Front) -> None:
+def test_every_operation_route_tool_and_call_has_a_policy(front: Dispatcher) -> None:
     assert operations_without(OPERATIONS.values()) == set()
     assert routes_without(served(front)) == set()
-    assert tools_without(entries().values()) == set()
+    assert tools_without(load_tools().values()) == set()
     assert calls_without(SERVICE) == set()
 
 
-def test_each_face_has_each_operation_and_what_has_a_door_of_its_own_beside(front: Front) -> None:
+def test_each_face_has_each_operation_and_what_has_a_door_of_its_own_beside(front: Dispatcher) -> None:
     paths = {one.path for one in served(front).routes if isinstance(one, Route)}
-    assert paths == {f"/v1/{name}" for name in OPERATIONS} | {*PUBLIC, METRICS, MCP_PATH}
-    assert set(entries()) == set(OPERATIONS)
-    assert {path.rpartition("/")[2] for path in METHODS} == {camel(name) for name in OPERATIONS}
+    assert paths == {f"/v1/{name}" for name in OPERATIONS} | {*PUBLIC_ENDPOINTS, METRICS_PATH, MCP_PATH}
+    assert set(load_tools()) == set(OPERATIONS)
+    assert {path.rpartition("/")[2] for path in METHODS} == {camel_case(name) for name in OPERATIONS}
 
 
 def test_an_operation_without_a_policy_is_found_out() -> None:
@@ -117,23 +121,23 @@ def test_an_operation_without_a_policy_is_found_out() -> None:
     assert operations_without([*OPERATIONS.values(), replace(stats, name=PEEK)]) == set()
 
 
-def test_a_route_without_a_policy_is_found_out(front: Front) -> None:
+def test_a_route_without_a_policy_is_found_out(front: Dispatcher) -> None:
     whole = served(front)
     for path in (f"/v1/{PEEK}", f"/{PEEK}"):
         whole.router.routes.append(Route(path, lambda _: Response("all that is known"), methods=["POST"]))
     assert routes_without(whole) == {f"/v1/{PEEK}", f"/{PEEK}"}
 
 
-def test_a_tool_without_a_policy_is_found_out_and_answers_nothing(front: Front) -> None:
-    stats = entries()["stats"]
-    assert tools_without([*entries().values(), replace(stats, name=PEEK)]) == {PEEK}
-    assert tools_without([*entries().values(), replace(entries()["erase"], right=Right.READ)]) == {"erase"}
-    assert tools_without([*entries().values(), replace(stats, whose=None)]) == {"stats"}
+def test_a_tool_without_a_policy_is_found_out_and_answers_nothing(front: Dispatcher) -> None:
+    stats = load_tools()["stats"]
+    assert tools_without([*load_tools().values(), replace(stats, name=PEEK)]) == {PEEK}
+    assert tools_without([*load_tools().values(), replace(load_tools()["erase"], right=Right.READ)]) == {"erase"}
+    assert tools_without([*load_tools().values(), replace(stats, whose=None)]) == {"stats"}
     with pytest.raises(NotFound, match=f"there is no operation '{PEEK}'"):
-        asyncio.run(front.ask("mcp", PEEK, {}, owner()))
+        asyncio.run(front.dispatch("mcp", PEEK, {}, create_owner()))
 
 
-def test_a_call_without_a_policy_is_found_out_and_answers_nothing(front: Front) -> None:
+def test_a_call_without_a_policy_is_found_out_and_answers_nothing(front: Dispatcher) -> None:
     written = FileDescriptorProto()
     recollect_pb2.DESCRIPTOR.CopyToProto(written)
     stats = next(one for one in written.service[0].method if one.name == "Stats")
@@ -142,7 +146,7 @@ def test_a_call_without_a_policy_is_found_out_and_answers_nothing(front: Front) 
     pool.AddSerializedFile(STRUCT.serialized_pb)
     pool.AddSerializedFile(written.SerializeToString())
     assert calls_without(pool.FindServiceByName(SERVICE.full_name)) == {"Peek"}
-    running = start(front, "127.0.0.1:0")
+    running = start_server(front, "127.0.0.1:0")
     try:
         with grpc.insecure_channel(f"127.0.0.1:{running.port}") as channel, pytest.raises(grpc.RpcError) as refused:
             channel.unary_unary(f"/{SERVICE.full_name}/Peek")(b"", timeout=60)

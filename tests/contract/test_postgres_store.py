@@ -12,7 +12,17 @@ from recollect.protocols import Store
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing import NOW
 from recollect.testing.builders import SCOPE
-from recollect.testing.store_builders import ENCODER, Clock, a_note, a_probe, a_trace, candidates, ids, put, seen
+from recollect.testing.store_builders import (
+    ENCODER,
+    ManualClock,
+    a_context_record,
+    a_note,
+    a_probe,
+    candidates,
+    ids,
+    put,
+    visible_ids,
+)
 from recollect.testing.store_contract import StoreContract
 from recollect.testing.variants import Variant
 from tests.contract.other_process import OtherProcess, OtherStore
@@ -22,7 +32,7 @@ class TestPostgres(StoreContract):
     ELSEWHERE = 1_000  # each is some calls to the server
 
     @pytest.fixture
-    def store(self, clock: Clock, postgres_store_url: str) -> Iterator[Store]:
+    def store(self, clock: ManualClock, postgres_store_url: str) -> Iterator[Store]:
         store = PostgresStore(postgres_store_url, clock)
         yield store
         store.close()
@@ -35,7 +45,7 @@ class TestWithHardlyAnyCache(StoreContract):
     ELSEWHERE = 1_000
 
     @pytest.fixture
-    def store(self, clock: Clock, postgres_store_url: str) -> Iterator[Store]:
+    def store(self, clock: ManualClock, postgres_store_url: str) -> Iterator[Store]:
         store = PostgresStore(postgres_store_url, clock, cache_bytes=1)
         yield store
         store.close()
@@ -47,7 +57,7 @@ class TestWrittenThroughAnotherStore(TestPostgres):
     variant = Variant.SECOND_WRITER
 
     @pytest.fixture
-    def writer(self, store: Store, clock: Clock, postgres_store_url: str) -> Iterator[Store]:
+    def writer(self, store: Store, clock: ManualClock, postgres_store_url: str) -> Iterator[Store]:
         writer = PostgresStore(postgres_store_url, clock)
         yield writer
         writer.close()
@@ -67,7 +77,7 @@ class TestWrittenByAnotherProcess(TestPostgres):
 
     @pytest.fixture
     def writer(
-        self, store: Store, clock: Clock, postgres_store_url: str, other_process: OtherProcess
+        self, store: Store, clock: ManualClock, postgres_store_url: str, other_process: OtherProcess
     ) -> Iterator[OtherStore]:
         writer = other_process.open(postgres_store_url, clock)
         yield writer
@@ -75,13 +85,13 @@ class TestWrittenByAnotherProcess(TestPostgres):
 
 
 def test_a_store_that_is_opened_again_finds_what_it_found(postgres_url: str) -> None:
-    clock = Clock()
+    clock = ManualClock()
     first = PostgresStore(postgres_url, clock)
     put(first, a_note("a", importance=0.5), a_note("b", shared=True))
     clock.move(timedelta(days=1))
     put(first, a_note("a", text="changed"))
     first.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
-    first.later(lambda writing: writing.trace(a_trace("context", "a")))
+    first.later(lambda writing: writing.trace(a_context_record("context", "a")))
     probes = [a_probe("what b says"), a_probe("what a says", known_at=NOW)]
     before = [candidates(first.gather(probe)) for probe in probes]
     history = first.history(SCOPE, MemoryId("a"))
@@ -90,23 +100,23 @@ def test_a_store_that_is_opened_again_finds_what_it_found(postgres_url: str) -> 
     again = PostgresStore(postgres_url, clock)
     assert [candidates(again.gather(probe)) for probe in probes] == before
     assert again.history(SCOPE, MemoryId("a")) == history
-    assert again.context(SCOPE, "context") == a_trace("context", "a")
+    assert again.context(SCOPE, "context") == a_context_record("context", "a")
     assert again.encoder() == ENCODER
     again.close()
 
 
 def test_what_was_to_be_done_later_is_done_before_the_store_is_closed(postgres_store_url: str) -> None:
-    store = PostgresStore(postgres_store_url, Clock())
+    store = PostgresStore(postgres_store_url, ManualClock())
     for number in range(10):
         store.later(lambda writing, number=number: writing.put(a_note(f"{number}"), None))  # type: ignore[misc]
     store.close()
-    again = PostgresStore(postgres_store_url, Clock())
-    assert seen(again, SCOPE) == [f"{number}" for number in range(10)]
+    again = PostgresStore(postgres_store_url, ManualClock())
+    assert visible_ids(again, SCOPE) == [f"{number}" for number in range(10)]
     again.close()
 
 
 def test_a_closed_store_is_refused(postgres_store_url: str) -> None:
-    store = PostgresStore(postgres_store_url, Clock())
+    store = PostgresStore(postgres_store_url, ManualClock())
     put(store, a_note("a"))
     found = store.gather(a_probe())
     store.close()

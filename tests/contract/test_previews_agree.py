@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.engine.dependencies import World
+from recollect.engine.dependencies import Dependencies
 from recollect.errors import NotFound
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
 from recollect.protocols import Store
 from recollect.testing.builders import SCOPE
-from recollect.testing.store_builders import Clock, a_note, put
+from recollect.testing.store_builders import ManualClock, a_note, put
 from tests.contract.sorts import Sort
 
 NAMES = "abcdef"
@@ -49,10 +49,10 @@ wanted = st.one_of(
 )
 
 
-def an_engine(store: Store, clock: Clock) -> recollect.Engine:
+def an_engine(store: Store, clock: ManualClock) -> recollect.Engine:
     with recollect.open(":memory:", embedder="hashing", clock=clock) as engine:
-        parts = {one.name: getattr(engine._world, one.name) for one in fields(World)}
-    return recollect.Engine(World(**{**parts, "store": store}))
+        parts = {one.name: getattr(engine._world, one.name) for one in fields(Dependencies)}
+    return recollect.Engine(Dependencies(**{**parts, "store": store}))
 
 
 def removed(engine: recollect.Engine, asked: dict[str, Any]) -> list[str]:
@@ -82,7 +82,7 @@ def test_what_goes_is_what_was_foretold(sort: Sort) -> None:
     @sort.looking
     @given(written, wanted)
     def holds(kept: list[Memory], asked: dict[str, Any]) -> None:
-        clock = Clock()
+        clock = ManualClock()
         with sort.both(clock) as stores:
             told = []
             for store in stores:
@@ -103,7 +103,7 @@ def test_pages_of_a_list_are_those_of_the_oracle(sort: Sort) -> None:
     @sort.looking
     @given(written, st.sets(st.sampled_from(Status)), st.booleans(), st.integers(1, 4))
     def holds(kept: list[Memory], statuses: set[Status], below: bool, limit: int) -> None:
-        clock = Clock()
+        clock = ManualClock()
         with sort.both(clock) as stores:
             told = []
             for store in stores:

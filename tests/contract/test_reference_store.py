@@ -8,22 +8,22 @@ from collections.abc import Iterator
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.protocols import Store, Writing
-from recollect.testing.reference_store import DictionaryStore
-from recollect.testing.store_builders import Clock, a_note, put
+from recollect.protocols import Store, WriteTransaction
+from recollect.testing.reference_store import ReferenceStore
+from recollect.testing.store_builders import ManualClock, a_note, put
 from recollect.testing.store_contract import StoreContract
 
 
 class TestDictionaryStore(StoreContract):
     @pytest.fixture
-    def store(self, clock: Clock) -> Iterator[Store]:
-        store = DictionaryStore(clock)
+    def store(self, clock: ManualClock) -> Iterator[Store]:
+        store = ReferenceStore(clock)
         yield store
         store.close()
 
 
 def test_a_closed_store_is_refused() -> None:
-    store = DictionaryStore(Clock())
+    store = ReferenceStore(ManualClock())
     store.close()
     with pytest.raises(RecollectError, match="closed"):
         put(store, a_note("a"))
@@ -33,10 +33,10 @@ def test_a_closed_store_is_refused() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # there is a thread, and that is the point
 def test_a_child_does_not_wait_for_a_thread_of_its_parent_that_writes() -> None:
-    store = DictionaryStore(Clock())
+    store = ReferenceStore(ManualClock())
     begun, forked = threading.Event(), threading.Event()
 
-    def wait(_: Writing) -> None:
+    def wait(_: WriteTransaction) -> None:
         begun.set()
         forked.wait()
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
-from recollect.protocols import Store, Writing
+from recollect.protocols import Store, WriteTransaction
 from recollect.retrieval.evidence import Vector
-from recollect.testing.store_builders import Clock, ids
+from recollect.testing.store_builders import ManualClock, ids
 from tests.contract import sorts
 from tests.contract.histories import ENCODER, IDS, ONE_ROOT, Look, Write, histories, memories, vectors
 from tests.contract.test_stores_agree import found
@@ -30,7 +30,7 @@ def disturb(store: Store, noise: Noise) -> None:
         store.write(partial(_disturb, list(latest.values())))
 
 
-def _disturb(noise: Noise, writing: Writing) -> None:
+def _disturb(noise: Noise, writing: WriteTransaction) -> None:
     for memory, vector, scope, gone in noise:
         if vector is not None:
             writing.adopt(ENCODER)
@@ -48,7 +48,7 @@ def test_a_root_is_found_as_if_it_were_alone(postgres_server: Server, postgres_t
     @sort.looking
     @given(histories(ONE_ROOT), st.lists(noises, min_size=1, max_size=6))
     def holds(history: Sequence[Write | Look], elsewhere: list[Noise]) -> None:
-        clock = Clock()
+        clock = ManualClock()
         with sort.both(clock) as (plain, tried):
             homes: dict[tuple[str, str], Scope] = {}
             for place, event in enumerate(history):

@@ -17,17 +17,17 @@ from hypothesis import strategies as st
 import recollect
 from recollect.errors import FieldError, ProviderBusy, StoreBusy
 from recollect.jobs.lease import Lease
-from recollect.jobs.runner import JOBS, Failure, Worked, worked
-from recollect.jobs.scheduler import TAKEN_OVER
+from recollect.jobs.runner import JOBS, JobFailure, JobResult, run_in_every_scope
+from recollect.jobs.scheduler import TAKEN_OVER_PROBLEM
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
-from recollect.model.job_runs import Occurrence, State
+from recollect.model.job_runs import JobOccurrence, JobState
 from recollect.model.scope import Scope
-from recollect.protocols import Timetable, Writing
-from recollect.stores.sql.jobs import RelationalTimetable
-from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.transaction_runner import SqliteTransactions
-from recollect.testing.reference_store import DictionaryStore
-from recollect.testing.store_builders import Clock
+from recollect.protocols import JobStore, WriteTransaction
+from recollect.stores.sql.jobs import SqlJobStore
+from recollect.stores.sqlite.connection import SqliteDatabase
+from recollect.stores.sqlite.transaction_runner import SqliteTransactionRunner
+from recollect.testing.reference_store import ReferenceStore
+from recollect.testing.store_builders import ManualClock
 from tests.contract.timetables import DAY, HOUR, LEASE, MINUTE, NOON, a_scheduler, a_timetable
 from tests.integration.postgres.scene import until
 from tests.postgres import Server
@@ -48,14 +48,14 @@ def engine() -> Iterator[recollect.Engine]:
 
 
 @pytest.fixture
-def timetable() -> Iterator[Timetable]:
+def timetable() -> Iterator[JobStore]:
     with closing(a_timetable(":memory:")) as timetable:
         yield timetable
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(NOON)
+def clock() -> ManualClock:
+    return ManualClock(NOON)
 
 
 class Diary:
@@ -70,14 +70,14 @@ class Diary:
 
 
 def test_a_job_is_run_for_the_last_moment_that_was_missed_and_once(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     diary = Diary()
     with a_scheduler(timetable, engine, clock=clock, works={"job": diary}) as ours:
         assert ours.run_due() == []  # never seen before, so that it begins with what falls due next
         clock.move(30 * DAY + MINUTE)
         (done,) = ours.run_due()
-        assert (done.due_at, done.state, done.attempt) == (NOON + 30 * DAY, State.DONE, 1)
+        assert (done.due_at, done.state, done.attempt) == (NOON + 30 * DAY, JobState.DONE, 1)
         assert done.counts == {"scopes": 3, "noted": 3}
         assert (done.started_at, done.ended_at, done.problem) == (clock.now, clock.now, None)
         assert diary.scopes == list(SCOPES)
@@ -85,7 +85,7 @@ def test_a_job_is_run_for_the_last_moment_that_was_missed_and_once(
 
 
 def test_without_catching_up_only_what_fell_due_a_moment_ago_is_run(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     policy = SchedulerPolicy(catch_up=False, jitter_seconds=60)
     with a_scheduler(timetable, engine, clock=clock, policy=policy) as ours:
@@ -98,7 +98,7 @@ def test_without_catching_up_only_what_fell_due_a_moment_ago_is_run(
 
 
 def test_a_clock_that_goes_back_runs_nothing_twice(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     with a_scheduler(timetable, engine, clock=clock) as ours:
         ours.run_due()
@@ -111,9 +111,9 @@ def test_a_clock_that_goes_back_runs_nothing_twice(
 
 
 def test_what_fails_in_one_scope_is_told_and_the_others_are_done(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
-    said: list[Occurrence | Failure] = []
+    said: list[JobOccurrence | JobFailure] = []
     diary = Diary()
 
     def failing(engine: recollect.Engine, scope: Scope) -> Mapping[str, int]:
@@ -125,13 +125,13 @@ def test_what_fails_in_one_scope_is_told_and_the_others_are_done(
         ours.run_due()
         clock.move(HOUR)
         (done,) = ours.run_due()
-        assert (done.state, done.problem) == (State.FAILED, "ProviderBusy in 2 scopes")
+        assert (done.state, done.problem) == (JobState.FAILED, "ProviderBusy in 2 scopes")
         assert done.counts == {"scopes": 3, "noted": 1}
         assert diary.scopes == [SCOPES[2]]
         begun, *failures, ended = said
-        assert isinstance(begun, Occurrence)
-        assert (begun.state, ended) == (State.RUNNING, done)
-        assert [str(one.scope) for one in failures if isinstance(one, Failure)] == list(SCOPES[:2])
+        assert isinstance(begun, JobOccurrence)
+        assert (begun.state, ended) == (JobState.RUNNING, done)
+        assert [str(one.scope) for one in failures if isinstance(one, JobFailure)] == list(SCOPES[:2])
         entry = timetable.entry("job")
         assert entry is not None
         assert "Ana" not in repr(entry)
@@ -139,7 +139,7 @@ def test_what_fails_in_one_scope_is_told_and_the_others_are_done(
 
 @pytest.mark.parametrize("error", [StoreBusy("others are writing"), ZeroDivisionError("Ana prefers window seats")])
 def test_a_job_that_breaks_altogether_has_failed_and_the_next_is_run(
-    error: Exception, timetable: Timetable, engine: recollect.Engine, clock: Clock
+    error: Exception, timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     def breaking(_: recollect.Engine, __: Scope) -> Mapping[str, int]:
         raise error
@@ -150,22 +150,22 @@ def test_a_job_that_breaks_altogether_has_failed_and_the_next_is_run(
         clock.move(HOUR)
         bad, good = ours.run_due()
         problem = "StoreBusy in 3 scopes" if isinstance(error, StoreBusy) else "ZeroDivisionError"
-        assert (bad.state, bad.problem, good.state) == (State.FAILED, problem, State.DONE)
+        assert (bad.state, bad.problem, good.state) == (JobState.FAILED, problem, JobState.DONE)
         clock.move(HOUR)
-        assert [one.state for one in ours.run_due()] == [State.FAILED, State.DONE]
+        assert [one.state for one in ours.run_due()] == [JobState.FAILED, JobState.DONE]
 
 
-def test_a_store_that_cannot_be_opened_is_a_failure_of_the_job(timetable: Timetable, clock: Clock) -> None:
+def test_a_store_that_cannot_be_opened_is_a_failure_of_the_job(timetable: JobStore, clock: ManualClock) -> None:
     closed = recollect.open(":memory:", embedder="hashing-16")
     closed.close()
     with a_scheduler(timetable, closed, clock=clock) as ours:
         ours.run_due()
         clock.move(HOUR)
-        assert [(one.state, one.problem) for one in ours.run_due()] == [(State.FAILED, "RecollectError")]
+        assert [(one.state, one.problem) for one in ours.run_due()] == [(JobState.FAILED, "RecollectError")]
 
 
 def test_who_is_interrupted_lets_go_at_once_and_the_next_goes_on(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     def interrupted(_: recollect.Engine, __: Scope) -> Mapping[str, int]:
         raise KeyboardInterrupt
@@ -179,13 +179,13 @@ def test_who_is_interrupted_lets_go_at_once_and_the_next_goes_on(
         one.run_due()
     (status,) = two.status()
     assert status.under_way is not None
-    assert status.under_way.state is State.INTERRUPTED
+    assert status.under_way.state is JobState.INTERRUPTED
     (done,) = two.run_due()
-    assert (done.state, done.attempt, done.due_at) == (State.DONE, 2, NOON + HOUR)
+    assert (done.state, done.attempt, done.due_at) == (JobState.DONE, 2, NOON + HOUR)
 
 
 def test_who_is_told_to_stop_ends_between_two_scopes(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     diary = Diary()
 
@@ -198,15 +198,15 @@ def test_who_is_told_to_stop_ends_between_two_scopes(
     one.run_due()
     clock.move(HOUR)
     (stopped,) = one.run_due()  # and the other job is not begun
-    assert (stopped.state, stopped.counts) == (State.INTERRUPTED, {"scopes": 1, "noted": 1})
+    assert (stopped.state, stopped.counts) == (JobState.INTERRUPTED, {"scopes": 1, "noted": 1})
     assert diary.scopes == [SCOPES[0]]
     (done,) = two.run_due()
-    assert (done.state, done.attempt) == (State.DONE, 2)
+    assert (done.state, done.attempt) == (JobState.DONE, 2)
     assert [str(one.job) for one in one.run_due()] == ["other"]  # it can be used again
 
 
 def test_who_was_given_up_stops_when_it_wakes_and_has_no_say_any_more(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     late, early = Diary(), Diary()
 
@@ -215,21 +215,21 @@ def test_who_was_given_up_stops_when_it_wakes_and_has_no_say_any_more(
         done.extend(two.run_due())
         return late(engine, scope)
 
-    done: list[Occurrence] = []
+    done: list[JobOccurrence] = []
     one = a_scheduler(timetable, engine, clock=clock, works={"job": sleeping}, name="one")
     two = a_scheduler(timetable, engine, clock=clock, works={"job": early}, name="two")
     one.run_due()
     clock.move(HOUR)
     (fenced,) = one.run_due()
-    assert (fenced.state, fenced.problem, late.scopes) == (State.INTERRUPTED, TAKEN_OVER, [SCOPES[0]])
-    assert [(one.state, one.attempt, one.counts["noted"]) for one in done] == [(State.DONE, 2, 3)]
+    assert (fenced.state, fenced.problem, late.scopes) == (JobState.INTERRUPTED, TAKEN_OVER_PROBLEM, [SCOPES[0]])
+    assert [(one.state, one.attempt, one.counts["noted"]) for one in done] == [(JobState.DONE, 2, 3)]
     entry = timetable.entry("job")
     assert entry is not None
     assert entry.occurrences == tuple(done)
 
 
 def test_a_child_process_is_another_scheduler_and_not_at_what_its_parent_is_at(
-    engine: recollect.Engine, clock: Clock, tmp_path: Path
+    engine: recollect.Engine, clock: ManualClock, tmp_path: Path
 ) -> None:
     codes: list[int] = []
 
@@ -245,11 +245,11 @@ def test_a_child_process_is_another_scheduler_and_not_at_what_its_parent_is_at(
         ours.run_due()
         clock.move(HOUR)
         (done,) = ours.run_due()
-        assert (codes, done.state, done.attempt, repr(ours)) == ([0, 0, 0], State.DONE, 1, before)
+        assert (codes, done.state, done.attempt, repr(ours)) == ([0, 0, 0], JobState.DONE, 1, before)
 
 
 def test_a_machine_that_slept_while_nobody_else_was_there_goes_on(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     diary = Diary()
 
@@ -261,10 +261,10 @@ def test_a_machine_that_slept_while_nobody_else_was_there_goes_on(
         ours.run_due()
         clock.move(HOUR)
         (done,) = ours.run_due()
-        assert (done.state, done.attempt, diary.scopes) == (State.DONE, 1, list(SCOPES))
+        assert (done.state, done.attempt, diary.scopes) == (JobState.DONE, 1, list(SCOPES))
 
 
-def test_a_lease_is_renewed_while_somebody_is_at_work_and_no_longer(timetable: Timetable, clock: Clock) -> None:
+def test_a_lease_is_renewed_while_somebody_is_at_work_and_no_longer(timetable: JobStore, clock: ManualClock) -> None:
     timetable.claim("job", None, by="one", at=NOON, until=NOON)
     one = timetable.claim("job", NOON + HOUR, by="one", at=NOON + HOUR, until=NOON + HOUR + LEASE)
     assert one is not None
@@ -283,19 +283,19 @@ def test_a_lease_is_renewed_while_somebody_is_at_work_and_no_longer(timetable: T
     assert "recollect-lease" not in [thread.name for thread in threading.enumerate()]
 
 
-def is_kept(timetable: Timetable) -> bool:
+def is_kept(timetable: JobStore) -> bool:
     entry = timetable.entry("job")
     return entry is not None and entry.occurrences[0].until > NOON + 2 * HOUR
 
 
-def test_a_lease_that_cannot_be_renewed_for_a_while_is_tried_again(clock: Clock, tmp_path: Path) -> None:
+def test_a_lease_that_cannot_be_renewed_for_a_while_is_tried_again(clock: ManualClock, tmp_path: Path) -> None:
     path = str(tmp_path / "agent.db")
-    hurried = RelationalTimetable(SqliteTransactions(path, timeout=2))
+    hurried = SqlJobStore(SqliteTransactionRunner(path, timeout=2))
     hurried.claim("job", None, by="one", at=NOON, until=NOON)
     one = hurried.claim("job", NOON + HOUR, by="one", at=NOON + HOUR, until=NOON + HOUR)
     assert one is not None
     with closing(hurried), Lease(hurried, one, length=timedelta(milliseconds=80), clock=clock) as lease:
-        with closing(Database.open(path).connect()) as other:
+        with closing(SqliteDatabase.open(path).connect()) as other:
             other.execute("BEGIN IMMEDIATE")  # so that nobody else can write
             clock.now = NOON + 2 * HOUR
             assert not lease.is_held  # for all that anybody knows
@@ -306,13 +306,13 @@ def test_a_lease_that_cannot_be_renewed_for_a_while_is_tried_again(clock: Clock,
 
 @pytest.mark.parametrize("chance", [0.0, 0.25, 0.999])
 def test_a_job_begins_by_chance_within_the_jitter_and_never_before_its_moment(
-    chance: float, timetable: Timetable, engine: recollect.Engine, clock: Clock
+    chance: float, timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     begun: list[datetime] = []
     policy = SchedulerPolicy(jitter_seconds=600)
 
-    def noting(one: Occurrence | Failure) -> None:
-        if isinstance(one, Occurrence) and one.ended_at is None:
+    def noting(one: JobOccurrence | JobFailure) -> None:
+        if isinstance(one, JobOccurrence) and one.ended_at is None:
             begun.append(one.started_at)
 
     ours = a_scheduler(timetable, engine, clock=clock, policy=policy, dice=lambda: chance, heard=noting)
@@ -326,11 +326,11 @@ def test_a_job_begins_by_chance_within_the_jitter_and_never_before_its_moment(
 
 
 def test_the_jitter_leaves_room_before_the_next_moment(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     policy = SchedulerPolicy(jitter_seconds=3600)
     ours = a_scheduler(timetable, engine, clock=clock, policy=policy, dice=lambda: 1.0, expression="*/10 * * * *")
-    stopping, done = threading.Event(), list[Occurrence]()
+    stopping, done = threading.Event(), list[JobOccurrence]()
     for _ in range(60):
         done += ours._run_all(stopping, jitter=True)
         clock.move(MINUTE)
@@ -339,12 +339,12 @@ def test_the_jitter_leaves_room_before_the_next_moment(
 
 
 def test_a_thread_runs_what_is_due_until_it_is_stopped(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     ended = threading.Event()
 
-    def heard(one: Occurrence | Failure) -> None:
-        if isinstance(one, Occurrence) and one.state is State.DONE:
+    def heard(one: JobOccurrence | JobFailure) -> None:
+        if isinstance(one, JobOccurrence) and one.state is JobState.DONE:
             ended.set()
 
     ours = a_scheduler(timetable, engine, clock=clock, heard=heard)
@@ -364,20 +364,20 @@ def test_a_thread_runs_what_is_due_until_it_is_stopped(
 
 
 def test_a_store_that_fails_for_a_while_is_told_of_and_the_thread_goes_on(
-    engine: recollect.Engine, clock: Clock, tmp_path: Path
+    engine: recollect.Engine, clock: ManualClock, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "agent.db")
-    said, failed, ended = list[Occurrence | Failure](), threading.Event(), threading.Event()
+    said, failed, ended = list[JobOccurrence | JobFailure](), threading.Event(), threading.Event()
 
-    def heard(one: Occurrence | Failure) -> None:
+    def heard(one: JobOccurrence | JobFailure) -> None:
         said.append(one)
-        (failed if isinstance(one, Failure) else ended).set()
+        (failed if isinstance(one, JobFailure) else ended).set()
 
-    hurried = RelationalTimetable(SqliteTransactions(path, timeout=2))
+    hurried = SqlJobStore(SqliteTransactionRunner(path, timeout=2))
     with a_scheduler(hurried, engine, clock=clock, heard=heard) as ours:
         ours.run_due()
         clock.move(HOUR)
-        with closing(Database.open(path).connect()) as other:
+        with closing(SqliteDatabase.open(path).connect()) as other:
             other.execute("BEGIN IMMEDIATE")  # so that nobody else can write
             ours.start()
             assert failed.wait(60)
@@ -391,12 +391,12 @@ def test_a_store_that_fails_for_a_while_is_told_of_and_the_thread_goes_on(
         failing.append(ours.failing)
     assert failing == [True, False]
     first = said[0]
-    assert isinstance(first, Failure)
+    assert isinstance(first, JobFailure)
     assert (first.job, first.scope, type(first.error)) == (None, None, StoreBusy)
 
 
 def test_status_says_what_is_next_what_is_under_way_and_what_came_of_the_last(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     seen = []
 
@@ -415,7 +415,7 @@ def test_status_says_what_is_next_what_is_under_way_and_what_came_of_the_last(
     (done,) = ours.run_due()
     running = seen[0].under_way
     assert running is not None
-    assert (running.state, running.holder, running.due_at) == (State.RUNNING, "one", NOON + HOUR)
+    assert (running.state, running.holder, running.due_at) == (JobState.RUNNING, "one", NOON + HOUR)
     assert seen[0].last is None
     (after,) = ours.status()
     assert (after.next_at, after.under_way, after.last) == (NOON + 2 * HOUR, None, done)
@@ -428,7 +428,7 @@ def test_status_says_what_is_next_what_is_under_way_and_what_came_of_the_last(
 
 
 def test_it_is_at_work_while_a_job_is_under_way_whatever_comes_of_it(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     seen = list[bool]()
 
@@ -445,7 +445,7 @@ def test_it_is_at_work_while_a_job_is_under_way_whatever_comes_of_it(
     assert [*seen, ours.at_work] == [False, True, False]
 
 
-def test_a_job_without_a_schedule_never_runs(timetable: Timetable, engine: recollect.Engine, clock: Clock) -> None:
+def test_a_job_without_a_schedule_never_runs(timetable: JobStore, engine: recollect.Engine, clock: ManualClock) -> None:
     assert timetable.claim("job", None, by="dead", at=NOON - DAY, until=NOON - DAY) is None
     assert timetable.claim("job", NOON - HOUR, by="dead", at=NOON - HOUR, until=NOON - HOUR) is not None
     with a_scheduler(timetable, engine, clock=clock, expression="") as ours:
@@ -457,7 +457,7 @@ def test_a_job_without_a_schedule_never_runs(timetable: Timetable, engine: recol
 
 
 def test_a_job_that_is_none_is_refused_by_its_name(
-    timetable: Timetable, engine: recollect.Engine, clock: Clock
+    timetable: JobStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     with a_scheduler(timetable, engine, clock=clock, works=JOBS) as ours:
 
@@ -474,7 +474,7 @@ def test_a_job_that_is_none_is_refused_by_its_name(
 COFFEE = ("in the morning", "in the early morning", "in the early and cold morning")
 
 
-class Restless(DictionaryStore):
+class Restless(ReferenceStore):
     """A store into which somebody else writes before each of the next changes that are made to it."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
@@ -482,7 +482,7 @@ class Restless(DictionaryStore):
         self.times = 0
         self.other: Callable[[int], object] = int
 
-    def write(self, change: Callable[[Writing], T]) -> T:
+    def write(self, change: Callable[[WriteTransaction], T]) -> T:
         if self.times:
             times, self.times = self.times, 0
             self.other(times)
@@ -492,18 +492,18 @@ class Restless(DictionaryStore):
 
 @pytest.mark.parametrize("times", [0, 2, 3])
 def test_a_scope_that_others_write_into_is_planned_anew_and_then_left(times: int) -> None:
-    clock = Clock(NOON)
+    clock = ManualClock(NOON)
     scope, store = Scope.parse("acme/ana"), Restless(clock)
     few = {"consolidation": {"more_than": 2}}
     with recollect.open(":memory:", embedder="hashing", clock=clock, settings=few) as opened:
         engine = recollect.Engine(replace(opened._world, store=store))
         first, *_ = [engine.remember(f"The kitchen smells of coffee {when}", scope=scope) for when in COFFEE]
         store.times, store.other = times, lambda left: engine.curator.weigh(first.id, 0.1 * left, scope=scope)
-        done = worked(engine, JOBS["consolidate"], lambda: True, lambda *_: None)
+        done = run_in_every_scope(engine, JOBS["consolidate"], lambda: True, lambda *_: None)
     assert done == (
-        Worked({"scopes": 1, "made": 1, "consolidated": 3}, None, whole=True, runs=((scope, 4 + times),))
+        JobResult({"scopes": 1, "made": 1, "consolidated": 3}, None, is_complete=True, runs=((scope, 4 + times),))
         if times < 3
-        else Worked({"scopes": 1}, "StoreBusy in 1 scope", whole=True)
+        else JobResult({"scopes": 1}, "StoreBusy in 1 scope", is_complete=True)
     )
 
 
@@ -546,12 +546,12 @@ def test_whoever_looks_when_and_dies_each_moment_is_worked_off_once_at_most_and_
     looking(given(TICKS)(simulated))()
 
 
-def _simulate(ticks: list[Tick], timetable: Timetable, engine: recollect.Engine) -> None:
+def _simulate(ticks: list[Tick], timetable: JobStore, engine: recollect.Engine) -> None:
     done = Counter[datetime]()
-    clocks = [Clock(NOON + skew * MINUTE) for skew in SKEWS]
+    clocks = [ManualClock(NOON + skew * MINUTE) for skew in SKEWS]
 
-    def heard(one: Occurrence | Failure) -> None:
-        if isinstance(one, Occurrence) and one.state is State.DONE:
+    def heard(one: JobOccurrence | JobFailure) -> None:
+        if isinstance(one, JobOccurrence) and one.state is JobState.DONE:
             done[one.due_at] += 1
 
     names = [f"scheduler {number}" for number in range(len(SKEWS))]
@@ -578,7 +578,7 @@ def _simulate(ticks: list[Tick], timetable: Timetable, engine: recollect.Engine)
     entry = timetable.entry("job")
     assert entry is not None
     assert all(count == 1 for count in done.values())
-    assert {one.due_at for one in entry.occurrences if one.state is State.DONE} == done.keys()
+    assert {one.due_at for one in entry.occurrences if one.state is JobState.DONE} == done.keys()
     assert all(one.is_over for one in entry.occurrences)
     last = schedule.latest(max(clock() for clock in clocks))
     assert entry.since < (last or NOON)

@@ -13,7 +13,17 @@ from recollect.protocols import Store
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing import NOW
 from recollect.testing.builders import SCOPE
-from recollect.testing.store_builders import ENCODER, Clock, a_note, a_probe, a_trace, candidates, ids, put, seen
+from recollect.testing.store_builders import (
+    ENCODER,
+    ManualClock,
+    a_context_record,
+    a_note,
+    a_probe,
+    candidates,
+    ids,
+    put,
+    visible_ids,
+)
 from recollect.testing.store_contract import StoreContract
 from recollect.testing.variants import Variant
 from tests.contract.other_process import OtherProcess, OtherStore
@@ -21,7 +31,7 @@ from tests.contract.other_process import OtherProcess, OtherStore
 
 class TestOnDisk(StoreContract):
     @pytest.fixture
-    def store(self, clock: Clock, tmp_path: Path) -> Iterator[Store]:
+    def store(self, clock: ManualClock, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore(tmp_path / "memories.db", clock)
         yield store
         store.close()
@@ -31,7 +41,7 @@ class TestInMemory(StoreContract):
     variant = Variant.IN_MEMORY
 
     @pytest.fixture
-    def store(self, clock: Clock) -> Iterator[Store]:
+    def store(self, clock: ManualClock) -> Iterator[Store]:
         store = SqliteStore(":memory:", clock)
         yield store
         store.close()
@@ -43,7 +53,7 @@ class TestWithHardlyAnyCache(StoreContract):
     variant = Variant.SMALL_CACHE
 
     @pytest.fixture
-    def store(self, clock: Clock, tmp_path: Path) -> Iterator[Store]:
+    def store(self, clock: ManualClock, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore(tmp_path / "memories.db", clock, cache_bytes=1)
         yield store
         store.close()
@@ -55,7 +65,7 @@ class TestWrittenThroughAnotherStore(TestOnDisk):
     variant = Variant.SECOND_WRITER
 
     @pytest.fixture
-    def writer(self, store: Store, clock: Clock, tmp_path: Path) -> Iterator[Store]:
+    def writer(self, store: Store, clock: ManualClock, tmp_path: Path) -> Iterator[Store]:
         writer = SqliteStore(tmp_path / "memories.db", clock)
         yield writer
         writer.close()
@@ -75,20 +85,22 @@ class TestWrittenByAnotherProcess(TestOnDisk):
     ELSEWHERE = 1_000  # each is a call to the other process
 
     @pytest.fixture
-    def writer(self, store: Store, clock: Clock, tmp_path: Path, other_process: OtherProcess) -> Iterator[OtherStore]:
+    def writer(
+        self, store: Store, clock: ManualClock, tmp_path: Path, other_process: OtherProcess
+    ) -> Iterator[OtherStore]:
         writer = other_process.open(str(tmp_path / "memories.db"), clock)
         yield writer
         writer.close()
 
 
 def test_a_store_that_is_opened_again_finds_what_it_found(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = ManualClock()
     first = SqliteStore(tmp_path / "memories.db", clock)
     put(first, a_note("a", importance=0.5), a_note("b", shared=True))
     clock.move(timedelta(days=1))
     put(first, a_note("a", text="changed"))
     first.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
-    first.later(lambda writing: writing.trace(a_trace("context", "a")))
+    first.later(lambda writing: writing.trace(a_context_record("context", "a")))
     probes = [a_probe("what b says"), a_probe("what a says", known_at=NOW)]
     before = [candidates(first.gather(probe)) for probe in probes]
     history = first.history(SCOPE, MemoryId("a"))
@@ -97,23 +109,23 @@ def test_a_store_that_is_opened_again_finds_what_it_found(tmp_path: Path) -> Non
     again = SqliteStore(tmp_path / "memories.db", clock)
     assert [candidates(again.gather(probe)) for probe in probes] == before
     assert again.history(SCOPE, MemoryId("a")) == history
-    assert again.context(SCOPE, "context") == a_trace("context", "a")
+    assert again.context(SCOPE, "context") == a_context_record("context", "a")
     assert again.encoder() == ENCODER
     again.close()
 
 
 def test_what_was_to_be_done_later_is_done_before_the_store_is_closed(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "memories.db", Clock())
+    store = SqliteStore(tmp_path / "memories.db", ManualClock())
     for number in range(10):
         store.later(lambda writing, number=number: writing.put(a_note(f"{number}"), None))  # type: ignore[misc]
     store.close()
-    again = SqliteStore(tmp_path / "memories.db", Clock())
-    assert seen(again, SCOPE) == [f"{number}" for number in range(10)]
+    again = SqliteStore(tmp_path / "memories.db", ManualClock())
+    assert visible_ids(again, SCOPE) == [f"{number}" for number in range(10)]
     again.close()
 
 
 def test_a_closed_store_is_refused(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "memories.db", Clock())
+    store = SqliteStore(tmp_path / "memories.db", ManualClock())
     put(store, a_note("a"))
     found = store.gather(a_probe())
     store.close()

@@ -9,20 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.context_record import Trace
+from recollect.model.context_record import ContextRecord
 from recollect.model.memory import Kind, Memory, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
-from recollect.protocols import Store, Writing
-from recollect.ranking.profile import Profile, Question
-from recollect.ranking.profiles import BUILT_IN, built_in
+from recollect.protocols import Store, WriteTransaction
+from recollect.ranking.profile import Profile, QuestionPolicy
+from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from recollect.ranking.result import Ranking
-from recollect.ranking.scorer import rank
+from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import rank_table
-from recollect.retrieval.evidence import Found, Probe
+from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence
 from recollect.testing import NOW
-from recollect.testing.store_builders import Clock, a_note, a_probe, a_trace, a_vote, candidates, ids, put
-from recollect.text.questions import asks
+from recollect.testing.store_builders import (
+    ManualClock,
+    a_context_record,
+    a_note,
+    a_probe,
+    a_vote,
+    candidates,
+    ids,
+    put,
+)
+from recollect.text.questions import is_question
 from tests.contract.histories import (
     ANA,
     BELOW,
@@ -46,7 +55,7 @@ from tests.tables import check_each
 from tests.unit.ranking.strategies import profiles
 
 
-def live(history: Sequence[Write | Look], clock: Clock, plain: Store, tried: Store) -> None:
+def live(history: Sequence[Write | Look], clock: ManualClock, plain: Store, tried: Store) -> None:
     """Let the same happen to both, which must take it alike and find the same in between."""
     for event in history:
         if isinstance(event, Write):
@@ -55,16 +64,16 @@ def live(history: Sequence[Write | Look], clock: Clock, plain: Store, tried: Sto
             clock.now = before
             assert event.apply(tried, clock) == expected
             for scope in (ANA, BELOW) if event.watched else ():
-                tried.gather(Probe(scope=scope, at=clock.now))
+                tried.gather(EvidenceRequest(scope=scope, at=clock.now))
         else:
             assert found(tried.gather(event.probe(clock))) == found(plain.gather(event.probe(clock)))
 
 
-def found(one: Found) -> object:
+def found(one: RecallEvidence) -> object:
     """All that a store says of what it found, but for the order of its rows."""
     rows, ids = one.rows.tolist(), one.table.ids
     memories = {ids[row]: memory for row, memory in zip(rows, one.memories(rows), strict=True)}
-    marked = [{ids[row] for row in some} for some in (one.pinned.tolist(), one.departed)]
+    marked = [{ids[row] for row in some} for some in (one.pinned.tolist(), one.dropped_vectors)]
     return candidates(one), memories, marked, dict(one.barred), one.commit
 
 
@@ -74,13 +83,13 @@ def facts(ranking: Ranking) -> object:
     return shown, dict(ranking.excluded), ranking.scheme
 
 
-def ranked(found: Found, profile: Profile, at: datetime, *, limit: int, asked: bool) -> object:
+def ranked(found: RecallEvidence, profile: Profile, at: datetime, *, limit: int, asked: bool) -> object:
     """What columns make of it."""
     table = found.table
     return facts(rank_table(table, profile, at, limit=limit, asked=asked, fetch=found.candidates, rows=found.rows))
 
 
-BUILT_IN_PROFILES = [built_in(name) for name in sorted(BUILT_IN)]
+BUILT_IN_PROFILES = [builtin_profile(name) for name in sorted(BUILTIN_PROFILES)]
 
 
 def test_the_same_history_gives_the_same_rankings_to_the_last_bit(sort: Sort) -> None:
@@ -94,7 +103,7 @@ def test_the_same_history_gives_the_same_rankings_to_the_last_bit(sort: Sort) ->
     def holds(
         history: Sequence[Write | Look], asked_for: list[Look], random: list[Profile], data: st.DataObject
     ) -> None:
-        clock = Clock()
+        clock = ManualClock()
         with sort.both(clock) as (plain, tried):
             live(history, clock, plain, tried)
             for look in asked_for:
@@ -104,12 +113,14 @@ def test_the_same_history_gives_the_same_rankings_to_the_last_bit(sort: Sort) ->
                 assert tried.speakers(probe) == plain.speakers(probe)
                 chosen = [*random, *data.draw(st.lists(st.sampled_from(BUILT_IN_PROFILES), min_size=2, max_size=3))]
                 for profile in chosen:
-                    if (profile.question is Question.REFUSED and look.asks) or (
-                        profile.question is Question.NEEDED and not look.asks
+                    if (profile.question is QuestionPolicy.REFUSED and look.asks) or (
+                        profile.question is QuestionPolicy.NEEDED and not look.asks
                     ):
                         continue
                     limit = data.draw(st.integers(1, 12))
-                    oracle = facts(rank(candidates(expected).values(), profile, probe.at, limit=limit, asked=look.asks))
+                    oracle = facts(
+                        rank_candidates(candidates(expected).values(), profile, probe.at, limit=limit, asked=look.asks)
+                    )
                     assert ranked(got, profile, probe.at, limit=limit, asked=look.asks) == oracle
                     assert ranked(expected, profile, probe.at, limit=limit, asked=look.asks) == oracle
 
@@ -120,7 +131,7 @@ def test_the_same_history_gives_the_same_rankings_to_the_last_bit(sort: Sort) ->
 def test_random_memories_ask_and_tell_and_call_sessions_alike_in_scopes_that_one_sees(land: Land) -> None:
     chance = Random(7)
     drawn = [a_random_memory(land, chance.choice(IDS), chance) for _ in range(200)]
-    assert {(asks(one.text), "?" in one.text) for one in drawn} == {
+    assert {(is_question(one.text), "?" in one.text) for one in drawn} == {
         (True, True),
         (True, False),
         (False, True),
@@ -133,10 +144,10 @@ def test_random_memories_ask_and_tell_and_call_sessions_alike_in_scopes_that_one
 def test_the_same_history_is_told_alike_however_it_is_asked_about(sort: Sort) -> None:
     @sort.looking
     @given(histories(sort.land), st.lists(traces(sort.land), max_size=4), st.sampled_from([None, -2, -1, 0, 1]))
-    def holds(history: Sequence[Write | Look], kept: list[Trace], days: int | None) -> None:
-        clock = Clock()
+    def holds(history: Sequence[Write | Look], kept: list[ContextRecord], days: int | None) -> None:
+        clock = ManualClock()
         with sort.both(clock) as (plain, tried):
-            said_in = [a_trace(id, scope=scope) for id, scope in zip("abcde", sort.land.scopes, strict=True)]
+            said_in = [a_context_record(id, scope=scope) for id, scope in zip("abcde", sort.land.scopes, strict=True)]
             live([*tracing(sort.land, [*kept, *said_in]), *history], clock, plain, tried)
             known_at = None if days is None else clock.now + timedelta(days=days)
             for scope in sort.land.scopes:
@@ -170,7 +181,7 @@ def recorded(store: Store, scope: Scope, now: datetime) -> object:
     touched = [store.touched(scope, level, after) for level in LEVELS for after in (0, 2, 5)]
     checkpoints = [store.checkpoint(scope, name) for name in CHECKPOINTS]
 
-    def inside(writing: Writing) -> list[object]:
+    def inside(writing: WriteTransaction) -> list[object]:
         found: list[object] = [writing.touched(scope, level, 2) for level in LEVELS]
         return [*found, *(writing.checkpoint(scope, name) for name in CHECKPOINTS)]
 
@@ -181,7 +192,7 @@ def recorded(store: Store, scope: Scope, now: datetime) -> object:
 def looked_up(store: Store, said: Sequence[Memory]) -> object:
     """All that drafts with the words of these memories are judged by."""
 
-    def of(memory: Memory, writing: Writing) -> list[object]:
+    def of(memory: Memory, writing: WriteTransaction) -> list[object]:
         about = [] if memory.subject is None else writing.about(memory.scope, memory.subject, memory.created_at)
         return [writing.sayings(memory), writing.said_before(memory), about, writing.standing_since(memory)]
 
@@ -217,7 +228,7 @@ def many(chance: Random, number_of_them: int) -> list[Memory]:
 @pytest.fixture(scope="module")
 def large(sort: Sort) -> Iterator[tuple[Store, Store]]:
     """Both stores with many memories, of which some were changed, used and judged since they were first asked for."""
-    clock, chance = Clock(), Random(7)
+    clock, chance = ManualClock(), Random(7)
     memories = many(chance, sort.many)
     changed = [
         one.changed(text=f"{one.text} word1", importance=0.9) for one in chance.sample(memories, sort.many // 28)
@@ -243,8 +254,8 @@ def test_the_best_of_many_are_those_that_brute_force_finds(large: tuple[Store, S
     pool = list(candidates(expected).values())
     silent = [replace(one, similarity=None, lexical=None) for one in pool]
     for profile in BUILT_IN_PROFILES:
-        asked = profile.question is not Question.REFUSED
-        oracle = facts(rank(pool if asked else silent, profile, NOW, limit=20, asked=asked))
+        asked = profile.question is not QuestionPolicy.REFUSED
+        oracle = facts(rank_candidates(pool if asked else silent, profile, NOW, limit=20, asked=asked))
         table = got if asked else tried.gather(a_probe(scope=SCOPE))
         assert ranked(table, profile, NOW, limit=20, asked=asked) == oracle
 
@@ -257,7 +268,7 @@ def test_the_best_two_hundred_of_many_agree_for_every_profile(large: tuple[Store
         expected, got = plain.gather(probe), tried.gather(probe)
         assert (dict(got.barred), len(got.rows)) == (dict(expected.barred), len(expected.rows))
         for profile in BUILT_IN_PROFILES:
-            if profile.question is not Question.REFUSED:
+            if profile.question is not QuestionPolicy.REFUSED:
                 oracle = ranked(expected, profile, probe.at, limit=200, asked=True)
                 assert ranked(got, profile, probe.at, limit=200, asked=True) == oracle
 

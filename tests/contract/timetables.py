@@ -5,24 +5,24 @@ from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 
 import recollect
-from recollect.jobs.runner import Work
-from recollect.jobs.scheduler import Heard, Scheduler
+from recollect.jobs.runner import JobFunction
+from recollect.jobs.scheduler import JobListener, Scheduler
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
 from recollect.model.scope import Scope
-from recollect.protocols import Timetable
-from recollect.stores.postgres.transaction_runner import PostgresTransactions
-from recollect.stores.sql.jobs import RelationalTimetable
-from recollect.stores.sqlite.transaction_runner import SqliteTransactions
+from recollect.protocols import JobStore
+from recollect.stores.postgres.transaction_runner import PostgresTransactionRunner
+from recollect.stores.sql.jobs import SqlJobStore
+from recollect.stores.sqlite.transaction_runner import SqliteTransactionRunner
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 LEASE = 15 * MINUTE
 
 
-def a_timetable(target: str) -> Timetable:
+def a_timetable(target: str) -> JobStore:
     """The timetable of a store, as one more process has it open."""
-    database = PostgresTransactions(target) if "://" in target else SqliteTransactions(target)
-    return RelationalTimetable(database)
+    database = PostgresTransactionRunner(target) if "://" in target else SqliteTransactionRunner(target)
+    return SqlJobStore(database)
 
 
 def nothing(_: recollect.Engine, __: Scope) -> Mapping[str, int]:
@@ -31,16 +31,16 @@ def nothing(_: recollect.Engine, __: Scope) -> Mapping[str, int]:
 
 
 def a_scheduler(
-    timetable: Timetable,
+    timetable: JobStore,
     engine: recollect.Engine,
     *,
     clock: Callable[[], datetime],
-    works: Mapping[str, Work] | None = None,
+    works: Mapping[str, JobFunction] | None = None,
     expression: str = "0 * * * *",
     policy: SchedulerPolicy | None = None,
     dice: Callable[[], float] = lambda: 0.0,
     name: str = "one",
-    heard: Heard = lambda _: None,
+    heard: JobListener = lambda _: None,
 ) -> Scheduler:
     """A scheduler of jobs that all fall due at the same time, every hour unless it is said."""
     jobs = {"job": nothing} if works is None else works

@@ -4,7 +4,7 @@ import argparse
 
 import click
 
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 
 from . import floors
 from .bench import MEASURES, bench
@@ -15,7 +15,7 @@ def main() -> None:
     arguments.add_argument("--write", action="store_true", help="make new floors of these figures")
     given = arguments.parse_args()
     with bench() as judged:
-        figures = judged.figures(built_in("default"))
+        figures = judged.figures(builtin_profile("default"))
     if given.write:
         floors.write(floors.floors_of(figures))
     held = floors.read()

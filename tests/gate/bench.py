@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 from recollect import factory
 from recollect.evaluation import runner
-from recollect.evaluation.figures import Answer
-from recollect.evaluation.judgment_store import Stored, store
-from recollect.evaluation.judgments import Judgements, read_judgements
+from recollect.evaluation.figures import QueryAnswer
+from recollect.evaluation.judgment_store import JudgmentStore, load_judgment_store
+from recollect.evaluation.judgments import Judgments, read_judgments
 from recollect.ranking.profile import Profile
 
 JUDGEMENTS = Path(__file__).parent / "judgements"
@@ -32,24 +32,24 @@ Figures = Mapping[str, Mapping[str, float]]
 class Bench:
     """A store that has the memories of some judgements."""
 
-    stored: Stored
+    stored: JudgmentStore
 
     @property
-    def judgements(self) -> Judgements:
-        return self.stored.judgements
+    def judgements(self) -> Judgments:
+        return self.stored.judgments
 
-    def answers(self, profile: Profile, categories: Collection[str] = ()) -> list[Answer]:
+    def answers(self, profile: Profile, categories: Collection[str] = ()) -> list[QueryAnswer]:
         """What the profile answers, to all queries or only to those of the categories named."""
         queries = [query for query in self.judgements.queries if not categories or query.category in categories]
         asked = replace(self.judgements, queries=tuple(queries))
-        with self.stored.opened() as engine:  # at the end of all queries, also of those that are not asked
-            return runner.ask(engine, asked, self.stored.loaded, profile, depth=K, tell=runner.unheard)
+        with self.stored.open_engine() as engine:  # at the end of all queries, also of those that are not asked
+            return runner.ask_queries(engine, asked, self.stored.loaded, profile, depth=K, tell=runner.ignore_progress)
 
     def figures(self, profile: Profile, categories: Collection[str] = ()) -> Figures:
         """What the profile comes to, in all categories and together, or only in those named."""
         found: dict[str, list[Mapping[str, float]]] = {}
         for answer in self.answers(profile, categories):
-            measured = answer.scores((K,))
+            measured = answer.measure((K,))
             for category in [answer.query.category] if categories else [WHOLE, answer.query.category]:
                 found.setdefault(category, []).append(measured)
         return {
@@ -63,4 +63,4 @@ def bench(folder: Path = JUDGEMENTS, embedder: str = EMBEDDER) -> Iterator[Bench
     """The judgements of a folder in a store that is gone afterwards."""
     with TemporaryDirectory(prefix="recollect-gate-") as place:
         opens = partial(factory.open, Path(place) / "judged.db", embedder=embedder)
-        yield Bench(store(read_judgements(folder), opens))
+        yield Bench(load_judgment_store(read_judgments(folder), opens))

@@ -12,7 +12,7 @@ from recollect.model.table import Floats, Labels, Rows
 from recollect.ranking import signals
 from recollect.ranking.curves import Curve, HalfLife
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import override
+from recollect.ranking.profile_toml import override_profile
 from recollect.retrieval import query_analysis, turn_context
 from recollect.text import dates, questions
 
@@ -41,7 +41,7 @@ def weighing(profile: Profile, signal: str, weight: float) -> Profile:
     rest = 1.0 - profile.weight(signal)
     weights = {term.signal.name: term.weight * (1.0 - weight) / rest for term in profile.terms}
     weights[signal] = weight
-    return override(profile, {"terms": {name: {"weight": one} for name, one in weights.items()}})
+    return override_profile(profile, {"terms": {name: {"weight": one} for name, one in weights.items()}})
 
 
 def _removed(signal: str) -> Callable[[Profile], Profile]:
@@ -49,12 +49,12 @@ def _removed(signal: str) -> Callable[[Profile], Profile]:
 
 
 def _changed(**changes: Any) -> Callable[[Profile], Profile]:
-    return lambda profile: override(profile, changes)
+    return lambda profile: override_profile(profile, changes)
 
 
 def _by_relevance_alone(profile: Profile) -> Profile:
     """No gate is opened by anything but its own signal."""
-    return override(profile, {"gates": {gate.signal.name: {"or": None} for gate in profile.gates}})
+    return override_profile(profile, {"gates": {gate.signal.name: {"or": None} for gate in profile.gates}})
 
 
 def _nothing(*_: object) -> tuple[()]:
@@ -107,21 +107,27 @@ OTHERS = {
     "what is alike is the same": Sabotage("alike", _changed(factors={"newest": {"same": None}})),
     "what both arms say counts twice": Sabotage("spelling", _changed(terms={"relevance": {"overlap": 0.0}})),
     "a time alone opens no gate": Sabotage("period", _by_relevance_alone),
-    "what nobody said is others'": Sabotage("mixed", inside=query_analysis, code={"_said_by": _nobody_counts(0.0)}),
-    "what nobody said is theirs": Sabotage("mixed", inside=query_analysis, code={"_said_by": _nobody_counts(1.0)}),
-    "notes are one conversation": Sabotage("mixed", inside=turn_context, code={"in_order": _all_in_order}),
+    "what nobody said is others'": Sabotage(
+        "mixed", inside=query_analysis, code={"_match_speakers": _nobody_counts(0.0)}
+    ),
+    "what nobody said is theirs": Sabotage(
+        "mixed", inside=query_analysis, code={"_match_speakers": _nobody_counts(1.0)}
+    ),
+    "notes are one conversation": Sabotage("mixed", inside=turn_context, code={"order_by_session": _all_in_order}),
     "words are not heard": Sabotage("context", _changed(terms={"relevance": {"lexical_share": 0.0, "overlap": 0.0}})),
     "meaning is not heard": Sabotage("meaning", _changed(terms={"relevance": {"lexical_share": 1.0, "overlap": 0.0}})),
     "memories are heard alone": Sabotage("context", _changed(hearing="alone")),
     "what is new leads": Sabotage("history", lambda profile: weighing(profile, "thread", 0.4)),
     "the gate is too narrow": Sabotage("meaning", _changed(gates={"relevance": 0.4})),
-    "turns lend no words": Sabotage("context", code={"ASKED": 0.0, "TOLD": 0.0, "EARLIER": 0.0}),
-    "turns lend no nearness": Sabotage("context", code={"NEARNESS": 0.0}),
-    "long turns lend everything": Sabotage("long-replies", code={"HEARD": 1e9}),
+    "turns lend no words": Sabotage(
+        "context", code={"QUESTION_WEIGHT": 0.0, "STATEMENT_WEIGHT": 0.0, "EARLIER_TURN_WEIGHT": 0.0}
+    ),
+    "turns lend no nearness": Sabotage("context", code={"PREVIOUS_TURN_SHARE": 0.0}),
+    "long turns lend everything": Sabotage("long-replies", code={"MAX_LENT_WORDS": 1e9}),
     "short turns are preferred": Sabotage("chatter", inside=signals.Substance, code={"curve": property(_falling)}),
-    "no date is read": Sabotage("when", inside=dates, code={"named_spans": _nothing}),
-    "what came before a date is as near": Sabotage("when", inside=dates, code={"EARLY": 0.0}),
-    "nobody is named": Sabotage("who", inside=questions, code={"named": _nothing}),
-    "questions keep their side": Sabotage("meaning", inside=questions, code={"as_said_by": _as_it_is}),
-    "nobody asks for themselves": Sabotage("long-replies", inside=questions, code={"in_first_person": _never}),
+    "no date is read": Sabotage("when", inside=dates, code={"find_time_spans": _nothing}),
+    "what came before a date is as near": Sabotage("when", inside=dates, code={"EARLY_WEIGHT": 0.0}),
+    "nobody is named": Sabotage("who", inside=questions, code={"find_named_speakers": _nothing}),
+    "questions keep their side": Sabotage("meaning", inside=questions, code={"rephrase_as_speaker": _as_it_is}),
+    "nobody asks for themselves": Sabotage("long-replies", inside=questions, code={"is_first_person": _never}),
 }

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import override
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profile_toml import override_profile
+from recollect.ranking.profiles import builtin_profile
 
 from . import floors
 from .bench import MEASURES, WHOLE, Bench, Figures, bench
 from .sabotage import EXEMPT, FACTORS, OTHERS, TERMS, Sabotage
 
-DEFAULT = built_in("default")
+DEFAULT = builtin_profile("default")
 
 CLEARLY = 0.05
 """How much a broken signal must cost its category, in one measure at least."""
@@ -44,7 +44,7 @@ def only(signal: str) -> Profile:
     terms: dict[str, object] = {term.signal.name: None for term in DEFAULT.terms}
     terms[signal] = {"weight": 1.0, "missing": 0.0}
     nothing = {"hearing": "alone", "factors": {"newest": None}, "gates": {"relevance": None}}
-    return override(DEFAULT, {"terms": terms, **nothing})
+    return override_profile(DEFAULT, {"terms": terms, **nothing})
 
 
 def test_default_is_nowhere_below_its_floors(sound: Figures) -> None:

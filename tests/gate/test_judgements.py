@@ -9,7 +9,7 @@ from synthetic.__main__ import SCOPES, SEED
 from synthetic.making import scripts
 from synthetic.script import Dice, files
 
-from recollect.evaluation.judgments import read_judgements
+from recollect.evaluation.judgments import read_judgments
 from tests.tables import table
 
 from .bench import JUDGEMENTS
@@ -27,12 +27,12 @@ def test_the_files_are_small() -> None:
 
 
 def test_all_that_is_judged_was_there_when_it_was_asked_for() -> None:
-    judgements = read_judgements(JUDGEMENTS)
-    assert (judgements.absent, judgements.later, judgements.unjudged) == (0, 0, 0)
+    judgements = read_judgments(JUDGEMENTS)
+    assert (judgements.absent_pairs, judgements.late_pairs, judgements.unjudged_queries) == (0, 0, 0)
 
 
 def test_every_category_has_enough_questions() -> None:
-    asked = Counter(query.category for query in read_judgements(JUDGEMENTS).queries)
+    asked = Counter(query.category for query in read_judgments(JUDGEMENTS).queries)
     assert min(asked.values()) >= FEWEST
 
 

@@ -8,7 +8,7 @@ import pytest
 from synthetic.replies import replies
 from synthetic.script import Dice, files
 
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 
 from .bench import bench
 
@@ -38,8 +38,8 @@ def folder(place: Path, said: Callable[[str], str]) -> Path:
 def ranks(place: Path) -> dict[str, int]:
     """At which place the judged memory of each query is, with `default`."""
     with bench(place) as judged:
-        answers = judged.answers(built_in("default"))
-    return {answer.query.id: 1 + answer.found.index(id) for answer in answers for id in answer.query.grades}
+        answers = judged.answers(builtin_profile("default"))
+    return {answer.query.id: 1 + answer.found_ids.index(id) for answer in answers for id in answer.query.grades}
 
 
 @pytest.fixture(scope="module")

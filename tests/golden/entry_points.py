@@ -4,9 +4,9 @@ import inspect
 from pathlib import Path
 
 from recollect import errors
-from recollect.api.auth import owner
-from recollect.api.operation_runner import Service
-from recollect.api.operation_table import SUBJECTS
+from recollect.api.auth import create_owner
+from recollect.api.operation_runner import OperationRunner
+from recollect.api.operation_table import OPERATIONS_BY_SUBJECT
 from recollect.api.problems import problem_of
 from recollect.cli.main import cli, exit_code
 from recollect.config import OPTIONS
@@ -38,17 +38,17 @@ __all__ = [
     "GATE",
     "GRPC_STATUSES",
     "HTTP_STATUSES",
+    "OPERATIONS_BY_SUBJECT",
     "OPTIONS",
     "PAIRS",
-    "SUBJECTS",
+    "OperationRunner",
     "RecollectMemoryTool",
     "RecollectSession",
     "RecollectStore",
-    "Service",
     "cli",
+    "create_owner",
     "exit_code",
     "openapi",
-    "owner",
     "problem_of",
     "seed_randomness",
 ]

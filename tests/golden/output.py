@@ -22,13 +22,13 @@ from tests.golden.entry_points import (
     ERRORS,
     GRPC_STATUSES,
     HTTP_STATUSES,
+    OPERATIONS_BY_SUBJECT,
     OPTIONS,
-    SUBJECTS,
-    Service,
+    OperationRunner,
     cli,
+    create_owner,
     exit_code,
     openapi,
-    owner,
     problem_of,
     seed_randomness,
 )
@@ -108,7 +108,7 @@ def dump_open_api_wording() -> str:
 
 
 def _make_document() -> Any:
-    document = json.loads(json.dumps(openapi.document(SUBJECTS)))
+    document = json.loads(json.dumps(openapi.build_document(OPERATIONS_BY_SUBJECT)))
     document["info"]["version"] = "0"
     return document
 
@@ -206,8 +206,8 @@ def dump_server() -> str:
 def dump_answers() -> str:
     """Return the answer of every operation in a small story: what HTTP, MCP and gRPC send."""
     with seed_randomness(), recollect.open(":memory:", embedder=EMBEDDER, clock=lambda: END) as engine:
-        service = Service(engine)
-        calls = story.told(lambda name, given: service.answer(name, given, owner()), engine)
+        service = OperationRunner(engine)
+        calls = story.told(lambda name, given: service.run(name, given, create_owner()), engine)
         return to_lines({"operation": name, **answer} for name, answer in calls)
 
 

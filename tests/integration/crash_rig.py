@@ -98,7 +98,7 @@ def problems(path: Path, acknowledged: dict[str, str]) -> list[str]:
             found.append(f"{id} is torn: text {text!r}, terms {terms is not None}, vector {vector is not None}")
             continue
         texts[id] = text
-        if postings.encode(tokenizer.counts(text)) != terms:
+        if postings.encode_terms(tokenizer.count_terms(text)) != terms:
             found.append(f"{id} has the terms of another text")
         if abs(float(np.linalg.norm(np.frombuffer(vector, dtype="<f4"))) - 1.0) > 1e-5:
             found.append(f"{id} has half a vector")

@@ -11,7 +11,7 @@ import pytest
 
 import recollect
 from recollect.model import validation
-from recollect.model.archive import Imported
+from recollect.model.archive import ImportReport
 
 ANA = "acme/ana"
 SHORT = 20_000
@@ -45,13 +45,13 @@ def engine() -> Iterator[recollect.Engine]:
 
 def test_a_line_may_be_as_long_as_a_memory_with_a_very_long_life() -> None:
     vector = 384 * 4 * 4 // 3
-    assert 100_000 * (vector + 500) <= validation.LONGEST_LINE <= 2**28
+    assert 100_000 * (vector + 500) <= validation.MAX_EXPORT_LINE_CHARS <= 2**28
 
 
 def test_of_a_line_that_never_ends_no_more_is_read_than_a_line_may_have(
     engine: recollect.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(validation, "LONGEST_LINE", SHORT)
+    monkeypatch.setattr(validation, "MAX_EXPORT_LINE_CHARS", SHORT)
     endless = Endless()
     with pytest.raises(recollect.InvalidInput, match=f"line 1: this line does not end .at most {SHORT} characters"):
         engine.import_(endless)
@@ -61,7 +61,7 @@ def test_of_a_line_that_never_ends_no_more_is_read_than_a_line_may_have(
 def test_a_line_that_is_too_long_is_refused_wherever_it_comes_from(
     engine: recollect.Engine, lines: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(validation, "LONGEST_LINE", SHORT)
+    monkeypatch.setattr(validation, "MAX_EXPORT_LINE_CHARS", SHORT)
     long = [lines[0], " " * (SHORT + 1 - len(lines[1])) + lines[1], lines[2]]
     file = tmp_path / "long.jsonl"
     file.write_text("".join(long))
@@ -70,13 +70,13 @@ def test_a_line_that_is_too_long_is_refused_wherever_it_comes_from(
             with pytest.raises(recollect.InvalidInput, match="line 2: this line does not end"):
                 engine.import_(given)
     assert engine.stats().memories == 0
-    assert engine.import_(lines) == Imported(memories=1, contexts=0, skipped=0)
+    assert engine.import_(lines) == ImportReport(memories=1, contexts=0, skipped=0)
 
 
 def test_lines_up_to_the_limit_are_taken_in(
     engine: recollect.Engine, lines: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(validation, "LONGEST_LINE", max(map(len, lines)))
+    monkeypatch.setattr(validation, "MAX_EXPORT_LINE_CHARS", max(map(len, lines)))
     file = tmp_path / "short.jsonl"
     file.write_text("".join(lines))
     with file.open() as opened:
@@ -87,7 +87,7 @@ def test_what_would_not_be_taken_in_again_is_not_exported(
     engine: recollect.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id = engine.remember("a long seat " * SHORT, scope=ANA).id
-    monkeypatch.setattr(validation, "LONGEST_LINE", SHORT)
+    monkeypatch.setattr(validation, "MAX_EXPORT_LINE_CHARS", SHORT)
     with pytest.raises(recollect.StoreError, match=rf"'{id}' takes \d+ characters.* use `backup`"):
         list(engine.export())
 

@@ -11,7 +11,7 @@ import pytest
 import recollect
 from recollect.errors import StoreError
 from recollect.model.scope import Scope
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 
 ANA = "acme/ana"
 FAULTS: Mapping[str, type[Exception]] = {"sqlite": apsw.FullError, "postgres": psycopg.errors.DiskFull}
@@ -25,11 +25,11 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[recollect
 
 
 @pytest.fixture
-def break_off(request: pytest.FixtureRequest) -> Callable[[Writing], None]:
+def break_off(request: pytest.FixtureRequest) -> Callable[[WriteTransaction], None]:
     """A change that fails as on a disk without room, amid what it writes."""
     kind = request.node.callspec.params["engine"]
 
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         writing.set_checkpoint(Scope.parse(ANA), "half", "done")
         raise FAULTS[kind]("no room")
 
@@ -37,7 +37,7 @@ def break_off(request: pytest.FixtureRequest) -> Callable[[Writing], None]:
 
 
 def test_nobody_is_told_of_what_another_put_off_but_who_looks_after_the_store(
-    engine: recollect.Engine, break_off: Callable[[Writing], None]
+    engine: recollect.Engine, break_off: Callable[[WriteTransaction], None]
 ) -> None:
     kept = engine.remember("Ana likes tea", scope=ANA).id
     engine._world.store.later(break_off)
@@ -56,7 +56,7 @@ def test_nobody_is_told_of_what_another_put_off_but_who_looks_after_the_store(
 
 @pytest.mark.parametrize("awaited", [True, False], ids=["awaited", "put off"])
 def test_it_is_known_that_a_store_took_no_writes_until_it_has_taken_one(
-    awaited: bool, engine: recollect.Engine, break_off: Callable[[Writing], None]
+    awaited: bool, engine: recollect.Engine, break_off: Callable[[WriteTransaction], None]
 ) -> None:
     store, seen = engine._world.store, [engine.takes_writes]
     with suppress(StoreError):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.evaluation.pairs import Pair, read_pairs, shipped_pairs
+from recollect.evaluation.pairs import LabeledPair, read_pairs, shipped_pairs
 from recollect.importers.formats import FORMATS
 from recollect.model.scope import Scope
 
@@ -170,7 +170,7 @@ def test_two_users_of_mem0_in_one_scope_do_not_end_each_others_truths(memory: re
     ]
 
 
-def verdicts_on(pairs: Iterable[Pair], memory: recollect.Engine) -> Counter[tuple[str, str]]:
+def verdicts_on(pairs: Iterable[LabeledPair], memory: recollect.Engine) -> Counter[tuple[str, str]]:
     """What becomes of the second text of each pair when the first is known, by the label of the pair."""
     found = Counter[tuple[str, str]]()
     for number, pair in enumerate(pairs):
@@ -185,7 +185,7 @@ def verdicts_on(pairs: Iterable[Pair], memory: recollect.Engine) -> Counter[tupl
     ("pairs", "least"), [(shipped_pairs(), 142), (read_pairs(UNSEEN.read_text().splitlines()), 38)]
 )
 def test_labelled_updates_supersede_and_nothing_else_that_is_labelled_does(
-    pairs: Sequence[Pair], least: int, memory: recollect.Engine
+    pairs: Sequence[LabeledPair], least: int, memory: recollect.Engine
 ) -> None:
     verdicts = verdicts_on(pairs, memory)
     assert verdicts["update", "Superseded"] >= least

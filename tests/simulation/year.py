@@ -10,9 +10,9 @@ from typing import Any
 
 import recollect
 from recollect.errors import NotFound
-from recollect.jobs.runner import Failure
-from recollect.model.job_runs import Occurrence, State
-from recollect.testing.store_builders import Clock
+from recollect.jobs.runner import JobFailure
+from recollect.model.job_runs import JobOccurrence, JobState
+from recollect.testing.store_builders import ManualClock
 
 from .crash import killed
 from .invariants import expected, problems
@@ -50,14 +50,14 @@ class Year:
 
     life: Life
     target: str
-    clock: Clock = field(init=False)
+    clock: ManualClock = field(init=False)
     ledger: Ledger = field(default_factory=Ledger)
     counts: Counter[str] = field(default_factory=Counter[str])
     rows: Rows | None = None
     """What the store had after the last day."""
 
     def __post_init__(self) -> None:
-        self.clock = Clock(self.life.at(0, 6.0))
+        self.clock = ManualClock(self.life.at(0, 6.0))
 
     def live(self, heard: Callable[[Day], object] = lambda _: None) -> None:
         """All days, one after the other; raises `Broken` after the first one that something is wrong with."""
@@ -200,13 +200,13 @@ class Year:
                 self.counts["undone"] += len(runs)
         return self.wrong(engine, day)
 
-    def _hear(self, told: Occurrence | Failure) -> None:
+    def _hear(self, told: JobOccurrence | JobFailure) -> None:
         """What schedulers say of their jobs; a child that is killed takes it along."""
-        if isinstance(told, Failure):
+        if isinstance(told, JobFailure):
             self.ledger.failures.append(f"{told.job} failed in {told.scope}: {told.error!r}")
             return
         self.ledger.night.append((told.job, told.state.value))
-        if told.state is State.DONE:
+        if told.state is JobState.DONE:
             self.counts[f"{told.job} done"] += 1
             key = told.job, told.due_at
             self.ledger.ran[key] = self.ledger.ran.get(key, 0) + 1
@@ -218,8 +218,8 @@ class Year:
         found += self._silent(engine, day)
         for scope in PEOPLE:
             again = engine.rollup(scope=scope)
-            if again.changed:
-                found.append(f"another rollup of {scope} changes {again.changed} records: {again}")
+            if again.records_written:
+                found.append(f"another rollup of {scope} changes {again.records_written} records: {again}")
         return found
 
     def _silent(self, engine: recollect.Engine, day: Day) -> Iterator[str]:

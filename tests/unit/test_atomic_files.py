@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.atomic_files import give_name, sweep, unfinished, unmerged
+from recollect.atomic_files import find_sqlite_log, move_into_place, remove_abandoned_folders, temp_folder
 from tests.platforms import posix_only
 
 
@@ -25,46 +25,46 @@ def unlinkable(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_there_under_its_name(whole: Path, tmp_path: Path) -> None:
-    give_name(whole, tmp_path / "named")
+    move_into_place(whole, tmp_path / "named")
     assert (tmp_path / "named").read_text() == "whole"
 
 
 def test_what_has_the_name_already_stays(whole: Path, tmp_path: Path) -> None:
     (tmp_path / "named").write_text("precious")
     with pytest.raises(FileExistsError):
-        give_name(whole, tmp_path / "named")
+        move_into_place(whole, tmp_path / "named")
     assert (tmp_path / "named").read_text() == "precious"
     assert whole.read_text() == "whole"
 
 
 def test_where_there_are_no_links_it_is_renamed(unlinkable: Path, tmp_path: Path) -> None:
-    give_name(unlinkable, tmp_path / "named")
+    move_into_place(unlinkable, tmp_path / "named")
     assert [path.name for path in tmp_path.iterdir()] == ["named"]
 
 
 def test_where_there_are_no_links_what_has_the_name_stays_too(unlinkable: Path, tmp_path: Path) -> None:
     (tmp_path / "named").mkdir()  # which a folder could be renamed to
     with pytest.raises(FileExistsError, match="named"):
-        give_name(unlinkable, tmp_path / "named")
+        move_into_place(unlinkable, tmp_path / "named")
     assert unlinkable.exists()
 
 
 def test_what_has_the_name_already_is_replaced_if_that_is_wished(whole: Path, tmp_path: Path) -> None:
     (tmp_path / "named").write_text("no longer wanted")
-    give_name(whole, tmp_path / "named", replacing=True)
+    move_into_place(whole, tmp_path / "named", replacing=True)
     assert (tmp_path / "named").read_text() == "whole"
 
 
 def test_a_folder_that_is_not_there_is_said_to_be(whole: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        give_name(whole, tmp_path / "nowhere" / "named")
+        move_into_place(whole, tmp_path / "nowhere" / "named")
 
 
 def test_what_is_unfinished_is_in_a_folder_of_its_own_and_gone_in_the_end(tmp_path: Path) -> None:
-    with unfinished(tmp_path) as first, unfinished(tmp_path) as second:
+    with temp_folder(tmp_path) as first, temp_folder(tmp_path) as second:
         assert first.parent == second.parent == tmp_path
         assert first != second
-        assert sorted(sweep(tmp_path)) == sorted([first, second])  # somebody works there
+        assert sorted(remove_abandoned_folders(tmp_path)) == sorted([first, second])  # somebody works there
     assert list(tmp_path.iterdir()) == []
 
 
@@ -72,16 +72,16 @@ def test_what_is_unfinished_is_in_a_folder_of_its_own_and_gone_in_the_end(tmp_pa
 def test_what_nobody_works_on_any_more_is_swept_away(tmp_path: Path) -> None:
     folder = abandoned(tmp_path)
     (folder / folder.name).touch()
-    assert sweep(tmp_path) == []
+    assert remove_abandoned_folders(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_was_just_made_is_not_taken_for_abandoned_before_it_is_locked(tmp_path: Path) -> None:
     folder = abandoned(tmp_path)
-    assert sweep(tmp_path) == [folder]
+    assert remove_abandoned_folders(tmp_path) == [folder]
     for path in (folder, *folder.iterdir()):
         os.utime(path, (0, 0))
-    assert sweep(tmp_path) == []
+    assert remove_abandoned_folders(tmp_path) == []
 
 
 def test_only_folders_of_that_name_are_swept_and_no_link_is_followed(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_only_folders_of_that_name_are_swept_and_no_link_is_followed(tmp_path: P
     (tmp_path / ".recollect-x.unfinished").symlink_to(tmp_path / "elsewhere")
     (tmp_path / ".recollect-y.unfinished").touch()
     before = sorted(tmp_path.rglob("*"))
-    assert sweep(tmp_path) == sweep(tmp_path / "nowhere") == []
+    assert remove_abandoned_folders(tmp_path) == remove_abandoned_folders(tmp_path / "nowhere") == []
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -104,9 +104,9 @@ def abandoned(place: Path) -> Path:
 
 @pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
 def test_what_sqlite_would_take_for_a_part_of_a_file_is_known(tmp_path: Path, end: str) -> None:
-    assert unmerged(tmp_path / "a.db") is None
+    assert find_sqlite_log(tmp_path / "a.db") is None
     for other in ("a.db-queue", "a.db-walrus", f"b.db{end}"):
         (tmp_path / other).touch()
-    assert unmerged(tmp_path / "a.db") is None
+    assert find_sqlite_log(tmp_path / "a.db") is None
     (tmp_path / f"a.db{end}").touch()
-    assert unmerged(tmp_path / "a.db") == tmp_path / f"a.db{end}"
+    assert find_sqlite_log(tmp_path / "a.db") == tmp_path / f"a.db{end}"

@@ -7,15 +7,15 @@ import pytest
 
 from recollect import config
 from recollect.errors import FieldError, NotFound, ProfileError
-from recollect.ranking.profiles import TEXTS, built_in
+from recollect.ranking.profiles import PROFILE_TEXTS, builtin_profile
 from tests.platforms import posix_only
 from tests.tables import table
 
 
 def test_a_profile_comes_by_name_or_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "session.toml"
-    file.write_text(TEXTS["session"], encoding="utf-8")
-    assert config.profile("session") == config.profile(file) == config.profile(str(file)) == built_in("session")
+    file.write_text(PROFILE_TEXTS["session"], encoding="utf-8")
+    assert config.profile("session") == config.profile(file) == config.profile(str(file)) == builtin_profile("session")
 
 
 def test_overrides_apply_to_either() -> None:
@@ -43,27 +43,27 @@ def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
     with pytest.raises(ProfileError, match="cannot be read: it is no ordinary file"):
         config.profile(tmp_path / "pipe.toml")
-    (tmp_path / "mine.toml").write_text("report = 'mine.report.json'\n" + TEXTS["session"])
+    (tmp_path / "mine.toml").write_text("report = 'mine.report.json'\n" + PROFILE_TEXTS["session"])
     (tmp_path / "mine.report.json").symlink_to("/dev/zero")
     with pytest.raises(ProfileError, match=r"its report 'mine.report.json' cannot be read: it is no ordinary file"):
-        config.checked_profile_file(tmp_path / "mine.toml")
+        config.load_checked_profile_file(tmp_path / "mine.toml")
 
 
 def test_a_setting_is_the_one_given_else_the_environments_else_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("EMBEDDER", "EMBEDDER_KEY", "BUSY_TIMEOUT", "CACHE_BYTES"):
         monkeypatch.delenv(f"RECOLLECT_{name}", raising=False)
-    assert config.settings() == config.Settings()
+    assert config.load_settings() == config.Settings()
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
     monkeypatch.setenv("RECOLLECT_EMBEDDER_KEY", "k-1")
     monkeypatch.setenv("RECOLLECT_BUSY_TIMEOUT", "2.5")
     monkeypatch.setenv("RECOLLECT_CACHE_BYTES", "1024")
-    assert config.settings() == config.Settings(
+    assert config.load_settings() == config.Settings(
         embedder="hashing", embedder_key="k-1", busy_timeout=2.5, cache_bytes=1024
     )
-    assert config.settings({"busy_timeout": 1}).busy_timeout == 1
-    assert config.settings({"busy_timeout": 1}).cache_bytes == 1024
+    assert config.load_settings({"busy_timeout": 1}).busy_timeout == 1
+    assert config.load_settings({"busy_timeout": 1}).cache_bytes == 1024
     whole = config.Settings(cache_bytes=7)
-    assert config.settings(whole) is whole
+    assert config.load_settings(whole) is whole
 
 
 @table(
@@ -81,7 +81,7 @@ def test_a_setting_is_the_one_given_else_the_environments_else_the_default(monke
 )
 def test_a_setting_that_cannot_be_is_refused_by_name(given: dict[str, object], problem: str) -> None:
     with pytest.raises(FieldError, match=problem):
-        config.settings(given)
+        config.load_settings(given)
 
 
 def test_a_key_is_never_shown() -> None:

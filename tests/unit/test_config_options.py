@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import config
-from recollect.admission.policy import Policy
+from recollect.admission.policy import AdmissionPolicy
 from recollect.config import OPTIONS, Option, Sources, toml_writer
-from recollect.config.origin import Default, Flag, Given, InEnvironment, InFile
-from recollect.config.schema import SECTIONS
-from recollect.config.sources import OTHERS
+from recollect.config.origin import ArgumentOrigin, DefaultOrigin, EnvironmentOrigin, FileOrigin, FlagOrigin
+from recollect.config.schema import SECTION_NAMES
+from recollect.config.sources import OTHER_VARIABLES
 from recollect.errors import FieldError
-from recollect.lifecycle.policy import Days
+from recollect.lifecycle.policy import RetentionDays
 from tests.tables import table
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
@@ -47,7 +47,7 @@ OF_THEIR_OWN: Mapping[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*OTHERS, *(option.variable for option in OPTIONS.values())):
+    for name in (*OTHER_VARIABLES, *(option.variable for option in OPTIONS.values())):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -59,7 +59,7 @@ def another(option: Option) -> Any:
         return {"some/model-1": 0.35}
     if get_origin(option.type) is Literal:
         return next(one for one in get_args(option.type) if one != option.default)
-    if option.type == Days:
+    if option.type == RetentionDays:
         return 7
     return {bool: not option.default, float: 0.35, int: 7, str: 'a "text" é'}[option.type]
 
@@ -91,24 +91,24 @@ def held(settings: config.Settings, option: Option) -> Any:
 
 @PATHS
 def test_it_is_set_by_a_mapping_and_by_nothing_else_there(option: Option) -> None:
-    found = config.configuration(as_document(option))
+    found = config.load_configuration(as_document(option))
     assert held(found.settings, option) == another(option) != option.default
-    assert found.origins == {**dict.fromkeys(OPTIONS, Default()), option.path: Given()}
-    assert config.settings(as_document(option)) == found.settings
+    assert found.origins == {**dict.fromkeys(OPTIONS, DefaultOrigin()), option.path: ArgumentOrigin()}
+    assert config.load_settings(as_document(option)) == found.settings
 
 
 @PATHS
 def test_it_is_set_by_a_mapping_that_names_it_with_its_dots(option: Option) -> None:
-    assert config.configuration({option.path: another(option)}) == config.configuration(as_document(option))
+    assert config.load_configuration({option.path: another(option)}) == config.load_configuration(as_document(option))
 
 
 @table("option", [one for one in OPTIONS.values() if one.section is not None], ids=lambda option: option.path)
 def test_what_a_mapping_says_in_both_forms_has_to_be_the_same(option: Option) -> None:
     both = {option.path: another(option), **as_document(option)}
-    assert config.settings(both) == config.settings(as_document(option))
+    assert config.load_settings(both) == config.load_settings(as_document(option))
     default = {option.path: option.default, **as_document(option)}
     with pytest.raises(FieldError, match=re.escape("is given twice, and not the same; give it once")) as caught:
-        config.settings(default)
+        config.load_settings(default)
     assert caught.value.field == option.path
 
 
@@ -122,13 +122,13 @@ def test_it_is_set_by_a_file_which_tells_the_line_unless_it_is_a_secret(
     monkeypatch.setenv("RECOLLECT_CONFIG", str(file))
     if option.secret:
         with pytest.raises(FieldError, match=rf"is a secret, .* set {option.variable} .*, line 4$"):
-            config.settings()
+            config.load_settings()
         return
-    found = config.configuration()
+    found = config.load_configuration()
     assert held(found.settings, option) == another(option)
-    assert found.origins[option.path] == InFile(str(file), 4)
-    assert set(found.origins.values()) == {InFile(str(file), 4), Default()}
-    assert config.of_file(file) == found
+    assert found.origins[option.path] == FileOrigin(str(file), 4)
+    assert set(found.origins.values()) == {FileOrigin(str(file), 4), DefaultOrigin()}
+    assert config.load_file_configuration(file) == found
 
 
 @PLAIN
@@ -137,24 +137,24 @@ def test_it_is_set_by_its_variable_and_a_variable_that_is_empty_says_nothing(
 ) -> None:
     with monkeypatch.context() as environment:
         environment.setenv(option.variable, "")
-        assert config.settings() == config.Settings()
+        assert config.load_settings() == config.Settings()
         environment.setenv(option.variable, str(another(option)))
-        found = config.configuration()
+        found = config.load_configuration()
     assert held(found.settings, option) == another(option)
-    assert found.origins == {**dict.fromkeys(OPTIONS, Default()), option.path: InEnvironment(option.variable)}
+    assert found.origins == {**dict.fromkeys(OPTIONS, DefaultOrigin()), option.path: EnvironmentOrigin(option.variable)}
 
 
 @PLAIN
 def test_it_is_set_by_the_command_line_unless_it_is_a_secret(option: Option) -> None:
-    with config.using(Sources(flags=(f"{option.path}={another(option)}",))):
+    with config.use_sources(Sources(flags=(f"{option.path}={another(option)}",))):
         if option.secret:
             with pytest.raises(FieldError, match=f"everyone sees what is typed there; set {option.variable} "):
-                config.settings()
+                config.load_settings()
             return
-        found = config.configuration()
+        found = config.load_configuration()
     assert held(found.settings, option) == another(option)
-    assert found.origins[option.path] == Flag("--setting")
-    assert config.settings() == config.Settings()
+    assert found.origins[option.path] == FlagOrigin("--setting")
+    assert config.load_settings() == config.Settings()
 
 
 @PATHS
@@ -163,31 +163,35 @@ def test_what_is_given_wins_over_flags_those_over_the_environment_and_that_over_
 ) -> None:
     winners: list[Any] = []
     with monkeypatch.context() as environment:
-        with config.using(Sources(named=tmp_path / "agent.toml", flags=())):
+        with config.use_sources(Sources(explicit_file=tmp_path / "agent.toml", flags=())):
             (tmp_path / "agent.toml").write_text("")
-            winners.append(config.configuration().origins[option.path])
+            winners.append(config.load_configuration().origins[option.path])
             if not option.secret:
                 header = "" if option.section is None else f"[{option.section}]\n"
                 (tmp_path / "agent.toml").write_text(f"{header}{option.name} = {as_toml(another(option))}\n", "utf-8")
-                winners.append(config.configuration().origins[option.path])
+                winners.append(config.load_configuration().origins[option.path])
             if not option.is_table:
                 environment.setenv(option.variable, str(another(option)))
-                winners.append(config.configuration().origins[option.path])
+                winners.append(config.load_configuration().origins[option.path])
         if not option.is_table and not option.secret:
-            with config.using(Sources(named=tmp_path / "agent.toml", flags=(f"{option.path}={another(option)}",))):
-                winners.append(config.configuration().origins[option.path])
-                found = config.configuration(nested(option, option.default))
+            with config.use_sources(
+                Sources(explicit_file=tmp_path / "agent.toml", flags=(f"{option.path}={another(option)}",))
+            ):
+                winners.append(config.load_configuration().origins[option.path])
+                found = config.load_configuration(nested(option, option.default))
                 winners.append(found.origins[option.path])
                 assert held(found.settings, option) == option.default
-    ranks = [type(one) for one in (Default(), InFile(""), InEnvironment(""), Flag(""), Given())]
+    ranks = [
+        type(one) for one in (DefaultOrigin(), FileOrigin(""), EnvironmentOrigin(""), FlagOrigin(""), ArgumentOrigin())
+    ]
     assert [ranks.index(type(one)) for one in winners] == sorted({ranks.index(type(one)) for one in winners})
 
 
 @PATHS
 def test_it_is_shown_with_its_value_and_where_it_comes_from_and_a_secret_is_not(option: Option) -> None:
-    found = config.configuration(as_document(option))
-    shown = "\n".join(toml_writer.lines(found, origins=True))
-    row = next(one for one in toml_writer.fields(found, origins=True) if one["name"] == option.path)
+    found = config.load_configuration(as_document(option))
+    shown = "\n".join(toml_writer.render_lines(found, origins=True))
+    row = next(one for one in toml_writer.to_json(found, origins=True) if one["name"] == option.path)
     if option.secret:
         assert f"# {option.name} is set  # given" in shown
         assert row == {"name": option.path, "set": True, "origin": "given"}
@@ -201,15 +205,17 @@ def test_it_is_shown_with_its_value_and_where_it_comes_from_and_a_secret_is_not(
 def test_what_is_shown_is_a_file_that_comes_to_the_same(tmp_path: Path) -> None:
     for one in OPTIONS.values():
         if not one.secret:
-            found = config.configuration(as_document(one))
-            (tmp_path / "shown.toml").write_text("\n".join(toml_writer.lines(found, origins=True)), encoding="utf-8")
-            assert config.of_file(tmp_path / "shown.toml").settings == found.settings
+            found = config.load_configuration(as_document(one))
+            (tmp_path / "shown.toml").write_text(
+                "\n".join(toml_writer.render_lines(found, origins=True)), encoding="utf-8"
+            )
+            assert config.load_file_configuration(tmp_path / "shown.toml").settings == found.settings
 
 
 @given(st.text(), st.dictionaries(st.text(), st.floats(0, 1)))
 def test_any_text_is_written_as_toml_reads_it(text: str, table: dict[str, float]) -> None:
-    found = config.configuration({"extraction": {"model": text}, "duplicates": {"by_embedder": table}})
-    lines = list(toml_writer.lines(found, origins=False))
+    found = config.load_configuration({"extraction": {"model": text}, "duplicates": {"by_embedder": table}})
+    lines = list(toml_writer.render_lines(found, origins=False))
     assert all(line.isprintable() for line in lines)
     document = tomllib.loads("\n".join(lines))
     assert document["duplicates"]["by_embedder"] == table
@@ -217,11 +223,14 @@ def test_any_text_is_written_as_toml_reads_it(text: str, table: dict[str, float]
 
 
 def test_an_address_is_shown_without_what_may_be_secret_in_it() -> None:
-    found = config.configuration({"embedder": "https://ana:hunter2@host/v1?key=hunter3#m"})
-    for shown in ("\n".join(toml_writer.lines(found, origins=True)), str(toml_writer.fields(found, origins=True))):
+    found = config.load_configuration({"embedder": "https://ana:hunter2@host/v1?key=hunter3#m"})
+    for shown in (
+        "\n".join(toml_writer.render_lines(found, origins=True)),
+        str(toml_writer.to_json(found, origins=True)),
+    ):
         assert "https://…host/v1…" in shown
         assert "hunter" not in shown
-    assert "embedder" not in tomllib.loads("\n".join(toml_writer.lines(found, origins=False)))
+    assert "embedder" not in tomllib.loads("\n".join(toml_writer.render_lines(found, origins=False)))
 
 
 def test_the_reference_has_every_setting_with_its_variable_its_default_and_what_it_is() -> None:
@@ -249,16 +258,16 @@ def _default(value: Any) -> str:
 
 
 def test_no_two_settings_have_one_variable_and_none_has_that_of_something_else() -> None:
-    variables = [option.variable for option in OPTIONS.values()] + list(OTHERS)
+    variables = [option.variable for option in OPTIONS.values()] + list(OTHER_VARIABLES)
     assert len(set(variables)) == len(variables)
 
 
 def test_every_section_of_the_policy_is_one_of_the_settings_and_reaches_the_policy() -> None:
-    assert {one.name for one in fields(Policy)} <= set(SECTIONS)
-    assert config.settings({}).policy == Policy()
+    assert {one.name for one in fields(AdmissionPolicy)} <= set(SECTION_NAMES)
+    assert config.load_settings({}).policy == AdmissionPolicy()
     for option in OPTIONS.values():
-        if option.section in {one.name for one in fields(Policy)}:
-            policy = config.settings(as_document(option)).policy
+        if option.section in {one.name for one in fields(AdmissionPolicy)}:
+            policy = config.load_settings(as_document(option)).policy
             assert getattr(getattr(policy, option.section), option.name) == another(option)
 
 
@@ -268,4 +277,4 @@ def test_the_names_of_seed_004_are_its_own() -> None:
         "usage_decay": {"enabled": True, "decay_factor": 0.15},
         "novelty": {"enabled": True, "threshold": 0.82},
     }
-    assert config.settings(seed) == config.settings({"novelty": {"enabled": True}})
+    assert config.load_settings(seed) == config.load_settings({"novelty": {"enabled": True}})

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from recollect import config
 from recollect.admission.policy import NoveltyPolicy
 from recollect.config import OPTIONS, ExtractionSettings, Settings, Sources, UsageDecay
-from recollect.config.file import LARGEST, LONGEST_VALUE, read_file
-from recollect.config.origin import InFile
-from recollect.config.sources import OTHERS
+from recollect.config.file import MAX_FILE_BYTES, MAX_VALUE_LINES, read_settings_file
+from recollect.config.origin import FileOrigin
+from recollect.config.sources import OTHER_VARIABLES
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError
 from tests.platforms import posix_only
 from tests.tables import table
@@ -23,7 +23,7 @@ from tests.tables import table
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in (*OTHERS, *(option.variable for option in OPTIONS.values())):
+    for name in (*OTHER_VARIABLES, *(option.variable for option in OPTIONS.values())):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -38,18 +38,18 @@ def a_file(path: Path, text: str = "busy_timeout = 7") -> Path:
 
 def wait(sources: Sources | None = None) -> float:
     """The one setting that the files of these tests are about."""
-    with config.using(Sources() if sources is None else sources):
-        return config.settings().busy_timeout
+    with config.use_sources(Sources() if sources is None else sources):
+        return config.load_settings().busy_timeout
 
 
-USERS = Sources(users=True)
+USERS = Sources(reads_user_file=True)
 
 
 def test_a_file_of_the_working_directory_is_never_read_without_being_named(tmp_path: Path) -> None:
     for name in ("recollect.toml", "config.toml", ".recollect.toml", "recollect/config.toml"):
         a_file(tmp_path / name)
     assert wait() == wait(USERS) == Settings().busy_timeout
-    assert wait(Sources(named=Path("recollect.toml"))) == 7
+    assert wait(Sources(explicit_file=Path("recollect.toml"))) == 7
 
 
 def test_the_users_own_file_is_for_the_command_line_alone(tmp_path: Path) -> None:
@@ -77,10 +77,10 @@ def test_the_file_that_is_named_wins_over_that_of_the_environment_and_this_over_
     a_file(tmp_path / "xdg" / "recollect" / "config.toml", "busy_timeout = 1\ncache_bytes = 1")
     monkeypatch.setenv("RECOLLECT_CONFIG", str(a_file(tmp_path / "b.toml", "busy_timeout = 2")))
     assert wait() == wait(USERS) == 2
-    named = replace(USERS, named=a_file(tmp_path / "c.toml", "busy_timeout = 3"))
-    assert wait(named) == 3
-    with config.using(named):
-        assert config.settings().cache_bytes == Settings().cache_bytes  # one file is read, never two
+    sources = replace(USERS, explicit_file=a_file(tmp_path / "c.toml", "busy_timeout = 3"))
+    assert wait(sources) == 3
+    with config.use_sources(sources):
+        assert config.load_settings().cache_bytes == Settings().cache_bytes  # one file is read, never two
 
 
 def test_an_empty_variable_has_no_file_read_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_users_folder_that_cannot_be_entered_is_told_with_the_way_out(
 def test_a_file_that_is_named_must_be_there(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CONFIG", "nope.toml" if by == "environment" else "")
     with pytest.raises(NotFound, match=r"there is no configuration file 'nope\.toml'"):
-        wait(Sources(named=Path("nope.toml")) if by == "named" else None)
+        wait(Sources(explicit_file=Path("nope.toml")) if by == "named" else None)
 
 
 @posix_only
@@ -121,10 +121,10 @@ def test_a_pipe_a_device_a_folder_and_what_is_too_large_are_refused(tmp_path: Pa
     (tmp_path / "folder.toml").mkdir()
     for name in ("pipe", "device", "folder"):
         with pytest.raises(InvalidInput, match=rf"'{name}\.toml' cannot be read: it is no ordinary file"):
-            config.of_file(Path(f"{name}.toml"))
-    a_file(tmp_path / "large.toml", "#" * (LARGEST + 1))
-    with pytest.raises(InvalidInput, match=f"cannot be read: it has more than {LARGEST} bytes"):
-        config.of_file(Path("large.toml"))
+            config.load_file_configuration(Path(f"{name}.toml"))
+    a_file(tmp_path / "large.toml", "#" * (MAX_FILE_BYTES + 1))
+    with pytest.raises(InvalidInput, match=f"cannot be read: it has more than {MAX_FILE_BYTES} bytes"):
+        config.load_file_configuration(Path("large.toml"))
 
 
 @pytest.mark.parametrize(
@@ -177,13 +177,13 @@ def test_what_cannot_be_is_refused_with_its_name_its_value_and_its_line(
 ) -> None:
     a_file(tmp_path / "a.toml", text)
     with pytest.raises(InvalidInput, match=refusal):
-        config.of_file(Path("a.toml"))
+        config.load_file_configuration(Path("a.toml"))
 
 
 @pytest.mark.parametrize("text", ["embeder_key = 'k-1'", "[extraction]\napi_key = 'k-1'", "embedder_key = 'k-1'"])
 def test_a_key_in_a_file_is_refused_and_not_repeated_however_it_is_spelled(text: str, tmp_path: Path) -> None:
     with pytest.raises(FieldError) as refused:
-        config.of_file(a_file(tmp_path / "a.toml", text))
+        config.load_file_configuration(a_file(tmp_path / "a.toml", text))
     assert "k-1" not in str(refused.value)
 
 
@@ -191,7 +191,7 @@ def test_a_wrong_value_is_refused_also_where_another_one_wins(tmp_path: Path, mo
     monkeypatch.setenv("RECOLLECT_CONFIG", str(a_file(tmp_path / "a.toml", "busy_timeout = 0")))
     monkeypatch.setenv("RECOLLECT_BUSY_TIMEOUT", "1")
     with pytest.raises(FieldError, match=r"a\.toml, line 1"):
-        config.settings({"busy_timeout": 2})
+        config.load_settings({"busy_timeout": 2})
 
 
 def test_lines_are_told_of_headers_dotted_names_and_tables_within_tables(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ by_embedder.'a.b' = 0.5
 '''
   address = "x"
 """
-    found = {path: origin.line for path, (_, origin) in read_file(a_file(tmp_path / "a.toml", text)).items()}
+    found = {path: origin.line for path, (_, origin) in read_settings_file(a_file(tmp_path / "a.toml", text)).items()}
     assert found == {
         "novelty.threshold": 3,
         "busy_timeout": 4,
@@ -220,10 +220,10 @@ by_embedder.'a.b' = 0.5
 
 
 def test_behind_a_value_that_is_very_long_lines_are_not_told(tmp_path: Path) -> None:
-    text = "embedder = '''" + "\n" * LONGEST_VALUE + "'''\nbusy_timeout = 1"
+    text = "embedder = '''" + "\n" * MAX_VALUE_LINES + "'''\nbusy_timeout = 1"
     path = a_file(tmp_path / "a.toml", text)
-    assert read_file(path)["busy_timeout"][1] == InFile(str(path), None)
-    assert str(InFile("a.toml")) == "a.toml"
+    assert read_settings_file(path)["busy_timeout"][1] == FileOrigin(str(path), None)
+    assert str(FileOrigin("a.toml")) == "a.toml"
 
 
 @given(st.text())
@@ -231,19 +231,19 @@ def test_whatever_is_in_a_file_it_is_read_or_refused(tmp_path_factory: pytest.Te
     path = tmp_path_factory.mktemp("any") / "a.toml"
     path.write_bytes(text.encode("utf-8", errors="surrogatepass"))
     with suppress(RecollectError):
-        config.of_file(path)
+        config.load_file_configuration(path)
 
 
 @table("text", ["true", "TRUE", " yes ", "1", "Yes"])
 def test_a_variable_says_yes(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_NOVELTY_ENABLED", text)
-    assert config.settings().novelty.enabled is True
+    assert config.load_settings().novelty.enabled is True
 
 
 @table("text", ["false", "False", "no", "0", " NO"])
 def test_a_variable_says_no(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_QUARANTINE_ENABLED", text)
-    assert config.settings().quarantine.enabled is False
+    assert config.load_settings().quarantine.enabled is False
 
 
 @table(
@@ -266,7 +266,7 @@ def test_a_variable_that_cannot_be_is_refused_by_its_name(
     with monkeypatch.context() as environment:
         environment.setenv(variable, text)
         with pytest.raises(FieldError, match=f"{refusal}.*; it comes from {variable}"):
-            config.settings()
+            config.load_settings()
 
 
 @table(
@@ -282,13 +282,13 @@ def test_a_variable_that_cannot_be_is_refused_by_its_name(
     ],
 )
 def test_a_flag_that_cannot_be_is_refused(flag: str, refusal: str) -> None:
-    with config.using(Sources(flags=(flag,))), pytest.raises(FieldError, match=refusal):
-        config.settings()
+    with config.use_sources(Sources(flags=(flag,))), pytest.raises(FieldError, match=refusal):
+        config.load_settings()
 
 
 def test_the_last_of_two_flags_for_one_setting_holds() -> None:
-    with config.using(Sources(flags=("busy_timeout=1", "busy_timeout=2"))):
-        assert config.settings().busy_timeout == 2
+    with config.use_sources(Sources(flags=("busy_timeout=1", "busy_timeout=2"))):
+        assert config.load_settings().busy_timeout == 2
 
 
 @table(
@@ -316,20 +316,20 @@ def test_the_last_of_two_flags_for_one_setting_holds() -> None:
 )
 def test_a_mapping_that_cannot_be_is_refused(given: Any, refusal: str) -> None:
     with pytest.raises(FieldError, match=refusal):
-        config.settings(given)
+        config.load_settings(given)
 
 
 def test_a_section_may_be_given_whole_and_a_setting_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_NOVELTY_ENABLED", "true")
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "hashing")
-    found = config.settings({"novelty": NoveltyPolicy(threshold=0.5), "embedder": None})
+    found = config.load_settings({"novelty": NoveltyPolicy(threshold=0.5), "embedder": None})
     assert found == Settings(novelty=NoveltyPolicy(threshold=0.5))
 
 
 def test_settings_are_not_read_from_anywhere_where_they_are_given_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CONFIG", "nope.toml")
     whole = Settings(usage_decay=UsageDecay(enabled=False))
-    assert config.settings(whole) is whole
+    assert config.load_settings(whole) is whole
 
 
 def test_settings_take_no_mapping_for_a_section() -> None:
@@ -339,30 +339,30 @@ def test_settings_take_no_mapping_for_a_section() -> None:
 
 def test_what_a_caller_holds_of_a_mapping_cannot_change_the_settings() -> None:
     mine = {"m": 0.5}
-    found = config.settings({"duplicates": {"by_embedder": mine}})
+    found = config.load_settings({"duplicates": {"by_embedder": mine}})
     mine["m"] = 0.9
-    assert found.duplicates.above("m") == 0.5
-    assert hash(found) == hash(config.settings({"duplicates": {"by_embedder": {"m": 0.5}}}))
+    assert found.duplicates.threshold_for("m") == 0.5
+    assert hash(found) == hash(config.load_settings({"duplicates": {"by_embedder": {"m": 0.5}}}))
 
 
 def test_no_key_is_in_a_repr() -> None:
-    assert "k-1" not in repr(config.settings({"embedder_key": "k-1", "extraction": {"key": "k-1"}}))
+    assert "k-1" not in repr(config.load_settings({"embedder_key": "k-1", "extraction": {"key": "k-1"}}))
 
 
 def test_a_model_that_extracts_is_named_with_its_address() -> None:
-    assert ExtractionSettings(address="http://host/v1", model="m").endpoint() == ("http://host/v1", "m")
+    assert ExtractionSettings(address="http://host/v1", model="m").require_endpoint() == ("http://host/v1", "m")
     with pytest.raises(FieldError, match=r"'extraction\.address': is not set, .* into RECOLLECT_EXTRACTION_ADDRESS"):
-        ExtractionSettings(extractor="llm").endpoint()
+        ExtractionSettings(extractor="llm").require_endpoint()
     with pytest.raises(FieldError, match=r"'extraction\.model': is not set, .* into RECOLLECT_EXTRACTION_MODEL"):
-        ExtractionSettings(extractor="llm", address="http://host/v1").endpoint()
+        ExtractionSettings(extractor="llm", address="http://host/v1").require_endpoint()
 
 
 def test_variables_that_nobody_hears_are_told_with_those_that_were_meant(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert config.unheard() == []
+    assert config.find_unknown_variables() == []
     monkeypatch.setenv("RECOLLECT_NOVELTY_TRESHOLD", "0.9")
     monkeypatch.setenv("RECOLLECT_DB", "agent.db")
     monkeypatch.setenv("RECOLLECT_XYZ", "1")
-    assert config.unheard() == [
+    assert config.find_unknown_variables() == [
         "RECOLLECT_NOVELTY_TRESHOLD sets nothing; did you mean RECOLLECT_NOVELTY_THRESHOLD?",
         "RECOLLECT_XYZ sets nothing",
     ]

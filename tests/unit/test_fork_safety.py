@@ -11,12 +11,12 @@ from functools import partial
 import pytest
 
 from recollect import fork_safety
-from recollect.fork_safety import Lock, tell_children
-from recollect.ids import id_maker
-from recollect.providers.hashing import Hashing
-from recollect.providers.lazy_value import Lazily
-from recollect.providers.openai_embeddings import Http
-from recollect.providers.vector_cache import Cached
+from recollect.fork_safety import ForkSafeLock, register_fork_aware
+from recollect.ids import make_id_generator
+from recollect.providers.hashing import HashingEmbedder
+from recollect.providers.lazy_value import Lazy
+from recollect.providers.openai_embeddings import OpenAIEmbedder
+from recollect.providers.vector_cache import CachedEmbedder
 from recollect.testing import NOW
 from tests.platforms import posix_only
 from tests.tables import table
@@ -41,14 +41,14 @@ def ends_well(act: Callable[[], object]) -> bool:
 
 
 @contextmanager
-def another_thread_has(*locks: Lock) -> Iterator[None]:
+def another_thread_has(*locks: ForkSafeLock) -> Iterator[None]:
     """Have another thread hold the locks."""
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:
         with ExitStack() as all_of_them:
             for lock in locks:
-                all_of_them.enter_context(lock.here)
+                all_of_them.enter_context(lock.rlock)
             held.set()
             over.wait()
 
@@ -62,25 +62,25 @@ def another_thread_has(*locks: Lock) -> Iterator[None]:
         thread.join()
 
 
-def take(lock: Lock) -> None:
-    with lock.here:
+def take(lock: ForkSafeLock) -> None:
+    with lock.rlock:
         pass
 
 
 def test_a_lock_is_free_in_a_child_whoever_had_it_in_the_parent() -> None:
-    lock = Lock()
+    lock = ForkSafeLock()
     with another_thread_has(lock):
         assert ends_well(lambda: take(lock))
     take(lock)
 
 
 def test_a_lock_keeps_threads_apart() -> None:
-    lock, inside, most = Lock(), list[int](), 0
+    lock, inside, most = ForkSafeLock(), list[int](), 0
 
     def work() -> None:
         nonlocal most
         for _ in range(200):
-            with lock.here:
+            with lock.rlock:
                 inside.append(1)
                 most = max(most, len(inside))
                 os.sched_yield()
@@ -95,8 +95,8 @@ def test_a_lock_keeps_threads_apart() -> None:
 
 
 def test_a_child_that_was_forked_from_within_a_lock_may_leave_it_and_take_it_again() -> None:
-    lock = Lock()
-    with lock.here:
+    lock = ForkSafeLock()
+    with lock.rlock:
         child = os.fork()
         signal.alarm(0 if child else 30)
     if not child:
@@ -112,7 +112,7 @@ def test_what_nobody_has_any_more_is_not_told() -> None:
             os._exit(1)
 
     heir = Heir()
-    tell_children(heir)
+    register_fork_aware(heir)
     del heir
     gc.collect()
     assert ends_well(lambda: None)
@@ -121,17 +121,17 @@ def test_what_nobody_has_any_more_is_not_told() -> None:
 @table(
     "make",
     [
-        lambda: partial(id_maker(), NOW),
-        lambda: partial(Cached(Hashing(8)).embed, ["a text"], "query"),
-        lambda: Lazily(object),
-        lambda: partial(getattr, Http("https://host.invalid/v1", "model", 8), "dimensions"),
+        lambda: partial(make_id_generator(), NOW),
+        lambda: partial(CachedEmbedder(HashingEmbedder(8)).embed, ["a text"], "query"),
+        lambda: Lazy(object),
+        lambda: partial(getattr, OpenAIEmbedder("https://host.invalid/v1", "model", 8), "dimensions"),
     ],
     ids=["ids", "cache", "lazily", "http"],
 )
 def test_what_has_a_lock_goes_on_in_a_child(make: Callable[[], Callable[[], object]]) -> None:
-    before = set(fork_safety._ESTATE.heirs)
+    before = set(fork_safety._REGISTRY.members)
     act = make()
-    locks = [heir for heir in set(fork_safety._ESTATE.heirs) - before if isinstance(heir, Lock)]
+    locks = [heir for heir in set(fork_safety._REGISTRY.members) - before if isinstance(heir, ForkSafeLock)]
     assert locks != []
     with another_thread_has(*locks):
         assert ends_well(act)

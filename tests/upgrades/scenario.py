@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import recollect
-from recollect.model.job_runs import State
-from recollect.protocols import Timetable
-from recollect.testing.store_builders import Clock
+from recollect.model.job_runs import JobState
+from recollect.protocols import JobStore
+from recollect.testing.store_builders import ManualClock
 
 ANA, TEAM, BO = "acme/ana", "acme", "labs/bo"
 """A scope, its parent, and a scope under another root."""
@@ -53,7 +53,7 @@ SIMILAR_TEXTS = "Breakfast smells of tea", "Breakfast smells of green tea", "Bre
 """Texts that consolidation merges: the last one contains the others."""
 
 
-def run_scenario(engine: recollect.Engine, timetable: Timetable, clock: Clock) -> dict[str, Any]:
+def run_scenario(engine: recollect.Engine, timetable: JobStore, clock: ManualClock) -> dict[str, Any]:
     """Fill the store; return the runs that can be undone in `acme/ana`, and a plan that can be applied there."""
     _erase_memory(engine, clock)
     ids = _remember(engine, clock)
@@ -73,14 +73,14 @@ def run_scenario(engine: recollect.Engine, timetable: Timetable, clock: Clock) -
     return {"runs": [*runs, *jobs], "plan": plan}
 
 
-def _erase_memory(engine: recollect.Engine, clock: Clock) -> None:
+def _erase_memory(engine: recollect.Engine, clock: ManualClock) -> None:
     """Erase a memory. This comes first, because an erasure also removes the topics of its scope."""
     receipt = engine.remember("Ana had a phone with a broken screen", scope=ANA, at=clock())
     engine.erase(scope=ANA, id=receipt.id)
     clock.move(HOUR)
 
 
-def _remember(engine: recollect.Engine, clock: Clock) -> dict[str, str]:
+def _remember(engine: recollect.Engine, clock: ManualClock) -> dict[str, str]:
     """Add memories of every kind, provenance, trust and status; return their ids by name."""
     ids: dict[str, str] = {}
     for number, (kind, text) in enumerate(KINDS.items()):
@@ -120,7 +120,7 @@ def _remember(engine: recollect.Engine, clock: Clock) -> dict[str, str]:
     return ids
 
 
-def _curate(engine: recollect.Engine, clock: Clock, ids: dict[str, str]) -> list[int]:
+def _curate(engine: recollect.Engine, clock: ManualClock, ids: dict[str, str]) -> list[int]:
     """Change memories as an operator does; return the runs that can be undone."""
     engine.revise(ids["observation"], "Ana sounded tired on Tuesday", scope=ANA, importance=0.3)
     engine.pin(ids["constraint"], scope=ANA)
@@ -138,7 +138,7 @@ def _curate(engine: recollect.Engine, clock: Clock, ids: dict[str, str]) -> list
     return [receipt.memory.commit or 0 for receipt in (forget, weigh, merge)]
 
 
-def _converse(engine: recollect.Engine, clock: Clock) -> None:
+def _converse(engine: recollect.Engine, clock: ManualClock) -> None:
     """Add events over two years, so that rollup makes segments, grips, days, weeks, months and years."""
     texts = [
         "I plan the trip to Oslo with Globex, the hotel must be near the harbor",
@@ -163,7 +163,7 @@ def _converse(engine: recollect.Engine, clock: Clock) -> None:
         engine.remember("The plane left on time", scope=ANA, kind="event", speaker=speaker)
 
 
-def _recall(engine: recollect.Engine, clock: Clock, ids: dict[str, str]) -> list[str]:
+def _recall(engine: recollect.Engine, clock: ManualClock, ids: dict[str, str]) -> list[str]:
     """Recall with several profiles, times and budgets, and give feedback; return the ids of the contexts."""
     clock.move(DAY)
     requests: list[dict[str, Any]] = [
@@ -198,7 +198,7 @@ def _flush_uses(engine: recollect.Engine, context: recollect.Context) -> recolle
     return context
 
 
-def _work(engine: recollect.Engine, clock: Clock, contexts: list[str]) -> None:
+def _work(engine: recollect.Engine, clock: ManualClock, contexts: list[str]) -> None:
     """Add an episode that succeeded, one that failed and one that is running."""
     flight = engine.episodes.start("Book a flight to Oslo", scope=ANA, plan=("search", "book"), key="flight")
     clock.move(HOUR)
@@ -219,7 +219,7 @@ def _work(engine: recollect.Engine, clock: Clock, contexts: list[str]) -> None:
     clock.move(HOUR)
 
 
-def _meet(engine: recollect.Engine, clock: Clock) -> None:
+def _meet(engine: recollect.Engine, clock: ManualClock) -> None:
     """Add a session that ended with a summary, and one that is open."""
     engine.sessions.start(scope=ANA)
     engine.sessions.remember("Ana wants a quiet room", scope=ANA, kind="preference", title="Room")
@@ -231,7 +231,7 @@ def _meet(engine: recollect.Engine, clock: Clock) -> None:
     clock.move(HOUR)
 
 
-def _maintain(engine: recollect.Engine, clock: Clock) -> tuple[dict[str, Any], list[int]]:
+def _maintain(engine: recollect.Engine, clock: ManualClock) -> tuple[dict[str, Any], list[int]]:
     """Run every job once; return a plan that is not applied, and the runs that can be undone."""
     engine.extract_events(scope=ANA)
     clock.now = datetime(2026, 5, 4, 9, tzinfo=UTC)
@@ -255,7 +255,7 @@ KEYED_DRAFTS = {
 """Drafts by idempotency key, which is the name of the verdict. Add drafts, but keep these: fixtures contain them."""
 
 
-def _retry(engine: recollect.Engine, clock: Clock) -> None:
+def _retry(engine: recollect.Engine, clock: ManualClock) -> None:
     """Send each request with an idempotency key twice."""
     for key, draft in KEYED_DRAFTS.items():
         (first,) = engine.remember_all([{**draft, "key": key}], scope=ANA)
@@ -264,7 +264,7 @@ def _retry(engine: recollect.Engine, clock: Clock) -> None:
         clock.move(HOUR)
 
 
-def _schedule(timetable: Timetable) -> None:
+def _schedule(timetable: JobStore) -> None:
     """Add occurrences that are done, failed, interrupted and running, and pause a job."""
     first = datetime(2026, 5, 5, 3, tzinfo=UTC)
     for job in ("rollup", "extract", "topics", "consolidate"):
@@ -275,12 +275,12 @@ def _schedule(timetable: Timetable) -> None:
     for day in (first, first + DAY):
         rollup = timetable.claim("rollup", day, by="writer", at=day, until=day + HOUR)
         assert rollup is not None
-        timetable.finish(rollup.ended(State.DONE, day + HOUR / 2, {"scopes": 3, "made": 7}))
+        timetable.finish(rollup.finish(JobState.DONE, day + HOUR / 2, {"scopes": 3, "made": 7}))
     extract = timetable.claim("extract", first, by="writer", at=first, until=first + HOUR)
     assert extract is not None
-    timetable.finish(extract.ended(State.FAILED, first + HOUR / 2, {"scopes": 2}, "ProviderError in 1 scope"))
+    timetable.finish(extract.finish(JobState.FAILED, first + HOUR / 2, {"scopes": 2}, "ProviderError in 1 scope"))
     topics = timetable.claim("topics", first, by="writer", at=first, until=first + HOUR)
     assert topics is not None
-    timetable.finish(topics.ended(State.INTERRUPTED, first + HOUR / 2, {"scopes": 1}))
+    timetable.finish(topics.finish(JobState.INTERRUPTED, first + HOUR / 2, {"scopes": 1}))
     assert timetable.claim("consolidate", first, by="writer", at=first, until=first + HOUR) is not None
     timetable.pause("prune-vectors", first)

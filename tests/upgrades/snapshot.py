@@ -10,11 +10,11 @@ from enum import Enum
 from typing import Any
 
 import recollect
-from recollect.model.context_record import Trace
-from recollect.protocols import Timetable
-from recollect.stores.postgres.transaction_runner import PostgresTransactions
-from recollect.stores.sql.jobs import RelationalTimetable
-from recollect.stores.sqlite.transaction_runner import SqliteTransactions
+from recollect.model.context_record import ContextRecord
+from recollect.protocols import JobStore
+from recollect.stores.postgres.transaction_runner import PostgresTransactionRunner
+from recollect.stores.sql.jobs import SqlJobStore
+from recollect.stores.sqlite.transaction_runner import SqliteTransactionRunner
 from tests.upgrades.scenario import ANA, BEGIN, BO, DAY, END, TEAM
 
 Row = dict[str, Any]
@@ -64,11 +64,11 @@ def _items(engine: recollect.Engine) -> dict[str, list[Any]]:
     }
     _, items = store.export(None)
     for item in items:
-        if isinstance(item, Trace):
+        if isinstance(item, ContextRecord):
             sections["traces"].append(replace(item, commit=0) if str(item.scope) == BO else item)
             sections["contexts"].append(_context(engine, item))
             continue
-        memory = item.present
+        memory = item.current
         sections["versions"] += [one.changed(commit=None) if str(one.scope) == BO else one for one, _ in item.versions]
         sections["vectors"] += [{"memory": memory.id, "text": one.text, "vector": one.vector} for one in item.contents]
         for use in item.uses:
@@ -84,7 +84,7 @@ def _items(engine: recollect.Engine) -> dict[str, list[Any]]:
     return sections
 
 
-def _context(engine: recollect.Engine, trace: Trace) -> Row:
+def _context(engine: recollect.Engine, trace: ContextRecord) -> Row:
     """Replay a recorded context; return the result and how it differs from the record."""
     replay = engine.replay(trace.id, scope=trace.scope)
     return {
@@ -159,7 +159,7 @@ SECTIONS: Mapping[str, Callable[[recollect.Engine], Iterator[Any]]] = {
 }
 
 QUERY_SECTIONS = ("rankings", "answers")
-"""The sections that depend on `QUERIES` and `ANSWERS`. Add queries, but keep these: fixtures have their results."""
+"""The sections that depend on `QUERIES_FILE` and `ANSWERS`. Add queries, but keep these: fixtures have their results."""
 
 
 def compare(expected: Rows, actual: Rows) -> tuple[list[str], list[str]]:
@@ -173,10 +173,10 @@ def compare(expected: Rows, actual: Rows) -> tuple[list[str], list[str]]:
     return [row for row in before if row not in after], [row for row in after if row not in before]
 
 
-def open_timetable(target: str) -> Timetable:
+def open_timetable(target: str) -> JobStore:
     """Open the timetable of the store at a path or URL."""
-    database = PostgresTransactions(target) if "://" in target else SqliteTransactions(target)
-    return RelationalTimetable(database)
+    database = PostgresTransactionRunner(target) if "://" in target else SqliteTransactionRunner(target)
+    return SqlJobStore(database)
 
 
 def _to_json(value: Any) -> Any:

@@ -17,13 +17,13 @@ from click.testing import CliRunner
 
 import recollect
 from recollect.cli.main import cli
-from recollect.engine.archive_format import NUMBER as EXPORT_FORMAT
-from recollect.model.context_record import Making, Trace
-from recollect.model.idempotency import Kept
-from recollect.model.job_runs import State
+from recollect.engine.archive_format import FORMAT_NUMBER as EXPORT_FORMAT
+from recollect.model.context_record import ContextRecipe, ContextRecord
+from recollect.model.idempotency import IdempotencyRecord
+from recollect.model.job_runs import JobState
 from recollect.model.usage import Use
 from recollect.stores.postgres.connection import MIGRATIONS as POSTGRES_MIGRATIONS
-from recollect.stores.sql.migrations import migrations
+from recollect.stores.sql.migrations import load_migrations
 from recollect.stores.sqlite import checksum
 from recollect.stores.sqlite.connection import MIGRATIONS as SQLITE_MIGRATIONS
 from tests.postgres import admin_url
@@ -48,7 +48,7 @@ FOLDERS = sorted((Path(__file__).parent / "fixtures").iterdir())
 ANY_FOLDER = FOLDERS[0]
 """A folder for tests that set the number of the schema or format themselves: sorting does not tell which is newest."""
 
-SQLITE_SCHEMA, POSTGRES_SCHEMA = len(migrations(SQLITE_MIGRATIONS)), len(migrations(POSTGRES_MIGRATIONS))
+SQLITE_SCHEMA, POSTGRES_SCHEMA = len(load_migrations(SQLITE_MIGRATIONS)), len(load_migrations(POSTGRES_MIGRATIONS))
 
 NOT_EXPORTED = {
     "jobs": "a timetable belongs to the schedulers of one store",
@@ -161,7 +161,7 @@ def test_an_old_store_can_be_worked_with(folder: Path, tmp_path: Path) -> None:
         remember_and_recall(engine)
     with recollect.scheduler(store, clock=lambda: END) as scheduler:
         runs = {run.job: run for run in scheduler.run_due()}
-    assert {run.state for run in runs.values()} == {State.DONE}
+    assert {run.state for run in runs.values()} == {JobState.DONE}
     assert "prune-vectors" not in runs  # it is paused
     assert {runs["topics"].attempt, runs["consolidate"].attempt} == {2}  # the first attempts did not finish
     assert runs["rollup"].attempt == 1
@@ -212,7 +212,7 @@ def test_this_version_writes_files_with_something_in_every_table_and_field(tmp_p
         recollect.Trust: {row["trust"] for row in snapshot["versions"]},
         recollect.Index: {one for row in snapshot["versions"] for one in row.get("left", ())},
         Use: {row["use"] for row in snapshot["uses"]} | {row["vote"]["use"] for row in snapshot["votes"]},
-        State: {one["state"] for row in snapshot["jobs"] for one in row.get("occurrences", ())},
+        JobState: {one["state"] for row in snapshot["jobs"] for one in row.get("occurrences", ())},
     }
     missing_values = {kind.__name__: {one.value for one in kind} - used for kind, used in values.items()}
     assert {name: missing for name, missing in missing_values.items() if missing} == {}
@@ -220,9 +220,9 @@ def test_this_version_writes_files_with_something_in_every_table_and_field(tmp_p
     records: dict[type[Any], list[dict[str, Any]]] = {
         recollect.Memory: snapshot["versions"],
         recollect.Usage: [row["usage"] for row in snapshot["usage"] if "usage" in row],
-        Trace: [{"elsewhere": "only for contexts of another store", **row} for row in snapshot["traces"]],
-        Making: [row["making"] for row in snapshot["traces"]],
-        Kept: [row["kept"] for row in snapshot["keys"]],
+        ContextRecord: [{"elsewhere": "only for contexts of another store", **row} for row in snapshot["traces"]],
+        ContextRecipe: [row["making"] for row in snapshot["traces"]],
+        IdempotencyRecord: [row["kept"] for row in snapshot["keys"]],
     }
     missing_fields = {of.__name__: {one.name for one in fields(of)}.difference(*rows) for of, rows in records.items()}
     assert {name: missing for name, missing in missing_fields.items() if missing} == {}
@@ -295,14 +295,14 @@ class TestFilesOfANewerVersion:
 def make_newer(archive: str, folder: Path) -> Path:
     """Unpack a store or a backup, and give it a schema one above that of this version."""
     path = unpack(ANY_FOLDER / archive, folder / archive.removesuffix(".gz"))
-    sealed = checksum.is_there(path)
+    sealed = checksum.has_checksum(path)
     if sealed:
-        checksum.take_off(path)
+        checksum.remove_checksum(path)
     db = apsw.Connection(str(path))
     db.pragma("user_version", SQLITE_SCHEMA + 1)
     db.close()
     if sealed:
-        checksum.put_on(path)
+        checksum.add_checksum(path)
     return path
 
 

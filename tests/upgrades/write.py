@@ -18,7 +18,7 @@ import apsw
 import psycopg
 
 import recollect
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from tests.postgres import Server, a_server, admin_url
 from tests.upgrades.scenario import BEGIN, EMBEDDER, SETTINGS, run_scenario
 from tests.upgrades.snapshot import open_timetable, take_snapshot
@@ -71,7 +71,7 @@ def empty_tables(expected: dict[str, Any]) -> set[str]:
 
 def fill_store(target: str, backup: Path | None = None) -> dict[str, Any]:
     """Run the scenario in a new store. Every run writes the same rows with the same ids."""
-    clock = Clock(BEGIN)
+    clock = ManualClock(BEGIN)
     with (
         _seed_randomness(),
         recollect.open(target, embedder=EMBEDDER, clock=clock, settings=SETTINGS) as engine,

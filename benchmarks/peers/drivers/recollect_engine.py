@@ -9,10 +9,10 @@ import recollect
 from peers.driving import Vectors, drive
 from peers.material import Asked, Material, Matrix, Said
 from recollect.protocols import Purpose
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.tuning_report_check import fingerprint
 
-PROFILE = built_in("default")
+PROFILE = builtin_profile("default")
 KEPT = ("kind", "session", "speaker")
 """The details that are fields of a memory; the others are its metadata."""
 

@@ -4,11 +4,11 @@ import re
 
 from recollect.model.memory import Kind
 
-LOOKED_AT = 600
+MAX_KIND_CHARS = 600
 """How many characters of a text are looked at: what sort of memory it is, it says at its beginning."""
 
-_PLAIN = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
-_UNREAL = re.compile(
+_PLAIN_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
+_HYPOTHETICAL = re.compile(
     r"\?\s*$|^(?:if|suppose|imagine|what if|would|wish|i wish|unless)\b|\bif (?:i|we|you|he|she|they)\b", re.IGNORECASE
 )
 
@@ -53,7 +53,7 @@ _POINTED_AT = (
     r"(?!(?:it|that|this|these|those|them|him|her|you|your|how|when|what|the (?:way|idea)|to (?:know|see|hear))\b)"
 )
 
-_RULES: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+_KIND_RULES: tuple[tuple[Kind, tuple[str, ...]], ...] = (
     (
         Kind.CORRECTION,
         (
@@ -108,12 +108,12 @@ _RULES: tuple[tuple[Kind, tuple[str, ...]], ...] = (
         ),
     ),
 )
-_READ = tuple((kind, re.compile(rule)) for kind, rules in _RULES for rule in rules)
+_COMPILED_KIND_RULES = tuple((kind, re.compile(rule)) for kind, rules in _KIND_RULES for rule in rules)
 
 
-def kind_of(text: str) -> Kind | None:
+def detect_kind(text: str) -> Kind | None:
     """The kind that the words of the text tell; none where they leave a doubt, as questions and suppositions do."""
-    looked_at = text[:LOOKED_AT].translate(_PLAIN).strip()
-    if _UNREAL.search(looked_at):
+    looked_at = text[:MAX_KIND_CHARS].translate(_PLAIN_QUOTES).strip()
+    if _HYPOTHETICAL.search(looked_at):
         return None
-    return next((kind for kind, rule in _READ if rule.search(looked_at)), None)
+    return next((kind for kind, rule in _COMPILED_KIND_RULES if rule.search(looked_at)), None)

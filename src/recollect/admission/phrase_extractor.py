@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
-from recollect.model.conversation import Said
+from recollect.model.conversation import ConversationTurn
 from recollect.model.extraction import Extraction
 
 
@@ -17,7 +17,7 @@ class PhraseExtractor:
     name: str = "phrases"
     verbatim: bool = True
 
-    def extract(self, turns: Sequence[Said], *, most: int) -> Extraction:
+    def extract(self, turns: Sequence[ConversationTurn], *, most: int) -> Extraction:
         """At most so many memories to be, each in the words of the conversation."""
         from recollect.admission.phrase_rules import extract_phrases  # hundreds of patterns, for those who extract
 

@@ -4,50 +4,50 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from recollect.admission.importance import importance_of
-from recollect.admission.kind import kind_of
+from recollect.admission.importance import detect_importance
+from recollect.admission.kind import detect_kind
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
-from recollect.admission.private_tags import without_private
-from recollect.model.conversation import Role, Said
+from recollect.admission.private_tags import redact_private
+from recollect.model.conversation import ConversationTurn, Role
 from recollect.model.extraction import Extract
 from recollect.model.memory import Kind, content_hash
-from recollect.text.extraction_vocabulary import either
-from recollect.text.first_person_rules import RULES
-from recollect.text.procedures import procedures
-from recollect.text.sentences import Span, plain, sentences
+from recollect.text.extraction_vocabulary import alternation
+from recollect.text.first_person_rules import FIRST_PERSON_RULES
+from recollect.text.procedures import find_procedures
+from recollect.text.sentences import TextSpan, find_sentence_spans, replace_typography
 from recollect.text.standalone_sentences import (
-    addresses,
-    governs,
-    hedges,
-    retracts,
-    says_who,
-    stands_alone,
-    states,
-    wry,
+    addresses_listener,
+    has_hedge,
+    has_retraction,
+    is_ironic_opening,
+    is_plain_statement,
+    is_self_contained,
+    makes_hypothetical,
+    names_companions,
 )
 
-HEARD = frozenset({Role.USER, Role.ASSISTANT})
+HEARD_ROLES = frozenset({Role.USER, Role.ASSISTANT})
 """Who is listened to: what a tool brings and what a system is told is nobody's word."""
 
-IMPERSONAL = frozenset({Kind.CONSTRAINT, Kind.PROCEDURE, Kind.DEFINITION, Kind.DECISION})
+IMPERSONAL_KINDS = frozenset({Kind.CONSTRAINT, Kind.PROCEDURE, Kind.DEFINITION, Kind.DECISION})
 """The kinds that are of no person: they hold whoever says them."""
 
-OF_A_GROUP = frozenset({Kind.DECISION, Kind.PATTERN})
+GROUP_KINDS = frozenset({Kind.DECISION, Kind.PATTERN})
 """The kinds that hold for a group, whoever is in it: what was decided, and what is done again and again."""
 
-LASTING = frozenset({Kind.PROFILE, Kind.FACT, Kind.PREFERENCE, Kind.PATTERN})
+LASTING_KINDS = frozenset({Kind.PROFILE, Kind.FACT, Kind.PREFERENCE, Kind.PATTERN})
 """The kinds that half a sentence may be of: what happened needs the other half to be understood."""
 
-ENDINGS = ".!?)\"'%…"
+CLOSING_CHARACTERS = ".!?)\"'%…"
 """The characters besides letters and digits that a memory may end with."""
 
 _NAME = r"(?-i:[A-Z][a-z]{1,20})"
-_CALL = either("""
+_CALL = alternation("""
     hey, hi, hello, hiya, wow, whoa, woah, yeah, yep, yup, yes, oh, ooh, ah, aw, well, so, and, but, actually, also,
     plus, btw, by the way, honestly, anyways?, unfortunately, luckily, fortunately, thankfully, sadly, thanks, you know,
     (?:just )?fyi, just so you know, for the record, heads up
 """)
-_REMARK = either("""
+_REMARK = alternation("""
     no, nah, nope, man, cool, great, nice, awesome, sure, of course, ok, okay, right, true, exactly, totally,
     absolutely, definitely, you know what, just so you know, fyi, guess what, on (?:a different|another) note, for me,
     personally, as for me, me too, same here, thank you, sorry, speaking of which, in fact, to be honest, tbh,
@@ -56,13 +56,13 @@ _REMARK = either("""
     note, update, reminder, decision, so far, since (?:we last (?:spoke|talked|chatted|met)|we chatted last|our last
     chat)
 """)
-_ASK = either("""
+_ASK = alternation("""
     remember, note, keep in mind, bear in mind, (?:don't|do not|never) forget, make (?:a )?note, take note, write down,
     i (?:want|need) you to (?:know|remember|note), i'd like you to (?:know|remember|note), you should (?:know|remember),
     i should (?:mention|add|tell you), i (?:forgot|wanted) to (?:mention|tell you|say)
 """)
 _FIRST = r"(?=(?:i(?! is\b)|i'?m|i've|i'd|my|we|we're|we've|our)\b)"
-_ASKED = re.compile(
+_MEMORY_REQUEST = re.compile(
     rf"(?:(?:please|pls|also|do|just|and|so|always),? )*{_ASK}(?:,? please)?(?: this)?(?:\s*[,:-])?(?: that)?\s+"
     rf"{_FIRST}",
     re.IGNORECASE,
@@ -74,13 +74,13 @@ _OPENING = re.compile(
     rf"{_REMARK}(?:,? {_NAME}(?=\s*[,!-]))?(?:\s*[,!.:;]+|\s-)\s*|{_NAME}, (?=(?:i|i'm|i've|my|we|our)\b))+",
     re.IGNORECASE,
 )
-_SETTING = either("""
+_SETTING = alternation("""
     last, next, this, yesterday, today, tomorrow, tonight, recently, lately, currently, besides, after, since, before,
     as, for, in, on, at, during, over, apart from, although, though, when, while, now that, these days, nowadays,
     once, until, with, due to, because of, ever since, growing up, back, a (?:few|couple), \\w+
     (?:years|months|weeks|days) ago
 """)
-_ADVERBIAL = either("""
+_ADVERBIAL = alternation("""
     (?:last|next|this) \\w+(?: \\w+)?, yesterday, today, recently, lately, currently, nowadays, these days, now,
     personally, (?:i (?:think|guess|believe|feel like|(?:(?:just|recently) )?found out(?:
     recently)?)|maybe|perhaps)(?: that)?
@@ -90,12 +90,15 @@ _INTRODUCTION = re.compile(
     r"we're|my|our)\b)",
     re.IGNORECASE,
 )
-_REMARKED = either("it, it's, this, that, that's, who knows, there's, can't, i'm (?:so|super|really|sure|excited)")
+_REMARK_START = alternation(
+    "it, it's, this, that, that's, who knows, there's, can't, i'm (?:so|super|really|sure|excited)"
+)
 _BREAK = re.compile(
-    rf"\s-+\s|;\s|(?<=\w)-\s|,\s(?=(?:(?:so|but|and) )?{_REMARKED}\b|(?:but|and|so) (?:i|i'm|i've|my)\b)", re.IGNORECASE
+    rf"\s-+\s|;\s|(?<=\w)-\s|,\s(?=(?:(?:so|but|and) )?{_REMARK_START}\b|(?:but|and|so) (?:i|i'm|i've|my)\b)",
+    re.IGNORECASE,
 )
 _AND = re.compile(r",? and (?=(?:i|i'm|i've|my)\b)", re.IGNORECASE)
-_OF_ONESELF = re.compile(r"(?:i(?! is\b)|i'm|i am|i've|my|we|we're|we've|our)\b", re.IGNORECASE)
+_FIRST_PERSON_START = re.compile(r"(?:i(?! is\b)|i'm|i am|i've|my|we|we're|we've|our)\b", re.IGNORECASE)
 _CLOSING = re.compile(
     r"[\s,-]{1,4}(?:(?:just )?(?:btw|by the way|fyi|tbh|so you know)|"
     r"(?:please )?(?:remember|note|keep in mind|don't forget)(?: that| this| it)?)[\s.!]{0,8}$",
@@ -105,17 +108,17 @@ _CONTRAST = re.compile(r"(?:\s-+|;)\s(?:but|not|though|although|except|until|unl
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _PhraseMatch:
     """What a rule found: the words, the whole sentence they are of, their kind, and whether they say so outright."""
 
     quote: str
     sentence: str
     kind: Kind
-    outright: bool
+    is_explicit: bool
 
 
 def extract_phrases(
-    turns: Sequence[Said], *, most: int, importance: ImportancePolicy, confidence: ConfidencePolicy
+    turns: Sequence[ConversationTurn], *, most: int, importance: ImportancePolicy, confidence: ConfidencePolicy
 ) -> tuple[Extract, ...]:
     """What the speakers state of themselves that lasts, and what they lay down, in the order of the conversation.
 
@@ -124,122 +127,124 @@ def extract_phrases(
     """
     extracts: dict[tuple[str | None, str], Extract] = {}
     for turn, said in enumerate(turns):
-        for found in _understood(said):
+        for found in _match_turn(said):
             once = (said.speaker, content_hash(found.quote.casefold()))
             if once not in extracts and found.quote in said.text:
-                extracts[once] = _extract(turn, found, importance, confidence)
+                extracts[once] = _build_extract(turn, found, importance, confidence)
     every = list(extracts.values())
-    best = sorted(range(len(every)), key=lambda one: (*_worth(every[one]), one))[:most]
+    best = sorted(range(len(every)), key=lambda one: (*_extract_sort_key(every[one]), one))[:most]
     return tuple(every[one] for one in sorted(best))
 
 
-def _worth(extract: Extract) -> tuple[float, float]:
+def _extract_sort_key(extract: Extract) -> tuple[float, float]:
     """What sorts the best first."""
     return -(extract.importance or 0.0), -(extract.confidence or 0.0)
 
 
-def _extract(turn: int, found: _Found, importance: ImportancePolicy, confidence: ConfidencePolicy) -> Extract:
-    worth = importance_of(found.sentence, found.kind, importance)
-    sure = confidence.stated if found.outright else confidence.implied
+def _build_extract(
+    turn: int, found: _PhraseMatch, importance: ImportancePolicy, confidence: ConfidencePolicy
+) -> Extract:
+    worth = detect_importance(found.sentence, found.kind, importance)
+    sure = confidence.stated if found.is_explicit else confidence.implied
     return Extract(
         text=found.quote[0].upper() + found.quote[1:],
         kind=found.kind,
         quote=found.quote,
         turn=turn,
         importance=importance.casual if worth is None else worth,
-        confidence=confidence.uncertain if hedges(found.sentence) else sure,
+        confidence=confidence.uncertain if has_hedge(found.sentence) else sure,
     )
 
 
-def _understood(said: Said) -> Iterator[_Found]:
+def _match_turn(said: ConversationTurn) -> Iterator[_PhraseMatch]:
     """What one turn states, each sentence at most once; nothing of what is private or taken back."""
-    written = without_private(said.text)
-    text = plain(written)
-    if said.role not in HEARD or retracts(text):
+    written = redact_private(said.text)
+    text = replace_typography(written)
+    if said.role not in HEARD_ROLES or has_retraction(text):
         return
-    spans = list(sentences(text, said.speaker))
+    spans = list(find_sentence_spans(text, said.speaker))
     done = 0
-    laid_down = set(procedures(text, spans))
+    laid_down = set(find_procedures(text, spans))
     for begin, end in sorted({*spans, *laid_down}, key=lambda span: (span[0], -span[1])):
         if (begin, end) in laid_down:
-            yield _Found(written[begin:end], text[begin:end], Kind.PROCEDURE, said.role is Role.USER)
+            yield _PhraseMatch(written[begin:end], text[begin:end], Kind.PROCEDURE, said.role is Role.USER)
             done = end
         elif begin >= done:
-            yield from _stated(written, text, (begin, end), said.role)
+            yield from _match_sentence(written, text, (begin, end), said.role)
 
 
-def _stated(written: str, text: str, sentence: Span, role: Role) -> Iterator[_Found]:
+def _match_sentence(written: str, text: str, sentence: TextSpan, role: Role) -> Iterator[_PhraseMatch]:
     """What a sentence states as a whole, or in the first of its parts that states anything, or else in each of the
     sentences that "and" joins in it.
     """
     begin, end = sentence
-    whole, *parts = _pieces(text, begin, end)
-    if wry(text[begin : whole[0]]):
+    whole, *parts = _split_sentence(text, begin, end)
+    if is_ironic_opening(text[begin : whole[0]]):
         return
-    asked = role is Role.USER and _asks(text, begin, end)
+    asked = role is Role.USER and _asks_to_remember(text, begin, end)
     for first, last in (whole, *parts):
-        kind, outright = _kind(text[first:last], role, asked=asked)
-        if kind is not None and not governs(text[whole[0] : first]):
-            yield _Found(written[first:last], text[begin:end], kind, outright)
+        kind, outright = _classify_sentence(text[first:last], role, asked=asked)
+        if kind is not None and not makes_hypothetical(text[whole[0] : first]):
+            yield _PhraseMatch(written[first:last], text[begin:end], kind, outright)
             return
-    for first, last in _joined(text, *whole):
-        kind, outright = _kind(text[first:last], role, asked=asked)
-        if kind is not None and kind in LASTING and not governs(text[whole[0] : first]):
-            yield _Found(written[first:last], text[begin:end], kind, outright)
+    for first, last in _split_at_and(text, *whole):
+        kind, outright = _classify_sentence(text[first:last], role, asked=asked)
+        if kind is not None and kind in LASTING_KINDS and not makes_hypothetical(text[whole[0] : first]):
+            yield _PhraseMatch(written[first:last], text[begin:end], kind, outright)
 
 
-def _asks(text: str, begin: int, end: int) -> bool:
+def _asks_to_remember(text: str, begin: int, end: int) -> bool:
     """Whether the sentence asks for what it says to be remembered."""
     opening = _OPENING.match(text, begin, end)
     places = (begin, begin if opening is None else opening.end())
-    return any(_ASKED.match(text, place, end) for place in places)
+    return any(_MEMORY_REQUEST.match(text, place, end) for place in places)
 
 
-def _joined(text: str, begin: int, end: int) -> Iterator[Span]:
+def _split_at_and(text: str, begin: int, end: int) -> Iterator[TextSpan]:
     """Where the sentences are that "and" joins, if each of them is about the speaker."""
-    joints = list(_AND.finditer(text, begin, end)) if _OF_ONESELF.match(text, begin, end) else []
+    joints = list(_AND.finditer(text, begin, end)) if _FIRST_PERSON_START.match(text, begin, end) else []
     places = [begin, *(place for one in joints for place in one.span()), end]
     if joints:
         yield from zip(places[::2], places[1::2], strict=True)
 
 
-def _pieces(text: str, begin: int, end: int) -> Iterator[Span]:
+def _split_sentence(text: str, begin: int, end: int) -> Iterator[TextSpan]:
     """Where the sentence is without what opens and ends it, then where each part is that can be parted from it."""
-    yield _bare(text, begin, end)
+    yield _trim_span(text, begin, end)
     breaks = [] if _CONTRAST.search(text, begin, end) else list(_BREAK.finditer(text, begin, end))
     places = [begin, *(place for one in breaks for place in one.span()), end]
     if breaks:
         for first, last in zip(places[::2], places[1::2], strict=True):
-            yield _bare(text, first, last)
+            yield _trim_span(text, first, last)
 
 
-def _bare(text: str, begin: int, end: int) -> Span:
+def _trim_span(text: str, begin: int, end: int) -> TextSpan:
     """Where the words are between two places, without greetings before them and signs and asides behind them."""
     first = begin
-    for opening in (_OPENING, _ASKED, _OPENING):
+    for opening in (_OPENING, _MEMORY_REQUEST, _OPENING):
         found = opening.match(text, first, end)
         first = first if found is None else found.end()
     closing = _CLOSING.search(text, first, end)
     last = end if closing is None else closing.start()
-    while last > first and not (text[last - 1].isalnum() or text[last - 1] in ENDINGS):
+    while last > first and not (text[last - 1].isalnum() or text[last - 1] in CLOSING_CHARACTERS):
         last -= 1
     return first, last
 
 
-def _kind(sentence: str, role: Role, *, asked: bool) -> tuple[Kind | None, bool]:
+def _classify_sentence(sentence: str, role: Role, *, asked: bool) -> tuple[Kind | None, bool]:
     """Which kind of memory the sentence is, and whether it says so outright; whatever somebody says of themselves is
     one if they asked for it.
     """
-    if not states(sentence) or addresses(sentence) or not stands_alone(sentence):
+    if not is_plain_statement(sentence) or addresses_listener(sentence) or not is_self_contained(sentence):
         return None, False
     if role is Role.USER:
         introduction = _INTRODUCTION.match(sentence)
         place = 0 if introduction is None else introduction.end()
-        for rule in RULES:
-            of_them = asked or rule.together or rule.kind in OF_A_GROUP
-            if rule.begins.match(sentence, place) and (of_them or says_who(sentence[place:])):
+        for rule in FIRST_PERSON_RULES:
+            of_them = asked or rule.together or rule.kind in GROUP_KINDS
+            if rule.pattern.match(sentence, place) and (of_them or names_companions(sentence[place:])):
                 return rule.kind, rule.outright
-    kind = kind_of(sentence)
-    if asked and _OF_ONESELF.match(sentence):
+    kind = detect_kind(sentence)
+    if asked and _FIRST_PERSON_START.match(sentence):
         return kind or Kind.FACT, True
-    return (kind, role is Role.USER) if kind in IMPERSONAL else (None, False)
+    return (kind, role is Role.USER) if kind in IMPERSONAL_KINDS else (None, False)

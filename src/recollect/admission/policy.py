@@ -9,7 +9,7 @@ from recollect.admission.salience import SaliencePolicy
 from recollect.errors import FieldError, show
 from recollect.model import validation
 
-OnSecret = Literal["redact", "refuse"]
+SecretAction = Literal["redact", "refuse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,18 +17,18 @@ class SecretsPolicy:
     """Whether secrets are looked for, and what becomes of a draft that has one."""
 
     enabled: bool = True
-    action: OnSecret = "redact"
+    action: SecretAction = "redact"
 
     def __post_init__(self) -> None:
-        validation.a_flag("enabled", self.enabled)
-        if self.action not in get_args(OnSecret):
+        validation.require_flag("enabled", self.enabled)
+        if self.action not in get_args(SecretAction):
             raise FieldError(f"{show(self.action)} is no way to treat secrets; give redact or refuse", field="action")
 
 
-UNMEASURED = 0.92
+DEFAULT_DUPLICATE_THRESHOLD = 0.92
 """The threshold of the seeds, for models that nobody measured."""
 
-MEASURED: Mapping[str, float] = MappingProxyType(
+MEASURED_THRESHOLDS: Mapping[str, float] = MappingProxyType(
     {"all-minilm-l6-v2-m8": 0.85, "wordllama-256": 0.8, "hashing-256": 0.65}
 )
 """The thresholds of the models that come with recollect, as `recollect admin calibrate` gives them (ADR 0046)."""
@@ -47,17 +47,19 @@ class DuplicatesPolicy:
     by_embedder: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 
     def __post_init__(self) -> None:
-        validation.a_flag("enabled", self.enabled)
+        validation.require_flag("enabled", self.enabled)
         if self.threshold is not None:
-            validation.a_share("threshold", self.threshold)
+            validation.require_fraction("threshold", self.threshold)
         for value in self.by_embedder.values():
-            validation.a_share("by_embedder", value)
+            validation.require_fraction("by_embedder", value)
 
-    def above(self, embedder: str) -> float:
+    def threshold_for(self, embedder: str) -> float:
         """The threshold for vectors of that model."""
         if embedder in self.by_embedder:
             return self.by_embedder[embedder]
-        return MEASURED.get(embedder, UNMEASURED) if self.threshold is None else self.threshold
+        return (
+            MEASURED_THRESHOLDS.get(embedder, DEFAULT_DUPLICATE_THRESHOLD) if self.threshold is None else self.threshold
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +70,8 @@ class NoveltyPolicy:
     threshold: float = 0.82
 
     def __post_init__(self) -> None:
-        validation.a_flag("enabled", self.enabled)
-        validation.a_share("threshold", self.threshold)
+        validation.require_flag("enabled", self.enabled)
+        validation.require_fraction("threshold", self.threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,7 @@ class TruthPolicy:
 
     def __post_init__(self) -> None:
         for name in ("supersede", "derive_subject"):
-            validation.a_flag(name, getattr(self, name))
+            validation.require_flag(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,7 @@ class QuarantinePolicy:
     enabled: bool = True
 
     def __post_init__(self) -> None:
-        validation.a_flag("enabled", self.enabled)
+        validation.require_flag("enabled", self.enabled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +103,7 @@ class KindPolicy:
     detect: bool = False
 
     def __post_init__(self) -> None:
-        validation.a_flag("detect", self.detect)
+        validation.require_flag("detect", self.detect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +120,9 @@ class ImportancePolicy:
     casual: float = 0.2
 
     def __post_init__(self) -> None:
-        validation.a_flag("enabled", self.enabled)
+        validation.require_flag("enabled", self.enabled)
         for name in ("stated", "critical", "business", "preference", "casual"):
-            validation.a_share(name, getattr(self, name))
+            validation.require_fraction(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,11 +135,11 @@ class ConfidencePolicy:
 
     def __post_init__(self) -> None:
         for name in ("stated", "implied", "uncertain"):
-            validation.a_share(name, getattr(self, name))
+            validation.require_fraction(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class AdmissionPolicy:
     """All of them together: what a store is opened with."""
 
     salience: SaliencePolicy = SaliencePolicy()

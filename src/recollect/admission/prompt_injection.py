@@ -2,7 +2,7 @@
 
 import re
 
-_PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
+_INJECTION_RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         ("instruction", "prompt", "rule", "guideline", "direction", "message", "context", "constraint"),
         (
@@ -54,25 +54,25 @@ _PATTERNS: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 """Each with words of which one must be there, so that most texts are looked at by none."""
 
-_ORDERS = tuple((words, re.compile(pattern, re.IGNORECASE)) for words, pattern in _PATTERNS)
+_COMPILED_RULES = tuple((words, re.compile(pattern, re.IGNORECASE)) for words, pattern in _INJECTION_RULES)
 
 _BLANKS = re.compile(r"\s+")
 
-LONGEST_SHOWN = 60
+MAX_SHOWN_CHARS = 60
 """How many characters of what was found are said."""
 
 
-def orders_in(text: str) -> str | None:
+def find_injection(text: str) -> str | None:
     """The first words of the text that read like orders to a model, on one line; `None` if none do."""
-    told = _BLANKS.sub(_one_blank, text)  # runs of blanks would be tried in every way
+    told = _BLANKS.sub(_collapse_blanks, text)  # runs of blanks would be tried in every way
     low = told.casefold().replace("\n", " ")
-    tried = (pattern.search(told) for words, pattern in _ORDERS if any(word in low for word in words))
+    tried = (pattern.search(told) for words, pattern in _COMPILED_RULES if any(word in low for word in words))
     found = min((one for one in tried if one is not None), key=lambda one: one.start(), default=None)
     if found is None:
         return None
     words = " ".join(found[0].split())
-    return repr(words if len(words) <= LONGEST_SHOWN else f"{words[:LONGEST_SHOWN]}…")
+    return repr(words if len(words) <= MAX_SHOWN_CHARS else f"{words[:MAX_SHOWN_CHARS]}…")
 
 
-def _one_blank(blanks: re.Match[str]) -> str:
+def _collapse_blanks(blanks: re.Match[str]) -> str:
     return "\n" if "\n" in blanks[0] else " "

@@ -6,7 +6,7 @@ from recollect.errors import InvalidInput
 from recollect.model import validation
 from recollect.model.memory import Kind
 
-STANDING = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION})
+STANDING_KINDS = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION})
 """The kinds that stand out by themselves: they say how things are to be, not how they were."""
 
 
@@ -25,25 +25,25 @@ class SaliencePolicy:
     full_length: int = 500
 
     def __post_init__(self) -> None:
-        validation.a_flag("enabled", self.enabled)
+        validation.require_flag("enabled", self.enabled)
         for field in ("length_density_weight", "kind_boost", "pinned_boost"):
-            validation.a_share(field, getattr(self, field))
-        if not 1 <= self.full_length <= validation.LARGEST_COUNT:
+            validation.require_fraction(field, getattr(self, field))
+        if not 1 <= self.full_length <= validation.MAX_COUNT:
             raise InvalidInput(f"full_length is {self.full_length!r}; give a number of characters, at least 1")
 
 
-POLICY = SaliencePolicy()
+DEFAULT_SALIENCE = SaliencePolicy()
 """The policy of whoever names no other."""
 
 
-def salience_of(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy) -> float | None:
+def rate_salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy) -> float | None:
     """How much a memory with this text stands out; `None` if that is not to be judged."""
-    return salience(text, kind, pinned=pinned, policy=policy) if policy.enabled else None
+    return compute_salience(text, kind, pinned=pinned, policy=policy) if policy.enabled else None
 
 
-def salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy = POLICY) -> float:
+def compute_salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy = DEFAULT_SALIENCE) -> float:
     """How much a memory with this text stands out, within 0..1; characters count, not bytes."""
     density = min(len(text) / policy.full_length, 1.0)
-    boost = policy.kind_boost if kind in STANDING else 0.0
+    boost = policy.kind_boost if kind in STANDING_KINDS else 0.0
     pin = policy.pinned_boost if pinned else 0.0
     return min(density * policy.length_density_weight + boost + pin, 1.0)

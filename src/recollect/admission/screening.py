@@ -7,36 +7,36 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from recollect.admission.policy import SecretsPolicy
-from recollect.admission.private_tags import without_private
+from recollect.admission.private_tags import redact_private
 from recollect.admission.secrets import find_secrets, redact, redact_named
 from recollect.model.scope import Scope
 from recollect.model.verdict import Refused
-from recollect.text.confusables import plain
+from recollect.text.confusables import plain_character
 
-T = TypeVar("T", bound=Any)
+ScreenedT = TypeVar("ScreenedT", bound=Any)
 
-PROSE = ("text", "title", "evidence", "metadata", "remark")
+PROSE_FIELDS = ("text", "title", "evidence", "metadata", "remark")
 """The fields that read the same with something taken out; all others are names, which would be other names."""
 
-PRIVATE = "private"
+PRIVATE_MARK = "private"
 """What a receipt calls what stood between `<private>` and `</private>`."""
 
 _PLACEHOLDER = re.compile(r"\[REDACTED[^\]]*\]")
-_DEEPEST = 128
+_MAX_DEPTH = 128
 """How many levels down is looked; nothing that is nested deeper is kept anywhere."""
 
-_WORDY = (str, Scope, Mapping, tuple, list)
+_TEXT_TYPES = (str, Scope, Mapping, tuple, list)
 
 
 @dataclass(frozen=True, slots=True)
-class Screened(Generic[T]):
+class Screened(Generic[ScreenedT]):
     """A value with nothing private or secret left, and what was taken out of it."""
 
-    value: T
+    value: ScreenedT
     redacted: tuple[str, ...]
 
 
-def screen(value: T, policy: SecretsPolicy, *, may_be_blank: bool = False) -> Screened[T] | Refused:
+def screen(value: ScreenedT, policy: SecretsPolicy, *, may_be_blank: bool = False) -> Screened[ScreenedT] | Refused:
     """A value with fields of a draft, without what is private or secret.
 
     Refused if that is the policy, if a name has some of it, or if nothing else is left of its text; unless that may be,
@@ -45,22 +45,22 @@ def screen(value: T, policy: SecretsPolicy, *, may_be_blank: bool = False) -> Sc
     changes: dict[str, Any] = {}
     taken: dict[str, None] = {}
     kind: Any = type(value)
-    for name in _names(kind):
+    for name in _text_fields(kind):
         said = getattr(value, name)
-        if not isinstance(said, _WORDY) or not said:
+        if not isinstance(said, _TEXT_TYPES) or not said:
             continue
-        if name in PROSE:
-            cleaned = _cleaned(said, policy, taken)
+        if name in PROSE_FIELDS:
+            cleaned = _redact_value(said, policy, taken)
             if isinstance(said, Mapping) and len(cleaned) < len(said):
                 return Refused(f"names in its {name} have what looks like a secret; give others")
             if cleaned != said:
                 changes[name] = cleaned
-        elif (problem := _problem(said, policy)) is not None:
+        elif (problem := _find_name_problem(said, policy)) is not None:
             has = "have" if name == "tags" else "has"
             return Refused(f"its {name} {has} {problem}; give others")
-    if policy.enabled and (text := _told_by_a_name(value, changes.get("text"), taken)) is not None:
+    if policy.enabled and (text := _redact_named_text(value, changes.get("text"), taken)) is not None:
         changes["text"] = text
-    if (refused := _forbidden(taken, policy)) is not None:
+    if (refused := _refuse_secrets(taken, policy)) is not None:
         return refused
     if not changes:
         return Screened(value, ())
@@ -69,25 +69,25 @@ def screen(value: T, policy: SecretsPolicy, *, may_be_blank: bool = False) -> Sc
     return Screened(replace(value, **changes), tuple(taken))
 
 
-def screen_value(value: T, policy: SecretsPolicy) -> Screened[T] | Refused:
+def screen_value(value: ScreenedT, policy: SecretsPolicy) -> Screened[ScreenedT] | Refused:
     """A text, or a value of JSON with texts in it, without what is private or secret; refused if that is the policy."""
-    if _is_deeper(value, _DEEPEST):
-        return Refused(f"it is nested more than {_DEEPEST} levels deep, where nobody looks; give it flatter")
+    if _is_deeper_than(value, _MAX_DEPTH):
+        return Refused(f"it is nested more than {_MAX_DEPTH} levels deep, where nobody looks; give it flatter")
     taken: dict[str, None] = {}
-    cleaned = _cleaned(value, policy, taken)
-    refused = _forbidden(taken, policy)
+    cleaned = _redact_value(value, policy, taken)
+    refused = _refuse_secrets(taken, policy)
     return Screened(cleaned, tuple(taken)) if refused is None else refused
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
+def _is_deeper_than(value: Any, levels: int) -> bool:
     """Whether a value is nested deeper than that."""
     layer = [value]
     for _ in range(levels + 1):
-        layer = [one for each in layer for one in _within(each)]
+        layer = [one for each in layer for one in _child_values(each)]
     return bool(layer)
 
 
-def _within(value: Any) -> Iterable[Any]:
+def _child_values(value: Any) -> Iterable[Any]:
     match value:
         case Mapping():
             return value.values()
@@ -97,21 +97,21 @@ def _within(value: Any) -> Iterable[Any]:
             return ()
 
 
-def _forbidden(taken: Mapping[str, None], policy: SecretsPolicy) -> Refused | None:
+def _refuse_secrets(taken: Mapping[str, None], policy: SecretsPolicy) -> Refused | None:
     """That something is refused for what would be taken out of it."""
-    secrets = [kind for kind in taken if kind != PRIVATE]
+    secrets = [kind for kind in taken if kind != PRIVATE_MARK]
     if not secrets or policy.action != "refuse":
         return None
     return Refused(f"it has what looks like a secret ({', '.join(secrets)}); take that out")
 
 
-def clean(text: str, policy: SecretsPolicy) -> str:
+def redact_text(text: str, policy: SecretsPolicy) -> str:
     """The text with placeholders for what is private or secret in it."""
-    return str(_cleaned(text, policy, {}))
+    return str(_redact_value(text, policy, {}))
 
 
 @cache
-def _names(kind: Any) -> tuple[str, ...]:
+def _text_fields(kind: Any) -> tuple[str, ...]:
     """The fields that may have words; a vector has numbers alone, and many."""
     return tuple(one.name for one in fields(kind) if one.name != "vector")
 
@@ -121,30 +121,35 @@ def _is_blank(text: Any) -> bool:
     return isinstance(text, str) and not any(map(str.isalnum, _PLACEHOLDER.sub("", text)))
 
 
-def _cleaned(said: Any, policy: SecretsPolicy, taken: dict[str, None], name: str = "", depth: int = 0) -> Any:
+def _redact_value(said: Any, policy: SecretsPolicy, taken: dict[str, None], name: str = "", depth: int = 0) -> Any:
     """The same with placeholders; what was taken out is noted. What is nested too deep to be kept is left as it is."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return said
     match said:
         case str():
-            return _cleaned_text(said, policy, taken, name)
+            return _redact_string(said, policy, taken, name)
         case Mapping():
-            inner = [(_cleaned(key, policy, taken), key, one) for key, one in said.items()]
-            return {new: _cleaned(one, policy, taken, _name(key, said, name), depth + 1) for new, key, one in inner}
+            inner = [(_redact_value(key, policy, taken), key, one) for key, one in said.items()]
+            return {
+                new: _redact_value(one, policy, taken, _value_name(key, said, name), depth + 1)
+                for new, key, one in inner
+            }
         case tuple() | list():
-            return type(said)(_cleaned(one, policy, taken, name, depth + 1) for one in said)
-        case int() | float() if policy.enabled and not isinstance(said, bool) and _LEAST <= abs(said) < _MOST:
+            return type(said)(_redact_value(one, policy, taken, name, depth + 1) for one in said)
+        case int() | float() if (
+            policy.enabled and not isinstance(said, bool) and _MIN_SECRET_NUMBER <= abs(said) < _MAX_SECRET_NUMBER
+        ):
             digits = str(int(said)) if said == int(said) else str(said)
-            found = _cleaned_text(digits, policy, taken, name)
+            found = _redact_string(digits, policy, taken, name)
             return said if found == digits else found
         case _:
             return said
 
 
-def _cleaned_text(said: str, policy: SecretsPolicy, taken: dict[str, None], name: str) -> str:
-    public = without_private(said)
+def _redact_string(said: str, policy: SecretsPolicy, taken: dict[str, None], name: str) -> str:
+    public = redact_private(said)
     if public != said:
-        taken[PRIVATE] = None
+        taken[PRIVATE_MARK] = None
     if not policy.enabled:
         return public
     found = redact(public)
@@ -154,43 +159,43 @@ def _cleaned_text(said: str, policy: SecretsPolicy, taken: dict[str, None], name
     return found.text
 
 
-_LEAST, _MOST = 10**3, 10**20
+_MIN_SECRET_NUMBER, _MAX_SECRET_NUMBER = 10**3, 10**20
 """No PIN has fewer digits, and no card so many."""
 
-_UNSAYING = frozenset(("value", "val", "text", "content", "current", "plain", "raw", "string", "data"))
-_NAMING = ("name", "key", "label", "field", "title", "type", "kind")
-_ALL_OF_THEM = re.compile(r"pass(?:word|wd|phrase|code)s?|secrets?|credentials?", re.IGNORECASE)
+_GENERIC_KEYS = frozenset(("value", "val", "text", "content", "current", "plain", "raw", "string", "data"))
+_NAME_KEYS = ("name", "key", "label", "field", "title", "type", "kind")
+_SECRET_MAPPING_NAME = re.compile(r"pass(?:word|wd|phrase|code)s?|secrets?|credentials?", re.IGNORECASE)
 
 
-def _name(key: object, among: Mapping[str, Any], outer: str) -> str:
+def _value_name(key: object, among: Mapping[str, Any], outer: str) -> str:
     """What a value in a mapping is called: by its key, or where that says nothing, by what is named beside it, or by
     what the mapping is called; and so if the mapping is one of secrets.
     """
     if not isinstance(key, str):
         return outer
-    called = "".join(map(plain, key))
-    if _ALL_OF_THEM.fullmatch(outer) and not _ALL_OF_THEM.search(called):
+    called = "".join(map(plain_character, key))
+    if _SECRET_MAPPING_NAME.fullmatch(outer) and not _SECRET_MAPPING_NAME.search(called):
         return outer
-    if called.lower() not in _UNSAYING:
+    if called.lower() not in _GENERIC_KEYS:
         return called
-    beside = (among.get(one) for one in _NAMING)
+    beside = (among.get(one) for one in _NAME_KEYS)
     return next((one for one in beside if isinstance(one, str)), outer)
 
 
-_ALONE = re.compile(
+_SINGLE_WORD = re.compile(
     r"\s*(?:(?:it|this) is |it's |is |[=:] ?)?[\"'`“]?(?P<s>[^\s\"'`“”]{4,200}?)[\"'`”]?[.!]?\s*", re.IGNORECASE
 )
-_SHORT = 250
+_MAX_SINGLE_WORD_CHARS = 250
 """A text that is one word is what its title says."""
 
 
-def _told_by_a_name(value: Any, cleaned: str | None, taken: dict[str, None]) -> str | None:
+def _redact_named_text(value: Any, cleaned: str | None, taken: dict[str, None]) -> str | None:
     """The text without the one word that it is, if its title, subject, topic or a tag says that this is a secret."""
     text = getattr(value, "text", None) if cleaned is None else cleaned
-    word = _ALONE.fullmatch(text) if isinstance(text, str) and len(text) <= _SHORT else None
+    word = _SINGLE_WORD.fullmatch(text) if isinstance(text, str) and len(text) <= _MAX_SINGLE_WORD_CHARS else None
     if word is None:
         return None
-    for name in _titles(value):
+    for name in _naming_texts(value):
         found = redact_named(name, word["s"], quoted=False)
         if found.kinds:
             taken.update(dict.fromkeys(found.kinds))
@@ -198,20 +203,22 @@ def _told_by_a_name(value: Any, cleaned: str | None, taken: dict[str, None]) -> 
     return None
 
 
-def _titles(value: Any) -> Iterator[str]:
+def _naming_texts(value: Any) -> Iterator[str]:
     said = (getattr(value, name, None) for name in ("title", "subject", "topic_key", "tags"))
-    return (text for one in said for text in _texts(one))
+    return (text for one in said for text in _texts_of(one))
 
 
-def _problem(said: Any, policy: SecretsPolicy) -> str | None:
+def _find_name_problem(said: Any, policy: SecretsPolicy) -> str | None:
     """What a name has that it may not have."""
-    if any(without_private(text) != text for text in _texts(said)):
-        return f"a part that is {PRIVATE}"
-    secret = next((one.kind for text in _texts(said) for one in find_secrets(text)), None) if policy.enabled else None
+    if any(redact_private(text) != text for text in _texts_of(said)):
+        return f"a part that is {PRIVATE_MARK}"
+    secret = (
+        next((one.kind for text in _texts_of(said) for one in find_secrets(text)), None) if policy.enabled else None
+    )
     return None if secret is None else f"what looks like a secret ({secret})"
 
 
-def _texts(said: Any) -> Iterator[str]:
+def _texts_of(said: Any) -> Iterator[str]:
     match said:
         case str():
             yield str(said)

@@ -9,34 +9,34 @@ import re
 from collections.abc import Callable
 
 from recollect.admission.secret_values import (
-    classes,
+    count_character_classes,
     is_basic,
     is_card,
     is_code,
     is_iban,
     is_listed_password,
     is_odd_word,
+    is_passphrase,
     is_password,
-    is_phrase,
     is_placeholder,
     is_quoted_password,
     is_reference,
+    is_varied,
     is_wordy,
-    random_looking,
-    varied,
+    looks_random,
 )
 
-Look = tuple[str, str, str, str, Callable[[str], bool]]
+SecretRow = tuple[str, str, str, str, Callable[[str], bool]]
 """A kind, what it is (said once), words of which the text has one if it is there, a pattern, and what it accepts.
 
 The group `s` of the pattern, or else all that it matches, is the secret."""
 
 
-def _any(value: str) -> bool:
+def _accept_any(value: str) -> bool:
     return bool(value)
 
 
-def _no_placeholder(value: str) -> bool:
+def _is_not_placeholder(value: str) -> bool:
     return not is_placeholder(value)
 
 
@@ -51,7 +51,7 @@ _UUID = r"[A-Fa-f0-9]{8}-(?:[A-Fa-f0-9]{4}-){3}[A-Fa-f0-9]{12}"
 _BEGIN = r"(?<![A-Za-z0-9])"
 _END = r"(?![A-Za-z0-9])"
 
-PREFIXED: tuple[tuple[str, str, str, str], ...] = (
+PREFIXED_TOKENS: tuple[tuple[str, str, str, str], ...] = (
     # clouds
     ("aws access key", "AWS: id of an access key", "AKIA ASIA ABIA ACCA A3T", r"[A-Z0-9]{15,17}(?![A-Z0-9])"),
     ("aws session token", "AWS: token of a temporary session", "IQoJ FwoG FQoG", rf"{_BASE64}{{80,}}+={{0,2}}"),
@@ -259,7 +259,7 @@ PREFIXED: tuple[tuple[str, str, str, str], ...] = (
 )
 
 
-FIXED: tuple[tuple[str, str, str], ...] = (
+FIXED_LENGTH_TOKENS: tuple[tuple[str, str, str], ...] = (
     ("aws access key", "AKIA ASIA", r"[A-Z2-7]{16}"),
     ("google api key", "AIza", r"[A-Za-z0-9_-]{35}"),
     ("google oauth client secret", "GOCSPX-", r"[A-Za-z0-9_-]{28}"),
@@ -293,7 +293,7 @@ FIXED: tuple[tuple[str, str, str], ...] = (
 _FRAME = r"-----? ?BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
 _LINE = re.compile(r"[A-Za-z0-9+/=]{16}")
 
-FRAMED: tuple[Look, ...] = (
+MULTILINE_SECRETS: tuple[SecretRow, ...] = (
     (
         "private key",
         "PEM, OpenSSH, PGP and SSH2 private keys, with or without an end",
@@ -309,32 +309,32 @@ FRAMED: tuple[Look, ...] = (
             rf"{_FRAME}(?:(?:\\[nr]|[\s\"'+,>#|]){{0,12}}+[A-Za-z0-9+/=]{{16,}}+)++"
             rf"(?:\s{{1,4}}[A-Za-z0-9+/=]{{1,64}}\s{{0,4}}\Z)?"
         ),
-        _any,
+        _accept_any,
     ),
     (
         "putty key",
         "PuTTY: private key file",
         "private-lines:",
         r"Private-Lines: ?\d{1,4}\s{1,40}(?P<s>[A-Za-z0-9+/=]++(?:\s{1,40}+[A-Za-z0-9+/=]++(?!\S))*+)",
-        _any,
+        _accept_any,
     ),
     (
         "openssh key",
         "OpenSSH: private key without its frame",
         "b3blbnnzac1rzxktdje",
         r"b3BlbnNzaC1rZXktdjE(?:[A-Za-z0-9+/=]++\s{0,4})++",
-        _any,
+        _accept_any,
     ),
 )
 """Secrets of several lines."""
 
-SHAPED: tuple[Look, ...] = (
+SHAPED_SECRETS: tuple[SecretRow, ...] = (
     (
         "json web token",
         "JWT: signed or encrypted token",
         "eyj",
         rf"(?<![\w-])eyJ{_URLSAFE}{{8,}}+\.{_URLSAFE}{{0,4000}}+(?:\.{_URLSAFE}*+){{1,3}}",
-        varied,
+        is_varied,
     ),
     (
         "aws access key",  # one in thirty has no digit, and nothing else begins so
@@ -348,114 +348,114 @@ SHAPED: tuple[Look, ...] = (
         "Slack: address of a webhook",
         "hooks.slack",
         r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9/_+-]{20,})",
-        varied,
+        is_varied,
     ),
     (
         "discord webhook",
         "Discord: address of a webhook",
         "/api/",
         r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/(?P<s>\d{5,25}/[\w-]{30,})",
-        varied,
+        is_varied,
     ),
     (
         "teams webhook",
         "Microsoft Teams: address of a webhook",
         "office.com/webhook",
         r"office\.com/(?P<s>webhook(?:b2)?/[A-Za-z0-9@/-]{50,})",
-        varied,
+        is_varied,
     ),
     (
         "zapier webhook",
         "Zapier: address of a webhook",
         "hooks.zapier.com",
         r"hooks\.zapier\.com/(?P<s>hooks/catch/[A-Za-z0-9/]{8,})",
-        varied,
+        is_varied,
     ),
     (
         "discord token",
         "Discord: token of a bot or user",
         "<long>",
         rf"(?<![\w.-])(?:[MNO]{_URLSAFE}{{22,28}}\.{_URLSAFE}{{6}}\.{_URLSAFE}{{27,40}}|mfa\.{_URLSAFE}{{60,}})",
-        random_looking,
+        looks_random,
     ),
     (
         "telegram token",
         "Telegram: token of a bot",
         "<long>",
         rf"(?<![\w.-])(?:bot)?(?P<s>\d{{8,10}}:{_URLSAFE}{{34,36}})(?![\w-])",
-        random_looking,
+        looks_random,
     ),
     (
         "mailchimp key",
         "Mailchimp: API key",
         "-us",
         rf"{_BEGIN}[a-f0-9]{{32}}-us\d{{1,2}}{_END}",
-        varied,
+        is_varied,
     ),
     (
         "mailgun key",
         "Mailgun: API key",
         "<long>",
         r"(?<![\w-])[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?![\w-])",
-        varied,
+        is_varied,
     ),
     (
         "asana token",
         "Asana: personal access token",
         "<long>",
         rf"(?<![\w/])\d{{1,2}}/\d{{13,19}}(?:/\d{{13,19}})?:{_HEX}{{32}}{_END}",
-        varied,
+        is_varied,
     ),
     (
         "terraform token",
         "Terraform Cloud: API token",
         ".atlasv1.",
         rf"{_BEGIN}{_LETTERS}{{14}}\.atlasv1\.[A-Za-z0-9_=-]{{50,}}",
-        varied,
+        is_varied,
     ),
     (
         "vault token",
         "HashiCorp Vault: service, batch or recovery token",
         "<long>",
         rf"(?<![\w.])[sbr]\.{_LETTERS}{{24,}}(?![\w(]|\.\w)",
-        random_looking,
+        looks_random,
     ),
     (
         "cloudflare token",
         "Cloudflare: API token or key",
         "v1.0-",
         rf"{_BEGIN}v1\.0-{_HEX}{{24}}-{_HEX}{{100,}}",
-        varied,
+        is_varied,
     ),
     (
         "firebase key",
         "Firebase: server key of cloud messaging",
         ":apa91",
         r"(?<![\w-])AAAA[\w-]{7}:APA91[\w-]{60,}",
-        varied,
+        is_varied,
     ),
     (
         "database password",
         "",
         "jdbc:",
         r"(?i)jdbc:\w{2,20}:thin:[^\s/@\x00]{1,40}/(?P<s>[^\s@\"'\x00]{1,200})@",
-        _no_placeholder,
+        _is_not_placeholder,
     ),
-    ("new relic key", "", "nral", rf"{_BEGIN}[A-Fa-f0-9]{{36}}NRAL{_END}", varied),
-    ("dropbox token", "", "aaaaaaaaaa", rf"{_BEGIN}[a-z0-9]{{11}}AAAAAAAAAA{_URLSAFE}{{43}}(?![\w-])", varied),
+    ("new relic key", "", "nral", rf"{_BEGIN}[A-Fa-f0-9]{{36}}NRAL{_END}", is_varied),
+    ("dropbox token", "", "aaaaaaaaaa", rf"{_BEGIN}[a-z0-9]{{11}}AAAAAAAAAA{_URLSAFE}{{43}}(?![\w-])", is_varied),
     (
         "azure client secret",
         "Azure: secret of an application",
         "q~",
         r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{30,36}",
-        varied,
+        is_varied,
     ),
     (
         "azure devops token",
         "Azure DevOps: personal access token",
         "azdo",
         rf"{_BEGIN}{_LETTERS}{{70,80}}AZDO{_LETTERS}{{4,}}",
-        varied,
+        is_varied,
     ),
     (
         "azure key",
@@ -470,43 +470,43 @@ SHAPED: tuple[Look, ...] = (
             r"|[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}(?:[A-Za-z0-9]{4})?"
             r")(?![A-Za-z0-9+/=_-])"
         ),
-        random_looking,
+        looks_random,
     ),
     (
         "azure connection string",
         "Azure: key in a connection string of storage, queues, hubs or Cosmos",
         "accountkey sharedaccesskey",
         r"(?i:AccountKey|SharedAccessKey) ?= ?(?P<s>[A-Za-z0-9+/_-]{20,}+={0,2})",
-        varied,
+        is_varied,
     ),
     (
         "azure shared access signature",
         "Azure: signature in an address",
         "sig=",
         r"(?<![A-Za-z])sig=(?P<s>[A-Za-z0-9%+/_=-]{20,})",
-        varied,
+        is_varied,
     ),
-    ("sentry token", "", "sentry", rf"://(?P<s>{_HEX}{{32}}(?::{_HEX}{{32}})?)@[\w.-]{{0,60}}sentry", varied),
+    ("sentry token", "", "sentry", rf"://(?P<s>{_HEX}{{32}}(?::{_HEX}{{32}})?)@[\w.-]{{0,60}}sentry", is_varied),
     (
         "twitter token",
         "Twitter: OAuth access token",
         "<long>",
         rf"(?<![\w-])\d{{10,19}}-{_LETTERS}{{38,42}}(?![\w-])",
-        random_looking,
+        looks_random,
     ),
     (
         "1password secret key",
         "1Password: secret key of an account",
         "a3-",
         r"(?<![A-Z0-9-])A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}(?![A-Z0-9-])",
-        varied,
+        is_varied,
     ),
     (
         "bitcoin private key",
         "Bitcoin: private key in the wallet import format",
         "<long>",
         r"(?<![\w/+=-])(?:5[HJK][1-9A-HJ-NP-Za-km-z]{49}|[KL][1-9A-HJ-NP-Za-km-z]{51})(?![\w/+=-])",
-        lambda value: random_looking(value) and classes(value)[2] > 2,
+        lambda value: looks_random(value) and count_character_classes(value)[2] > 2,
     ),
     (
         "credit card number",
@@ -556,7 +556,7 @@ SHAPED: tuple[Look, ...] = (
         "Hash of a password: crypt, bcrypt, scrypt, argon2",
         "$2 $5$ $6$ $1$ $y$ $argon2 $7$ $scrypt$ $apr1$ $pbkdf2",
         r"\$(?:2[abxy]?|argon2(?:id|i|d)|[1567y]|apr1|scrypt|pbkdf2[\w-]{0,12})\$[A-Za-z0-9./=,$+]{20,}",
-        varied,
+        is_varied,
     ),
 )
 
@@ -564,9 +564,9 @@ SHAPED: tuple[Look, ...] = (
 # Secrets that the words beside them give away. From here on patterns are laid on the text in lower case, which makes
 # them three times as fast as patterns that do not care: kind, about, words, names, value
 
-TELLS = r"[\w .\-]{0,40}?[\"'`*]{0,3}\s{0,3}(?:=>|:=|==?|:|\||\bis\b|,)\s{0,4}[\"'`*]{0,3}"
+NAME_TO_VALUE = r"[\w .\-]{0,40}?[\"'`*]{0,3}\s{0,3}(?:=>|:=|==?|:|\||\bis\b|,)\s{0,4}[\"'`*]{0,3}"
 
-TOLD: tuple[tuple[str, str, str, str, str], ...] = (
+NAMED_TOKENS: tuple[tuple[str, str, str, str, str], ...] = (
     (
         "aws secret key",
         "AWS: secret access key",
@@ -618,7 +618,7 @@ TOLD: tuple[tuple[str, str, str, str, str], ...] = (
 
 # Secrets in addresses, headers and commands
 
-_STORES = (
+_STORE_SCHEMES = (
     "postgres postgresql pgsql mysql mariadb mongodb redis rediss valkey amqp amqps mssql sqlserver oracle clickhouse"
     " cockroachdb couchdb couchbase kafka nats mqtt mqtts ldap ldaps smtp smtps imap imaps neo4j bolt cassandra"
     " snowflake redshift db2 hive trino presto influxdb elasticsearch opensearch firebird vertica sybase memcached"
@@ -627,21 +627,21 @@ _STORES = (
 _USERINFO = r"://[^\s:/@\"'<>\x00]{0,120}:(?P<s>[^\s/\"'<>`\x00]{1,250})@(?=[\w\[.$%-])"
 
 
-def _bearer(value: str) -> bool:
-    return not is_placeholder(value) and not is_code(value) and varied(value)
+def _is_bearer_token(value: str) -> bool:
+    return not is_placeholder(value) and not is_code(value) and is_varied(value)
 
 
-CARRIED: tuple[Look, ...] = (
+TRANSPORT_SECRETS: tuple[SecretRow, ...] = (
     ("docker token", "", "auth", r"\"auth\"\s?:\s?\"(?P<s>[A-Za-z0-9+/]{8,}={0,2})\"", is_basic),
     (
         "database password",
         "Password in the address of a database, queue, directory or mail server",
         "://",
-        rf"(?:{'|'.join(_STORES.split())})(?:\+[a-z0-9]{{1,20}})?{_USERINFO}",
-        _no_placeholder,
+        rf"(?:{'|'.join(_STORE_SCHEMES.split())})(?:\+[a-z0-9]{{1,20}})?{_USERINFO}",
+        _is_not_placeholder,
     ),
-    ("url password", "User and password, or a token, in another address", "://", rf"{_USERINFO}", _no_placeholder),
-    ("url password", "", "://", rf"://(?P<s>{_URLSAFE}{{20,250}})@(?=[\w.-])", random_looking),
+    ("url password", "User and password, or a token, in another address", "://", rf"{_USERINFO}", _is_not_placeholder),
+    ("url password", "", "://", rf"://(?P<s>{_URLSAFE}{{20,250}})@(?=[\w.-])", looks_random),
     (
         "url secret",
         "Key, token, password or signature among the parameters of an address",
@@ -654,7 +654,7 @@ CARRIED: tuple[Look, ...] = (
             r"|sig|pass|code|jwt"
             r"|hapikey|appid)=(?P<s>[^&;\s\"'<>#\x00`]{8,})"
         ),
-        random_looking,
+        looks_random,
     ),
     (
         "authorization header",
@@ -666,14 +666,14 @@ CARRIED: tuple[Look, ...] = (
             r"|sso-key|genie-?key|splunk|bot|jwt|oauth|aws4-hmac-sha256|klaviyo-api-key)\s{1,4})?"
             r"(?P<s>[^\s\"'`,;\x00]{6,})"
         ),
-        lambda value: _bearer(value) or is_basic(value),
+        lambda value: _is_bearer_token(value) or is_basic(value),
     ),
     (
         "authorization header",
         "",
         "bearer",
         r"\bbearer\s{1,4}[\"'`]?(?P<s>[A-Za-z0-9._~+/=-]{16,}(?<!\.))",
-        random_looking,
+        looks_random,
     ),
     ("authorization header", "", "basic", r"\bbasic\s{1,4}(?P<s>[A-Za-z0-9+/]{8,}={0,2})", is_basic),
     (
@@ -685,7 +685,7 @@ CARRIED: tuple[Look, ...] = (
             r"|api-?key|private-token|job-token|deploy-token)[\"']?\s{0,3}:\s{0,3}"
             r"[\"'`]?(?P<s>[^\s\"'`,;\x00]{8,})"
         ),
-        random_looking,
+        looks_random,
     ),
     (
         "session cookie",
@@ -696,7 +696,7 @@ CARRIED: tuple[Look, ...] = (
             r"|[\w-]{0,20}session(?:_?id)?|sid|auth_token)="
             r"(?P<s>[^\s;\"',&\x00]{16,})"
         ),
-        random_looking,
+        looks_random,
     ),
     (
         "command password",
@@ -716,34 +716,34 @@ CARRIED: tuple[Look, ...] = (
         "Password in a .netrc file",
         "login",
         r"\blogin\s{1,4}\S{1,64}\s{1,8}(?:password|passwd)\s{1,4}(?P<s>[^\s\x00]{4,})",
-        _no_placeholder,
+        _is_not_placeholder,
     ),
     (
         "npm token",
         "",
         "_authtoken _password _auth",
         r"(?<![A-Za-z0-9])_(?:authtoken|password|auth)\s?=\s?[\"']?(?P<s>[A-Za-z0-9+/=_.-]{8,})",
-        varied,
+        is_varied,
     ),
 )
 
 
 # Secrets that are assigned to a name, or told in a sentence
 
-_LOCK = (
+_PASSCODE_NAME_PATTERN = (
     r"pass(?:word|wd|phrase|code|wort)|pass[_-](?:word|phrase)|passw|pswd|pwd"
     r"|kennwort|contrase(?:ñ|n)a|senha|mot[_ ]de[_ ]passe|пароль"
 )
-_LOCK_WORDS = "pass pw pswd kennwort contrase senha login пароль"
+_PASSCODE_WORDS = "pass pw pswd kennwort contrase senha login пароль"
 _KEY_WORDS = "secret token key credential"
-_SHORT_LOCK = r"p(?<![A-Za-z]p)(?:ass|w)"
-_KEY = (
+_SHORT_PASSCODE_NAME_PATTERN = r"p(?<![A-Za-z]p)(?:ass|w)"
+_KEY_NAME = (
     r"secret|token|credentials?"
     r"|(?:api|access|secret|private|auth|encryption|signing|master|account|license|licence"
     r"|deploy|service|app|application|shared"
     r"|storage|session|admin|consumer|subscription|webhook|ssh|hmac|jwt|crypto|client|project)[_\- .]?key"
 )
-_TAIL = (
+_NAME_TAIL = (
     r"(?:[_-]?(?:\d{1,3}|prod|production|dev|development|test|testing|staging|live|main|old|new|value|b64|base64"
     r"|plain|base))?"
 )
@@ -758,29 +758,29 @@ _SETTING = r"(?m)^[ \t]*+(?:export |set |ENV )?[A-Z][A-Z0-9_]{0,60}"
 _REST = r"(?P<s>[^\s\"'`\x00#][^\s\x00]{3,500}(?<![,;(\[{]))(?=[ \t]*(?:#[^\n]*)?$)"
 
 
-def _letters_too(value: str) -> bool:
+def _has_letters(value: str) -> bool:
     """A password within quotes may be a mere word."""
     return is_quoted_password(value) or (len(value) > 5 and value.isalpha() and not is_placeholder(value))
 
 
-def _of_settings(value: str) -> bool:
+def _is_settings_value(value: str) -> bool:
     return not is_placeholder(value) and not is_reference(value) and not value.isdecimal()
 
 
-def _spoken(value: str) -> bool:
-    return is_password(value) and (not is_wordy(value) or _TAILED.fullmatch(value) is not None)
+def _is_spoken_password(value: str) -> bool:
+    return is_password(value) and (not is_wordy(value) or _WORD_WITH_NUMBER.fullmatch(value) is not None)
 
 
-def _quoted_token(value: str) -> bool:
-    return len(value) > 7 and random_looking(value) and not is_reference(value)
+def _is_quoted_token(value: str) -> bool:
+    return len(value) > 7 and looks_random(value) and not is_reference(value)
 
 
-def _bare_token(value: str) -> bool:
-    return len(value) > 9 and random_looking(value) and not is_code(value)
+def _is_bare_token(value: str) -> bool:
+    return len(value) > 9 and looks_random(value) and not is_code(value)
 
 
-_SPOKEN = (
-    rf"\b(?:{_LOCK}|login code)\b"
+_SPOKEN_ASSIGNMENT = (
+    rf"\b(?:{_PASSCODE_NAME_PATTERN}|login code)\b"
     rf"(?:[ ]\(?(?:for|to|of|at|on|in|für|zu|para|de|pour)[ ](?:[\w'.&@-]{{1,30}}[ ]){{1,6}}?|[ ])"
     r"(?:is(?: now| still| currently)?|was|will be|would be|(?:(?:has been|was|is(?: now)?) )?(?:set|changed) to"
     r"|ist|lautet|es|est)[ ]?:?[ ]{1,2}"
@@ -788,44 +788,47 @@ _SPOKEN = (
 _PHRASE = r"(?P<s>[a-z]{3,12}(?:(?:-[a-z]{3,12}){3,9}|(?: [a-z]{3,12}){3,9}))(?=[\"'”’`*]{0,2}[.!,;)]?\s*$)"
 
 
-_TAILED = re.compile(r"[A-Za-z]{3,}\d{1,3}")
+_WORD_WITH_NUMBER = re.compile(r"[A-Za-z]{3,}\d{1,3}")
 
-ASSIGNED: tuple[Look, ...] = (
+ASSIGNED_SECRETS: tuple[SecretRow, ...] = (
     (
         "password",
         "Password, passphrase or passcode that is assigned or told",
-        _LOCK_WORDS,
-        rf"(?:{_LOCK}|{_SHORT_LOCK}){_TAIL}{_EQUALS}{_QUOTED}",
-        _letters_too,
+        _PASSCODE_WORDS,
+        rf"(?:{_PASSCODE_NAME_PATTERN}|{_SHORT_PASSCODE_NAME_PATTERN}){_NAME_TAIL}{_EQUALS}{_QUOTED}",
+        _has_letters,
     ),
     (
         "password",
         "",
-        _LOCK_WORDS,
-        rf"(?:{_LOCK}|{_SHORT_LOCK}){_TAIL}{_EQUALS}{_BARE}",
+        _PASSCODE_WORDS,
+        rf"(?:{_PASSCODE_NAME_PATTERN}|{_SHORT_PASSCODE_NAME_PATTERN}){_NAME_TAIL}{_EQUALS}{_BARE}",
         is_password,
     ),
     (
         "password",
         "",
-        _LOCK_WORDS,
+        _PASSCODE_WORDS,
         rf"(?m)^[ \t-]{{0,40}}+[\w.-]{{0,40}}(?:password|passwd|passphrase|pwd)(?::[ \t]{{1,4}}|=){_REST}",
         is_password,
     ),
     (
         "password",
         "",
-        _LOCK_WORDS,
-        rf"(?:{_LOCK}){_TAIL}[\"*]{{0,3}}:[*]{{0,2}}[ \t]{{1,4}}(?P<s>[^\s\"'`\x00]{{4,500}}(?<![.,;:?*)}}\]]))",
+        _PASSCODE_WORDS,
+        (
+            rf"(?:{_PASSCODE_NAME_PATTERN}){_NAME_TAIL}[\"*]{{0,3}}:[*]{{0,2}}[ \t]{{1,4}}"
+            r"(?P<s>[^\s\"'`\x00]{4,500}(?<![.,;:?*)}\]]))"
+        ),
         is_listed_password,
     ),
-    ("password", "", "passphrase", rf"passphrase{_EQUALS}(?P<q>[\"'])(?P<s>[^\"'\n\x00]{{8,200}})(?P=q)", _any),
+    ("password", "", "passphrase", rf"passphrase{_EQUALS}(?P<q>[\"'])(?P<s>[^\"'\n\x00]{{8,200}})(?P=q)", _accept_any),
     (
         "password",
         "",
-        _LOCK_WORDS,
+        _PASSCODE_WORDS,
         r"<(?:[\w:-]{0,20})(?:password|passwd|pwd)(?:\s[^<>\x00]{0,60})?>(?P<s>[^<>\s\x00]{4,200})</",
-        _letters_too,
+        _has_letters,
     ),
     (
         "password",
@@ -837,22 +840,25 @@ ASSIGNED: tuple[Look, ...] = (
     (
         "password",
         "",
-        _LOCK_WORDS,
+        _PASSCODE_WORDS,
         (
-            rf"{_SPOKEN}"
+            rf"{_SPOKEN_ASSIGNMENT}"
             r"(?P<q>[\"'“‘`*]{0,2})(?P<s>[^\s\"'“”‘’`\x00,;()]{4,200}(?<![.:?*]))"
             r"(?!\s?(?:char|letter|digit|bit|byte|day|hour|minute|time|year)s?\b)"
         ),
-        _spoken,
+        _is_spoken_password,
     ),
     (
         "password",
         "",
-        _LOCK_WORDS,
-        rf"(?m)(?:{_SPOKEN}|(?:{_LOCK}){_TAIL}[ ]?[:=][ ]{{0,2}})[\"'“‘`*]{{0,2}}{_PHRASE}",
-        is_phrase,
+        _PASSCODE_WORDS,
+        (
+            rf"(?m)(?:{_SPOKEN_ASSIGNMENT}|(?:{_PASSCODE_NAME_PATTERN}){_NAME_TAIL}[ ]?[:=][ ]{{0,2}})"
+            rf"[\"'“‘`*]{{0,2}}{_PHRASE}"
+        ),
+        is_passphrase,
     ),
-    ("password", "", _LOCK_WORDS, rf"{_SPOKEN}[\"“`](?P<s>[a-z]{{5,20}})[\"”`]", is_odd_word),
+    ("password", "", _PASSCODE_WORDS, rf"{_SPOKEN_ASSIGNMENT}[\"“`](?P<s>[a-z]{{5,20}})[\"”`]", is_odd_word),
     (
         "pin",
         "PIN or code of digits, told in words or assigned",
@@ -870,27 +876,27 @@ ASSIGNED: tuple[Look, ...] = (
         "secret",
         "Key, token or secret that is assigned or told",
         _KEY_WORDS,
-        rf"(?:{_KEY}){_TAIL}{_EQUALS}{_QUOTED}",
-        _quoted_token,
+        rf"(?:{_KEY_NAME}){_NAME_TAIL}{_EQUALS}{_QUOTED}",
+        _is_quoted_token,
     ),
-    ("secret", "", _KEY_WORDS, rf"(?:{_KEY}){_TAIL}{_EQUALS}{_BARE}", _bare_token),
+    ("secret", "", _KEY_WORDS, rf"(?:{_KEY_NAME}){_NAME_TAIL}{_EQUALS}{_BARE}", _is_bare_token),
     (
         "secret",
         "",
         _KEY_WORDS,
         (
-            rf"\b(?:{_KEY})\b(?:[ ](?:for|to|of|at|on)[ ](?:[\w'.-]{{1,30}}[ ]){{1,5}}?|[ ])"
+            rf"\b(?:{_KEY_NAME})\b(?:[ ](?:for|to|of|at|on)[ ](?:[\w'.-]{{1,30}}[ ]){{1,5}}?|[ ])"
             rf"(?:is(?: now)?|was)[ ]?:?[ ]{{1,2}}[\"'“`*]{{0,2}}"
             r"(?P<s>[A-Za-z0-9_\-./+=~!?&#@$%^*]{10,300}(?<![.!?]))"
         ),
-        _bare_token,
+        _is_bare_token,
     ),
     (
         "secret",
         "",
         _KEY_WORDS,
-        rf"<(?:[\w:-]{{0,20}})(?:{_KEY})(?:\s[^<>\x00]{{0,60}})?>(?P<s>[^<>\s\x00]{{8,300}})</",
-        _quoted_token,
+        rf"<(?:[\w:-]{{0,20}})(?:{_KEY_NAME})(?:\s[^<>\x00]{{0,60}})?>(?P<s>[^<>\s\x00]{{8,300}})</",
+        _is_quoted_token,
     ),
     (
         "seed phrase",
@@ -900,24 +906,24 @@ ASSIGNED: tuple[Look, ...] = (
             r"(?:seed|recovery|mnemonic|backup)[_ ]?(?:phrase|words)?[\"']?\s?(?:is|=|:)[\s:\"'`]{1,4}"
             r"(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})\b"
         ),
-        _any,
+        _accept_any,
     ),
 )
 
-SETTINGS: tuple[Look, ...] = (
+SETTINGS_FILE_SECRETS: tuple[SecretRow, ...] = (
     (
         "password",
         "",
-        _LOCK_WORDS,
+        _PASSCODE_WORDS,
         rf"{_SETTING}(?:PASSWORD|PASSWD|PASSPHRASE|PWD|PASS|PW)(?:_[A-Z0-9]{{1,12}})?={_REST}",
-        _of_settings,
+        _is_settings_value,
     ),
     (
         "secret",
         "",
         _KEY_WORDS,
         rf"{_SETTING}(?:SECRET|TOKEN|KEY|CREDENTIALS?)(?:_[A-Z0-9]{{1,12}})?={_REST}",
-        _quoted_token,
+        _is_quoted_token,
     ),
 )
 """What stands in files of settings, whose names are capitals: laid on the text as it is."""

@@ -7,18 +7,28 @@ from functools import cache
 from itertools import groupby
 from types import MappingProxyType
 
-from recollect.admission.secret_kinds import ASSIGNED, CARRIED, FIXED, FRAMED, PREFIXED, SETTINGS, SHAPED, TELLS, TOLD
-from recollect.admission.secret_values import random_looking, varied
+from recollect.admission.secret_kinds import (
+    ASSIGNED_SECRETS,
+    FIXED_LENGTH_TOKENS,
+    MULTILINE_SECRETS,
+    NAME_TO_VALUE,
+    NAMED_TOKENS,
+    PREFIXED_TOKENS,
+    SETTINGS_FILE_SECRETS,
+    SHAPED_SECRETS,
+    TRANSPORT_SECRETS,
+)
+from recollect.admission.secret_values import is_varied, looks_random
 
-Span = tuple[int, int, int]
+RuleMatch = tuple[int, int, int]
 """Where it starts, where it ends, and the rank of the rule that found it."""
 
-SHORTEST = 15
+MIN_TOKEN_CHARS = 15
 """No token with a prefix is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SecretRule:
     """One look of one kind: a pattern whose group `s` (or else the whole) is the secret, if it is accepted."""
 
     kind: str
@@ -26,15 +36,15 @@ class Rule:
     needles: tuple[str, ...]
     pattern: str
     accepts: Callable[[str], bool]
-    folds: bool = False
+    matches_lower_case: bool = False
     """Whether the pattern is laid on the text in lower case."""
-    long: bool = False
+    needs_long_word: bool = False
     """Whether what it finds has a long word."""
 
-    def spans(self, text: str, folded: str, windows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    def find_spans(self, text: str, folded: str, windows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """Where it occurs within the windows."""
-        pattern, group = _compiled(self.pattern)
-        searched = folded if self.folds else text
+        pattern, group = _compile(self.pattern)
+        searched = folded if self.matches_lower_case else text
         for first, last in windows:
             for match in pattern.finditer(searched, first, last):
                 start, end = match.span(group)
@@ -42,62 +52,64 @@ class Rule:
                     yield start, end
 
 
-def found(text: str, long: list[tuple[int, int]]) -> list[Span]:
+def match_rules(text: str, long: list[tuple[int, int]]) -> list[RuleMatch]:
     """What the rules find in the text as it stands, in no order; its long words are known."""
-    folded = _folded(text)
-    spans: list[Span] = []
+    folded = _fold(text)
+    spans: list[RuleMatch] = []
     if long:
-        spans += _prefixed(text, long)
-        runs = [(start, end) for start, end in long if end - start >= _LONG and _RUN.search(text, start, end)]
+        spans += _match_prefixed(text, long)
+        runs = [
+            (start, end) for start, end in long if end - start >= _MIN_RUN_CHARS and _LONG_RUN.search(text, start, end)
+        ]
         if runs:
-            spans += _laid(_FAMILIES[("<long>",)], text, folded, runs)
+            spans += _match_ranks(_FAMILIES[("<long>",)], text, folded, runs)
     if _NUMBER.search(text):
-        for name, (gate, reach) in _GATES.items():
+        for name, (gate, reach) in _NUMBER_GATES.items():
             windows = [(match.start(), match.end() + reach) for match in gate.finditer(text)]
-            spans += _laid(_FAMILIES[(name,)], text, folded, windows)
-    for needles in _needed(folded, _OF_LONG if long else _OF_ANY):
-        spans += _laid(_FAMILIES[needles], text, folded, _windows(folded, needles))
+            spans += _match_ranks(_FAMILIES[(name,)], text, folded, windows)
+    for needles in _needed_families(folded, _LONG_TEXT_FAMILIES if long else _ANY_TEXT_FAMILIES):
+        spans += _match_ranks(_FAMILIES[needles], text, folded, _find_windows(folded, needles))
     return spans
 
 
-def broken(text: str) -> Iterator[Span]:
+def match_broken_tokens(text: str) -> Iterator[RuleMatch]:
     """Tokens of a known length within which a line ends, or a few of them do."""
     at = text.find("\n")
     while at >= 0:
-        last = text[max(0, at - _WIDEST) : at].rsplit(maxsplit=1)[-1:] if _NEXT.match(text, at) else []
+        last = text[max(0, at - _MAX_LINE_CHARS) : at].rsplit(maxsplit=1)[-1:] if _NEXT_LINE.match(text, at) else []
         for word in last:
-            stump = _STUMP.search(word) if len(word) >= _STUB else None
+            stump = _TOKEN_START.search(word) if len(word) >= _MIN_STUB_CHARS else None
             if stump is not None:
-                yield from _mended(text, at, stump)
+                yield from _mend_token(text, at, stump)
         at = text.find("\n", at + 1)
 
 
-def _mended(text: str, at: int, stump: re.Match[str]) -> Iterator[Span]:
+def _mend_token(text: str, at: int, stump: re.Match[str]) -> Iterator[RuleMatch]:
     """The token that begins at the end of a line, if the next lines complete it."""
     (pattern, rank), token, end = _WHOLE_TOKENS[stump[1]], stump[0], at - (text[at - 1] == "\r")
     start = end - len(token)
-    for _ in range(_MOST_BREAKS):
-        more = _NEXT.match(text, end)
+    for _ in range(_MAX_LINE_BREAKS):
+        more = _NEXT_LINE.match(text, end)
         if more is None:
             return
         token, end = token + more[1], more.end()
-        if re.fullmatch(pattern, token[len(stump[1]) :]) and varied(token):
+        if re.fullmatch(pattern, token[len(stump[1]) :]) and is_varied(token):
             yield start, end, rank
             return
 
 
-def long_words(text: str) -> list[tuple[int, int]]:
+def find_long_words(text: str) -> list[tuple[int, int]]:
     """Where the words are that are long enough for a token."""
     places: list[tuple[int, int]] = []
     at = 0
-    for word in [word for word in text.split() if len(word) >= SHORTEST]:
+    for word in [word for word in text.split() if len(word) >= MIN_TOKEN_CHARS]:
         at = text.find(word, at)
         places.append((at, at + len(word)))
         at += len(word)
     return places
 
 
-def _needed(folded: str, guarded: "_Guarded") -> Iterable[tuple[str, ...]]:
+def _needed_families(folded: str, guarded: "_GuardedFamilies") -> Iterable[tuple[str, ...]]:
     """The families of rules of whose words the text has one."""
     needed: dict[tuple[str, ...], None] = {}
     for guard, words in guarded:
@@ -108,13 +120,13 @@ def _needed(folded: str, guarded: "_Guarded") -> Iterable[tuple[str, ...]]:
     return needed
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """The text in lower case, as long as it was (one letter of Turkish becomes two)."""
     folded = text.lower()
-    return folded if len(folded) == len(text) else text.translate(_CAPITALS)
+    return folded if len(folded) == len(text) else text.translate(_LOWER_CASE)
 
 
-def _prefixed(text: str, words: Iterable[tuple[int, int]]) -> Iterator[Span]:
+def _match_prefixed(text: str, words: Iterable[tuple[int, int]]) -> Iterator[RuleMatch]:
     """Tokens with a prefix: a rule is tried where one of its prefixes stands, but not within what it has read."""
     done: dict[int, int] = {}
     for first, last in words:
@@ -122,30 +134,32 @@ def _prefixed(text: str, words: Iterable[tuple[int, int]]) -> Iterator[Span]:
             for rank in _BY_PREFIX[prefix[0]]:
                 if prefix.start() < done.get(rank, 0):
                     continue
-                match = _compiled(RULES[rank].pattern)[0].match(text, prefix.start())
+                match = _compile(RULES[rank].pattern)[0].match(text, prefix.start())
                 if match:
                     done[rank] = match.end()
                     if RULES[rank].accepts(match[0]):
                         yield match.start(), match.end(), rank
 
 
-def _laid(ranks: Iterable[int], text: str, folded: str, windows: Iterable[tuple[int, int]]) -> Iterator[Span]:
+def _match_ranks(
+    ranks: Iterable[int], text: str, folded: str, windows: Iterable[tuple[int, int]]
+) -> Iterator[RuleMatch]:
     for rank in ranks:
-        for start, end in RULES[rank].spans(text, folded, windows):
+        for start, end in RULES[rank].find_spans(text, folded, windows):
             yield start, end, rank
 
 
-def _windows(folded: str, needles: tuple[str, ...]) -> list[tuple[int, int]]:
+def _find_windows(folded: str, needles: tuple[str, ...]) -> list[tuple[int, int]]:
     """The lines with one of the words and what follows each of them, as far as a rule reads."""
-    if len(folded) <= 2 * _BEFORE or needles in _WHOLE:
+    if len(folded) <= 2 * _CHARS_BEFORE or needles in _WHOLE_TEXT_FAMILIES:
         return [(0, len(folded))]
     windows: list[tuple[int, int]] = []
     first = last = 0
-    for at in sorted({at for needle in needles for at in _places(folded, needle)}):
-        if at + _AFTER <= last:
+    for at in sorted({at for needle in needles for at in _find_needle(folded, needle)}):
+        if at + _CHARS_AFTER <= last:
             continue
-        start = max(folded.rfind("\n", max(0, at - _BEFORE), at) + 1, at - _BEFORE, 0)
-        end = _end(folded, at)
+        start = max(folded.rfind("\n", max(0, at - _CHARS_BEFORE), at) + 1, at - _CHARS_BEFORE, 0)
+        end = _window_end(folded, at)
         if start <= last:
             last = max(last, end)
             continue
@@ -156,69 +170,71 @@ def _windows(folded: str, needles: tuple[str, ...]) -> list[tuple[int, int]]:
     return windows
 
 
-def _places(folded: str, needle: str) -> Iterator[int]:
+def _find_needle(folded: str, needle: str) -> Iterator[int]:
     at = folded.find(needle)
     while at >= 0:
         yield at
         at = folded.find(needle, at + len(needle))
 
 
-def _end(folded: str, at: int) -> int:
+def _window_end(folded: str, at: int) -> int:
     """Where the next line ends, or a long line has a gap."""
-    far = at + _AFTER
+    far = at + _CHARS_AFTER
     line = folded.find("\n", at, far)
-    line = folded.find("\n", line + _GAP, far) if line >= 0 else -1
+    line = folded.find("\n", line + _GAP_CHARS, far) if line >= 0 else -1
     if line >= 0:
         return line
-    gap = _SPACE.search(folded, far)
+    gap = _WHITESPACE.search(folded, far)
     return gap.start() if gap else len(folded)
 
 
 @cache
-def _compiled(pattern: str) -> tuple[re.Pattern[str], str | int]:
+def _compile(pattern: str) -> tuple[re.Pattern[str], str | int]:
     """A pattern and its group; two hundred of them would make every start slow, and most are never needed."""
     compiled = re.compile(pattern)
     return compiled, "s" if "s" in compiled.groupindex else 0
 
 
-_BEFORE, _AFTER, _GAP = 200, 1000, 9
+_CHARS_BEFORE, _CHARS_AFTER, _GAP_CHARS = 200, 1000, 9
 """How far from its words a rule reads at most: back, ahead, and over the white space between two lines."""
 
-_SPACE = re.compile(r"\s")
-_CAPITALS = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+_WHITESPACE = re.compile(r"\s")
+_LOWER_CASE = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
-_LONG = 26
-_RUN = re.compile(r"[A-Za-z0-9_+/-]{22}")
+_MIN_RUN_CHARS = 26
+_LONG_RUN = re.compile(r"[A-Za-z0-9_+/-]{22}")
 _NUMBER = re.compile(r"[0-9]{2} ?[A-Z0-9]{2}")
-_GATES = {
+_NUMBER_GATES = {
     "<digits>": (re.compile(r"[0-9]{4}[ -]?[0-9]{4}"), 30),
     "<account>": (re.compile(r"[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4}"), 60),
 }
 """What a rule without words is tried for, and how far it reads behind that."""
 
 
-def _built() -> Iterator[Rule]:
-    for kind, about, prefixes, rest in PREFIXED:
+def _build_rules() -> Iterator[SecretRule]:
+    for kind, about, prefixes, rest in PREFIXED_TOKENS:
         begin = "|".join(re.escape(prefix) for prefix in prefixes.split())
-        yield Rule(kind, about, (), rf"(?:{begin}){rest}", varied)
-    for kind, about, words, pattern, accepts in (*FRAMED, *SHAPED):
-        yield Rule(kind, about, tuple(words.split()), pattern, accepts, long=True)
-    for kind, about, words, names, value in TOLD:
-        told = rf"(?:{names}){TELLS}(?P<s>{value})(?![A-Za-z0-9])"
-        yield Rule(kind, about, tuple(words.split()), told, random_looking, folds=True, long=True)
-    for kind, about, words, pattern, accepts in (*CARRIED, *ASSIGNED):
-        yield Rule(kind, about, tuple(words.split()), pattern, accepts, folds=True)
-    for kind, about, words, pattern, accepts in SETTINGS:
-        yield Rule(kind, about, tuple(words.split()), pattern, accepts)
+        yield SecretRule(kind, about, (), rf"(?:{begin}){rest}", is_varied)
+    for kind, about, words, pattern, accepts in (*MULTILINE_SECRETS, *SHAPED_SECRETS):
+        yield SecretRule(kind, about, tuple(words.split()), pattern, accepts, needs_long_word=True)
+    for kind, about, words, names, value in NAMED_TOKENS:
+        told = rf"(?:{names}){NAME_TO_VALUE}(?P<s>{value})(?![A-Za-z0-9])"
+        yield SecretRule(
+            kind, about, tuple(words.split()), told, looks_random, matches_lower_case=True, needs_long_word=True
+        )
+    for kind, about, words, pattern, accepts in (*TRANSPORT_SECRETS, *ASSIGNED_SECRETS):
+        yield SecretRule(kind, about, tuple(words.split()), pattern, accepts, matches_lower_case=True)
+    for kind, about, words, pattern, accepts in SETTINGS_FILE_SECRETS:
+        yield SecretRule(kind, about, tuple(words.split()), pattern, accepts)
 
 
-RULES: tuple[Rule, ...] = tuple(_built())
+RULES: tuple[SecretRule, ...] = tuple(_build_rules())
 """Every rule, those first that say most about what they find."""
 
 KINDS: Mapping[str, str] = MappingProxyType({rule.kind: rule.about for rule in RULES if rule.about})
 """Each kind of secret with a line on what it is."""
 
-_RANKS = {prefix: rank for rank, (_, _, prefixes, _) in enumerate(PREFIXED) for prefix in prefixes.split()}
+_RANKS = {prefix: rank for rank, (_, _, prefixes, _) in enumerate(PREFIXED_TOKENS) for prefix in prefixes.split()}
 _BY_PREFIX = {
     long: tuple(rank for prefix, rank in _RANKS.items() if long.startswith(prefix)) for long in _RANKS
 }  # what begins with sk-ant- begins with sk- too
@@ -237,39 +253,39 @@ _FAMILIES = {
 }
 """Rules that need the same words."""
 
-_WHOLE = {tuple(words.split()) for _, _, words, _, _ in FRAMED}
+_WHOLE_TEXT_FAMILIES = {tuple(words.split()) for _, _, words, _, _ in MULTILINE_SECRETS}
 
 _WHOLE_TOKENS = {
     prefix: (rest, next(rank for rank, rule in enumerate(RULES) if rule.kind == kind))
-    for kind, prefixes, rest in FIXED
+    for kind, prefixes, rest in FIXED_LENGTH_TOKENS
     for prefix in prefixes.split()
 }
-_STUMP = re.compile(
+_TOKEN_START = re.compile(
     rf"(?<![A-Za-z0-9])({'|'.join(map(re.escape, sorted(_WHOLE_TOKENS, key=len, reverse=True)))})[A-Za-z0-9_-]*+\Z"
 )
-_NEXT = re.compile(r"\r?\n[ \t]{0,8}([A-Za-z0-9_-]++)")
-_STUB, _WIDEST, _MOST_BREAKS = 5, 200, 3
+_NEXT_LINE = re.compile(r"\r?\n[ \t]{0,8}([A-Za-z0-9_-]++)")
+_MIN_STUB_CHARS, _MAX_LINE_CHARS, _MAX_LINE_BREAKS = 5, 200, 3
 """How short the begin of a token may be at the end of a line, how long a line is looked at, and how many may end."""
 
-_Guarded = tuple[tuple[str, tuple[tuple[str, dict[tuple[str, ...], None]], ...]], ...]
+_GuardedFamilies = tuple[tuple[str, tuple[tuple[str, dict[tuple[str, ...], None]], ...]], ...]
 """Words with the families that need them, by a mark without which none of these words is there."""
 
 
-def _guarded(rules: Iterable[Rule]) -> _Guarded:
+def _guard_families(rules: Iterable[SecretRule]) -> _GuardedFamilies:
     families = tuple(dict.fromkeys(rule.needles for rule in rules))
     words = sorted({word for needles in families for word in needles if word[0] != "<"})
-    guards = {word: _guard(word, words) for word in words}
+    guards = {word: _find_guard(word, words) for word in words}
     return tuple(
         (guard, tuple((word, dict.fromkeys(needles for needles in families if word in needles)) for word in group))
         for guard, group in groupby(sorted(words, key=lambda word: guards[word]), key=lambda word: guards[word])
     )
 
 
-def _guard(word: str, words: Iterable[str]) -> str:
+def _find_guard(word: str, words: Iterable[str]) -> str:
     """A rare mark in the word, or else another of the words, or else nothing."""
     mark = next((mark for mark in "$=_/-:~." if mark in word), "")
     return mark or next((other for other in words if other in word and other != word), "")
 
 
-_OF_LONG = _guarded(RULES)
-_OF_ANY = _guarded(rule for rule in RULES if not rule.long)
+_LONG_TEXT_FAMILIES = _guard_families(RULES)
+_ANY_TEXT_FAMILIES = _guard_families(rule for rule in RULES if not rule.needs_long_word)

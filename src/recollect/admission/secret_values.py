@@ -6,19 +6,21 @@ from binascii import a2b_base64
 from itertools import pairwise
 
 
-def varied(value: str) -> bool:
+def is_varied(value: str) -> bool:
     """Whether it has the mixture of characters that chance makes; words, rows of x and masks have not."""
-    lower, upper, digits = classes(value)
+    lower, upper, digits = count_character_classes(value)
     return len(set(value)) > 5 and (digits > 0 or (lower > 1 and upper > 1) or (upper > 15 and _is_unspeakable(value)))
 
 
-def random_looking(value: str) -> bool:
+def looks_random(value: str) -> bool:
     """Whether it looks made by chance rather than written: no placeholder, and not words with a number behind."""
     if is_placeholder(value) or len(set(value)) < 5:
         return False
-    lower, upper, digits = classes(value)
+    lower, upper, digits = count_character_classes(value)
     if not digits and len(value) >= 10 and lower and upper:
-        return _turns(value) >= len(value) // 4 and (len(value) >= 20 or _vowels(value) < 0.3 * len(value))
+        return _count_case_changes(value) >= len(value) // 4 and (
+            len(value) >= 20 or _count_vowels(value) < 0.3 * len(value)
+        )
     return digits > 0 and lower + upper > 0 and not is_wordy(value)
 
 
@@ -37,21 +39,21 @@ def is_quoted_password(value: str) -> bool:
     return _is_mixed(value) and not is_placeholder(value) and not is_reference(value)
 
 
-def is_phrase(value: str) -> bool:
+def is_passphrase(value: str) -> bool:
     """Whether it can be a pass phrase: four words or more that are no sentence, nor the name of something."""
-    words = _APART.split(value)
-    return len(set(words)) > 3 and not any(map(_is_of_sentences, words))
+    words = _WORD_SEPARATOR.split(value)
+    return len(set(words)) > 3 and not any(map(_is_sentence_word, words))
 
 
 def is_odd_word(value: str) -> bool:
     """Whether one word that is quoted as a password can be it: no word that sentences about passwords have."""
-    return not is_placeholder(value) and not _is_of_sentences(value)
+    return not is_placeholder(value) and not _is_sentence_word(value)
 
 
 def is_code(value: str) -> bool:
     """Whether it is an expression, the attribute of a thing, or the path of a file."""
     if _ATTRIBUTE.fullmatch(value):
-        lower, upper, _ = classes(value)
+        lower, upper, _ = count_character_classes(value)
         return is_wordy(value) or lower < 2 or upper < 2  # no name has a number amid letters of both cases
     return _is_expression(value)
 
@@ -73,7 +75,7 @@ def is_placeholder(value: str) -> bool:
     if _MASK.match(value) or len(set(value)) < 3:
         return True
     words = _WORD.findall(value)
-    return len(_WORD.sub("", value).strip(_BETWEEN)) < 2 and all(word.lower() in _PLACEHOLDERS for word in words)
+    return len(_WORD.sub("", value).strip(_SEPARATORS)) < 2 and all(word.lower() in _PLACEHOLDERS for word in words)
 
 
 def is_card(value: str) -> bool:
@@ -94,10 +96,10 @@ def is_iban(value: str) -> bool:
 
 def is_basic(value: str) -> bool:
     """Whether it is a user and a password in base64."""
-    return ":" in (decoded(value) or "")
+    return ":" in (decode_base64(value) or "")
 
 
-def decoded(run: str) -> str | None:
+def decode_base64(run: str) -> str | None:
     """The text that a run of base64 spells, or nothing if it spells none."""
     plain = run.rstrip("=").replace("-", "+").replace("_", "/")
     try:
@@ -107,18 +109,18 @@ def decoded(run: str) -> str | None:
     return text if text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable() else None
 
 
-def _vowels(value: str) -> int:
+def _count_vowels(value: str) -> int:
     return sum(character in "aeiouAEIOU" for character in value)
 
 
 def _is_unspeakable(value: str) -> bool:
     """Whether capitals alone were thrown together: too few vowels, or too many consonants in a row, for words."""
-    return _vowels(value) <= len(value) // 5 or _CONSONANTS.search(value) is not None
+    return _count_vowels(value) <= len(value) // 5 or _CONSONANTS.search(value) is not None
 
 
-def _is_of_sentences(word: str) -> bool:
+def _is_sentence_word(word: str) -> bool:
     lower = word.lower()
-    return lower in _PLACEHOLDERS or lower in _COMMON or lower.endswith(_ENDINGS)
+    return lower in _PLACEHOLDERS or lower in _COMMON_WORDS or lower.endswith(_SENTENCE_ENDINGS)
 
 
 def _is_expression(value: str) -> bool:
@@ -127,14 +129,14 @@ def _is_expression(value: str) -> bool:
 
 def _is_mixed(value: str) -> bool:
     """Whether it has more than letters of one case, and is not merely a number with a point."""
-    lower, upper, digits = classes(value)
+    lower, upper, digits = count_character_classes(value)
     marks = len(value) - lower - upper - digits - value.count("_") - value.count("-") - value.count(".")
     if lower + upper + digits == 0 or _NUMBER.fullmatch(value):
         return False
-    return digits > 0 or marks > 0 or (lower > 1 and upper > 1 and _turns(value) > 2)
+    return digits > 0 or marks > 0 or (lower > 1 and upper > 1 and _count_case_changes(value) > 2)
 
 
-def classes(value: str) -> tuple[int, int, int]:
+def count_character_classes(value: str) -> tuple[int, int, int]:
     """How many letters it has of lower and of upper case, and how many digits."""
     return (
         sum(character.islower() for character in value),
@@ -143,13 +145,13 @@ def classes(value: str) -> tuple[int, int, int]:
     )
 
 
-def _turns(value: str) -> int:
+def _count_case_changes(value: str) -> int:
     """How often it goes from lower case to upper case or back."""
     return sum(a.islower() != b.islower() for a, b in pairwise(value) if a.isalpha() and b.isalpha())
 
 
 _WORD = re.compile(r"[A-Z]?[a-z]++|[A-Z]++")
-_BETWEEN = "_-. :/"
+_SEPARATORS = "_-. :/"
 _WORDY = re.compile(r"[_\-./:+@~]*+(?:(?:[A-Za-z]++\d{0,3}|v?\d{1,4})(?:[_\-./:+@~ ]++|$))++")
 _MASK = re.compile(
     r"<[^<>]*>?$|\([A-Za-z]*\)?$|\[[^\[\]]*\]?$|\{.*\}|[*#%•●.…\\_-]+$|\*{3}|%\(?\w*\)?s?%?$|(?:%[sdr]\W?)+$|\$[{(]|\$[A-Za-z_]+$|\.\.\.|…|[xX]{4}"
@@ -166,7 +168,7 @@ _CONSONANTS = re.compile(r"[B-DF-HJ-NP-TV-XZ]{5}")
 _CARD = re.compile(
     r"4\d{15}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|(?:6011|64[4-9]\d|65\d\d|35\d\d)\d{12}|3[068]\d{12}|62\d{14,17}"
 )
-_STAND_INS = """
+_PLACEHOLDER_TEXT = """
     a an the my your our some this that new old user username db database example sample dummy fake test demo foo bar
     baz insert enter change replace put todo tbd none null nil undefined true false yes no str string bytes int integer
     float bool boolean any object optional required default empty hidden masked removed redacted secret secrets token
@@ -177,10 +179,10 @@ _STAND_INS = """
     basic digest file path invalid incorrect wrong missing forgot forgotten reset confirm update expired login unknown
     prompt text plain
 """
-_PLACEHOLDERS = frozenset(_STAND_INS.split())
-_APART = re.compile(r"[ -]")
-_ENDINGS = ("ed", "ing", "ly", "able", "ible", "ful", "less", "ive", "ous", "tion", "ment", "ity", "'s")
-_OF_SENTENCES = """
+_PLACEHOLDERS = frozenset(_PLACEHOLDER_TEXT.split())
+_WORD_SEPARATOR = re.compile(r"[ -]")
+_SENTENCE_ENDINGS = ("ed", "ing", "ly", "able", "ible", "ful", "less", "ive", "ous", "tion", "ment", "ity", "'s")
+_COMMON_TEXT = """
     about above account accounts across admin after again ago all almost alone along already also although always among
     and another anybody anyone apart are around ask asks available back bad because been before behind being below best
     better between blank both box but button call can cannot case change changes character characters chars check choose
@@ -200,5 +202,5 @@ _OF_SENTENCES = """
     use user users using usual valid very via wait want was way weak week weeks well went were what when where whether
     which while who whole whom whose why will within without word words work would write yet you yours zero
 """
-_COMMON = frozenset(_OF_SENTENCES.split())
+_COMMON_WORDS = frozenset(_COMMON_TEXT.split())
 """Words of sentences about passwords, and of names for them."""

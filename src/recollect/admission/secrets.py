@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recollect.admission.secret_rules import KINDS, RULES, Span, broken, found, long_words
-from recollect.admission.secret_values import decoded
-from recollect.text.confusables import BARRIER, ODD, Reading, is_disguised, plain
+from recollect.admission.secret_rules import KINDS, RULES, RuleMatch, find_long_words, match_broken_tokens, match_rules
+from recollect.admission.secret_values import decode_base64
+from recollect.text.confusables import BARRIER, CONFUSABLE_CHARACTERS, NormalizedText, is_disguised, plain_character
 
-__all__ = ["KINDS", "Redacted", "Secret", "find_secrets", "redact", "redact_named"]
+__all__ = ["KINDS", "RedactedText", "Secret", "find_secrets", "redact", "redact_named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
+class RedactedText:
     """A text without its secrets, and the kinds of those it had, in order of first occurrence."""
 
     text: str
@@ -36,106 +36,115 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     what runs of base64 spell. What `redact` left behind is no secret.
     """
     masked = _PLACEHOLDER.sub(lambda match: BARRIER * len(match[0]), text) if "[REDACTED" in text else text
-    secrets: list[Span] = []
-    for _ in range(_PASSES):
-        long = long_words(masked)
-        new = _merged([*found(masked, long), *_escaped(masked), *_encoded(masked, long), *broken(masked)])
+    secrets: list[RuleMatch] = []
+    for _ in range(_MAX_PASSES):
+        long = find_long_words(masked)
+        new = _merge_spans(
+            [
+                *match_rules(masked, long),
+                *_match_escaped(masked),
+                *_match_base64(masked, long),
+                *match_broken_tokens(masked),
+            ]
+        )
         if not new:
             return tuple(Secret(RULES[rank].kind, start, end) for start, end, rank in sorted(secrets))
         secrets += new
-        masked = _replaced(masked, [(start, end, BARRIER * (end - start)) for start, end, _ in new])
+        masked = _replace_spans(masked, [(start, end, BARRIER * (end - start)) for start, end, _ in new])
     return (Secret(RULES[secrets[0][2]].kind, 0, len(text)),)
 
 
-def redact(text: str) -> Redacted:
+def redact(text: str) -> RedactedText:
     """The text with `[REDACTED: <kind>]` for every secret; redacting that again changes nothing."""
     found = find_secrets(text)
     if not found:
-        return Redacted(text, ())
+        return RedactedText(text, ())
     kinds = tuple(dict.fromkeys(secret.kind for secret in found))
-    return Redacted(_replaced(text, [(each.start, each.end, f"[REDACTED: {each.kind}]") for each in found]), kinds)
+    return RedactedText(
+        _replace_spans(text, [(each.start, each.end, f"[REDACTED: {each.kind}]") for each in found]), kinds
+    )
 
 
-def redact_named(name: str, value: str, *, quoted: bool = True) -> Redacted:
+def redact_named(name: str, value: str, *, quoted: bool = True) -> RedactedText:
     """The value without what its name gives away, as if the two stood in one line: `password: …`.
 
     `quoted` is for values that are nothing but the value; what is a word of a sentence may be less than it seems.
     """
-    if not _TELLING.search(name):
-        return Redacted(value, ())
-    name = _SEVERAL.sub("", " ".join(name.split()).rstrip(" :="))
+    if not _SECRET_NAME.search(name):
+        return RedactedText(value, ())
+    name = _PLURAL_NAME.sub("", " ".join(name.split()).rstrip(" :="))
     for before, after in ((f'{name}="', '"'), (f"{name}: ", ""), (f"{name} is ", ""))[not quoted :]:
         at = len(before)
         found = [one for one in find_secrets(f"{before}{value}{after}") if at < one.end <= at + len(value)]
         if found:
             pieces = [(max(0, one.start - at), one.end - at, f"[REDACTED: {one.kind}]") for one in found]
-            return Redacted(_replaced(value, pieces), tuple(dict.fromkeys(one.kind for one in found)))
-    return Redacted(value, ())
+            return RedactedText(_replace_spans(value, pieces), tuple(dict.fromkeys(one.kind for one in found)))
+    return RedactedText(value, ())
 
 
-_PASSES = 6
+_MAX_PASSES = 6
 """Secrets that touch hide one another. What still has some after so many looks is redacted as a whole."""
 
-_TELLING = re.compile(
+_SECRET_NAME = re.compile(
     r"pass|pw|pin\b|pins\b|code|token|key|secret|credential|authorization|phrase|mnemonic|kennwort|contrase|senha|пароль",
     re.IGNORECASE,
 )
-_SEVERAL = re.compile(r"(?<=[dyenlt])s\b(?<!\btokens)(?=[\s:=]*$)", re.IGNORECASE)
+_PLURAL_NAME = re.compile(r"(?<=[dyenlt])s\b(?<!\btokens)(?=[\s:=]*$)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\[REDACTED(?:: [a-z0-9. ]{1,40})?\]")
 _ESCAPE = re.compile(
     r"\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrtbf\"'/\\]|%[0-9A-Fa-f]{2}|&(?:[a-z]{2,6}|#\d{1,6}|#x[0-9a-f]{1,5});"
 )
-_DISGUISE = re.compile(f"{_ESCAPE.pattern}|{ODD.pattern}")
-_LAYERS = 2
-_FAR = 100
+_DISGUISE = re.compile(f"{_ESCAPE.pattern}|{CONFUSABLE_CHARACTERS.pattern}")
+_MAX_LAYERS = 2
+_MAX_ESCAPE_GAP = 100
 """Escapes that are nearer to one another are looked at together."""
 
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{20,}+(?:(?<=[A-Za-z0-9+/]{60})\r?\n[A-Za-z0-9+/]{4,}+)*+={0,2}")
-_RUN = re.compile(r"[A-Za-z0-9+/_-]{20}")  # the shortest number of a card takes as many
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}+(?:(?<=[A-Za-z0-9+/]{60})\r?\n[A-Za-z0-9+/]{4,}+)*+={0,2}")
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{20}")  # the shortest number of a card takes as many
 
 
-def _escaped(text: str) -> Iterator[Span]:
+def _match_escaped(text: str) -> Iterator[RuleMatch]:
     """What they find behind escapes and disguise, of which there may be two layers."""
-    layers: list[Reading] = []
-    for _ in range(_LAYERS):
-        odd = _odd(text)
+    layers: list[NormalizedText] = []
+    for _ in range(_MAX_LAYERS):
+        odd = _find_escape_pattern(text)
         if odd is None or not odd.search(text):
             return
-        layers.append(_unescaped(text, odd))
+        layers.append(_unescape(text, odd))
         text = layers[-1].text
-        for start, end, rank in found(text, long_words(text)):
+        for start, end, rank in match_rules(text, find_long_words(text)):
             for layer in reversed(layers):
-                start, end = layer.written(start), layer.written(end)  # noqa: PLW2901
+                start, end = layer.source_offset(start), layer.source_offset(end)  # noqa: PLW2901
             yield start, end, rank
 
 
-def _odd(text: str) -> re.Pattern[str] | None:
+def _find_escape_pattern(text: str) -> re.Pattern[str] | None:
     """What in the text may stand for something else."""
     escaped = "\\" in text or "%" in text or "&" in text
     if is_disguised(text):
-        return _DISGUISE if escaped else ODD
+        return _DISGUISE if escaped else CONFUSABLE_CHARACTERS
     return _ESCAPE if escaped else None
 
 
-def _unescaped(text: str, odd: re.Pattern[str]) -> Reading:
+def _unescape(text: str, odd: re.Pattern[str]) -> NormalizedText:
     """The text behind one layer of escapes and disguise.
 
     Lines far from any are left out, for they were looked at already; not where a key of many lines may be.
     """
-    reading = Reading()
+    reading = NormalizedText()
     sparse = "BEGIN" not in text
     done = 0
     for match in odd.finditer(text):
         start = match.start()
-        if sparse and start - done > _FAR:
+        if sparse and start - done > _MAX_ESCAPE_GAP:
             last, first = _next_line(text, done) if done else 0, _line_before(text, done, start)
             if last < first:
                 reading.add(text[done:last], done, last)
                 reading.add(BARRIER, last, first)
                 done = first
         reading.add(text[done:start], done, start)
-        reading.add(_meant(match[0]), start, match.end())
+        reading.add(_decode_escape(match[0]), start, match.end())
         done = match.end()
     last = _next_line(text, done) if sparse else len(text)
     reading.add(text[done:last], done, last)
@@ -154,9 +163,9 @@ def _line_before(text: str, least: int, at: int) -> int:
     return text.rfind("\n", least, max(least, text.rfind("\n", least, at))) + 1 or least
 
 
-def _meant(escape: str) -> str:
+def _decode_escape(escape: str) -> str:
     if len(escape) == 1:
-        return plain(escape)
+        return plain_character(escape)
     match escape[0], escape[1]:
         case "%", _:
             return chr(int(escape[1:], 16))
@@ -168,21 +177,21 @@ def _meant(escape: str) -> str:
             return _CONTROLS.get(character, character)
 
 
-def _encoded(text: str, long: list[tuple[int, int]]) -> Iterator[Span]:
+def _match_base64(text: str, long: list[tuple[int, int]]) -> Iterator[RuleMatch]:
     """Runs of base64 that spell a text with a secret."""
     done = 0
     for first, last in long:
         done = max(first, done)
-        while (run := _RUN.search(text, done, last)) and (match := _ENCODED.match(text, run.start())):
+        while (run := _BASE64_RUN.search(text, done, last)) and (match := _BASE64.match(text, run.start())):
             done = match.end()
-            inside = decoded("".join(match[0].split()))
-            if inside is not None and (ranks := [rank for _, _, rank in found(inside, long_words(inside))]):
+            inside = decode_base64("".join(match[0].split()))
+            if inside is not None and (ranks := [rank for _, _, rank in match_rules(inside, find_long_words(inside))]):
                 yield match.start(), done, min(ranks)
 
 
-def _merged(spans: list[Span]) -> list[Span]:
+def _merge_spans(spans: list[RuleMatch]) -> list[RuleMatch]:
     """Those that overlap as one, of the kind that says most."""
-    merged: list[Span] = []
+    merged: list[RuleMatch] = []
     for start, end, rank in sorted(spans):
         if merged and start < merged[-1][1]:
             first, last, best = merged[-1]
@@ -192,7 +201,7 @@ def _merged(spans: list[Span]) -> list[Span]:
     return merged
 
 
-def _replaced(text: str, pieces: list[tuple[int, int, str]]) -> str:
+def _replace_spans(text: str, pieces: list[tuple[int, int, str]]) -> str:
     """The text with other words in those places, which are in order."""
     parts: list[str] = []
     done = 0

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.api.auth import Caller
-from recollect.api.host_policy import Gate
-from recollect.api.keys import Authenticate
+from recollect.api.host_policy import HostPolicy
+from recollect.api.keys import Authenticator
 from recollect.api.operation import Answer
-from recollect.api.operation_runner import Service
-from recollect.api.problems import Code, problem_of
+from recollect.api.operation_runner import OperationRunner
+from recollect.api.problems import ProblemCode, problem_of
 from recollect.errors import Overdue, RecollectError, ServerBusy
 
 OK = "ok"
 """What came of a request that was answered."""
 
-NOBODY = "-"
+UNIDENTIFIED = "-"
 """Who asks, and for what, before either is known."""
 
 CANCELLED = "cancelled"
@@ -28,7 +28,7 @@ CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RequestLimits:
     """How much a server takes at once, and how long it lets anybody wait."""
 
     body_bytes: int = 8_388_608
@@ -37,35 +37,35 @@ class Limits:
     waiting: int = 256
 
 
-USUAL = Limits()
+DEFAULT_LIMITS = RequestLimits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequestOutcome:
     """That something was asked: through which face, by whom, and what came of it; never a word of what it was."""
 
-    face: str
+    transport: str
     operation: str
     caller: str
     outcome: str
     seconds: float
 
 
-Heard = Callable[[Asked], object]
+OutcomeListener = Callable[[RequestOutcome], object]
 """Whoever is told of each request."""
 
 
-class Front:
+class Dispatcher:
     """Answers requests of every face by one policy; the faces only parse and render."""
 
     def __init__(
         self,
-        service: Service,
-        authenticate: Authenticate,
-        gate: Gate,
+        service: OperationRunner,
+        authenticate: Authenticator,
+        gate: HostPolicy,
         *,
-        limits: Limits = USUAL,
-        heard: Heard = lambda _: None,
+        limits: RequestLimits = DEFAULT_LIMITS,
+        heard: OutcomeListener = lambda _: None,
     ) -> None:
         self.service, self.gate, self.limits = service, gate, limits
         self.authenticate = authenticate
@@ -75,34 +75,34 @@ class Front:
         self._counting = threading.Lock()  # nothing is begun that whoever closes does not know of
 
     @property
-    def under_way(self) -> int:
+    def pending_count(self) -> int:
         """How many requests are being answered, or wait for that."""
         return len(self._under_way)
 
     def submit(self, name: str, given: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
         """Have an operation answered in a thread of ours; refused if too many wait already."""
         with self._counting:
-            if self.under_way >= self.limits.threads + self.limits.waiting:
-                raise ServerBusy(f"{self.under_way} requests are waiting already; try again in a moment")
-            work = self._threads.submit(self.service.answer, name, given, caller)
+            if self.pending_count >= self.limits.threads + self.limits.waiting:
+                raise ServerBusy(f"{self.pending_count} requests are waiting already; try again in a moment")
+            work = self._threads.submit(self.service.run, name, given, caller)
             self._under_way.add(work)
         work.add_done_callback(self._under_way.discard)
         return work
 
-    async def ask(self, face: str, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
+    async def dispatch(self, face: str, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
         """What the operation gives; given up on after a while."""
-        with self.telling(face, name, caller.name):
+        with self.record_outcome(face, name, caller.name):
             work = self.submit(name, given, caller)
             try:
                 async with asyncio.timeout(self.limits.seconds):
                     return await asyncio.wrap_future(work)  # to cancel it keeps only what has not begun from doing so
             except TimeoutError as error:
-                raise overdue(work, self.limits.seconds) from error
+                raise timeout_error(work, self.limits.seconds) from error
 
     @contextmanager
-    def telling(self, face: str, name: str, caller: str) -> Iterator[None]:
+    def record_outcome(self, face: str, name: str, caller: str) -> Iterator[None]:
         """Have it heard what came of a request, and how long that took."""
-        began, outcome = time.perf_counter(), Code.INTERNAL.value
+        began, outcome = time.perf_counter(), ProblemCode.INTERNAL.value
         try:
             yield
             outcome = OK
@@ -114,12 +114,12 @@ class Front:
             raise
         finally:
             took = time.perf_counter() - began
-            self._heard(Asked(face=face, operation=name, caller=caller, outcome=outcome, seconds=took))
+            self._heard(RequestOutcome(transport=face, operation=name, caller=caller, outcome=outcome, seconds=took))
 
-    def refused(self, face: str, name: str, caller: str, error: RecollectError) -> None:
+    def record_refusal(self, face: str, name: str, caller: str, error: RecollectError) -> None:
         """Have it heard that something was refused before it was asked."""
         outcome = problem_of(error).code.value
-        self._heard(Asked(face=face, operation=name, caller=caller, outcome=outcome, seconds=0.0))
+        self._heard(RequestOutcome(transport=face, operation=name, caller=caller, outcome=outcome, seconds=0.0))
 
     def close(self, seconds: float | None = None) -> int:
         """Take nothing more and wait for what has begun, so many seconds at most; gives how much is still at it."""
@@ -130,7 +130,7 @@ class Front:
         return len(wait(begun, seconds).not_done)
 
 
-def overdue(work: "Future[Answer]", seconds: float) -> Overdue:
+def timeout_error(work: "Future[Answer]", seconds: float) -> Overdue:
     """What is said of work that takes too long; it is not begun any more, if it has not been."""
     rest = "it was not begun" if work.cancel() else "what it writes may still come"
     return Overdue(f"it takes longer than {seconds:g} seconds, or than was allowed it; {rest}")

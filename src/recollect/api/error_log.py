@@ -3,15 +3,15 @@
 import logging
 import secrets
 
-from recollect.api.problems import INTERNAL, Problem
-from recollect.errors import frames
+from recollect.api.problems import INTERNAL_PROBLEM, Problem
+from recollect.errors import list_frames
 
 _LOG = logging.getLogger(__name__)
 
 
-def fault(face: str, error: BaseException) -> Problem:
+def log_internal_error(face: str, error: BaseException) -> Problem:
     """Log a fault of ours under an id, without a word of what it was about, and give what is told of it."""
     id = secrets.token_hex(6)
-    told = {"id": id, "face": face, "error": type(error).__name__, "frames": frames(error)}
+    told = {"id": id, "face": face, "error": type(error).__name__, "frames": list_frames(error)}
     _LOG.error("broke", extra=told)
-    return Problem(code=INTERNAL.code, message=f"{INTERNAL.message} under {id}")
+    return Problem(code=INTERNAL_PROBLEM.code, message=f"{INTERNAL_PROBLEM.message} under {id}")

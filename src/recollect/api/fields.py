@@ -6,54 +6,54 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema
 
-from recollect.errors import FieldError, remedy, show
+from recollect.errors import FieldError, show, suggest
 from recollect.model.conversation import Role
-from recollect.model.level import PLAIN, Level
-from recollect.model.memory import MOST_ITEMS, Kind, Status
+from recollect.model.level import PLAIN_LEVEL_NAME, Level
+from recollect.model.memory import MAX_LIST_ITEMS, Kind, Status
 from recollect.model.trust import Provenance
-from recollect.model.validation import LONGEST_ID, LONGEST_TEXT, LONGEST_TITLE, a_share
-from recollect.ranking.candidates_json import read_moment
-from recollect.ranking.profiles import BUILT_IN, built_in
+from recollect.model.validation import MAX_ID_CHARS, MAX_TEXT_BYTES, MAX_TITLE_CHARS, require_fraction
+from recollect.ranking.candidates_json import parse_datetime
+from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 
-MOST_AT_ONCE = 1_000
+MAX_BATCH_ITEMS = 1_000
 """How many drafts, events, turns or results one request is about at most."""
 
-MOST_TOKENS = 1_000_000
+MAX_TOKENS = 1_000_000
 """The largest budget that a request may ask for."""
 
-DEEPEST = 10_000
+MAX_DEPTH = 10_000
 """How many of the best a request may have considered at most."""
 
 
-def _moment(value: object) -> datetime:
+def _parse_timestamp(value: object) -> datetime:
     if not isinstance(value, str):
         raise FieldError(f"{show(value)} is no moment; write one as 2026-01-31T09:00:00Z", field="at")
-    return read_moment("at", value)
+    return parse_datetime("at", value)
 
 
-def _profile(value: str) -> str:
+def _check_profile(value: str) -> str:
     """Only by name: whoever asks from outside names no file of the server."""
-    built_in(value)
+    builtin_profile(value)
     return value
 
 
-def _share(value: float) -> float:
-    return a_share("share", value)
+def _check_fraction(value: float) -> float:
+    return require_fraction("share", value)
 
 
-def _known(choices: Iterable[str], what: str) -> AfterValidator:
+def _choice_validator(choices: Iterable[str], what: str) -> AfterValidator:
     """Refuses what is none of the choices, with the nearest of them."""
     names = [str(one) for one in choices]
 
     def check(value: str) -> str:
         if value not in names:
-            raise FieldError(f"{show(value)} is no {what}; {remedy(value, names)}", field=what)
+            raise FieldError(f"{show(value)} is no {what}; {suggest(value, names)}", field=what)
         return value
 
     return AfterValidator(check)
 
 
-def one_of(choices: Iterable[str]) -> WithJsonSchema:
+def choice_schema(choices: Iterable[str]) -> WithJsonSchema:
     """The schema of a text that is one of the choices."""
     return WithJsonSchema({"type": "string", "enum": [str(one) for one in choices]})
 
@@ -67,46 +67,48 @@ ScopePath = Annotated[
         examples=["acme/ana"],
     ),
 ]
-Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
-Line = Annotated[str, Field(min_length=1, max_length=LONGEST_TITLE)]
-Id = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
-UNIT = WithJsonSchema({"type": "number", "minimum": 0.0, "maximum": 1.0})
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT_BYTES)]
+ShortText = Annotated[str, Field(min_length=1, max_length=MAX_TITLE_CHARS)]
+Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARS)]
+FRACTION_SCHEMA = WithJsonSchema({"type": "number", "minimum": 0.0, "maximum": 1.0})
 """The schema of a number within 0..1, which is refused otherwise in the words of the engine."""
 
-Share = Annotated[float, BeforeValidator(_share), UNIT]
-Moment = Annotated[
+UnitFloat = Annotated[float, BeforeValidator(_check_fraction), FRACTION_SCHEMA]
+Timestamp = Annotated[
     datetime,
-    PlainValidator(_moment),
+    PlainValidator(_parse_timestamp),
     WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-01-31T09:00:00Z"]}),
 ]
-Texts = Annotated[list[Text], Field(max_length=MOST_ITEMS)]
-Ids = Annotated[list[Id], Field(max_length=MOST_AT_ONCE)]
-Names = Annotated[list[Id], Field(max_length=MOST_ITEMS)]
-Limit = Annotated[int, Field(ge=1, le=MOST_AT_ONCE, description="How many at most.")]
-Depth = Annotated[int, Field(ge=1, le=DEEPEST, description="How many of the best are considered for packing.")]
-Tokens = Annotated[int, Field(ge=1, le=MOST_TOKENS, description="The budget of the whole context, in tokens.")]
+Texts = Annotated[list[Text], Field(max_length=MAX_LIST_ITEMS)]
+Ids = Annotated[list[Id], Field(max_length=MAX_BATCH_ITEMS)]
+Names = Annotated[list[Id], Field(max_length=MAX_LIST_ITEMS)]
+Limit = Annotated[int, Field(ge=1, le=MAX_BATCH_ITEMS, description="How many at most.")]
+Depth = Annotated[int, Field(ge=1, le=MAX_DEPTH, description="How many of the best are considered for packing.")]
+Tokens = Annotated[int, Field(ge=1, le=MAX_TOKENS, description="The budget of the whole context, in tokens.")]
 ProfileName = Annotated[
     str,
-    AfterValidator(_profile),
-    WithJsonSchema({"type": "string", "enum": list(BUILT_IN), "description": "The rank profile, by name."}),
+    AfterValidator(_check_profile),
+    WithJsonSchema({"type": "string", "enum": list(BUILTIN_PROFILES), "description": "The rank profile, by name."}),
 ]
-KindName = Annotated[str, _known(Kind, "kind"), one_of(Kind)]
-LevelName = Annotated[str, _known((PLAIN, *Level), "level"), one_of((PLAIN, *Level))]
-RoleName = Annotated[str, _known(Role, "role"), one_of(Role)]
-StatusName = Annotated[str, _known(Status, "status"), one_of(Status)]
-ProvenanceName = Annotated[str, _known(Provenance, "provenance"), one_of(Provenance)]
-SAID_THROUGH = (
+KindName = Annotated[str, _choice_validator(Kind, "kind"), choice_schema(Kind)]
+LevelName = Annotated[
+    str, _choice_validator((PLAIN_LEVEL_NAME, *Level), "level"), choice_schema((PLAIN_LEVEL_NAME, *Level))
+]
+RoleName = Annotated[str, _choice_validator(Role, "role"), choice_schema(Role)]
+StatusName = Annotated[str, _choice_validator(Status, "status"), choice_schema(Status)]
+ProvenanceName = Annotated[str, _choice_validator(Provenance, "provenance"), choice_schema(Provenance)]
+PROVENANCE_HELP = (
     "Through whom it came: direct_user if the user said it; if left out, model_inference, for what you concluded. "
     "A key may be believed less."
 )
 """What is told of the provenance of what a caller says."""
 
-Object = Annotated[dict[str, Any], Field(description="A JSON object.")]
-Key = Annotated[
+JsonObject = Annotated[dict[str, Any], Field(description="A JSON object.")]
+IdempotencyKey = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=LONGEST_ID,
+        max_length=MAX_ID_CHARS,
         description="Makes a retry harmless: the same request with the same key is done once.",
     ),
 ]

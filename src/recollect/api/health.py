@@ -10,14 +10,14 @@ class Health:
     """Whether the store can be reached, whether anybody can be let in, which model embeds, and what is degraded."""
 
     store: bool
-    lets_in: bool = True
+    accepts_callers: bool = True
     embedder: str | None
     degraded: tuple[str, ...] = ()
 
     @property
     def ready(self) -> bool:
         """Whether requests can be answered."""
-        return self.store and self.lets_in
+        return self.store and self.accepts_callers
 
     def fields(self) -> dict[str, Any]:
         """The JSON of it."""
@@ -29,5 +29,5 @@ class Health:
         }
 
 
-LookAfter = Callable[[], Awaitable[Health]]
+HealthCheck = Callable[[], Awaitable[Health]]
 """How it is now."""

@@ -15,49 +15,49 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from recollect.api.auth import Caller, Grant, a_reach, a_right, owner
-from recollect.atomic_files import give_name, one_at_a_time, unfinished
+from recollect.api.auth import Caller, Grant, create_owner, parse_reach, parse_right
+from recollect.atomic_files import lock_path, move_into_place, temp_folder
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, Unauthenticated, show
 from recollect.model import validation
-from recollect.model.memory import named
+from recollect.model.memory import parse_choice
 from recollect.model.trust import Provenance
 
 _LOG = logging.getLogger(__name__)
 
-MARK = "rk"
+KEY_PREFIX = "rk"
 """What every key begins with, so that scanners for secrets know one."""
 
 SECRET_BYTES = 32
 """How much chance is in a key: so much that a digest without salt or stretching gives nothing away."""
 
-FORMAT = 1
+FILE_FORMAT = 1
 """The format of the file."""
 
-LARGEST = 1_048_576
+MAX_FILE_BYTES = 1_048_576
 """How many bytes the file has at most."""
 
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_OPEN_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """How a file is opened that may be a pipe to which nobody writes."""
 
-_NONE_HOLDS = "no key was given, or none that holds"
-REFUSED = (
-    f"{_NONE_HOLDS}; send one of `recollect keys add` as `Authorization: Bearer KEY`: as long as there are keys, the "
+_NO_VALID_KEY = "no key was given, or none that holds"
+INVALID_KEY_MESSAGE = (
+    f"{_NO_VALID_KEY}; send one of `recollect keys add` as `Authorization: Bearer KEY`: as long as there are keys, the "
     "token of the server's owner lets nobody in"
 )
 """What is told of every key that does not let in, whatever is wrong with it."""
 
-REFUSED_TOKEN = (
-    f"{_NONE_HOLDS}; there are no keys here, so send the token of the server's owner as `Authorization: Bearer TOKEN`: "
-    "it is in the file that `recollect serve` named when it started"
+INVALID_TOKEN_MESSAGE = (
+    f"{_NO_VALID_KEY}; there are no keys here, so send the token of the server's owner as "
+    "`Authorization: Bearer TOKEN`: it is in the file that `recollect serve` named when it started"
 )
 """What is told where the token lets in, of every one that does not."""
 
-REFUSED_ALL = f"{_NONE_HOLDS}; there are no keys here, so nobody is let in: `recollect keys add` makes one"
+NO_KEYS_MESSAGE = f"{_NO_VALID_KEY}; there are no keys here, so nobody is let in: `recollect keys add` makes one"
 """What is told where nothing lets in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class ApiKey:
     """What is kept of a key: who has it, what it allows and until when, and the digest of its secret."""
 
     id: str
@@ -69,74 +69,74 @@ class Key:
     expires_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        validation.an_id("id", self.id)
-        if "/" in validation.an_id("name", self.name):
+        validation.require_id("id", self.id)
+        if "/" in validation.require_id("name", self.name):
             problem = f"{show(self.name)} has a slash, behind which a key says who speaks through it; leave it out"
             raise FieldError(problem, field="name")
-        if not re.fullmatch(r"[0-9a-f]{64}", validation.a_text("digest", self.digest)):
+        if not re.fullmatch(r"[0-9a-f]{64}", validation.require_text("digest", self.digest)):
             raise FieldError("is no SHA-256 in hexadecimal", field="digest")
         if not self.grants:
             raise FieldError("a key without grants opens nothing; give it rights and a scope", field="grants")
         for name in ("created_at", "expires_at"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, validation.a_moment(name, getattr(self, name)))
+                object.__setattr__(self, name, validation.require_moment(name, getattr(self, name)))
 
     @property
     def caller(self) -> Caller:
         """Whoever shows it."""
         return Caller(name=self.name, grants=self.grants, provenance=self.provenance)
 
-    def holds(self, at: datetime) -> bool:
+    def is_valid(self, at: datetime) -> bool:
         """Whether it has not expired."""
         return self.expires_at is None or at < self.expires_at
 
 
-def issue(
+def issue_key(
     name: str,
     grants: Iterable[Grant],
     *,
     at: datetime,
     expires_at: datetime | None = None,
     provenance: Provenance = Provenance.DIRECT_USER,
-) -> tuple[Key, str]:
+) -> tuple[ApiKey, str]:
     """A new key, and its text, which is shown once and kept nowhere."""
     if expires_at is not None and expires_at <= at:
         raise FieldError(f"{expires_at.isoformat()} is over already; give a moment to come", field="expires_at")
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
-    made = Key(
+    made = ApiKey(
         id=id,
         name=name,
-        digest=_digest(secret),
+        digest=_hash_secret(secret),
         grants=tuple(grants),
         provenance=provenance,
         created_at=at,
         expires_at=expires_at,
     )
-    return made, f"{MARK}_{id}_{secret}"
+    return made, f"{KEY_PREFIX}_{id}_{secret}"
 
 
-def caller_of(keys: Mapping[str, Key], shown: str | None, at: datetime) -> Caller:
+def authenticate_key(keys: Mapping[str, ApiKey], shown: str | None, at: datetime) -> Caller:
     """Whoever the key that is shown belongs to; a wrong one, an expired one and none are refused alike."""
     mark, _, rest = (shown or "").partition("_")
     id, _, secret = rest.partition("_")
     found = keys.get(id)
-    fits = hmac.compare_digest(_digest(secret), _NOBODY if found is None else found.digest)
-    if mark != MARK or found is None or not fits or not found.holds(at):
-        raise Unauthenticated(REFUSED if keys else REFUSED_ALL)
+    fits = hmac.compare_digest(_hash_secret(secret), _EMPTY_DIGEST if found is None else found.digest)
+    if mark != KEY_PREFIX or found is None or not fits or not found.is_valid(at):
+        raise Unauthenticated(INVALID_KEY_MESSAGE if keys else NO_KEYS_MESSAGE)
     return found.caller
 
 
-def bearer(header: str | None) -> str | None:
+def parse_bearer(header: str | None) -> str | None:
     """What an `Authorization` header shows, if it is a bearer's."""
     scheme, _, shown = (header or "").partition(" ")
     return (shown.strip() or None) if scheme.lower() == "bearer" else None
 
 
-def with_token(token: str, shown: str | None) -> Caller:
+def authenticate_token(token: str, shown: str | None) -> Caller:
     """The owner, if the token that is shown is the one of the server's file."""
-    if not hmac.compare_digest(_digest(token), _digest(shown or "")):
-        raise Unauthenticated(REFUSED_TOKEN)
-    return owner()
+    if not hmac.compare_digest(_hash_secret(token), _hash_secret(shown or "")):
+        raise Unauthenticated(INVALID_TOKEN_MESSAGE)
+    return create_owner()
 
 
 class KeyFile:
@@ -144,34 +144,34 @@ class KeyFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read: tuple[tuple[int, ...] | None, Mapping[str, Key]] = (None, {})
+        self._read: tuple[tuple[int, ...] | None, Mapping[str, ApiKey]] = (None, {})
 
-    def keys(self) -> Mapping[str, Key]:
+    def keys(self) -> Mapping[str, ApiKey]:
         """Every key by its id, as the file is now; none, if there never was a file.
 
         One that is gone is no file without keys: nobody revoked them, and whoever lost a disk lets nobody in by that.
         """
-        stamp = self._stamp()
+        stamp = self._read_stamp()
         if stamp is None and self._read[0] is not None:
             raise InvalidInput(f"the keys in {str(self.path)!r} are gone; put the file back, or start anew without")
         if stamp != self._read[0]:
             self._read = (stamp, {} if stamp is None else {one.id: one for one in read_keys(self.path)})
         return self._read[1]
 
-    def add(self, key: Key) -> None:
+    def add(self, key: ApiKey) -> None:
         """Write one more key; who adds another at the same moment waits."""
-        with _alone(self.path):
+        with _lock_key_file(self.path):
             self._write([*self.keys().values(), key])
 
-    def revoke(self, id_or_name: str) -> Key:
+    def revoke(self, id_or_name: str) -> ApiKey:
         """Take a key out, by its id, or by its name if no other has that."""
-        with _alone(self.path):
+        with _lock_key_file(self.path):
             known = self.keys()
-            gone = known.get(id_or_name) or self._named(id_or_name, known)
+            gone = known.get(id_or_name) or self._find_by_name(id_or_name, known)
             self._write([one for one in known.values() if one.id != gone.id])
         return gone
 
-    def _named(self, name: str, known: Mapping[str, Key]) -> Key:
+    def _find_by_name(self, name: str, known: Mapping[str, ApiKey]) -> ApiKey:
         found = [one for one in known.values() if one.name == name]
         if not found:
             raise NotFound(f"there is no key {show(name)} in {str(self.path)!r}; `recollect keys list` has their ids")
@@ -180,7 +180,7 @@ class KeyFile:
             raise InvalidInput(f"{len(found)} keys have the name {show(name)}: {ids}; say which by its id")
         return found[0]
 
-    def _stamp(self) -> tuple[int, ...] | None:
+    def _read_stamp(self) -> tuple[int, ...] | None:
         """What differs once the file has changed, or who may read it: a copy can keep its size and its time."""
         try:
             found = self.path.stat()
@@ -190,20 +190,20 @@ class KeyFile:
             raise InvalidInput(f"the keys in {str(self.path)!r} cannot be read: {error.strerror}") from error
         return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
 
-    def _write(self, keys: Sequence[Key]) -> None:
-        told = {"format": FORMAT, "keys": [_fields(one) for one in keys]}
-        write_private(self.path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    def _write(self, keys: Sequence[ApiKey]) -> None:
+        told = {"format": FILE_FORMAT, "keys": [_serialize_key(one) for one in keys]}
+        write_private_file(self.path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _lock_key_file(path: Path) -> Iterator[None]:
     """Change a file while nobody else does."""
-    with _writing(path), one_at_a_time(path):
+    with _writable_folder(path), lock_path(path):
         yield
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _writable_folder(path: Path) -> Iterator[None]:
     """Write into the folder of the path, which is made for its owner alone if it is not there."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -212,26 +212,26 @@ def _writing(path: Path) -> Iterator[None]:
         raise InvalidInput(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private_file(path: Path, text: str) -> None:
     """Have a file say just that, for its owner alone, whole or not at all."""
-    with _writing(path), unfinished(path.parent) as folder:
+    with _writable_folder(path), temp_folder(path.parent) as folder:
         made = folder / path.name
         made.touch(mode=0o600)
         made.write_text(text, encoding="utf-8")
-        give_name(made, path, replacing=True)
+        move_into_place(made, path, replacing=True)
 
 
-def read_private(path: Path) -> str:
+def read_private_file(path: Path) -> str:
     """What a file says that nobody but its owner may read; refused if others may, or if it is no ordinary file.
 
     A pipe in its place is not waited for: a server reads it while others want to be answered.
     """
     try:
-        file = os.open(path, os.O_RDONLY | _AT_ONCE)
+        file = os.open(path, os.O_RDONLY | _OPEN_FLAGS)
         try:
             found = os.fstat(file)
-            is_read = stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST
-            text = _all_of(file) if is_read else ""
+            is_read = stat.S_ISREG(found.st_mode) and found.st_size <= MAX_FILE_BYTES
+            text = _read_all(file) if is_read else ""
         finally:
             os.close(file)
     except (OSError, ValueError) as error:
@@ -240,22 +240,22 @@ def read_private(path: Path) -> str:
         raise InvalidInput(f"{str(path)!r} is no ordinary file; put one in its place")
     if os.name == "posix" and found.st_mode & 0o077:  # Windows has access lists instead of these bits
         raise InvalidInput(f"others may read {str(path)!r}; take that from them: chmod 600 {path}")
-    if found.st_size > LARGEST:
-        raise InvalidInput(f"{str(path)!r} has more than {LARGEST} bytes; it is no such file")
+    if found.st_size > MAX_FILE_BYTES:
+        raise InvalidInput(f"{str(path)!r} has more than {MAX_FILE_BYTES} bytes; it is no such file")
     return text
 
 
-def _all_of(file: int) -> str:
+def _read_all(file: int) -> str:
     with os.fdopen(file, "rb", closefd=False) as opened:
         return opened.read().decode("utf-8")
 
 
-def read_keys(path: Path) -> list[Key]:
+def read_keys(path: Path) -> list[ApiKey]:
     """The keys of a file; refused if it is anything else."""
-    text = read_private(path)
+    text = read_private_file(path)
     try:
-        found = json.loads(text, object_pairs_hook=_each_once)
-        keys = _keys(found["keys"]) if found["format"] == FORMAT and found["format"] is not True else None
+        found = json.loads(text, object_pairs_hook=_reject_duplicate_names)
+        keys = _parse_keys(found["keys"]) if found["format"] == FILE_FORMAT and found["format"] is not True else None
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise InvalidInput(f"the keys in {str(path)!r} cannot be read: {error}") from error
     if keys is None:
@@ -263,40 +263,40 @@ def read_keys(path: Path) -> list[Key]:
     return keys
 
 
-def _each_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; of a name that is there twice, nobody knows which is meant."""
     if len(found := dict(pairs)) < len(pairs):
         raise ValueError("a name is there twice")
     return found
 
 
-def _keys(told: Any) -> list[Key]:
+def _parse_keys(told: Any) -> list[ApiKey]:
     """Each key once: of two that have one id, nobody knows which was revoked."""
     if not isinstance(told, list):
         raise TypeError("they are no list")
-    keys = [_key(one) for one in told]
+    keys = [_parse_key(one) for one in told]
     if len({one.id for one in keys}) < len(keys):
         raise ValueError("two of them have the same id")
     return keys
 
 
-def the_token(path: Path) -> str:
+def read_or_create_token(path: Path) -> str:
     """The token of a file, which is made if it is not there."""
     if not path.exists():
-        with _alone(path):
+        with _lock_key_file(path):
             if not path.exists():  # nor has another server made it meanwhile
-                write_private(path, secrets.token_urlsafe(SECRET_BYTES) + "\n")
-    found = read_private(path).strip()
+                write_private_file(path, secrets.token_urlsafe(SECRET_BYTES) + "\n")
+    found = read_private_file(path).strip()
     if len(found) < SECRET_BYTES:
         raise InvalidInput(f"{str(path)!r} has no token; remove it, and a new one is made")
     return found
 
 
-Authenticate = Callable[[str | None], Caller]
+Authenticator = Callable[[str | None], Caller]
 """Who it is that shows this key, or none; whoever it is not is refused."""
 
 
-def authenticator(file: KeyFile, token: str | None, clock: Callable[[], datetime]) -> Authenticate:
+def create_authenticator(file: KeyFile, token: str | None, clock: Callable[[], datetime]) -> Authenticator:
     """By the keys of a file; by the token instead, as long as there is no key. Nobody is let in by a broken file."""
 
     def authenticate(shown: str | None) -> Caller:
@@ -308,19 +308,19 @@ def authenticator(file: KeyFile, token: str | None, clock: Callable[[], datetime
                 "the keys of this server cannot be read, so nobody is let in; its log says why, and so does "
                 "`recollect keys list` there"
             ) from error
-        return caller_of(keys, shown, clock()) if keys or token is None else with_token(token, shown)
+        return authenticate_key(keys, shown, clock()) if keys or token is None else authenticate_token(token, shown)
 
     return authenticate
 
 
-def _digest(secret: str) -> str:
+def _hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_NOBODY = _digest("")
+_EMPTY_DIGEST = _hash_secret("")
 
 
-def described(key: Key) -> dict[str, Any]:
+def describe_key(key: ApiKey) -> dict[str, Any]:
     """What may be told of a key as JSON: all but the digest."""
     return {
         "id": key.id,
@@ -332,20 +332,21 @@ def described(key: Key) -> dict[str, Any]:
     }
 
 
-def _fields(key: Key) -> dict[str, Any]:
-    return {**described(key), "digest": key.digest}
+def _serialize_key(key: ApiKey) -> dict[str, Any]:
+    return {**describe_key(key), "digest": key.digest}
 
 
-def _key(told: Mapping[str, Any]) -> Key:
+def _parse_key(told: Mapping[str, Any]) -> ApiKey:
     until = told["expires_at"]
-    return Key(
+    return ApiKey(
         id=told["id"],
         name=told["name"],
         digest=told["digest"],
         grants=tuple(
-            Grant(frozenset(a_right(right) for right in one["rights"]), a_reach(one["reach"])) for one in told["grants"]
+            Grant(frozenset(parse_right(right) for right in one["rights"]), parse_reach(one["reach"]))
+            for one in told["grants"]
         ),
-        provenance=named("provenance", told["provenance"], Provenance),
+        provenance=parse_choice("provenance", told["provenance"], Provenance),
         created_at=datetime.fromisoformat(told["created_at"]),
         expires_at=None if until is None else datetime.fromisoformat(until),
     )

@@ -15,20 +15,20 @@ Answer = Mapping[str, Any]
 """What is answered, in the one JSON shape."""
 
 
-class Request(BaseModel):
+class OperationRequest(BaseModel):
     """What is asked for: checked for its types here, and for its meaning by the engine."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    whose: ClassVar[str | None] = "scope"
+    scope_field: ClassVar[str | None] = "scope"
     """The field that says whose memories it is about; none if it is about nobody's."""
 
-    def given(self, *apart: str) -> dict[str, Any]:
+    def to_arguments(self, *apart: str) -> dict[str, Any]:
         """Its fields by name, but for some."""
         return {name: getattr(self, name) for name in type(self).model_fields if name not in apart}
 
 
-class Shape(BaseModel):
+class AnswerSchema(BaseModel):
     """How an answer looks; answers are made by `render`, and tests hold them to this."""
 
     model_config = ConfigDict(extra="forbid")
@@ -63,7 +63,7 @@ class Toolset(StrEnum):
     """One that looks after a store."""
 
 
-R = TypeVar("R", bound=Request)
+R = TypeVar("R", bound=OperationRequest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Operation(Generic[R]):
     """One thing that can be asked for: who may, what it takes and gives, and what it does.
 
     `repeatable` is whether the same once more does nothing more, but that it may be counted as said again. `about`
-    teaches a model when to use it. `unread` is what is left of the answer for whoever may do this and not read.
+    teaches a model when to use it. `redact` is what is left of the answer for whoever may do this and not read.
     """
 
     name: str
@@ -84,18 +84,18 @@ class Operation(Generic[R]):
     answer: type[BaseModel]
     run: Callable[[Engine, R, Caller], Answer]
     toolset: Toolset
-    unread: Callable[[Answer], Answer] | None = None
+    redact: Callable[[Answer], Answer] | None = None
 
     @property
-    def keyed(self) -> bool:
+    def takes_key(self) -> bool:
         """Whether a key makes a retry of it harmless."""
         return self.effect is not Effect.NONE and "key" in self.request.model_fields
 
     def with_key(self, given: Mapping[str, Any], key: str | None, named: str) -> Mapping[str, Any]:
         """What is given, with the key that was sent beside it by that name, where one is taken and none is given."""
-        if key is None or (self.repeatable and not self.keyed):  # a retry does no harm anyway
+        if key is None or (self.repeatable and not self.takes_key):  # a retry does no harm anyway
             return given
-        if not self.keyed:
+        if not self.takes_key:
             raise InvalidInput(f"{named} is not taken by {self.name}, whose retry would be done again; leave it out")
         if given.get("key") not in (None, key):
             raise Conflict(f"{named} and the field 'key' say two things; send one of them")

@@ -7,7 +7,7 @@ from typing import Any
 from recollect.api.operation import Operation
 from recollect.api.operations import admin, episodes, events, memories, observations, recall
 
-SUBJECTS: Mapping[str, tuple[Operation[Any], ...]] = MappingProxyType(
+OPERATIONS_BY_SUBJECT: Mapping[str, tuple[Operation[Any], ...]] = MappingProxyType(
     {
         "recall": recall.OPERATIONS,
         "memories": memories.OPERATIONS,
@@ -20,5 +20,5 @@ SUBJECTS: Mapping[str, tuple[Operation[Any], ...]] = MappingProxyType(
 """The same by what they are about, as people look for them."""
 
 OPERATIONS: Mapping[str, Operation[Any]] = MappingProxyType(
-    {one.name: one for several in SUBJECTS.values() for one in several}
+    {one.name: one for several in OPERATIONS_BY_SUBJECT.values() for one in several}
 )

@@ -23,7 +23,7 @@ from recollect.errors import (
 )
 
 
-class Code(StrEnum):
+class ProblemCode(StrEnum):
     """What a program can go by."""
 
     INVALID = "invalid"
@@ -39,24 +39,24 @@ class Code(StrEnum):
     INTERNAL = "internal"
 
 
-CODES: Mapping[type[RecollectError], Code] = {
-    TooLarge: Code.TOO_LARGE,
-    InvalidInput: Code.INVALID,
-    SignalMissing: Code.INVALID,
-    Unauthenticated: Code.UNAUTHENTICATED,
-    AccessDenied: Code.FORBIDDEN,
-    NotFound: Code.NOT_FOUND,
-    Conflict: Code.CONFLICT,
-    Overdue: Code.OVERDUE,
-    ServerBusy: Code.BUSY,
-    ProviderError: Code.PROVIDER,
-    StoreError: Code.STORE,
-    RecollectError: Code.INTERNAL,
+CODES_BY_ERROR: Mapping[type[RecollectError], ProblemCode] = {
+    TooLarge: ProblemCode.TOO_LARGE,
+    InvalidInput: ProblemCode.INVALID,
+    SignalMissing: ProblemCode.INVALID,
+    Unauthenticated: ProblemCode.UNAUTHENTICATED,
+    AccessDenied: ProblemCode.FORBIDDEN,
+    NotFound: ProblemCode.NOT_FOUND,
+    Conflict: ProblemCode.CONFLICT,
+    Overdue: ProblemCode.OVERDUE,
+    ServerBusy: ProblemCode.BUSY,
+    ProviderError: ProblemCode.PROVIDER,
+    StoreError: ProblemCode.STORE,
+    RecollectError: ProblemCode.INTERNAL,
 }
 """Which code an error has: that of the first class that fits."""
 
 
-SCOPE: Final = "scope"
+SCOPE_FIELD: Final = "scope"
 """The field that a scope which names nothing is told of, as everything but what speaks for others calls it."""
 
 
@@ -64,7 +64,7 @@ SCOPE: Final = "scope"
 class Problem:
     """What went wrong: a code, a sentence with the remedy, the field it is about, and whether a retry may help."""
 
-    code: Code
+    code: ProblemCode
     message: str
     field: str | None = None
     line: int | None = None
@@ -81,17 +81,19 @@ class Problem:
         }
 
 
-INTERNAL = Problem(code=Code.INTERNAL, message="something went wrong that should not; the log of the server has it")
+INTERNAL_PROBLEM = Problem(
+    code=ProblemCode.INTERNAL, message="something went wrong that should not; the log of the server has it"
+)
 """What is told of a fault of ours; nothing of what it was about leaves the server."""
 
 
 def problem_of(error: RecollectError) -> Problem:
     """The problem that an error is to whoever asked."""
-    code = next(code for kind, code in CODES.items() if isinstance(error, kind))
-    if error.retryable and code in (Code.STORE, Code.PROVIDER):
-        code = Code.BUSY
+    code = next(code for kind, code in CODES_BY_ERROR.items() if isinstance(error, kind))
+    if error.retryable and code in (ProblemCode.STORE, ProblemCode.PROVIDER):
+        code = ProblemCode.BUSY
     found = error if isinstance(error, FieldError) else None
-    unnamed = SCOPE if isinstance(error, ScopeError) else None
+    unnamed = SCOPE_FIELD if isinstance(error, ScopeError) else None
     return Problem(
         code=code,
         message=str(error),

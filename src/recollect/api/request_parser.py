@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, from_json
 
-from recollect.api.operation import Request
-from recollect.errors import FieldError, InvalidInput, remedy, show
+from recollect.api.operation import OperationRequest
+from recollect.errors import FieldError, InvalidInput, show, suggest
 
-R = TypeVar("R", bound=Request)
+R = TypeVar("R", bound=OperationRequest)
 
 
 def read_json(body: bytes | str) -> Mapping[str, Any]:
@@ -30,18 +30,18 @@ def read_request(model: type[R], given: Mapping[str, Any]) -> R:
     except ValidationError as error:
         found = error.errors(include_url=False)
         unknown = (one for one in found if one["type"] == "extra_forbidden")  # which often is what is missing, misspelt
-        raise _refusal(model, next(unknown, found[0])) from error
+        raise _to_field_error(model, next(unknown, found[0])) from error
 
 
-def _refusal(model: type[Request], found: ErrorDetails) -> FieldError:
+def _to_field_error(model: type[OperationRequest], found: ErrorDetails) -> FieldError:
     field = ".".join(str(part) for part in found["loc"])
     cause = found.get("ctx", {}).get("error")
     match found["type"]:
         case "extra_forbidden":
             known = list(model.model_fields) if len(found["loc"]) == 1 else []
-            told = f"; {remedy(str(found['loc'][-1]), known)}" if known else ""
+            told = f"; {suggest(str(found['loc'][-1]), known)}" if known else ""
             return FieldError(f"there is no such field{told}", field=field)
-        case "missing" if field == model.whose:
+        case "missing" if field == model.scope_field:
             return FieldError(
                 "is missing; say whose memory it is, ask by a key for one scope, or start `recollect mcp` with --scope",
                 field=field,
@@ -49,7 +49,7 @@ def _refusal(model: type[Request], found: ErrorDetails) -> FieldError:
         case "missing":
             return FieldError("is missing", field=field)
         case _ if isinstance(cause, FieldError):
-            return FieldError(cause.problem, field=_meant(found["loc"], cause))
+            return FieldError(cause.problem, field=_refused_field(found["loc"], cause))
         case _ if cause is not None:
             return FieldError(str(cause), field=field)
         case _:
@@ -58,7 +58,7 @@ def _refusal(model: type[Request], found: ErrorDetails) -> FieldError:
             )
 
 
-def _meant(path: tuple[int | str, ...], cause: FieldError) -> str | None:
+def _refused_field(path: tuple[int | str, ...], cause: FieldError) -> str | None:
     """The field that is refused: of a list the list, as everywhere, and of a whole request the one that is named."""
     named = path[:-1] if path and isinstance(path[-1], int) else path
     return ".".join(str(part) for part in named) or cause.field

@@ -3,10 +3,10 @@
 import click
 
 from recollect.cli import empty_hints, options, output
-from recollect.cli.target import Place, place
-from recollect.engine.browse import MOST_AROUND
+from recollect.cli.target import StoreTarget, pass_target
+from recollect.engine.browse import MAX_AROUND_EVENTS
 from recollect.engine.engine import Engine
-from recollect.model.format import counted
+from recollect.model.format import format_count
 from recollect.model.scope import Scope
 from recollect.render import timeline
 
@@ -15,8 +15,8 @@ from recollect.render import timeline
 @click.argument("key", required=False)
 @options.scope
 @options.as_json
-@place
-def browse(place: Place, key: str | None, scope: Scope, as_json: bool) -> None:
+@pass_target
+def browse(place: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> None:
     """Show what happened: all years, or what is below KEY.
 
     KEY is a year, month, week or day, as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or a grip. In a
@@ -26,22 +26,22 @@ def browse(place: Place, key: str | None, scope: Scope, as_json: bool) -> None:
     recollect browse --scope acme/ana
     recollect browse 2026-03 --scope acme/ana
     """
-    with place.there() as engine:
+    with place.open_existing() as engine:
         found = engine.browse(key, scope=scope)
-        hints = [] if found.place is not None or found.parts else _nothing(engine, scope)
+        hints = [] if found.place is not None or found.parts else _explain_no_events(engine, scope)
     if as_json:
-        output.data(timeline.fields(found))
+        output.print_json(timeline.timeline_fields(found))
         return
-    for line in timeline.heading(found, output.paint):
-        output.talk(line)
-    output.rows(timeline.below(found))
+    for line in timeline.format_place_heading(found, output.paint):
+        output.print_note(line)
+    output.print_table(timeline.place_table(found))
     for hint in hints:
-        output.talk(hint)
+        output.print_note(hint)
 
 
-def _nothing(engine: Engine, scope: Scope) -> list[str]:
+def _explain_no_events(engine: Engine, scope: Scope) -> list[str]:
     """What is told where nothing happened: that the scope is empty, or has nothing but what is remembered."""
-    return empty_hints.told_scope(engine, scope) or [
+    return empty_hints.explain_empty_scope(engine, scope) or [
         f"nothing was observed in {scope}; `recollect observe` keeps what happens"
     ]
 
@@ -51,15 +51,15 @@ def _nothing(engine: Engine, scope: Scope) -> list[str]:
 @options.scope
 @click.option(
     "--around",
-    type=click.IntRange(0, MOST_AROUND),
+    type=click.IntRange(0, MAX_AROUND_EVENTS),
     metavar="N",
     default=0,
     show_default=True,
     help="Also so many events before and after them, of the same session.",
 )
 @options.as_json
-@place
-def expand(place: Place, id: str, scope: Scope, around: int, as_json: bool) -> None:
+@pass_target
+def expand(place: StoreTarget, id: str, scope: Scope, around: int, as_json: bool) -> None:
     """Show the events that the grip or segment ID is made of, in order, word for word.
 
     In a pipe there is one line an event: * if it is one of them, id, moment, speaker and text, between tabs.
@@ -67,11 +67,11 @@ def expand(place: Place, id: str, scope: Scope, around: int, as_json: bool) -> N
     \b
     recollect expand grip-0c0ffee0 --scope acme/ana --around 2
     """
-    with place.there() as engine:
+    with place.open_existing() as engine:
         found = engine.expand(id, scope=scope, around=around)
     if as_json:
-        output.data(timeline.expansion(found))
+        output.print_json(timeline.expansion_fields(found))
         return
-    output.rows(timeline.said(found))
+    output.print_table(timeline.event_table(found))
     if found.gone:
-        output.talk(f"{counted(len(found.gone), 'event')} of it put away or erased since")
+        output.print_note(f"{format_count(len(found.gone), 'event')} of it put away or erased since")

@@ -15,12 +15,12 @@ from recollect.cli import output
 from recollect.cli.recall import recall
 from recollect.cli.remember import remember
 from recollect.cli.search import search
-from recollect.cli.target import Place, place
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.cli.why import why
 from recollect.config import Settings
 from recollect.errors import InvalidInput
-from recollect.model.validation import IN_MEMORY
-from recollect.render.styles import Look
+from recollect.model.validation import IN_MEMORY_TARGET
+from recollect.render.styles import TextStyle
 
 TODAY = datetime(2026, 1, 15, 9, tzinfo=UTC)
 EMBEDDER = "wordllama"
@@ -31,11 +31,11 @@ COMMANDS = {"remember": remember, "recall": recall, "search": search, "why": why
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DemoStep:
     """What is done next, as it is typed; of quiet commands the outcome is not shown."""
 
-    says: str
-    typed: tuple[str, ...]
+    title: str
+    commands: tuple[str, ...]
     quiet: bool = False
 
 
@@ -47,7 +47,7 @@ OPENING = (
 QUESTION = '"Which seat should I book for Ana, and from where?"'
 
 STORY = (
-    Step(
+    DemoStep(
         "Remember. Every memory has a scope: Ana's, Ben's, or the team's, for both.",
         (
             """recollect remember "Flights under four hours are booked in economy." \\
@@ -67,7 +67,7 @@ morning flights from then on." \\
         ),
         quiet=True,
     ),
-    Step(
+    DemoStep(
         "Say more. Each draft is judged: no news, a change, a secret to be taken out.",
         (
             """recollect remember "Ana really likes a window seat near the front!" \\
@@ -78,19 +78,19 @@ morning flights from then on." \\
     --scope acme/ana --id lounge""",
         ),
     ),
-    Step(
+    DemoStep(
         "Recall. The best that fits in 300 tokens; what is pinned has room kept.",
         (f"recollect recall {QUESTION} \\\n    --scope acme/ana --tokens 300",),
     ),
-    Step(
+    DemoStep(
         "Ask why. A score is the sum you see; this one was too long for the budget.",
         (f"recollect why late {QUESTION} \\\n    --scope acme/ana --tokens 300",),
     ),
-    Step(
+    DemoStep(
         "Change the scope. Ben's assistant sees what is his or the team's, not Ana's.",
         (f"recollect search {QUESTION} \\\n    --scope acme/ben",),
     ),
-    Step(
+    DemoStep(
         "Turn back time. A month ago she still lived in Porto.",
         (
             """recollect search "Where does Ana live?" \\
@@ -109,36 +109,40 @@ CLOSING = (
 
 @click.command(short_help="Tell a story in one minute; it needs nothing.")
 @click.pass_context
-@place
-def demo(place: Place, ctx: click.Context) -> None:
+@pass_target
+def demo(place: StoreTarget, ctx: click.Context) -> None:
     """Tell a story in one minute: remember, recall, explain. It needs nothing and leaves nothing.
 
     With --db before the command the story is kept in that file or database, which must be a new one.
     """
-    target = place.target if place.asked_for else IN_MEMORY
-    if target != IN_MEMORY and place.exists:
-        raise InvalidInput(f"{place.shown!r} is there already; the demo wants a new file or database, or none")
-    output.stage(ctx)
-    output.lines(OPENING)
+    target = place.target if place.is_explicit else IN_MEMORY_TARGET
+    if target != IN_MEMORY_TARGET and place.exists:
+        raise InvalidInput(f"{place.display_name!r} is there already; the demo wants a new file or database, or none")
+    output.merge_streams(ctx)
+    output.print_lines(OPENING)
     with factory.open(target, embedder=EMBEDDER, clock=lambda: TODAY, settings=Settings()) as engine:
-        ctx.obj = Place(target, opened_by=lambda _: nullcontext(engine))
+        ctx.obj = StoreTarget(target, open_engine=lambda _: nullcontext(engine))
         for number, step in enumerate(STORY, start=1):
-            output.lines(["", output.paint(Look.STRONG, f"{number}. {step.says}")])
-            for typed in step.typed:
-                output.lines([f"{output.paint(Look.FAINT, '$')} {output.paint(Look.TYPED, typed)}"])
+            output.print_lines(["", output.paint(TextStyle.STRONG, f"{number}. {step.title}")])
+            for typed in step.commands:
+                output.print_lines([f"{output.paint(TextStyle.FAINT, '$')} {output.paint(TextStyle.TYPED, typed)}"])
                 with redirect_stdout(io.StringIO()) if step.quiet else nullcontext():
-                    _run(typed, ctx)
-    kept = [] if target == IN_MEMORY else [f"The story is kept in {place.shown}; name it with --db to go on with it."]
-    output.lines(["", *kept, *(line.format(recollect=_called()) for line in CLOSING)])
+                    _run_command(typed, ctx)
+    kept = (
+        []
+        if target == IN_MEMORY_TARGET
+        else [f"The story is kept in {place.display_name}; name it with --db to go on with it."]
+    )
+    output.print_lines(["", *kept, *(line.format(recollect=_command_name()) for line in CLOSING)])
 
 
-def _called() -> str:
+def _command_name() -> str:
     """The command as whoever is reading typed it."""
     name = sys.argv[0]
     return name if Path(name).name == "recollect" else "recollect"
 
 
-def _run(typed: str, ctx: click.Context) -> None:
+def _run_command(typed: str, ctx: click.Context) -> None:
     """Do what is typed, in place of whoever would type it."""
     name, *arguments = shlex.split(typed.replace("\\\n", ""))[1:]
     command = COMMANDS[name]

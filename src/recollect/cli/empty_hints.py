@@ -5,17 +5,17 @@ from datetime import datetime
 from typing import Any
 
 from recollect.engine.engine import Engine
-from recollect.errors import remedy
-from recollect.model.format import counted, moment
+from recollect.errors import suggest
+from recollect.model.format import format_count, format_moment
 from recollect.model.scope import Scope
 from recollect.ranking.result import Ranking
 from recollect.retrieval.eligibility import Barrier
 
-TIMES = frozenset({Barrier.NOT_YET_KNOWN, Barrier.NOT_YET_VALID, Barrier.NO_LONGER_VALID})
+TIME_BARRIERS = frozenset({Barrier.NOT_YET_KNOWN, Barrier.NOT_YET_VALID, Barrier.NO_LONGER_VALID})
 """What keeps memories out of an answer that is for another moment."""
 
 
-def told(
+def explain_empty_result(
     engine: Engine,
     ranking: Ranking,
     *,
@@ -28,13 +28,13 @@ def told(
     """What to tell about a question that got no answer: that its scope has nothing, or had nothing at the moment."""
     if len(ranking):
         return []
-    at_another = (as_of, known_at) != (None, None) and ranking.excluded.keys() <= TIMES
-    return told_scope(engine, scope) or (
-        _moment(engine, ranking, scope, known_at) if at_another and not as_json else []
+    at_another = (as_of, known_at) != (None, None) and ranking.excluded.keys() <= TIME_BARRIERS
+    return explain_empty_scope(engine, scope) or (
+        _explain_empty_moment(engine, ranking, scope, known_at) if at_another and not as_json else []
     )
 
 
-def told_scope(engine: Engine, scope: Scope, *, below: bool = False) -> list[str]:
+def explain_empty_scope(engine: Engine, scope: Scope, *, below: bool = False) -> list[str]:
     """What to tell at a terminal about a scope without memories, and which scopes have some; nothing if it has any.
 
     With `below`, those of the scopes below count as its own.
@@ -45,16 +45,16 @@ def told_scope(engine: Engine, scope: Scope, *, below: bool = False) -> list[str
     if not stats.memories:
         return ["the store has no memories yet; `recollect remember` makes the first"]
     known = [str(one) for one, _ in stats.largest]
-    told = remedy(str(scope), known)
+    told = suggest(str(scope), known)
     more = f" and {stats.scopes - len(known)} more" if stats.scopes > len(known) and not told.endswith("?") else ""
     return [f"{scope} has no memories; {told}{more}"]
 
 
-def _moment(engine: Engine, ranking: Ranking, scope: Scope, known_at: datetime | None) -> list[str]:
+def _explain_empty_moment(engine: Engine, ranking: Ranking, scope: Scope, known_at: datetime | None) -> list[str]:
     memories = engine.stats(scope=scope, below=False).memories
-    now = f"{scope} has {counted(memories, 'memory', 'memories')} now"
+    now = f"{scope} has {format_count(memories, 'memory', 'memories')} now"
     if not memories:
         return []
     if known_at is not None and not ranking.excluded:
-        return [f"{now}, but the store had taken in none by {moment(known_at)}; --as-of asks what held then"]
-    return [f"{now}, but none that was known and held at {moment(ranking.at)}"]
+        return [f"{now}, but the store had taken in none by {format_moment(known_at)}; --as-of asks what held then"]
+    return [f"{now}, but none that was known and held at {format_moment(ranking.at)}"]

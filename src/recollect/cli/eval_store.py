@@ -10,12 +10,12 @@ import click
 from recollect import factory
 from recollect.cli import output
 from recollect.cli.options import F
-from recollect.cli.target import Place
+from recollect.cli.target import StoreTarget
 from recollect.errors import InvalidInput, show
-from recollect.model.validation import IN_MEMORY
+from recollect.model.validation import IN_MEMORY_TARGET
 
 
-def store(metavar: str, keeps: str, example: str) -> Callable[[F], F]:
+def store_option(metavar: str, keeps: str, example: str) -> Callable[[F], F]:
     """The option that keeps memories; refused if it names nothing, or what is on no disk."""
 
     def named(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -24,34 +24,34 @@ def store(metavar: str, keeps: str, example: str) -> Callable[[F], F]:
         if value is not None and factory.is_database(value):
             raise InvalidInput(f"--store is for a {metavar.lower()} here, not for a database; name one, as {example}")
         if value is not None:
-            factory.refuse_address(value)
+            factory.refuse_url(value)
         return value
 
-    told = f"{keeps}, and find them there the next time; {IN_MEMORY} keeps nothing, as without it."
+    told = f"{keeps}, and find them there the next time; {IN_MEMORY_TARGET} keeps nothing, as without it."
     return click.option("--store", metavar=metavar, callback=named, help=told)
 
 
-def say_unused(place: Place, store: str | None, instead: str) -> None:
+def warn_db_unused(place: StoreTarget, store: str | None, instead: str) -> None:
     """Say that `--db` is of no use here, and what is instead; to be called at once, for loading may take long."""
-    if place.asked_for and store is None:
-        output.talk(f"--db is not used here: --store {instead}")
+    if place.is_explicit and store is None:
+        output.print_note(f"--db is not used here: --store {instead}")
 
 
 @contextmanager
-def kept_file(store: str | None) -> Iterator[str]:
+def open_store_file(store: str | None) -> Iterator[str]:
     """The file in which memories are kept: the one that is named, or one that is gone afterwards."""
-    if store is not None and store != IN_MEMORY:
+    if store is not None and store != IN_MEMORY_TARGET:
         yield store
         return
-    with _passing() as folder:
+    with _temporary_folder() as folder:
         yield str(folder / "judged.db")
 
 
 @contextmanager
-def kept_folder(store: str | None) -> Iterator[Path]:
+def open_store_folder(store: str | None) -> Iterator[Path]:
     """The folder in which memories are kept, made if it is not there: the one that is named, or one that goes again."""
-    if store is None or store == IN_MEMORY:
-        with _passing() as folder:
+    if store is None or store == IN_MEMORY_TARGET:
+        with _temporary_folder() as folder:
             yield folder
         return
     try:
@@ -62,6 +62,6 @@ def kept_folder(store: str | None) -> Iterator[Path]:
 
 
 @contextmanager
-def _passing() -> Iterator[Path]:
+def _temporary_folder() -> Iterator[Path]:
     with TemporaryDirectory(prefix="recollect-judged-") as folder:
         yield Path(folder)

@@ -9,24 +9,24 @@ import click
 
 from recollect import factory
 from recollect.cli import import_output, options, output
-from recollect.cli.conversations import conversations
-from recollect.cli.lines import read_again
-from recollect.cli.progress import Tell, bar
-from recollect.cli.target import Place, place
+from recollect.cli.conversations import read_conversations
+from recollect.cli.lines import open_rereadable
+from recollect.cli.progress import ReportProgress, progress_bar
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.engine.engine import Engine
-from recollect.engine.extract import Extracted
-from recollect.engine.import_files import Source
+from recollect.engine.extract import ExtractionResult
+from recollect.engine.import_files import ImportSource
 from recollect.importers.formats import FORMATS
-from recollect.model.conversation import Said
-from recollect.model.extraction import MOST_EXTRACTED
-from recollect.model.format import counted, printable, shortened
+from recollect.model.conversation import ConversationTurn
+from recollect.model.extraction import MAX_EXTRACTS
+from recollect.model.format import format_count, make_printable, shorten
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
-from recollect.model.validation import IN_MEMORY
+from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.render import extraction
-from recollect.render.styles import Look
+from recollect.render.styles import TextStyle
 
-DONE = "extracted"
+EXTRACTED_VERB = "extracted"
 """What is not done with a file that cannot be read."""
 
 
@@ -35,7 +35,7 @@ DONE = "extracted"
 @options.scope
 @click.option(
     "--most",
-    type=click.IntRange(1, MOST_EXTRACTED),
+    type=click.IntRange(1, MAX_EXTRACTS),
     metavar="N",
     help="At most so many memories of each session; else what is configured.",
 )
@@ -54,9 +54,9 @@ DONE = "extracted"
     help="Show what would be proposed and the words it rests on, without a look at the store; write nothing.",
 )
 @options.as_json
-@place
+@pass_target
 def extract(
-    place: Place,
+    place: StoreTarget,
     file: IO[bytes],
     scope: Scope,
     most: int | None,
@@ -74,62 +74,64 @@ def extract(
     recollect extract chat.jsonl --scope acme/ana
     recollect extract chat.jsonl --scope acme/ana --dry-run
     """
-    with read_again(file) as lines:
-        source = Source(lines=lines, name=None, format=FORMATS["chat"], scope=scope, skip_bad=skip_bad)
-        sessions, notes = conversations(source, stored=False, done=DONE)
-    opened = factory.open(IN_MEMORY, embedder="hashing") if dry_run else place.made()  # which no memory outlives
-    with opened as engine, bar("extracting") as show:
-        left = list(_left_behind(engine, sessions, scope, show, most=most, provenance=provenance))
+    with open_rereadable(file) as lines:
+        source = ImportSource(lines=lines, name=None, format=FORMATS["chat"], scope=scope, skip_bad=skip_bad)
+        sessions, notes = read_conversations(source, stored=False, done=EXTRACTED_VERB)
+    opened = (
+        factory.open(IN_MEMORY_TARGET, embedder="hashing") if dry_run else place.open_or_create()
+    )  # which no memory outlives
+    with opened as engine, progress_bar("extracting") as show:
+        left = list(_extract_sessions(engine, sessions, scope, show, most=most, provenance=provenance))
     found = [(one.receipts, one.extraction) for one in left]
     redacted = sum((Counter(one.redacted) for one in left), Counter[str]())
     if as_json:
-        said = foreseen(found) if dry_run else extraction.data(found)
-        output.data({**said, "redacted": dict(redacted), **import_output.noted(notes)})
+        said = preview_fields(found) if dry_run else extraction.extraction_fields(found)
+        output.print_json({**said, "redacted": dict(redacted), **import_output.notes_fields(notes)})
     else:
-        output.lines(told_ahead(found) if dry_run else extraction.told(found, output.paint))
-        output.lines([*import_output.told_redacted(redacted, "turn"), *import_output.told_notes(notes)])
+        output.print_lines(format_preview(found) if dry_run else extraction.format_extractions(found, output.paint))
+        output.print_lines([*import_output.format_redactions(redacted, "turn"), *import_output.format_notes(notes)])
 
 
-def extract_stored(place: Place, source: Source) -> extraction.Found:
+def extract_imported_turns(place: StoreTarget, source: ImportSource) -> extraction.Extractions:
     """What conversations leave behind whose turns were imported."""
-    sessions, _ = conversations(source, stored=True, done=DONE)
-    with place.there() as engine, bar("extracting") as show:
-        return [(one.receipts, one.extraction) for one in _left_behind(engine, sessions, source.scope, show)]
+    sessions, _ = read_conversations(source, stored=True, done=EXTRACTED_VERB)
+    with place.open_existing() as engine, progress_bar("extracting") as show:
+        return [(one.receipts, one.extraction) for one in _extract_sessions(engine, sessions, source.scope, show)]
 
 
-def foresee(source: Source) -> extraction.Found:
+def preview_extraction(source: ImportSource) -> extraction.Extractions:
     """What conversations would leave behind whose turns are only tried."""
-    sessions, _ = conversations(source, stored=False, done=DONE)
-    with factory.open(IN_MEMORY, embedder="hashing") as engine, bar("extracting") as show:
-        return [(one.receipts, one.extraction) for one in _left_behind(engine, sessions, source.scope, show)]
+    sessions, _ = read_conversations(source, stored=False, done=EXTRACTED_VERB)
+    with factory.open(IN_MEMORY_TARGET, embedder="hashing") as engine, progress_bar("extracting") as show:
+        return [(one.receipts, one.extraction) for one in _extract_sessions(engine, sessions, source.scope, show)]
 
 
-def _left_behind(
-    engine: Engine, sessions: Sequence[Sequence[Said]], scope: Scope, show: Tell, **how: Any
-) -> Iterator[Extracted]:
+def _extract_sessions(
+    engine: Engine, sessions: Sequence[Sequence[ConversationTurn]], scope: Scope, show: ReportProgress, **how: Any
+) -> Iterator[ExtractionResult]:
     for done, turns in enumerate(sessions, start=1):
         yield engine.extract(turns, scope=scope, **how)
         show(done, len(sessions))
 
 
-def told_ahead(found: extraction.Found) -> Iterator[str]:
+def format_preview(found: extraction.Extractions) -> Iterator[str]:
     """What would be remembered, with the words it rests on."""
-    ahead = foreseen(found)
+    ahead = preview_fields(found)
     for one in ahead["extracts"]:
-        yield f"{output.paint(Look.STRONG, one['kind'])}  {printable(shortened(one['text']))}"
-        yield output.paint(Look.FAINT, f"  rests on: {printable(shortened(one['quote']))}")
+        yield f"{output.paint(TextStyle.STRONG, one['kind'])}  {make_printable(shorten(one['text']))}"
+        yield output.paint(TextStyle.FAINT, f"  rests on: {make_printable(shorten(one['quote']))}")
     for one in ahead["rejected"]:
-        yield output.paint(Look.FAINT, f"not taken: {printable(shortened(one['text']))} ({one['reason']})")
-    memories = counted(len(ahead["extracts"]), "memory", "memories")
-    yield f"{counted(len(found), 'session')}: {memories} would be proposed; nothing was written"
+        yield output.paint(TextStyle.FAINT, f"not taken: {make_printable(shorten(one['text']))} ({one['reason']})")
+    memories = format_count(len(ahead["extracts"]), "memory", "memories")
+    yield f"{format_count(len(found), 'session')}: {memories} would be proposed; nothing was written"
     if ahead["calls"]:
         cost = "" if ahead["cost"] is None else f", cost {ahead['cost']:g}"
-        yield f"the model was asked all the same: {counted(ahead['calls'], 'call')}{cost}"
+        yield f"the model was asked all the same: {format_count(ahead['calls'], 'call')}{cost}"
 
 
-def foreseen(found: extraction.Found) -> dict[str, Any]:
+def preview_fields(found: extraction.Extractions) -> dict[str, Any]:
     """The same as JSON has it: none of the memories is there, so none has an id."""
-    told = extraction.data([((), replace(each, extracts=())) for _, each in found])
+    told = extraction.extraction_fields([((), replace(each, extracts=())) for _, each in found])
     extracts = [
         {
             "text": one.text,

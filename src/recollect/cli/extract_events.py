@@ -6,20 +6,20 @@ from typing import Any
 import click
 
 from recollect.cli import options, output
-from recollect.cli.progress import bar
-from recollect.cli.target import Place, place
-from recollect.engine.extract_events import Harvest
+from recollect.cli.progress import progress_bar
+from recollect.cli.target import StoreTarget, pass_target
+from recollect.engine.extract_events import EventExtraction
 from recollect.errors import RecollectError
-from recollect.model.format import counted
+from recollect.model.format import format_count
 from recollect.model.scope import Scope
 from recollect.render import extraction
 
 
 @click.command(short_help="Remember what observed events leave behind.")
-@options.part
+@options.scope_filter
 @options.as_json
-@place
-def extract(place: Place, scope: Scope | None, as_json: bool) -> None:
+@pass_target
+def extract(place: StoreTarget, scope: Scope | None, as_json: bool) -> None:
     """Remember what is worth it in the events that were observed since the last time; each memory names its event.
 
     Who extracts, [extraction] says. The same again changes nothing. It may be stopped at any moment: the same command
@@ -29,39 +29,39 @@ def extract(place: Place, scope: Scope | None, as_json: bool) -> None:
     recollect admin extract
     recollect admin extract --scope acme/ana
     """
-    done, failed = list[Harvest](), list[RecollectError]()
-    with place.there() as engine:
+    done, failed = list[EventExtraction](), list[RecollectError]()
+    with place.open_existing() as engine:
         for one in engine.scopes(scope=scope):
             try:
-                with bar(f"extracting {one}") as show:
+                with progress_bar(f"extracting {one}") as show:
                     done.append(engine.extract_events(scope=one, progress=show))
             except RecollectError as error:  # which is no reason to leave the others
-                output.talk(f"{one}: {error}")
+                output.print_note(f"{one}: {error}")
                 failed.append(error)
     found = [one for one in done if one.extracted or one.waiting]
     if as_json:
-        output.data({"scopes": [_fields(one) for one in found]})
+        output.print_json({"scopes": [_harvest_fields(one) for one in found]})
     else:
-        output.lines(line for one in found for line in _told(one))
+        output.print_lines(line for one in found for line in _format_harvest(one))
     if failed:
         raise failed[0]
     if not found:
-        output.talk("nothing was observed since the last time; `recollect observe` keeps what happens")
+        output.print_note("nothing was observed since the last time; `recollect observe` keeps what happens")
 
 
-def _fields(harvest: Harvest) -> dict[str, Any]:
+def _harvest_fields(harvest: EventExtraction) -> dict[str, Any]:
     """The JSON of what the events of a scope left behind; a session is counted once for each stretch of it."""
     read = {"scope": str(harvest.scope), "events": harvest.events, "waiting": harvest.waiting}
-    return {**read, **extraction.data(_found(harvest))}
+    return {**read, **extraction.extraction_fields(_harvest_extractions(harvest))}
 
 
-def _told(harvest: Harvest) -> Iterator[str]:
+def _format_harvest(harvest: EventExtraction) -> Iterator[str]:
     """The same for people."""
-    found = _found(harvest)
-    yield from extraction.each(found, output.paint)
-    later = f" ({counted(harvest.waiting, 'stretch', 'stretches')} not come yet)" if harvest.waiting else ""
-    yield f"{harvest.scope}: {counted(harvest.events, 'event')} read, {extraction.tally(found)}{later}"
+    found = _harvest_extractions(harvest)
+    yield from extraction.format_each_extraction(found, output.paint)
+    later = f" ({format_count(harvest.waiting, 'stretch', 'stretches')} not come yet)" if harvest.waiting else ""
+    yield f"{harvest.scope}: {format_count(harvest.events, 'event')} read, {extraction.tally_extractions(found)}{later}"
 
 
-def _found(harvest: Harvest) -> extraction.Found:
+def _harvest_extractions(harvest: EventExtraction) -> extraction.Extractions:
     return [(one.receipts, one.extraction) for one in harvest.extracted]

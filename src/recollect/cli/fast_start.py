@@ -10,35 +10,37 @@ import click
 
 from recollect.cli.hook import hook as hook_command
 from recollect.cli.mcp import mcp as mcp_command
-from recollect.cli.mcp import most_bytes, opened, ready, speak
+from recollect.cli.mcp import open_dispatcher, prepare_session, read_body_limit, serve_stdio
 from recollect.errors import InvalidInput, RecollectError
 
 if TYPE_CHECKING:
-    from recollect.cli.mcp import Made
-    from recollect.cli.target import Place
+    from recollect.cli.mcp import OpenedDispatcher
+    from recollect.cli.target import StoreTarget
 
 
-def mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | None:
+def prepare_mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | None:
     """What speaks MCP; nothing if what is typed is wrong, which is told by whoever can tell it best."""
     try:
         params = mcp_command.make_context("mcp", list(typed)).params
-        who = ready(**params)
+        who = prepare_session(**params)
     except (click.ClickException, RecollectError):
         return None
-    return partial(speak, partial(_made, before), partial(_most_bytes, before), *who)
+    return partial(
+        serve_stdio, partial(_open_target_dispatcher, before), partial(_read_target_body_limit, before), *who
+    )
 
 
-def _made(before: Sequence[str]) -> "Made":
-    with place(before) as found:
-        return opened(found.made())
+def _open_target_dispatcher(before: Sequence[str]) -> "OpenedDispatcher":
+    with resolve_target(before) as found:
+        return open_dispatcher(found.open_or_create())
 
 
-def _most_bytes(before: Sequence[str]) -> int:
-    with place(before):
-        return most_bytes()
+def _read_target_body_limit(before: Sequence[str]) -> int:
+    with resolve_target(before):
+        return read_body_limit()
 
 
-def hook(typed: Sequence[str]) -> dict[str, object] | None:
+def parse_hook(typed: Sequence[str]) -> dict[str, object] | None:
     """What a hook is told; nothing if what is typed is wrong, which is said on standard error."""
     try:
         return hook_command.make_context("hook", list(typed)).params
@@ -47,7 +49,7 @@ def hook(typed: Sequence[str]) -> dict[str, object] | None:
 
 
 @contextmanager
-def place(before: Sequence[str]) -> "Iterator[Place]":
+def resolve_target(before: Sequence[str]) -> "Iterator[StoreTarget]":
     """The place that is named before the command, with the settings that are."""
     cli: click.Group = import_module("recollect.cli.main").cli
     try:

@@ -3,23 +3,23 @@
 import click
 
 from recollect.cli import options, output
-from recollect.cli.target import Place, place
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.errors import NotFound
 from recollect.model.scope import Scope
 from recollect.render import json_values
 
-REPEAT = "repeat --helped or --misled for each memory"
+REPEAT_REMEDY = "repeat --helped or --misled for each memory"
 """What is told to who names several at once."""
 
 
-class Voting(options.Texted):
+class FeedbackCommand(options.TextCommand):
     """A command that is given ids by options: of more than one behind an option it is told to repeat that."""
 
-    def remedy(self, ctx: click.Context) -> str:
-        return REPEAT
+    def extra_words_remedy(self, ctx: click.Context) -> str:
+        return REPEAT_REMEDY
 
 
-@click.command(cls=Voting, short_help="Say which memories helped and which misled.")
+@click.command(cls=FeedbackCommand, short_help="Say which memories helped and which misled.")
 @click.argument("context")
 @options.scope
 @click.option("--helped", metavar="ID", multiple=True, help="A memory that helped; may be repeated.")
@@ -29,9 +29,9 @@ class Voting(options.Texted):
 )
 @click.option("--by", metavar="NAME", help="Who says so; the scope if not given. Saying it again replaces it.")
 @options.as_json
-@place
+@pass_target
 def feedback(
-    place: Place,
+    place: StoreTarget,
     context: str,
     scope: Scope,
     helped: tuple[str, ...],
@@ -47,19 +47,19 @@ def feedback(
     """
     if not helped and not misled and answer is None:
         raise click.UsageError("Say what helped or misled, with --helped ID or --misled ID, or give the --answer TEXT.")
-    said = None if answer is None else options.said(answer)
-    with place.there() as engine:
+    said = None if answer is None else options.read_text(answer)
+    with place.open_existing() as engine:
         try:
             noted = engine.feedback(context, scope=scope, helped=helped, misled=misled, by=by, answer=said)
         except NotFound as error:
             if not any("," in one for one in (*helped, *misled)):
                 raise
-            raise NotFound(f"{error}; {REPEAT}") from error
+            raise NotFound(f"{error}; {REPEAT_REMEDY}") from error
     if as_json:
-        output.data(json_values.feedback(noted, context, scope, helped=helped, misled=misled))
+        output.print_json(json_values.feedback_fields(noted, context, scope, helped=helped, misled=misled))
     else:
-        output.lines(noted.quoted)
+        output.print_lines(noted.quoted)
     found = "" if answer is None else f", {len(noted.quoted)} quoted"
-    output.talk(f"{len(helped)} helped, {len(misled)} misled{found}")
+    output.print_note(f"{len(helped)} helped, {len(misled)} misled{found}")
     if noted.remark is not None:
-        output.talk(f"nothing of the answer was noted: {noted.remark}")
+        output.print_note(f"nothing of the answer was noted: {noted.remark}")

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.atomic_files import COMPANIONS, beside, give_name, unfinished, unmerged
+from recollect.atomic_files import COMPANION_SUFFIXES, companion_path, find_sqlite_log, move_into_place, temp_folder
 from recollect.errors import Conflict, InvalidInput, RecollectError
 from recollect.factory import is_database
 
 
 @contextmanager
-def whole(named: Path, *, store: str | None, force: bool) -> Iterator[Path]:
+def write_atomically(named: Path, *, store: str | None, force: bool) -> Iterator[Path]:
     """A path to write to; once that is done, the file gets the name it is to have, and never before.
 
     What has this name already is replaced only if that is wished, and only if it is a file and not the store. What was
@@ -20,46 +20,48 @@ def whole(named: Path, *, store: str | None, force: bool) -> Iterator[Path]:
     try:
         target = Path(os.path.realpath(named))
         kept = None if store is None or is_database(store) else Path(store)
-        _refuse(named, target, kept, force=force)
-        with unfinished(target.parent) as folder:
+        _refuse_target(named, target, kept, force=force)
+        with temp_folder(target.parent) as folder:
             made = folder / target.name
             yield made
             if store is not None:
-                made.chmod(_mode(kept))
-            _give_name(made, target, force=force)
+                made.chmod(_file_mode(kept))
+            _rename_into_place(made, target, force=force)
     except OSError as error:
         remedy = "check its folder and the room in it"
         raise RecollectError(f"{str(named)!r} cannot be written ({error.strerror}); {remedy}") from error
 
 
-def _refuse(named: Path, target: Path, store: Path | None, *, force: bool) -> None:
-    if store is not None and store.exists() and _is_of(target, store.resolve()):
+def _refuse_target(named: Path, target: Path, store: Path | None, *, force: bool) -> None:
+    if store is not None and store.exists() and _is_store_file(target, store.resolve()):
         raise InvalidInput(f"{str(named)!r} is the store itself; name another file")
     if target.exists() and not target.is_file():
         raise InvalidInput(f"{str(named)!r} is no file; name one")
     if target.exists() and not force:
-        raise _is_there(named)
-    used = unmerged(target)
+        raise _exists_error(named)
+    used = find_sqlite_log(target)
     if used is not None:
         raise Conflict(f"{str(named)!r} is a store in use, which has {used.name} beside it; name another file")
 
 
-def _is_of(target: Path, store: Path) -> bool:
+def _is_store_file(target: Path, store: Path) -> bool:
     """Whether it is a file of the store, whatever name it has."""
-    return target in [beside(store, end) for end in COMPANIONS] or (target.exists() and target.samefile(store))
+    return target in [companion_path(store, end) for end in COMPANION_SUFFIXES] or (
+        target.exists() and target.samefile(store)
+    )
 
 
-def _is_there(target: Path) -> Conflict:
+def _exists_error(target: Path) -> Conflict:
     return Conflict(f"{str(target)!r} is there already; name another file, or replace it with --force")
 
 
-def _mode(store: Path | None) -> int:
+def _file_mode(store: Path | None) -> int:
     """Who may read the store may read what was written from it, and nobody else; of a database, that is the user."""
     return store.stat().st_mode & 0o666 if store is not None and store.exists() else 0o600
 
 
-def _give_name(made: Path, target: Path, *, force: bool) -> None:
+def _rename_into_place(made: Path, target: Path, *, force: bool) -> None:
     try:
-        give_name(made, target, replacing=force)
+        move_into_place(made, target, replacing=force)
     except FileExistsError as error:  # somebody else was quicker
-        raise _is_there(target) from error
+        raise _exists_error(target) from error

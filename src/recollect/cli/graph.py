@@ -3,7 +3,7 @@
 import click
 
 from recollect.cli import empty_hints, options, output
-from recollect.cli.target import Place, place
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.model.scope import Scope
 from recollect.render import graph as rendered
 
@@ -15,8 +15,8 @@ from recollect.render import graph as rendered
     "--limit", type=click.IntRange(min=1), metavar="N", default=20, show_default=True, help="Print at most so many."
 )
 @options.as_json
-@place
-def graph(place: Place, name: str | None, scope: Scope, limit: int, as_json: bool) -> None:
+@pass_target
+def graph(place: StoreTarget, name: str | None, scope: Scope, limit: int, as_json: bool) -> None:
     """List the names that the memories of a scope mention, the most mentioned first.
 
     With NAME, what is linked to it: the names that are mentioned with it, and the memories that mention it. With ID,
@@ -29,17 +29,20 @@ def graph(place: Place, name: str | None, scope: Scope, limit: int, as_json: boo
     recollect graph --scope acme/ana
     recollect graph "Access Bank" --scope acme/ana
     """
-    with place.there() as engine:
+    with place.open_existing() as engine:
         if name is not None:
             found = engine.neighbours(name, scope=scope, limit=limit)
-            shown, table = rendered.fields(found), rendered.linked(found)
+            shown, table = rendered.neighbor_fields(found), rendered.neighbor_table(found)
         else:
             entities = engine.entities(scope=scope, limit=limit)
-            shown, table = {"scope": str(scope), "entities": rendered.names(entities)}, rendered.listed(entities)
-        hints = [] if table.rows else empty_hints.told_scope(engine, scope)
+            shown, table = (
+                {"scope": str(scope), "entities": rendered.entity_fields(entities)},
+                rendered.entity_table(entities),
+            )
+        hints = [] if table.rows else empty_hints.explain_empty_scope(engine, scope)
     if as_json:
-        output.data(shown)
+        output.print_json(shown)
     else:
-        output.rows(table)
+        output.print_table(table)
     for hint in hints:
-        output.talk(hint)
+        output.print_note(hint)

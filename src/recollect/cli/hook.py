@@ -5,41 +5,53 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.cli.hook_runner import BUDGET_MS, EVENTS, MOST_MS, TOKENS, answer, say_aside
+from recollect.cli.hook_runner import (
+    DEFAULT_BUDGET_MS,
+    DEFAULT_TOKENS,
+    HOOK_EVENTS,
+    MAX_BUDGET_MS,
+    run_hook,
+    warn_skipped,
+)
 
 if TYPE_CHECKING:
-    from recollect.cli.target import Place
+    from recollect.cli.target import StoreTarget
 
 
-class Aside(click.Command):
+class HookCommand(click.Command):
     """A command that is in nobody's way: what is typed wrong is told, and is no failure."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            say_aside(error.format_message())
+            warn_skipped(error.format_message())
             ctx.exit(0)
 
 
-@click.command(cls=Aside, short_help="Tell a coding agent what is known, in time or not at all.")
-@click.argument("event", type=click.Choice(list(EVENTS)))
+@click.command(cls=HookCommand, short_help="Tell a coding agent what is known, in time or not at all.")
+@click.argument("event", type=click.Choice(list(HOOK_EVENTS)))
 @click.option("--scope", metavar="S", required=True, help="Whose memory, as acme/ana.")
 @click.option(
     "--budget-ms",
-    type=click.IntRange(1, MOST_MS),
+    type=click.IntRange(1, MAX_BUDGET_MS),
     metavar="N",
-    default=BUDGET_MS,
+    default=DEFAULT_BUDGET_MS,
     show_default=True,
     help="After how many milliseconds of the process it steps aside.",
 )
 @click.option(
-    "--tokens", type=click.IntRange(min=1), metavar="N", default=TOKENS, show_default=True, help="The budget in tokens."
+    "--tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=DEFAULT_TOKENS,
+    show_default=True,
+    help="The budget in tokens.",
 )
 @click.option("--server", metavar="URL", help="Ask a running server, as http://127.0.0.1:8765/mcp, not the store.")
 @click.option("--key-file", metavar="FILE", help="The file with the key or the token that the server wants.")
 @click.pass_obj
-def hook(place: "Place", /, **asked: Any) -> None:
+def hook(place: "StoreTarget", /, **asked: Any) -> None:
     """Read the JSON of a hook on standard input, and print what is known as its additional context.
 
     EVENT is session-start or prompt. If there is no answer in time, or anything is wrong, nothing is printed but a line
@@ -48,4 +60,4 @@ def hook(place: "Place", /, **asked: Any) -> None:
     \b
     recollect hook prompt --scope acme/ana --server http://127.0.0.1:8765/mcp
     """
-    answer(lambda: nullcontext(place), **asked)
+    run_hook(lambda: nullcontext(place), **asked)

@@ -11,36 +11,36 @@ from recollect.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class RereadableLines:
     """The lines of a file, from the first one on each time they are asked for."""
 
     file: IO[bytes]
 
     def __iter__(self) -> Iterator[str]:
         self.file.seek(0)
-        for number, line in enumerate(_read(self.file), start=1):
-            yield _decoded(line, number)
+        for number, line in enumerate(_read_lines(self.file), start=1):
+            yield _decode_line(line, number)
 
 
 @contextmanager
-def read_again(file: IO[bytes]) -> Iterator[Lines]:
+def open_rereadable(file: IO[bytes]) -> Iterator[RereadableLines]:
     """The lines, to be read as often as needed; what can be read only once is kept in a temporary file meanwhile."""
     if file.seekable():
-        yield Lines(file)
+        yield RereadableLines(file)
         return
     with tempfile.TemporaryFile() as kept:
-        kept.writelines(_read(file))
-        yield Lines(kept)
+        kept.writelines(_read_lines(file))
+        yield RereadableLines(kept)
 
 
-def _read(file: IO[bytes]) -> Iterator[bytes]:
+def _read_lines(file: IO[bytes]) -> Iterator[bytes]:
     try:
         yield from transfer.read_lines(file.readline)  # the file itself would be closed when a reading is given up
     except OSError as error:
         raise InvalidInput(f"the export cannot be read: {error.strerror or error}") from error
 
 
-def _decoded(line: bytes, number: int) -> str:
+def _decode_line(line: bytes, number: int) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:

@@ -15,7 +15,7 @@ from recollect.cli import options, output
 from recollect.cli.admin import admin
 from recollect.cli.backup import backup, verify
 from recollect.cli.browse import browse, expand
-from recollect.cli.config import config
+from recollect.cli.config import config_command
 from recollect.cli.curate import curate
 from recollect.cli.demo import demo
 from recollect.cli.doctor import doctor
@@ -38,14 +38,14 @@ from recollect.cli.replay import replay
 from recollect.cli.scheduler import scheduler
 from recollect.cli.search import search
 from recollect.cli.serve import serve
-from recollect.cli.show import history, listed, show
+from recollect.cli.show import history, list_memories, show
 from recollect.cli.stats import stats
-from recollect.cli.target import DEFAULT, Place, at_home
+from recollect.cli.target import DEFAULT_TARGET, StoreTarget, expand_home
 from recollect.cli.topics import topics
 from recollect.cli.transfer import export, import_
 from recollect.cli.why import why
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, SignalMissing
-from recollect.model.format import printable
+from recollect.model.format import make_printable
 from recollect.version import __version__
 
 EXIT_CODES: Mapping[type[RecollectError], int] = {
@@ -56,24 +56,24 @@ EXIT_CODES: Mapping[type[RecollectError], int] = {
 }
 """What a shell learns of an error: the first class that fits."""
 
-BUSY = 4
+EXIT_BUSY = 4
 """What a shell learns of an error that may be gone in a moment."""
 
 SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
     "Start here": (demo,),
     "Remember and recall": (remember, observe, extract, recall, brief, search, why, replay, feedback, episodes),
     "Look and change": (
-        *(show, listed, history, browse, expand, graph, topics),
+        *(show, list_memories, history, browse, expand, graph, topics),
         *(revise, forget, restore, pin, unpin, curate, erase),
     ),
-    "Look after a store": (stats, export, import_, backup, verify, doctor, config, admin, scheduler),
+    "Look after a store": (stats, export, import_, backup, verify, doctor, config_command, admin, scheduler),
     "Serve agents": (mcp, hook, serve, keys),
     "Rank without a store": (rank, profiles),
     "Measure": (evaluate,),
 }
 """Every command, under the heading that `--help` shows it with."""
 
-OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
+SUGGESTED_COMMANDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("get", "cat", "view", "inspect"), ("show",)),
     **dict.fromkeys(("rm", "remove", "delete", "del"), ("forget", "erase")),
     **dict.fromkeys(("add", "save", "store", "put", "new", "create"), ("remember",)),
@@ -101,10 +101,10 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
 }
 """What people type who are used to other programs, and what does it here."""
 
-BEFORE: Mapping[str, str] = {"--db": "FILE", "--config": "FILE", "--setting": "NAME=VALUE"}
+GLOBAL_OPTION_METAVARS: Mapping[str, str] = {"--db": "FILE", "--config": "FILE", "--setting": "NAME=VALUE"}
 """The options that stand before any command, and what each is given."""
 
-COMPLETION = """\b
+COMPLETION_HELP = """\b
 To have bash complete commands, options and names (zsh and fish likewise):
 eval "$(_RECOLLECT_COMPLETE=bash_source recollect)"
 """
@@ -113,16 +113,16 @@ eval "$(_RECOLLECT_COMPLETE=bash_source recollect)"
 
 def exit_code(error: RecollectError) -> int:
     """What a shell learns of the error."""
-    return BUSY if error.retryable else next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+    return EXIT_BUSY if error.retryable else next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
 
 
-class Commands(click.Group):
+class MainGroup(click.Group):
     """A group whose commands may raise our errors, listed under headings."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        ours = OTHER_WORDS.get(args[0])
+        ours = SUGGESTED_COMMANDS.get(args[0])
         if ours is not None and not ctx.resilient_parsing:
             meant = " or ".join(f"`recollect {one}`" for one in ours)
             raise click.UsageError(f"No such command {args[0]!r}; did you mean {meant}?", ctx)
@@ -132,19 +132,19 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
-            if error.option_name in BEFORE:
-                typed = f"{error.option_name} {BEFORE[error.option_name]}"
+            if error.option_name in GLOBAL_OPTION_METAVARS:
+                typed = f"{error.option_name} {GLOBAL_OPTION_METAVARS[error.option_name]}"
                 raise click.UsageError(
                     f"{error.option_name} stands before the command: recollect {typed} COMMAND …", error.ctx
                 ) from error
             raise
         except RecollectError as error:
             command = self.commands.get(ctx.invoked_subcommand or "")
-            spelled = options.as_typed(command, error) if isinstance(error, FieldError) else error
-            click.echo(f"Error: {printable(_without_password(str(spelled)))}", err=True)
+            spelled = options.with_option_name(command, error) if isinstance(error, FieldError) else error
+            click.echo(f"Error: {make_printable(_hide_password(str(spelled)))}", err=True)
             ctx.exit(exit_code(error))
         except click.ClickException as error:
-            told = _without_password(error.format_message())
+            told = _hide_password(error.format_message())
             if told == error.format_message():
                 raise
             raise click.UsageError(told, getattr(error, "ctx", None)) from None
@@ -163,31 +163,31 @@ class Commands(click.Group):
                 formatter.write_dl(rows)
 
 
-_PASSWORD = re.compile(r"(postgres\w*:?/{1,2}[^\s'\"@:/]*):[^\s'\"]*@")
+_PASSWORD_PATTERN = re.compile(r"(postgres\w*:?/{1,2}[^\s'\"@:/]*):[^\s'\"]*@")
 
 
-def _without_password(told: str) -> str:
+def _hide_password(told: str) -> str:
     """What is told, without the password of an address, also where that was given for something else."""
-    return _PASSWORD.sub(r"\1:…@", told)
+    return _PASSWORD_PATTERN.sub(r"\1:…@", told)
 
 
-def _a_file(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
+def _parse_config_path(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
     if value == "":
         raise click.UsageError("--config is empty; name a file, or set RECOLLECT_CONFIG to nothing to use none")
-    return None if value is None else Path(at_home(value))
+    return None if value is None else Path(expand_home(value))
 
 
-def _setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+def _complete_settings(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     names = (path for path, option in configured.OPTIONS.items() if not option.secret and not option.is_table)
     return [f"{name}=" for name in names if name.startswith(incomplete)]
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=COMPLETION)
+@click.group(cls=MainGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=COMPLETION_HELP)
 @click.option(
     "--db",
     "target",
     metavar="TARGET",
-    default=DEFAULT,
+    default=DEFAULT_TARGET,
     show_default=True,
     envvar="RECOLLECT_DB",
     show_envvar=True,
@@ -197,7 +197,7 @@ def _setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> li
     "--config",
     "file",
     metavar="FILE",
-    callback=_a_file,
+    callback=_parse_config_path,
     help="The settings, as TOML.  [env var: RECOLLECT_CONFIG; default: config.toml in ~/.config/recollect]",
 )
 @click.option(
@@ -205,7 +205,7 @@ def _setting_names(_: click.Context, __: click.Parameter, incomplete: str) -> li
     "flags",
     metavar="NAME=VALUE",
     multiple=True,
-    shell_complete=_setting_names,
+    shell_complete=_complete_settings,
     help="Set one setting for this run, as novelty.threshold=0.9; may be repeated.",
 )
 @click.version_option(__version__, prog_name="recollect")
@@ -217,12 +217,12 @@ def cli(ctx: click.Context, target: str, file: Path | None, flags: tuple[str, ..
     recollect remember "Ana prefers window seats" --scope acme/ana
     recollect recall "which seat should I book?" --scope acme/ana
     """
-    ctx.color = output.colour_wanted()
-    ctx.with_resource(configured.using(configured.Sources(named=file, users=True, flags=flags)))
+    ctx.color = output.detect_color()
+    ctx.with_resource(configured.use_sources(configured.Sources(explicit_file=file, reads_user_file=True, flags=flags)))
     if file is not None or flags:  # what is typed is refused at once if it cannot be, whether or not it is needed
-        configured.configuration()
-    ctx.obj = Place(
-        at_home(target), asked_for=ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE
+        configured.load_configuration()
+    ctx.obj = StoreTarget(
+        expand_home(target), is_explicit=ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE
     )
 
 

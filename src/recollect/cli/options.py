@@ -13,23 +13,23 @@ from click.shell_completion import CompletionItem
 
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model import validation
-from recollect.model.level import PLAIN, Level
-from recollect.model.memory import Kind, named
-from recollect.model.scope import Scope, a_scope
+from recollect.model.level import PLAIN_LEVEL_NAME, Level
+from recollect.model.memory import Kind, parse_choice
+from recollect.model.scope import Scope, as_scope
 from recollect.model.trust import Provenance
-from recollect.ranking.candidates_json import read_moment
-from recollect.ranking.profiles import BUILT_IN
+from recollect.ranking.candidates_json import parse_datetime
+from recollect.ranking.profiles import BUILTIN_PROFILES
 
 F = TypeVar("F", bound=Callable[..., Any] | click.Command)
 
 STDIN = "-"
 """What is typed in place of a text that comes from standard input."""
 
-LARGEST_K = 1_000
+MAX_K = 1_000
 """Among how many of the best it is worth measuring."""
 
 
-class Texted(click.Command):
+class TextCommand(click.Command):
     """A command whose last argument is a text: more words than one are told to be put in quotes."""
 
     allow_extra_args = True  # they are refused here, with the remedy
@@ -37,16 +37,16 @@ class Texted(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
-            ctx.fail(f"Got unexpected extra arguments ({' '.join(rest)}); {self.remedy(ctx)}.")
+            ctx.fail(f"Got unexpected extra arguments ({' '.join(rest)}); {self.extra_words_remedy(ctx)}.")
         return rest
 
-    def remedy(self, ctx: click.Context) -> str:
+    def extra_words_remedy(self, ctx: click.Context) -> str:
         """What to do about more words than one."""
         name = next(one for one in reversed(self.params) if isinstance(one, click.Argument)).make_metavar(ctx)
         return f"put {name} in quotes if it has blanks"
 
 
-class Numbered(click.Command):
+class NumberCommand(click.Command):
     """A command with an argument that is a number: one below zero is refused as a number, and is no option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -61,7 +61,7 @@ class Numbered(click.Command):
         return super().parse_args(ctx, [*given, "--", number])
 
 
-class Group(click.Group):
+class OrderedGroup(click.Group):
     """Commands in the order in which one needs them; what is wrong with a value names the option that gave it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -71,10 +71,10 @@ class Group(click.Group):
         try:
             return super().invoke(ctx)
         except FieldError as error:
-            raise as_typed(self.commands.get(ctx.invoked_subcommand or ""), error) from error
+            raise with_option_name(self.commands.get(ctx.invoked_subcommand or ""), error) from error
 
 
-def as_typed(command: click.Command | None, error: FieldError) -> FieldError:
+def with_option_name(command: click.Command | None, error: FieldError) -> FieldError:
     """The error, with the field spelled as the option that gave the value; what was read from lines has none."""
     if command is None or error.line is not None:
         return error
@@ -85,20 +85,20 @@ def as_typed(command: click.Command | None, error: FieldError) -> FieldError:
 
 def moment(name: str, help: str) -> Callable[[F], F]:
     """An option that is a moment, with its offset, or a day."""
-    return click.option(name, metavar="ISO", callback=_moment, help=help)
+    return click.option(name, metavar="ISO", callback=_parse_moment, help=help)
 
 
 def choice(choices: type[StrEnum], *names: str, help: str, **more: Any) -> Callable[[F], F]:
     """An option that names one of a closed list; what is none of them is refused with the nearest known one."""
     return click.option(
         *names,
-        shell_complete=partial(_offered, choices),
+        shell_complete=partial(_complete_choice, choices),
         help=help,
-        **{"callback": partial(_choice, choices), "metavar": choices.__name__.upper(), **more},
+        **{"callback": partial(_parse_choice, choices), "metavar": choices.__name__.upper(), **more},
     )
 
 
-def asked(profile_default: str) -> Callable[[F], F]:
+def query_options(profile_default: str) -> Callable[[F], F]:
     """What every question takes, named as the engine names it: whose memory, ranked how, for when, which of them."""
     options = (
         scope,
@@ -124,13 +124,13 @@ def provenance(help: str) -> Callable[[F], F]:
     return click.option(
         "--provenance",
         metavar="CLASS",
-        callback=_provenance,
-        shell_complete=partial(_offered, Provenance),
+        callback=_parse_provenance,
+        shell_complete=partial(_complete_choice, Provenance),
         help=f"{help}  [default: {typed} at a terminal, else {called}]",
     )
 
 
-def share(name: str, help: str) -> Callable[[F], F]:
+def fraction(name: str, help: str) -> Callable[[F], F]:
     """An option that is a number within 0..1."""
     return click.option(name, type=float, metavar="0..1", help=help)
 
@@ -141,71 +141,73 @@ def profile(default: str) -> Callable[[F], F]:
         "--profile",
         default=default,
         show_default=True,
-        shell_complete=profile_names,
+        shell_complete=complete_profiles,
         help="A profile's name, or a .toml file.",
     )
 
 
-def profile_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What a shell offers for the name of a profile."""
-    return [CompletionItem(one.name, help=one.about) for one in BUILT_IN.values() if one.name.startswith(incomplete)]
+    return [
+        CompletionItem(one.name, help=one.about) for one in BUILTIN_PROFILES.values() if one.name.startswith(incomplete)
+    ]
 
 
 def metadata(help: str) -> Callable[[F], F]:
     """--metadata, a JSON object."""
-    return click.option("--metadata", metavar="JSON", callback=_object, help=help)
+    return click.option("--metadata", metavar="JSON", callback=_parse_json_object, help=help)
 
 
-def said(text: str) -> str:
+def read_text(text: str) -> str:
     """The text, or what standard input says where the text is a dash; its last line break is not part of it."""
     if text != STDIN:
         return text
     if sys.stdin.isatty():
         click.echo("reading the text; Ctrl-D ends it", err=True)
-    most = validation.LONGEST_TEXT + len("\r\n")
+    most = validation.MAX_TEXT_BYTES + len("\r\n")
     try:
         read = sys.stdin.buffer.read(most + 1)
     except OSError as error:
         raise InvalidInput(f"standard input cannot be read: {error.strerror}") from error
     if len(read) > most:
-        raise InvalidInput(f"standard input has more than {validation.LONGEST_TEXT} bytes; split it")
+        raise InvalidInput(f"standard input has more than {validation.MAX_TEXT_BYTES} bytes; split it")
     try:
         return read.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"standard input is not UTF-8: {error.reason}") from error
 
 
-def no_scope(ctx: click.Context | None = None, param: click.Parameter | None = None) -> click.MissingParameter:
+def missing_scope(ctx: click.Context | None = None, param: click.Parameter | None = None) -> click.MissingParameter:
     """What is said to who does not say whose memory it is."""
     message = "Say whose memory it is, for example: --scope acme/ana"
     ctx = ctx or click.get_current_context()
     return click.MissingParameter(message, ctx, param, None if param else "'--scope'", "option")
 
 
-def read_part(_: click.Context, __: click.Parameter, value: str | None) -> Scope | None:
+def parse_optional_scope(_: click.Context, __: click.Parameter, value: str | None) -> Scope | None:
     """The scope that is said, if one is."""
-    return None if value is None else a_scope(value)
+    return None if value is None else as_scope(value)
 
 
-def _scope(ctx: click.Context, param: click.Parameter, value: str | None) -> Scope | None:
+def _parse_scope(ctx: click.Context, param: click.Parameter, value: str | None) -> Scope | None:
     if value is None and not ctx.resilient_parsing:
-        raise no_scope(ctx, param)
-    return read_part(ctx, param, value)
+        raise missing_scope(ctx, param)
+    return parse_optional_scope(ctx, param, value)
 
 
-def _moment(_: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+def _parse_moment(_: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
     if value is None:
         return None
     if not _is_moment(value):
         known = "write a day, such as 2026-01-31, or a moment, such as 2026-01-31T09:00Z"
         raise FieldError(f"{show(value)} is no date; {known}", field=param.opts[0])
-    return read_moment(param.opts[0], validation.day_begun(value))
+    return parse_datetime(param.opts[0], validation.expand_day(value))
 
 
-def _outcome(_: click.Context, __: click.Parameter, value: Any) -> float | None:
+def _parse_outcome(_: click.Context, __: click.Parameter, value: Any) -> float | None:
     if value is None:  # where a shell asks what may come next
         return None
-    return validation.an_outcome("outcome", float(value) if _is_number(value) else value)
+    return validation.require_outcome("outcome", float(value) if _is_number(value) else value)
 
 
 def _is_number(value: str) -> bool:
@@ -225,25 +227,25 @@ def _is_moment(value: str) -> bool:
     return True
 
 
-def _choice(choices: type[StrEnum], _: click.Context, param: click.Parameter, value: Any) -> Any:
+def _parse_choice(choices: type[StrEnum], _: click.Context, param: click.Parameter, value: Any) -> Any:
     """The one that is named, or all of several; `None` if nothing is said."""
     if isinstance(value, tuple):
-        return tuple(named(param.opts[0], one, choices) for one in value) or None
-    return None if value is None else named(param.opts[0], value, choices)
+        return tuple(parse_choice(param.opts[0], one, choices) for one in value) or None
+    return None if value is None else parse_choice(param.opts[0], value, choices)
 
 
-def _provenance(_: click.Context, param: click.Parameter, value: str | None) -> Provenance | None:
+def _parse_provenance(_: click.Context, param: click.Parameter, value: str | None) -> Provenance | None:
     """What is said, or that a user types; `None`, which is as good as a model, where neither is known."""
     if value is not None:
-        return named(param.opts[0], value, Provenance)
+        return parse_choice(param.opts[0], value, Provenance)
     return Provenance.DIRECT_USER if sys.stdin.isatty() else None
 
 
-def _offered(choices: type[StrEnum], _: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+def _complete_choice(choices: type[StrEnum], _: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     return [one.value for one in choices if one.value.startswith(incomplete)]
 
 
-def _object(_: click.Context, param: click.Parameter, value: str | None) -> Mapping[str, Any] | None:
+def _parse_json_object(_: click.Context, param: click.Parameter, value: str | None) -> Mapping[str, Any] | None:
     if value is None:
         return None
     try:
@@ -255,14 +257,14 @@ def _object(_: click.Context, param: click.Parameter, value: str | None) -> Mapp
     return found
 
 
-scope = click.option("--scope", metavar="SCOPE", callback=_scope, help="Whose memory, as acme/ana.  [required]")
-part = click.option(
+scope = click.option("--scope", metavar="SCOPE", callback=_parse_scope, help="Whose memory, as acme/ana.  [required]")
+scope_filter = click.option(
     "--scope",
     metavar="SCOPE",
-    callback=read_part,
+    callback=parse_optional_scope,
     help="Only this scope and those below it; the whole store if not given.",
 )
-outcome = click.argument("outcome", callback=_outcome)
+outcome = click.argument("outcome", callback=_parse_outcome)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON with full precision.")
 tokens = click.option(
     "--tokens",
@@ -278,7 +280,7 @@ levels = click.option(
     metavar="LEVEL",
     multiple=True,
     callback=lambda _, __, value: value or None,
-    shell_complete=lambda _, __, incomplete: [one for one in (PLAIN, *Level) if one.startswith(incomplete)],
+    shell_complete=lambda _, __, incomplete: [one for one in (PLAIN_LEVEL_NAME, *Level) if one.startswith(incomplete)],
     help="Only records of this level, or plain memories; may be repeated.  [default: plain and event; brief: plain]",
 )
 kinds = choice(Kind, "--kind", "kinds", help="Only this kind; may be repeated.", multiple=True)

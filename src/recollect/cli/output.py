@@ -9,72 +9,72 @@ from typing import Any
 import click
 
 from recollect.render import json_values
-from recollect.render.styles import Look
-from recollect.render.table import Table, aligned, separated
+from recollect.render.styles import TextStyle
+from recollect.render.table import TextTable, format_aligned, format_tabs
 
-WIDEST = 120
+MAX_TABLE_COLUMNS = 120
 """How wide a table gets on however wide a terminal."""
 
-USUAL = 100
+DEFAULT_TERMINAL_COLUMNS = 100
 """How wide a terminal is that does not say."""
 
-_STAGE = "recollect.stage"
+_STAGE_KEY = "recollect.stage"
 
-STYLES: Mapping[Look, Mapping[str, Any]] = {
-    Look.STRONG: {"bold": True},
-    Look.FAINT: {"dim": True},
-    Look.BAR: {"fg": "cyan"},
-    Look.SCORE: {"fg": "green", "bold": True},
-    Look.TYPED: {"fg": "yellow"},
+STYLES: Mapping[TextStyle, Mapping[str, Any]] = {
+    TextStyle.STRONG: {"bold": True},
+    TextStyle.FAINT: {"dim": True},
+    TextStyle.BAR: {"fg": "cyan"},
+    TextStyle.SCORE: {"fg": "green", "bold": True},
+    TextStyle.TYPED: {"fg": "yellow"},
 }
 """What each look is on a terminal."""
 
 
-def paint(look: Look, text: str) -> str:
+def paint(look: TextStyle, text: str) -> str:
     """The text with its look; click removes it again where the output is no terminal."""
     return click.style(text, **STYLES[look])
 
 
-def colour_wanted() -> bool | None:
+def detect_color() -> bool | None:
     """False if the user wants none (no-color.org) or the terminal has none, or else what click finds out."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return False if plain else None
 
 
-def data(value: Mapping[str, Any] | Sequence[Any]) -> None:
+def print_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
     """One line of JSON."""
-    click.echo(json_values.line(value))
+    click.echo(json_values.dump_line(value))
 
 
-def lines(shown: Iterable[str]) -> None:
+def print_lines(shown: Iterable[str]) -> None:
     """Lines for people."""
     for line in shown:
         click.echo(line)
 
 
-def rows(table: Table) -> None:
+def print_table(table: TextTable) -> None:
     """A table on a terminal, fields between tabs in a pipe or a file."""
-    room = width()
-    lines(separated(table) if room is None else aligned(table, room, paint))
+    room = terminal_width()
+    print_lines(format_tabs(table) if room is None else format_aligned(table, room, paint))
 
 
-def width() -> int | None:
+def terminal_width() -> int | None:
     """How wide what people see may be; `None` in a pipe or a file, where nothing is cut."""
-    if not sys.stdout.isatty() and not _staged():
+    if not sys.stdout.isatty() and not _streams_are_merged():
         return None
-    return min(shutil.get_terminal_size((USUAL, 24)).columns, WIDEST)
+    return min(shutil.get_terminal_size((DEFAULT_TERMINAL_COLUMNS, 24)).columns, MAX_TABLE_COLUMNS)
 
 
-def talk(line: str) -> None:
+def print_note(line: str) -> None:
     """A line beside the data, which nobody who reads the data stumbles over."""
-    click.echo(paint(Look.FAINT, line), err=not _staged())
+    click.echo(paint(TextStyle.FAINT, line), err=not _streams_are_merged())
 
 
-def stage(ctx: click.Context) -> None:
+def merge_streams(ctx: click.Context) -> None:
     """Let this command, and those it runs, print all that a person would see into one stream."""
-    ctx.meta[_STAGE] = True
+    ctx.meta[_STAGE_KEY] = True
 
 
-def _staged() -> bool:
+def _streams_are_merged() -> bool:
     ctx = click.get_current_context(silent=True)
-    return ctx is not None and _STAGE in ctx.meta
+    return ctx is not None and _STAGE_KEY in ctx.meta

@@ -6,48 +6,51 @@ from contextlib import ExitStack, contextmanager
 
 import click
 
-from recollect.model.reembedding import Progress, Stage
+from recollect.model.reembedding import ReembeddingProgress, ReembeddingStage
 
-LABELS: Mapping[Stage, str] = {Stage.EMBEDDING: "embedding", Stage.REMOVING: "removing former vectors"}
+STAGE_LABELS: Mapping[ReembeddingStage, str] = {
+    ReembeddingStage.EMBEDDING: "embedding",
+    ReembeddingStage.REMOVING: "removing former vectors",
+}
 """What a bar says in front of it."""
 
-Show = Callable[[Progress], None]
+ShowProgress = Callable[[ReembeddingProgress], None]
 
-Tell = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Told how much is done, and of how much."""
 
 
 @contextmanager
-def bars() -> Iterator[Show]:
+def stage_bars() -> Iterator[ShowProgress]:
     """Shows how far each stage is, in a bar of its own on standard error; nothing where that is no terminal."""
     with ExitStack() as opened:
-        begun: dict[Stage, Tell] = {}
+        begun: dict[ReembeddingStage, ReportProgress] = {}
 
-        def show(progress: Progress) -> None:
+        def show(progress: ReembeddingProgress) -> None:
             if progress.stage not in begun and progress.total:
                 opened.close()  # which ends the line of the bar before
-                begun[progress.stage] = _bar(opened, LABELS[progress.stage], progress.total)
-            begun.get(progress.stage, _nothing)(progress.done, progress.total)
+                begun[progress.stage] = _open_bar(opened, STAGE_LABELS[progress.stage], progress.total)
+            begun.get(progress.stage, _ignore_progress)(progress.done, progress.total)
 
-        yield show if sys.stderr.isatty() else _unseen
+        yield show if sys.stderr.isatty() else _ignore_stage
 
 
 @contextmanager
-def bar(label: str, *, wanted: bool = True) -> Iterator[Tell]:
+def progress_bar(label: str, *, wanted: bool = True) -> Iterator[ReportProgress]:
     """Shows how far it is, in a bar on standard error; nothing where that is no terminal, or if it is not wanted."""
     with ExitStack() as opened:
-        begun: list[Tell] = []
+        begun: list[ReportProgress] = []
 
         def show(done: int, total: int) -> None:
             if not begun and total:
-                begun.append(_bar(opened, label, total))
+                begun.append(_open_bar(opened, label, total))
             for one in begun:
                 one(done, total)
 
-        yield show if wanted and sys.stderr.isatty() else _nothing
+        yield show if wanted and sys.stderr.isatty() else _ignore_progress
 
 
-def _bar(opened: ExitStack, label: str, total: int) -> Tell:
+def _open_bar(opened: ExitStack, label: str, total: int) -> ReportProgress:
     bar = opened.enter_context(click.progressbar(length=total, label=label, file=sys.stderr))
 
     def show(done: int, total: int) -> None:
@@ -57,9 +60,9 @@ def _bar(opened: ExitStack, label: str, total: int) -> Tell:
     return show
 
 
-def _unseen(_: Progress) -> None:
+def _ignore_stage(_: ReembeddingProgress) -> None:
     """Nobody would see it."""
 
 
-def _nothing(_: int, __: int) -> None:
+def _ignore_progress(_: int, __: int) -> None:
     """Nobody would see it."""

@@ -13,7 +13,7 @@ from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.packing.why import why as explain_place
 from recollect.ranking import ranker
-from recollect.ranking.candidates_json import read_lines
+from recollect.ranking.candidates_json import read_candidates
 from recollect.render import json_values, text
 
 
@@ -45,28 +45,32 @@ def rank(
     echo '{"id": "a", "similarity": 0.7, "created_at": "2025-12-01T00:00:00Z"}' | recollect rank
     recollect rank notes.jsonl --set terms.thread.half=20 --set min_score=0.2
     """
-    chosen = config.configured_profile(config.settings(), profile, _overrides(changes))
+    chosen = config.load_configured_profile(config.load_settings(), profile, _parse_overrides(changes))
     moment = datetime.now(UTC) if at is None else at
-    candidates = _read(file)
+    candidates = _read_candidates(file)
     if why is None:
         ranking = ranker.rank(candidates, chosen, moment, limit=limit)
-        _print(json_values.ranking(ranking) if as_json else text.ranking(ranking, width=output.width()))
+        _print_lines_or_json(
+            json_values.ranking_fields(ranking)
+            if as_json
+            else text.format_ranking(ranking, width=output.terminal_width())
+        )
     else:
         reason = explain_place(why, candidates, chosen, moment, limit=limit)
-        _print(json_values.why(reason) if as_json else text.why(reason))
+        _print_lines_or_json(json_values.why_fields(reason) if as_json else text.format_why(reason))
 
 
-def _read(file: BinaryIO) -> list[Candidate]:
+def _read_candidates(file: BinaryIO) -> list[Candidate]:
     """The candidates of the file; someone at a terminal is told that we wait for them."""
     if file.isatty():
         click.echo("reading candidates, one JSON object a line; Ctrl-D ends them", err=True)
     try:
-        return read_lines(file)
+        return read_candidates(file)
     except OSError as error:
         raise InvalidInput(f"the candidates cannot be read: {error.strerror}") from error
 
 
-def _overrides(changes: Iterable[str]) -> dict[str, Any]:
+def _parse_overrides(changes: Iterable[str]) -> dict[str, Any]:
     """`terms.thread.half=20` → the same as nested tables; a value is TOML, or else a text."""
     overrides: dict[str, Any] = {}
     for change in changes:
@@ -79,11 +83,11 @@ def _overrides(changes: Iterable[str]) -> dict[str, Any]:
             table = table.setdefault(name, {})
             if not isinstance(table, dict):
                 raise InvalidInput(f"--set {change!r} goes into {name!r}, which another --set gave a value")
-        table[key] = _value(value)
+        table[key] = _parse_value(value)
     return overrides
 
 
-def _value(written: str) -> object:
+def _parse_value(written: str) -> object:
     try:
         document = tomllib.loads(f"value = {written}")
     except (ValueError, RecursionError):
@@ -91,8 +95,8 @@ def _value(written: str) -> object:
     return document["value"] if len(document) == 1 else written
 
 
-def _print(shown: dict[str, Any] | Iterable[str]) -> None:
+def _print_lines_or_json(shown: dict[str, Any] | Iterable[str]) -> None:
     if isinstance(shown, dict):
-        output.data(shown)
+        output.print_json(shown)
     else:
-        output.lines(shown)
+        output.print_lines(shown)

@@ -6,12 +6,14 @@ from typing import Any
 import click
 
 from recollect.cli import empty_hints, options, output
-from recollect.cli.target import Place, place
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.packing.pack import Context
 from recollect.render import json_values, text
 
-explain = click.option("--explain", is_flag=True, help="Show what each signal contributed, and what was left out.")
-depth = click.option(
+explain_option = click.option(
+    "--explain", is_flag=True, help="Show what each signal contributed, and what was left out."
+)
+depth_option = click.option(
     "--depth",
     type=click.IntRange(min=1),
     metavar="N",
@@ -21,15 +23,15 @@ depth = click.option(
 )
 
 
-@click.command(cls=options.Texted, short_help="Print what best answers a question, ready for a prompt.")
+@click.command(cls=options.TextCommand, short_help="Print what best answers a question, ready for a prompt.")
 @click.argument("query")
-@options.asked("default")
+@options.query_options("default")
 @options.tokens
-@depth
-@explain
+@depth_option
+@explain_option
 @options.as_json
-@place
-def recall(place: Place, /, query: str, explain: bool, as_json: bool, **asked: Any) -> None:
+@pass_target
+def recall(place: StoreTarget, /, query: str, explain: bool, as_json: bool, **asked: Any) -> None:
     """Print the memories that best answer QUERY, ready for a prompt and within a budget of tokens.
 
     QUERY of - reads standard input. What was handed over counts as served; the id of the context, which
@@ -38,38 +40,38 @@ def recall(place: Place, /, query: str, explain: bool, as_json: bool, **asked: A
     \b
     recollect recall "which seat should I book?" --scope acme/ana --tokens 800
     """
-    with place.there() as engine:
-        context = engine.recall(options.said(query), **asked)
-        hints = empty_hints.told(engine, context.ranking, as_json=as_json, **asked)
-    _print(context, hints, explain=explain, as_json=as_json)
+    with place.open_existing() as engine:
+        context = engine.recall(options.read_text(query), **asked)
+        hints = empty_hints.explain_empty_result(engine, context.ranking, as_json=as_json, **asked)
+    _print_context(context, hints, explain=explain, as_json=as_json)
 
 
 @click.command(short_help="Print what to know before anyone asks.")
-@options.asked("session")
+@options.query_options("session")
 @options.tokens
-@depth
-@explain
+@depth_option
+@explain_option
 @options.as_json
-@place
-def brief(place: Place, /, explain: bool, as_json: bool, **asked: Any) -> None:
+@pass_target
+def brief(place: StoreTarget, /, explain: bool, as_json: bool, **asked: Any) -> None:
     """Print what to know before anyone asks, ready for a prompt and within a budget of tokens.
 
     It is `recollect recall` without a question, for the start of a session.
     """
-    with place.there() as engine:
+    with place.open_existing() as engine:
         context = engine.brief(**asked)
-        hints = empty_hints.told(engine, context.ranking, as_json=as_json, **asked)
-    _print(context, hints, explain=explain, as_json=as_json)
+        hints = empty_hints.explain_empty_result(engine, context.ranking, as_json=as_json, **asked)
+    _print_context(context, hints, explain=explain, as_json=as_json)
 
 
-def _print(context: Context, hints: Iterable[str], *, explain: bool, as_json: bool) -> None:
+def _print_context(context: Context, hints: Iterable[str], *, explain: bool, as_json: bool) -> None:
     if as_json:
-        output.data(json_values.context(context))
+        output.print_json(json_values.context_fields(context))
     else:
         click.echo(context.text, nl=False)
         if explain:
-            output.lines(["", *text.context(context, output.paint, width=output.width())])
-        for line in text.handed(context, output.width()):
-            output.talk(line)
+            output.print_lines(["", *text.format_context(context, output.paint, width=output.terminal_width())])
+        for line in text.summarize_context(context, output.terminal_width()):
+            output.print_note(line)
     for hint in hints:
-        output.talk(hint)
+        output.print_note(hint)

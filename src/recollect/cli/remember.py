@@ -5,12 +5,12 @@ from typing import Any
 import click
 
 from recollect.cli import options, receipts
-from recollect.cli.target import Place, place
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.model.draft import read_draft
 from recollect.model.memory import Kind
 
 
-@click.command(cls=options.Texted, short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")
+@click.command(cls=options.TextCommand, short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")
 @click.argument("text")
 @options.scope
 @options.choice(
@@ -22,8 +22,8 @@ from recollect.model.memory import Kind
     "--subject", metavar="NAME", help="What it is about, where only one thing holds at a time: it replaces the former."
 )
 @click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
-@options.share("--importance", "How much it matters.")
-@options.share("--confidence", "How sure it is.")
+@options.fraction("--importance", "How much it matters.")
+@options.fraction("--confidence", "How sure it is.")
 @click.option("--pinned", is_flag=True, help="Keep room for it in every context.")
 @click.option("--shared", is_flag=True, help="Let the scopes below see it too.")
 @click.option("--session", metavar="ID", help="The session it comes from.")
@@ -39,8 +39,8 @@ from recollect.model.memory import Kind
 @click.option("--key", help="Makes a retry harmless: the same call with the same key is done once.")
 @click.option("--id", metavar="ID", help="The id it is to have; one is made if not given.")
 @options.as_json
-@place
-def remember(place: Place, /, text: str, as_json: bool, **given: Any) -> None:
+@pass_target
+def remember(place: StoreTarget, /, text: str, as_json: bool, **given: Any) -> None:
     """Remember TEXT, or what standard input says if TEXT is -.
 
     Prints the id of the memory that says it now.
@@ -50,10 +50,10 @@ def remember(place: Place, /, text: str, as_json: bool, **given: Any) -> None:
     git log -1 --format=%B | recollect remember - --scope acme/builds --kind event
     """
     told = {name: value for name, value in given.items() if value is not None}
-    draft = read_draft({"text": options.said(text), **told})
-    with place.made() as engine:
+    draft = read_draft({"text": options.read_text(text), **told})
+    with place.open_or_create() as engine:
         (receipt,) = engine.remember_all([draft])
     if draft.key is None:
-        receipts.written(receipt, as_json=as_json)
+        receipts.print_new(receipt, as_json=as_json)
     else:  # a retry is told what came of the first call, and which run that was is not known
-        receipts.told(receipt, as_json=as_json)
+        receipts.print_receipt(receipt, as_json=as_json)

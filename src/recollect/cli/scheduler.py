@@ -12,31 +12,31 @@ import click
 
 from recollect import factory
 from recollect.cli import options, output, receipts
-from recollect.cli.target import Place, place
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.errors import RecollectError
-from recollect.jobs.runner import JOBS, Failure
+from recollect.jobs.runner import JOBS, JobFailure
 from recollect.jobs.scheduler import Scheduler
-from recollect.model.format import printable
-from recollect.model.job_runs import Occurrence, State
+from recollect.model.format import make_printable
+from recollect.model.job_runs import JobOccurrence, JobState
 from recollect.render import scheduling
 
-FAILED = 1
+EXIT_JOB_FAILED = 1
 """What a shell learns of a job that failed."""
 
-OFTEN = 0.5
+STOP_RETRY_SECONDS = 0.5
 """After how many seconds somebody who is to stop is told again."""
 
-Told = Occurrence | Failure | None
+SchedulerMessage = JobOccurrence | JobFailure | None
 """What a scheduler has to say; the last word is nothing."""
 
-Tell = Callable[[Occurrence | Failure], None]
+PrintMessage = Callable[[JobOccurrence | JobFailure], None]
 
 
-def _jobs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+def _complete_jobs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     return [one for one in JOBS if one.startswith(incomplete)]
 
 
-job = click.argument("job", metavar="[JOB]", required=False, shell_complete=_jobs)
+job_argument = click.argument("job", metavar="[JOB]", required=False, shell_complete=_complete_jobs)
 
 
 @click.group(short_help="Run jobs when they fall due.")
@@ -53,8 +53,8 @@ def scheduler() -> None:
 )
 @options.as_json
 @click.pass_context
-@place
-def run(place: Place, ctx: click.Context, once: bool, as_json: bool) -> None:
+@pass_target
+def run(place: StoreTarget, ctx: click.Context, once: bool, as_json: bool) -> None:
     """Run each job when it falls due, until Ctrl-C or SIGTERM; any number of them may do so at once.
 
     A job that is stopped ends between two scopes, and the next scheduler goes on with it.
@@ -64,80 +64,80 @@ def run(place: Place, ctx: click.Context, once: bool, as_json: bool) -> None:
     recollect scheduler run --once
     """
     place.refuse_missing()
-    said, states = SimpleQueue[Told](), set[State]()
+    said, states = SimpleQueue[SchedulerMessage](), set[JobState]()
 
-    def tell(one: Occurrence | Failure) -> None:
-        _told(one, as_json=as_json)
-        if isinstance(one, Occurrence):
+    def tell(one: JobOccurrence | JobFailure) -> None:
+        _print_message(one, as_json=as_json)
+        if isinstance(one, JobOccurrence):
             states.add(one.state)
 
     with factory.scheduler(place.target, heard=said.put) as ours:
-        _work(ours, said, tell, once=once)
+        _run_in_thread(ours, said, tell, once=once)
         if once:
-            output.talk(scheduling.coming(ours.status()))
-    if once and states & {State.FAILED, State.INTERRUPTED}:
-        ctx.exit(FAILED)
+            output.print_note(scheduling.describe_next_job(ours.status()))
+    if once and states & {JobState.FAILED, JobState.INTERRUPTED}:
+        ctx.exit(EXIT_JOB_FAILED)
 
 
 @scheduler.command(short_help="Print when jobs run, and what came of it.")
 @options.as_json
-@place
-def status(place: Place, as_json: bool) -> None:
+@pass_target
+def status(place: StoreTarget, as_json: bool) -> None:
     """Print of each job when it runs next, what is under way, and what came of the last time."""
     place.refuse_missing()
     with factory.scheduler(place.target) as ours:
-        _standing(ours, as_json=as_json)
+        _print_status(ours, as_json=as_json)
 
 
 @scheduler.command(short_help="Let nothing of a job begin.")
-@job
+@job_argument
 @options.as_json
-@place
-def pause(place: Place, job: str | None, as_json: bool) -> None:
+@pass_target
+def pause(place: StoreTarget, job: str | None, as_json: bool) -> None:
     """Let nothing of JOB begin, or of any, on whatever scheduler of the store; what is under way goes on."""
     place.refuse_missing()
     with factory.scheduler(place.target) as ours:
         ours.pause(job)
-        _standing(ours, as_json=as_json)
+        _print_status(ours, as_json=as_json)
 
 
 @scheduler.command(short_help="Let a job begin again.")
-@job
+@job_argument
 @options.as_json
-@place
-def resume(place: Place, job: str | None, as_json: bool) -> None:
+@pass_target
+def resume(place: StoreTarget, job: str | None, as_json: bool) -> None:
     """Let JOB begin again, or all of them; what fell due meanwhile is not made up for."""
     place.refuse_missing()
     with factory.scheduler(place.target) as ours:
         ours.resume(job)
-        _standing(ours, as_json=as_json)
+        _print_status(ours, as_json=as_json)
 
 
-def _standing(ours: Scheduler, *, as_json: bool) -> None:
+def _print_status(ours: Scheduler, *, as_json: bool) -> None:
     found = ours.status()
     if as_json:
-        output.data({"jobs": [scheduling.fields(one) for one in found]})
+        output.print_json({"jobs": [scheduling.job_fields(one) for one in found]})
     else:
-        output.rows(scheduling.table(found))
+        output.print_table(scheduling.job_table(found))
 
 
-def _told(one: Occurrence | Failure, *, as_json: bool) -> None:
+def _print_message(one: JobOccurrence | JobFailure, *, as_json: bool) -> None:
     match one:
-        case Failure(job, scope, error):
+        case JobFailure(job, scope, error):
             where = [str(one) for one in (job, scope) if one is not None]
             what = str(error) if isinstance(error, RecollectError) else f"{type(error).__name__}: {error}"
-            output.talk(printable(": ".join([*where, what])))
-        case Occurrence() if one.ended_at is None:
-            output.talk(scheduling.sentence(one))
+            output.print_note(make_printable(": ".join([*where, what])))
+        case JobOccurrence() if one.ended_at is None:
+            output.print_note(scheduling.describe_occurrence(one))
         case _ if as_json:
-            output.data(scheduling.ended(one))
+            output.print_json(scheduling.finished_occurrence_fields(one))
         case _:
-            output.lines([scheduling.sentence(one)])
+            output.print_lines([scheduling.describe_occurrence(one)])
             for scope, run in one.runs:
-                output.talk(f"{scope}: {receipts.way_back(run, scope, 'admin')}")
+                output.print_note(f"{scope}: {receipts.undo_hint(run, scope, 'admin')}")
 
 
-def _work(ours: Scheduler, said: "SimpleQueue[Told]", tell: Tell, *, once: bool) -> None:
+def _run_in_thread(ours: Scheduler, said: "SimpleQueue[SchedulerMessage]", tell: PrintMessage, *, once: bool) -> None:
     """Have it work in a thread of its own, and tell what it says; this thread waits for signals, which stop it."""
     failures: list[BaseException] = []
 
@@ -154,37 +154,37 @@ def _work(ours: Scheduler, said: "SimpleQueue[Told]", tell: Tell, *, once: bool)
 
     thread = threading.Thread(target=working, name="recollect-jobs", daemon=True)
     logging.getLogger("recollect.jobs").addHandler(logging.NullHandler())  # what they log is told here
-    with _interrupted_when_told_to_end():
+    with _interrupt_on_sigterm():
         try:
             if not once:
-                output.talk(f"{scheduling.coming(ours.status())}; Ctrl-C ends")
+                output.print_note(f"{scheduling.describe_next_job(ours.status())}; Ctrl-C ends")
             thread.start()
-            _hear(said, tell)
+            _print_messages(said, tell)
         except KeyboardInterrupt:
-            output.talk("stopping, after the scope that a job is at; Ctrl-C again ends at once")
+            output.print_note("stopping, after the scope that a job is at; Ctrl-C again ends at once")
             while thread.is_alive():
                 ours.stop()
-                thread.join(OFTEN)
+                thread.join(STOP_RETRY_SECONDS)
             said.put(None)
-            _hear(said, tell)
+            _print_messages(said, tell)
     if failures:
         raise failures[0]
 
 
-def _hear(said: "SimpleQueue[Told]", tell: Tell) -> None:
+def _print_messages(said: "SimpleQueue[SchedulerMessage]", tell: PrintMessage) -> None:
     while (one := said.get()) is not None:
         tell(one)
 
 
 @contextmanager
-def _interrupted_when_told_to_end() -> Iterator[None]:
+def _interrupt_on_sigterm() -> Iterator[None]:
     """Have SIGTERM do what Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = signal.signal(signal.SIGTERM, _raise_interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _interrupt(_: int, __: FrameType | None) -> None:
+def _raise_interrupt(_: int, __: FrameType | None) -> None:
     raise KeyboardInterrupt

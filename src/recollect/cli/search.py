@@ -5,15 +5,15 @@ from typing import Any
 import click
 
 from recollect.cli import empty_hints, options, output
-from recollect.cli.superseded import instead_of
-from recollect.cli.target import Place, place
+from recollect.cli.superseded import find_replacements
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.ranking.proof import Exact
 from recollect.render import json_values, listing, text
 
 
-@click.command(cls=options.Texted, short_help="List what best matches a question.")
+@click.command(cls=options.TextCommand, short_help="List what best matches a question.")
 @click.argument("query")
-@options.asked("default")
+@options.query_options("default")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
@@ -32,8 +32,10 @@ from recollect.render import json_values, listing, text
 )
 @click.option("--explain", is_flag=True, help="Show what each signal contributed.")
 @options.as_json
-@place
-def search(place: Place, /, query: str, limit: int, exact: Exact, explain: bool, as_json: bool, **asked: Any) -> None:
+@pass_target
+def search(
+    place: StoreTarget, /, query: str, limit: int, exact: Exact, explain: bool, as_json: bool, **asked: Any
+) -> None:
     """Print the memories that best match QUERY, best first; none of them counts as served.
 
     QUERY of - reads standard input. In a pipe there is one line a memory: score, id, kind, date and text,
@@ -42,16 +44,16 @@ def search(place: Place, /, query: str, limit: int, exact: Exact, explain: bool,
     \b
     recollect search "window seats" --scope acme/ana --limit 3
     """
-    with place.there() as engine:
-        ranking = engine.search(options.said(query), limit=limit, exact=exact, **asked)
-        hints = empty_hints.told(engine, ranking, as_json=as_json, **asked)
-        instead = {} if as_json or explain else instead_of(engine, (one.memory for one in ranking))
+    with place.open_existing() as engine:
+        ranking = engine.search(options.read_text(query), limit=limit, exact=exact, **asked)
+        hints = empty_hints.explain_empty_result(engine, ranking, as_json=as_json, **asked)
+        instead = {} if as_json or explain else find_replacements(engine, (one.memory for one in ranking))
     if as_json:
-        output.data(json_values.search(ranking))
+        output.print_json(json_values.search_fields(ranking))
     elif explain:
-        output.lines(text.ranking(ranking, output.paint, width=output.width()))
+        output.print_lines(text.format_ranking(ranking, output.paint, width=output.terminal_width()))
     else:
-        output.rows(listing.found(ranking, instead))
-        output.talk(text.tally(ranking))
+        output.print_table(listing.ranking_table(ranking, instead))
+        output.print_note(text.tally_ranking(ranking))
     for hint in hints:
-        output.talk(hint)
+        output.print_note(hint)

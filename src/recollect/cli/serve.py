@@ -3,25 +3,25 @@
 import click
 
 from recollect.cli import output
-from recollect.cli.target import Place, place
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.errors import InvalidInput
 
-PORT = click.IntRange(0, 65_535)
+PORT_RANGE = click.IntRange(0, 65_535)
 
 
 @click.command(short_help="Answer over HTTP, MCP and gRPC.")
 @click.option("--host", metavar="ADDRESS", help="Where to listen.  [default: server.host, 127.0.0.1]")
-@click.option("--port", type=PORT, metavar="N", help="The port of HTTP; 0 for any.  [default: server.port, 8765]")
+@click.option("--port", type=PORT_RANGE, metavar="N", help="The port of HTTP; 0 for any.  [default: server.port, 8765]")
 @click.option(
-    "--grpc-port", type=PORT, metavar="N", help="The port of gRPC; 0 for any.  [default: server.grpc_port, 8766]"
+    "--grpc-port", type=PORT_RANGE, metavar="N", help="The port of gRPC; 0 for any.  [default: server.grpc_port, 8766]"
 )
 @click.option("--no-grpc", is_flag=True, help="Do not speak gRPC.")
 @click.option("--no-mcp", is_flag=True, help="Do not speak MCP.")
 @click.option("--no-scheduler", is_flag=True, help="Do not run jobs when they fall due.")
 @click.pass_context
-@place
+@pass_target
 def serve(
-    place: Place,
+    place: StoreTarget,
     ctx: click.Context,
     host: str | None,
     port: int | None,
@@ -45,9 +45,9 @@ def serve(
         remedy = "install recollect with its extra server (in its folder: pip install '.[server]')"
         raise InvalidInput(f"what a server needs is not installed ({error.name}); {remedy}") from error
 
-    wanted = server.wanted(
+    wanted = server.build_options(
         place.target,
-        shown=place.whole,
+        shown=place.full_name,
         host=host,
         port=port,
         grpc_port=grpc_port,
@@ -55,4 +55,4 @@ def serve(
         grpc=not no_grpc,
         scheduler=not no_scheduler,
     )
-    ctx.exit(server.serve(wanted, place.made, lambda line: output.lines([line])))
+    ctx.exit(server.serve(wanted, place.open_or_create, lambda line: output.print_lines([line])))

@@ -3,8 +3,8 @@
 import click
 
 from recollect.cli import empty_hints, options, output
-from recollect.cli.superseded import instead_of
-from recollect.cli.target import Place, place
+from recollect.cli.superseded import find_replacements
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.model.memory import Status
 from recollect.model.scope import Scope
 from recollect.render import json_values, listing, text
@@ -14,41 +14,41 @@ from recollect.render import json_values, listing, text
 @click.argument("id")
 @options.scope
 @options.as_json
-@place
-def show(place: Place, id: str, scope: Scope, as_json: bool) -> None:
+@pass_target
+def show(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Print the memory ID with all that is known of it, and what happened to it since."""
-    with place.there() as engine:
+    with place.open_existing() as engine:
         memory = engine.get(id, scope=scope)
         usage = engine.usage(id, scope=scope)
         by = engine.replacement(memory, scope=scope)
     if as_json:
-        output.data(
+        output.print_json(
             {
-                **json_values.memory(memory),
-                "usage": json_values.usage(usage),
-                "replacement": json_values.replacement(by),
+                **json_values.memory_fields(memory),
+                "usage": json_values.usage_fields(usage),
+                "replacement": json_values.replacement_fields(by),
             }
         )
     else:
-        output.lines(text.memory(memory, usage, output.paint, by))
+        output.print_lines(text.format_memory(memory, usage, output.paint, by))
 
 
 @click.command(short_help="List the versions of a memory.")
 @click.argument("id")
 @options.scope
 @options.as_json
-@place
-def history(place: Place, id: str, scope: Scope, as_json: bool) -> None:
+@pass_target
+def history(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Print every version of the memory ID, the oldest first, each with the run that `recollect admin undo` takes."""
-    with place.there() as engine:
+    with place.open_existing() as engine:
         versions = engine.history(id, scope=scope)
-        instead, last = instead_of(engine, versions), versions[-1].superseded_by
+        instead, last = find_replacements(engine, versions), versions[-1].superseded_by
     if as_json:
         by = None if last is None else instead.get(last)
-        said = [json_values.memory(version) for version in versions]
-        output.data({"id": id, "versions": said, "replacement": json_values.replacement(by)})
+        said = [json_values.memory_fields(version) for version in versions]
+        output.print_json({"id": id, "versions": said, "replacement": json_values.replacement_fields(by)})
     else:
-        output.rows(listing.versions(versions, instead))
+        output.print_table(listing.version_table(versions, instead))
 
 
 @click.command("list", short_help="List the memories of a scope.")
@@ -64,19 +64,19 @@ def history(place: Place, id: str, scope: Scope, as_json: bool) -> None:
     help="Those of this status; may be repeated.",
 )
 @options.as_json
-@place
-def listed(place: Place, scope: Scope, below: bool, statuses: tuple[Status, ...], as_json: bool) -> None:
+@pass_target
+def list_memories(place: StoreTarget, scope: Scope, below: bool, statuses: tuple[Status, ...], as_json: bool) -> None:
     """List the memories of a scope, sorted by id: ids that were made here sort by the time they were made.
 
     In a pipe there is one line a memory: id, scope, kind, date, marks and text, between tabs.
     """
-    with place.there() as engine:
+    with place.open_existing() as engine:
         memories = engine.memories(scope=scope, below=below, statuses=statuses)
-        hints = [] if memories else empty_hints.told_scope(engine, scope)
-        instead = {} if as_json else instead_of(engine, memories)
+        hints = [] if memories else empty_hints.explain_empty_scope(engine, scope)
+        instead = {} if as_json else find_replacements(engine, memories)
     if as_json:
-        output.data({"scope": str(scope), "memories": [json_values.memory(memory) for memory in memories]})
+        output.print_json({"scope": str(scope), "memories": [json_values.memory_fields(memory) for memory in memories]})
     else:
-        output.rows(listing.memories(memories, instead))
+        output.print_table(listing.memory_table(memories, instead))
     for hint in hints:
-        output.talk(hint)
+        output.print_note(hint)

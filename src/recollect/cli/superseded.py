@@ -6,7 +6,7 @@ from recollect.engine.engine import Engine
 from recollect.model.memory import Memory, MemoryId
 
 
-def instead_of(engine: Engine, memories: Iterable[Memory]) -> dict[MemoryId, Memory]:
+def find_replacements(engine: Engine, memories: Iterable[Memory]) -> dict[MemoryId, Memory]:
     """What took the place of any of these, as far as it is still there."""
     given = list(memories)
     here = {one.id: one for one in given}

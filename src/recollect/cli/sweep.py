@@ -4,14 +4,14 @@ import click
 
 from recollect import factory
 from recollect.cli import options, output
-from recollect.cli.target import Place, place
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.render import sweeping
 
 
 @click.command(short_help="Rid the files of PostgreSQL of what was erased.")
 @options.as_json
-@place
-def sweep(place: Place, as_json: bool) -> None:
+@pass_target
+def sweep(place: StoreTarget, as_json: bool) -> None:
     """Write the files of PostgreSQL anew that still have what was erased, with the rows that stay alone.
 
     For a database of PostgreSQL, as the owner of its tables. Nobody else can use a table while it is written: about a
@@ -23,6 +23,6 @@ def sweep(place: Place, as_json: bool) -> None:
     """
     swept = factory.sweep(place.target)
     if as_json:
-        output.data(sweeping.fields(swept))
+        output.print_json(sweeping.sweep_fields(swept))
     else:
-        output.lines([sweeping.sentence(swept)])
+        output.print_lines([sweeping.describe_sweep(swept)])

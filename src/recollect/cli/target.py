@@ -13,54 +13,57 @@ from recollect.diagnosis import postgres_catalog
 from recollect.engine.engine import Engine
 from recollect.errors import EmbedderMismatch, InvalidInput, NotFound
 from recollect.model.encoder import Encoder
-from recollect.model.validation import IN_MEMORY
+from recollect.model.validation import IN_MEMORY_TARGET
 
-DEFAULT = "recollect.db"
-Open = Callable[[str], AbstractContextManager[Engine]]
+DEFAULT_TARGET = "recollect.db"
+OpenEngine = Callable[[str], AbstractContextManager[Engine]]
 
-SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
+SECRET_PARAMETERS = frozenset(
+    {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"}
+)
 """What an address may say behind its question mark and nobody else is to read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A store that is opened when a command needs it; `asked_for` if the user named it on the command line.
+class StoreTarget:
+    """A store that is opened when a command needs it; `is_explicit` if the user named it on the command line.
 
-    `maker` is what makes one, for whoever has none.
+    `create_hint` is what makes one, for whoever has none.
     """
 
     target: str
-    asked_for: bool = False
-    opened_by: Open = factory.open
-    maker: str = "`recollect remember` or `recollect observe`"
+    is_explicit: bool = False
+    open_engine: OpenEngine = factory.open
+    create_hint: str = "`recollect remember` or `recollect observe`"
 
-    def there(self) -> AbstractContextManager[Engine]:
+    def open_existing(self) -> AbstractContextManager[Engine]:
         """The engine of a store that exists; a command that only looks makes none."""
         self.refuse_missing()
-        return self.made()
+        return self.open_or_create()
 
     def refuse_missing(self) -> None:
         """Refuse a store that is not there."""
         if not self.exists:
             raise NotFound(
-                f"there is no store {self.shown!r}; {self.maker} makes one, or name yours with --db before the command"
+                f"there is no store {self.display_name!r}; {self.create_hint} makes one, "
+                "or name yours with --db before the command"
             )
 
-    def made(self, encoder: Encoder | None = None) -> AbstractContextManager[Engine]:
+    def open_or_create(self, encoder: Encoder | None = None) -> AbstractContextManager[Engine]:
         """The engine of the store, which is made if it is not there: with this model, if it is to be had here."""
         if not self.target:
             raise InvalidInput("--db is empty; name a file, as --db agent.db")
-        found = config.configuration()
+        found = config.load_configuration()
         named = found.settings.embedder is not None
         if encoder is not None and not named and factory.can_embed(encoder):
             return factory.open(self.target, embedder=encoder.name)
         try:
-            return self.opened_by(self.target)
+            return self.open_engine(self.target)
         except EmbedderMismatch as error:
             if not named:
                 raise
             origin = found.origins["embedder"]
-            remedy = "unset it" if isinstance(origin, config.InEnvironment) else "take it out"
+            remedy = "unset it" if isinstance(origin, config.EnvironmentOrigin) else "take it out"
             raise EmbedderMismatch(f"{error}; {origin} names one here: {remedy}") from error
 
     @property
@@ -69,37 +72,37 @@ class Place:
         return factory.is_database(self.target)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """What is told and typed for the store: an address without what is secret in it."""
-        return without_secrets(self.target) if self.is_database else self.target
+        return strip_secrets(self.target) if self.is_database else self.target
 
     @property
-    def whole(self) -> str:
+    def full_name(self) -> str:
         """The same for whoever does not know from where it was named: a file by its whole path."""
-        if self.is_database or self.target == IN_MEMORY:
-            return self.shown
+        if self.is_database or self.target == IN_MEMORY_TARGET:
+            return self.display_name
         return str(Path(self.target).absolute())
 
     @property
     def exists(self) -> bool:
         """Whether there is anything to open; what cannot be looked at is left for opening to complain about."""
         if self.is_database:
-            return self._is_in_database()
-        if self.target == IN_MEMORY or "://" in self.target:
+            return self._exists_in_database()
+        if self.target == IN_MEMORY_TARGET or "://" in self.target:
             return True
         try:
             return Path(self.target).exists()
         except OSError:
             return True
 
-    def _is_in_database(self) -> bool:
+    def _exists_in_database(self) -> bool:
         try:
             return postgres_catalog.has_store(self.target)
         except ImportError:
             return True
 
 
-def at_home(path: str) -> str:
+def expand_home(path: str) -> str:
     """The path, with the home of whoever runs this for a leading `~/`, which only a shell would have put there."""
     try:
         return str(Path(path).expanduser()) if path.startswith("~/") else path
@@ -107,16 +110,16 @@ def at_home(path: str) -> str:
         return path
 
 
-def without_secrets(address: str) -> str:
+def strip_secrets(address: str) -> str:
     """The address as it may be read by others, and typed by whoever has the password elsewhere."""
     scheme, slashes, rest = address.partition("://")
     who, at, place = rest.partition("@")
     if at and "/" not in who:  # as PostgreSQL reads it: behind a slash, an @ is one like any other
         rest = f"{who.partition(':')[0]}@{place}"
     place, mark, options = rest.partition("?")
-    kept = [one for one in options.split("&") if unquote(one.partition("=")[0]) not in SECRETS]
+    kept = [one for one in options.split("&") if unquote(one.partition("=")[0]) not in SECRET_PARAMETERS]
     return f"{scheme}{slashes}{place}{mark if kept else ''}{'&'.join(kept)}"
 
 
-place = click.make_pass_decorator(Place)
+pass_target = click.make_pass_decorator(StoreTarget)
 """Gives a command its place as the first argument."""

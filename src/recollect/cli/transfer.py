@@ -12,30 +12,36 @@ import click
 
 from recollect import factory
 from recollect.cli import empty_hints, import_output, options, output
-from recollect.cli.extract import extract_stored, foresee, foreseen, told_ahead
-from recollect.cli.files import whole
-from recollect.cli.lines import Lines, read_again
-from recollect.cli.progress import bar
-from recollect.cli.target import Place, place
+from recollect.cli.extract import extract_imported_turns, format_preview, preview_extraction, preview_fields
+from recollect.cli.files import write_atomically
+from recollect.cli.lines import RereadableLines, open_rereadable
+from recollect.cli.progress import progress_bar
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.engine import archive_format, transfer
 from recollect.engine.engine import Engine
-from recollect.engine.import_files import Source, Taken, a_format, drafts, refuse_foreign
+from recollect.engine.import_files import (
+    FileImportReport,
+    ImportSource,
+    find_format,
+    read_drafts,
+    refuse_foreign_format,
+)
 from recollect.errors import InvalidInput
-from recollect.importers.chat import CHAT
+from recollect.importers.chat import CHAT_FORMAT
 from recollect.importers.formats import FORMATS
-from recollect.model.archive import Inventory
+from recollect.model.archive import ArchiveInfo
 from recollect.model.scope import Scope
-from recollect.model.validation import IN_MEMORY
+from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.render import extraction, json_values, text
 
 
 @click.command(short_help="Write all that a store knows as lines of text.")
 @click.argument("file", type=click.Path(path_type=Path), default=options.STDIN)
-@options.part
+@options.scope_filter
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON what went into FILE.")
-@place
-def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: bool) -> None:
+@pass_target
+def export(place: StoreTarget, file: Path, scope: Scope | None, force: bool, as_json: bool) -> None:
     """Write all that the store knows to FILE, or to standard output: JSON, one memory or context a line.
 
     That is every version, vector, use and vote, as it is at one moment; others may go on writing. FILE is there only
@@ -45,18 +51,18 @@ def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: 
     recollect export agent.jsonl
     recollect export --scope acme/ana | gzip > ana.jsonl.gz
     """
-    with place.there() as engine:
-        hints = [] if scope is None else empty_hints.told_scope(engine, scope, below=True)
+    with place.open_existing() as engine:
+        hints = [] if scope is None else empty_hints.explain_empty_scope(engine, scope, below=True)
         if str(file) == options.STDIN:
-            _export(engine, scope, sys.stdout)
+            _write_export(engine, scope, sys.stdout)
             sys.stdout.flush()
         else:
-            inventory = _export_to(file, engine, scope, store=place.target, force=force)
+            inventory = _export_to_file(file, engine, scope, store=place.target, force=force)
             if as_json:
-                output.data({"path": str(file), "memories": inventory.memories, "contexts": inventory.contexts})
-            output.talk(text.exported(inventory))
+                output.print_json({"path": str(file), "memories": inventory.memories, "contexts": inventory.contexts})
+            output.print_note(text.describe_export(inventory))
     for hint in hints:
-        output.talk(hint)
+        output.print_note(hint)
 
 
 @click.command("import", short_help="Take in what `recollect export` wrote, or what others export.")
@@ -65,7 +71,7 @@ def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: 
     "--format",
     "format_name",
     metavar="FORMAT",
-    shell_complete=import_output.format_names,
+    shell_complete=import_output.complete_formats,
     help=f"What FILE is, if it is no export of recollect: {', '.join(FORMATS)}.",
 )
 @click.option("--scope", metavar="SCOPE", help="Whose memories they become, as acme/ana; with --format.")
@@ -75,9 +81,9 @@ def export(place: Place, file: Path, scope: Scope | None, force: bool, as_json: 
     "--dry-run", is_flag=True, help="Read FILE and tell what would become of it, and write nothing; with --format."
 )
 @options.as_json
-@place
+@pass_target
 def import_(
-    place: Place,
+    place: StoreTarget,
     file: IO[bytes],
     format_name: str | None,
     scope: str | None,
@@ -100,39 +106,43 @@ def import_(
     recollect import memory.jsonl --format mcp-memory --scope acme/ana
     """
     if format_name is None:
-        _refuse_without_format(
+        _refuse_format_options(
             {"--scope": scope is not None, "--skip-bad": skip_bad, "--extract": extract, "--dry-run": dry_run}
         )
     elif scope is None:
         raise InvalidInput("--format goes with --scope; say whose memories they become, as --scope acme/ana")
     if file.isatty():
         click.echo("reading an export; Ctrl-D ends it", err=True)
-    with read_again(file) as lines:
+    with open_rereadable(file) as lines:
         if format_name is None or scope is None:
-            _import_ours(place, lines, as_json=as_json)
+            _import_archive(place, lines, as_json=as_json)
             return
-        format = a_format("--format", format_name)
-        if extract and format is not CHAT:
+        format = find_format("--format", format_name)
+        if extract and format is not CHAT_FORMAT:
             raise InvalidInput("--extract goes with --format chat; other formats have no conversations")
-        source = Source(lines=lines, name=_name(file), format=format, scope=Scope.parse(scope), skip_bad=skip_bad)
-        taken = _import_others(place, source, dry_run=dry_run)
-        left: extraction.Found = []
+        source = ImportSource(
+            lines=lines, name=_file_name(file), format=format, scope=Scope.parse(scope), skip_bad=skip_bad
+        )
+        taken = _import_foreign(place, source, dry_run=dry_run)
+        left: extraction.Extractions = []
         if extract:
-            left = foresee(source) if dry_run else extract_stored(place, source)
+            left = preview_extraction(source) if dry_run else extract_imported_turns(place, source)
     if as_json:
-        extracted = foreseen(left) if dry_run else extraction.data(left)
-        output.data({**import_output.data(taken), **({"extracted": extracted} if extract else {})})
+        extracted = preview_fields(left) if dry_run else extraction.extraction_fields(left)
+        output.print_json(
+            {**import_output.foreign_import_fields(taken), **({"extracted": extracted} if extract else {})}
+        )
     else:
-        output.lines(import_output.told(taken))
+        output.print_lines(import_output.format_foreign_import(taken))
         if extract:
-            output.lines(told_ahead(left) if dry_run else extraction.told(left, output.paint))
+            output.print_lines(format_preview(left) if dry_run else extraction.format_extractions(left, output.paint))
 
 
-def _import_others(place: Place, source: Source, *, dry_run: bool) -> Taken:
+def _import_foreign(place: StoreTarget, source: ImportSource, *, dry_run: bool) -> FileImportReport:
     """Remember what another program exported, or see what would become of it."""
     if not (dry_run or place.exists):
-        drafts(source.read(datetime.now(UTC)), source)  # so that what is refused makes no store
-    with _tried(place) if dry_run else place.made() as engine, bar("importing") as show:
+        read_drafts(source.read(datetime.now(UTC)), source)  # so that what is refused makes no store
+    with _open_trial(place) if dry_run else place.open_or_create() as engine, progress_bar("importing") as show:
         return engine.import_from(
             source.lines,
             format=source.format.name,
@@ -144,53 +154,53 @@ def _import_others(place: Place, source: Source, *, dry_run: bool) -> Taken:
         )
 
 
-def _tried(place: Place) -> AbstractContextManager[Engine]:
+def _open_trial(place: StoreTarget) -> AbstractContextManager[Engine]:
     """The engine of the store, or of a throw-away if there is none: what is only tried makes no store."""
-    return place.there() if place.exists else factory.open(IN_MEMORY)
+    return place.open_existing() if place.exists else factory.open(IN_MEMORY_TARGET)
 
 
-def _import_ours(place: Place, lines: Lines, *, as_json: bool) -> None:
+def _import_archive(place: StoreTarget, lines: RereadableLines, *, as_json: bool) -> None:
     """Take in an export of ours; one of others is refused with the format it looks like."""
-    refuse_foreign(lines)
+    refuse_foreign_format(lines)
     # before a store is made, so that what is refused makes none
-    encoder = None if place.exists else transfer.check(lines, datetime.now(UTC)).encoder
-    with place.made(encoder) as engine, bar("importing") as show:
+    encoder = None if place.exists else transfer.check_export(lines, datetime.now(UTC)).encoder
+    with place.open_or_create(encoder) as engine, progress_bar("importing") as show:
         imported = engine.import_(lines, progress=show)
     if as_json:
-        output.data(json_values.imported(imported))
+        output.print_json(json_values.import_fields(imported))
     else:
-        output.lines(text.imported(imported))
+        output.print_lines(text.describe_import(imported))
 
 
-def _refuse_without_format(given: Mapping[str, bool]) -> None:
+def _refuse_format_options(given: Mapping[str, bool]) -> None:
     stray = next((name for name, is_given in given.items() if is_given), None)
     if stray is not None:
         raise InvalidInput(f"{stray} goes with --format; an export of recollect says itself whose its memories are")
 
 
-def _name(file: IO[bytes]) -> str | None:
+def _file_name(file: IO[bytes]) -> str | None:
     """What the file is called, without its folder; standard input has no name."""
     name = getattr(file, "name", None)
     return Path(name).name if isinstance(name, str) and name != "<stdin>" else None
 
 
-def _export_to(file: Path, engine: Engine, scope: Scope | None, *, store: str, force: bool) -> Inventory:
+def _export_to_file(file: Path, engine: Engine, scope: Scope | None, *, store: str, force: bool) -> ArchiveInfo:
     """Write the lines to a file that is there only when it is whole."""
-    with whole(file, store=store, force=force) as path, path.open("w", encoding="ascii", newline="\n") as to:
-        inventory = _export(engine, scope, to)
+    with write_atomically(file, store=store, force=force) as path, path.open("w", encoding="ascii", newline="\n") as to:
+        inventory = _write_export(engine, scope, to)
         to.flush()
         os.fsync(to.fileno())
     return inventory
 
 
-def _export(engine: Engine, scope: Scope | None, to: TextIO) -> Inventory:
+def _write_export(engine: Engine, scope: Scope | None, to: TextIO) -> ArchiveInfo:
     """Write the lines; a bar says how far it is, unless the lines themselves are on the terminal."""
     lines = engine.export(scope=scope)
     first = next(lines)
     inventory = archive_format.read_header(first)
     total = inventory.memories + inventory.contexts
     to.write(first)
-    with bar("exporting", wanted=not to.isatty()) as show:
+    with progress_bar("exporting", wanted=not to.isatty()) as show:
         for done, line in enumerate(lines, start=1):
             to.write(line)
             show(min(done, total), total)  # behind them is one line more, with their sum

@@ -14,35 +14,35 @@ import click
 
 from recollect import config, factory
 from recollect.cli import eval_store, files, options, output
-from recollect.cli.progress import bar
-from recollect.cli.target import Place, place
+from recollect.cli.progress import progress_bar
+from recollect.cli.target import StoreTarget, pass_target
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
-from recollect.model.format import printable
-from recollect.model.scope import Scope, a_scope
+from recollect.model.format import make_printable
+from recollect.model.scope import Scope, as_scope
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_writer import written
+from recollect.ranking.profile_writer import profile_to_toml
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from recollect.evaluation.features import Features
-    from recollect.evaluation.judgments import Judgements
-    from recollect.evaluation.tuned_profile import Tuned
-    from recollect.model.training_example import Experiences
+    from recollect.evaluation.features import JudgmentTrainingSet
+    from recollect.evaluation.judgments import Judgments
+    from recollect.evaluation.tuned_profile import TunedProfile
+    from recollect.model.training_example import TrainingSet
 
 VERSIONS = {"recollect": __version__, "Python": platform.python_version()}
 """With what a report is made."""
 
-K, SEED = 10, 0
+DEFAULT_K, DEFAULT_SEED = 10, 0
 """What goes without saying: among how many memories it is to be found, and how questions are dealt."""
 
-MOST_LOOKED_AT, MOST_NAMED = 50, 3
+MAX_SCOPES_CHECKED, MAX_SCOPES_NAMED = 50, 3
 """Of how many scopes below one that has no feedback it is looked whether they have contexts, and how many are named."""
 
 
-def _scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Scope, ...]:
+def _parse_scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Scope, ...]:
     """The scopes that are named, each once."""
-    return tuple(dict.fromkeys(a_scope(one) for one in values))
+    return tuple(dict.fromkeys(as_scope(one) for one in values))
 
 
 @click.command(short_help="Fit a profile's weights to judgements, or to feedback.")
@@ -53,7 +53,7 @@ def _scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     "scopes",
     metavar="SCOPE",
     multiple=True,
-    callback=_scopes,
+    callback=_parse_scopes,
     help="From feedback: whose contexts; may be repeated.",
 )
 @options.profile("default")
@@ -63,7 +63,7 @@ def _scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     metavar="FILE.toml",
     help="The profile to write, with its report beside it.  [default: its name and its new version]",
 )
-@eval_store.store("FOLDER", "Keep the memories of each DIR in a file in this folder", "judged")
+@eval_store.store_option("FOLDER", "Keep the memories of each DIR in a file in this folder", "judged")
 @click.option("--embedder", metavar="NAME", help="The embedder of new stores: a name, or https://host/v1#model.")
 @click.option(
     "--folds",
@@ -77,21 +77,21 @@ def _scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     "--seed",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"From feedback: how questions are dealt into the parts.  [default: {SEED}]",
+    help=f"From feedback: how questions are dealt into the parts.  [default: {DEFAULT_SEED}]",
 )
 @click.option(
     "--k",
-    type=click.IntRange(min=1, max=options.LARGEST_K),
+    type=click.IntRange(min=1, max=options.MAX_K),
     metavar="K",
-    help=f"Of judgements: among how many memories it is to be found.  [default: {K}]",
+    help=f"Of judgements: among how many memories it is to be found.  [default: {DEFAULT_K}]",
 )
 @click.option(
     "--force", is_flag=True, help="Replace files that are there; of judgements, write also what is no better."
 )
 @options.as_json
-@place
+@pass_target
 def tune(
-    place: Place,
+    place: StoreTarget,
     folders: tuple[Path, ...],
     from_feedback: bool,
     scopes: tuple[Scope, ...],
@@ -118,47 +118,47 @@ def tune(
     recollect profiles tune --from-feedback --scope acme/ana --scope acme/ben --out mine.toml
     """
     from recollect.evaluation import tuning_text
-    from recollect.evaluation.tuned_profile import document, file_stem, successor
+    from recollect.evaluation.tuned_profile import file_stem, next_profile, tuning_report_to_json
 
     if from_feedback:
-        _refuse("judgements", {"DIR": folders, "--store": store, "--embedder": embedder, "--k": k})
+        _refuse_options("judgements", {"DIR": folders, "--store": store, "--embedder": embedder, "--k": k})
     else:
-        _refuse("feedback", {"--scope": scopes, "--seed": seed})
+        _refuse_options("feedback", {"--scope": scopes, "--seed": seed})
     start = config.profile(profile)
     named = Path(f"{file_stem(start)}.toml") if out is None else out
     if named.suffix != ".toml":
         raise InvalidInput(f"the profile file {str(named)!r} does not end in .toml; rename it")
-    report = successor(start, named.stem).report or ""  # which refuses what no profile can be called
+    report = next_profile(start, named.stem).report or ""  # which refuses what no profile can be called
     if from_feedback:
-        find = _from_feedback(place, scopes, seed=SEED if seed is None else seed)
+        find = _make_feedback_tuner(place, scopes, seed=DEFAULT_SEED if seed is None else seed)
     else:
-        find = _from_judgements(place, folders, store, embedder=embedder, k=K if k is None else k)
+        find = _make_judgment_tuner(place, folders, store, embedder=embedder, k=DEFAULT_K if k is None else k)
     told_from = place.target if from_feedback else None
     try:
         with ExitStack() as stack:
             # what comes last here gets its name first: whenever it ends, no new profile is there without its report
-            made = stack.enter_context(files.whole(named, store=told_from, force=force))
-            told = stack.enter_context(files.whole(named.with_name(report), store=told_from, force=force))
+            made = stack.enter_context(files.write_atomically(named, store=told_from, force=force))
+            told = stack.enter_context(files.write_atomically(named.with_name(report), store=told_from, force=force))
             found = find(start, named.stem, folds)
-            _write(found, made, told, force=force and not from_feedback)
+            _write_profile(found, made, told, force=force and not from_feedback)
         better = True
-    except _NoBetter as refused:
+    except _NotBetter as refused:
         found, better = refused.found, False
     if as_json:
-        output.data({**document(found), "written": [named.name, report] if better else []})
+        output.print_json({**tuning_report_to_json(found), "written": [named.name, report] if better else []})
     else:
-        output.lines(tuning_text.report(found, output.paint))
+        output.print_lines(tuning_text.format_tuning(found, output.paint))
     if not better:
         remedy = "; --force writes it all the same" if found.tuning.changed and not from_feedback else ""
         raise RecollectError(f"{str(named)!r} was not written, for it would be no better than before{remedy}")
-    output.talk(f"written to {printable(str(named))}, with {printable(report)} beside it")
+    output.print_note(f"written to {make_printable(str(named))}, with {make_printable(report)} beside it")
 
 
-Find = Callable[[Profile, str, int], "Tuned"]
+Tuner = Callable[[Profile, str, int], "TunedProfile"]
 """Tunes a profile under a name, with so many folds."""
 
 
-def _refuse(way: str, given: Mapping[str, object]) -> None:
+def _refuse_options(way: str, given: Mapping[str, object]) -> None:
     """Refuse what says something of the other way to tune."""
     odd = next((name for name, value in given.items() if value not in (None, ())), None)
     if odd is not None:
@@ -166,49 +166,51 @@ def _refuse(way: str, given: Mapping[str, object]) -> None:
         raise click.UsageError(f"{odd} is for tuning from {way}; {one}.")
 
 
-def _from_judgements(place: Place, folders: Sequence[Path], store: str | None, *, embedder: str | None, k: int) -> Find:
+def _make_judgment_tuner(
+    place: StoreTarget, folders: Sequence[Path], store: str | None, *, embedder: str | None, k: int
+) -> Tuner:
     """Tunes to the judgements of these folders, which are read at once."""
-    from recollect.evaluation.judgments import read_judgements
-    from recollect.evaluation.tuned_profile import refuse_twice
+    from recollect.evaluation.judgments import read_judgments
+    from recollect.evaluation.tuned_profile import refuse_duplicate_folders
 
     if not folders:
         raise click.UsageError("Name a DIR of judgements, or give --from-feedback and --scope.")
-    judgements = [read_judgements(folder) for folder in folders]
-    refuse_twice(judgements)
-    eval_store.say_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
+    judgements = [read_judgments(folder) for folder in folders]
+    refuse_duplicate_folders(judgements)
+    eval_store.warn_db_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
 
-    def find(start: Profile, name: str, folds: int) -> "Tuned":
-        with eval_store.kept_folder(store) as kept:
-            return _tune(judgements, start, kept, name=name, embedder=embedder, folds=folds, k=k)
+    def find(start: Profile, name: str, folds: int) -> "TunedProfile":
+        with eval_store.open_store_folder(store) as kept:
+            return _fit_profile(judgements, start, kept, name=name, embedder=embedder, folds=folds, k=k)
 
     return find
 
 
-def _from_feedback(place: Place, scopes: Sequence[Scope], *, seed: int) -> Find:
+def _make_feedback_tuner(place: StoreTarget, scopes: Sequence[Scope], *, seed: int) -> Tuner:
     """Tunes to what was said in the contexts of these scopes of a store that is there."""
     if not scopes:
         raise click.UsageError("Say from whose contexts to learn, for example: --scope acme/ana")
     place.refuse_missing()
 
-    def find(start: Profile, name: str, folds: int) -> "Tuned":
-        from recollect.evaluation.learning import learn
-        from recollect.evaluation.tuned_profile import tuned
-        from recollect.model.training_example import Experiences
+    def find(start: Profile, name: str, folds: int) -> "TunedProfile":
+        from recollect.evaluation.learning import tune_on_feedback
+        from recollect.evaluation.tuned_profile import build_tuned_profile
+        from recollect.model.training_example import TrainingSet
 
-        several: list[Experiences] = []
-        with place.there() as engine:
+        several: list[TrainingSet] = []
+        with place.open_existing() as engine:
             for scope in scopes:
-                with bar(f"asking {printable(str(scope))} again") as tell:
+                with progress_bar(f"asking {make_printable(str(scope))} again") as tell:
                     several.append(engine.experience(scope=scope, profile=start, progress=tell))
-            embedder, others = engine.embedder, _below(engine, several)
+            embedder, others = engine.embedder, _name_scopes_below(engine, several)
         try:
-            with bar("fitting") as tell:
-                learned = learn(Experiences.together(several), start, folds=folds, seed=seed, tell=tell)
+            with progress_bar("fitting") as tell:
+                learned = tune_on_feedback(TrainingSet.merge(several), start, folds=folds, seed=seed, tell=tell)
         except InvalidInput as refused:
             raise InvalidInput(f"{refused}{f', such as {others}' if others else ''}") from refused
-        return tuned(
+        return build_tuned_profile(
             learned.tuning,
-            [learned.material],
+            [learned.training_set],
             name=name,
             origin=learned,
             embedder=embedder,
@@ -219,69 +221,69 @@ def _from_feedback(place: Place, scopes: Sequence[Scope], *, seed: int) -> Find:
     return find
 
 
-def _below(engine: Engine, several: "Sequence[Experiences]") -> str:
+def _name_scopes_below(engine: Engine, several: "Sequence[TrainingSet]") -> str:
     """The first few scopes that have contexts, below those of which there is nothing to learn from."""
     asked = {scope for one in several for scope in one.scopes}
-    empty = [scope for one in several if not one.told for scope in one.scopes]
+    empty = [scope for one in several if not one.examples for scope in one.scopes]
     below = dict.fromkeys(other for scope in empty for other in engine.scopes(scope=scope) if other not in asked)
-    near = islice(below, MOST_LOOKED_AT)
-    found = (printable(str(one)) for one in near if engine.stats(scope=one, below=False).contexts)
-    return ", ".join(islice(found, MOST_NAMED))
+    near = islice(below, MAX_SCOPES_CHECKED)
+    found = (make_printable(str(one)) for one in near if engine.stats(scope=one, below=False).contexts)
+    return ", ".join(islice(found, MAX_SCOPES_NAMED))
 
 
-def _write(found: "Tuned", profile: Path, report: Path, *, force: bool) -> None:
+def _write_profile(found: "TunedProfile", profile: Path, report: Path, *, force: bool) -> None:
     """Write both, unless that would make nothing better."""
-    from recollect.evaluation.tuned_profile import document
+    from recollect.evaluation.tuned_profile import tuning_report_to_json
 
     if not found.tuning.carries_over and not (found.tuning.changed and force):
-        raise _NoBetter(found)
-    profile.write_text(written(found.profile, found.comments), encoding="utf-8")
-    report.write_text(f"{json.dumps(document(found), indent=2)}\n", encoding="utf-8")
+        raise _NotBetter(found)
+    profile.write_text(profile_to_toml(found.profile, found.comments), encoding="utf-8")
+    report.write_text(f"{json.dumps(tuning_report_to_json(found), indent=2)}\n", encoding="utf-8")
 
 
-class _NoBetter(Exception):
+class _NotBetter(Exception):
     """Keeps files from getting their names, and what was found from getting lost."""
 
-    def __init__(self, found: "Tuned") -> None:
+    def __init__(self, found: "TunedProfile") -> None:
         super().__init__()
         self.found = found
 
 
-def _tune(
-    judgements: "list[Judgements]", start: Profile, kept: Path, *, name: str, embedder: str | None, folds: int, k: int
-) -> "Tuned":
+def _fit_profile(
+    judgements: "list[Judgments]", start: Profile, kept: Path, *, name: str, embedder: str | None, folds: int, k: int
+) -> "TunedProfile":
     """Load every folder, gather what the signals say, and fit."""
-    from recollect.evaluation.tuned_profile import Judged, tuned
+    from recollect.evaluation.tuned_profile import JudgmentOrigin, build_tuned_profile
     from recollect.evaluation.tuning import tune
 
-    gathered = [_gathered(one, start, kept, embedder=embedder, k=k) for one in judgements]
+    gathered = [_gather_features(one, start, kept, embedder=embedder, k=k) for one in judgements]
     models = {model for _, model in gathered}
     if len(models) > 1:
         raise InvalidInput(f"the stores are of different embedders, {', '.join(sorted(models))}; name one --embedder")
     features = [one for one, _ in gathered]
-    with bar("fitting") as tell:
+    with progress_bar("fitting") as tell:
         tuning = tune(features, start, folds=folds, tell=tell)
-    return tuned(
+    return build_tuned_profile(
         tuning,
         features,
         name=name,
-        origin=Judged(k),
+        origin=JudgmentOrigin(k),
         embedder=models.pop(),
         made_at=datetime.now(UTC),
         versions=VERSIONS,
     )
 
 
-def _gathered(
-    judgements: "Judgements", profile: Profile, kept: Path, *, embedder: str | None, k: int
-) -> "tuple[Features, str]":
+def _gather_features(
+    judgements: "Judgments", profile: Profile, kept: Path, *, embedder: str | None, k: int
+) -> "tuple[JudgmentTrainingSet, str]":
     """What the signals say of the folder's candidates, and the model that was asked."""
     from recollect.evaluation import judgment_store
-    from recollect.evaluation.features import gather
+    from recollect.evaluation.features import build_training_set
 
     name = judgements.folder.resolve().name
     file = str(kept / f"{name}-{judgements.digest[:12]}.db")
-    with bar(f"loading {printable(name)}") as tell:
-        there = judgment_store.store(judgements, partial(factory.open, file, embedder=embedder), tell)
-    with there.opened() as engine, bar(f"asking {printable(name)}") as tell:
-        return gather(engine, judgements, there.loaded, profile, k=k, tell=tell), there.embedder
+    with progress_bar(f"loading {make_printable(name)}") as tell:
+        there = judgment_store.load_judgment_store(judgements, partial(factory.open, file, embedder=embedder), tell)
+    with there.open_engine() as engine, progress_bar(f"asking {make_printable(name)}") as tell:
+        return build_training_set(engine, judgements, there.loaded, profile, k=k, tell=tell), there.embedder

@@ -2,21 +2,21 @@
 
 from typing import Protocol, runtime_checkable
 
-from recollect.admission.salience import salience as salience_of
+from recollect.admission.salience import compute_salience as salience_of
 from recollect.compat import coercion
 from recollect.errors import InvalidInput, show
 from recollect.lifecycle import episode_retention
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.ranking.explanation import Explanation
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.scorer import explain
 
-PROFILE = built_in("salience")
+PROFILE = builtin_profile("salience")
 
 
 @runtime_checkable
-class Valued(Protocol):
+class HasValueScore(Protocol):
     """An episode, as far as keeping it is concerned."""
 
     @property
@@ -45,25 +45,25 @@ def rank_result(similarity: float, salience: float, access_count: int) -> float:
 
 def calculate_value(outcome_score: float) -> float:
     """How much an episode teaches: most where the task was neither easy nor hopeless."""
-    return episode_retention.value(coercion.a_share("outcome_score", outcome_score))
+    return episode_retention.compute_value(coercion.to_fraction("outcome_score", outcome_score))
 
 
-def should_retain(episode: float | Valued) -> bool:
+def should_retain(episode: float | HasValueScore) -> bool:
     """Whether an episode, or one of that value, is worth its place.
 
     An unfinished one has no value yet and is kept. No value that `calculate_value` gives is so low that this
     says no; see `retention`.
     """
-    if isinstance(episode, Valued):
+    if isinstance(episode, HasValueScore):
         return episode.value_score is None or should_retain(episode.value_score)
-    return episode_retention.retained(coercion.a_share("value_score", episode))
+    return episode_retention.is_retained(coercion.to_fraction("value_score", episode))
 
 
 def _explain(similarity: float, salience: float, access_count: int) -> Explanation:
     memory = Candidate(
         id=MemoryId("memory"),
-        similarity=coercion.a_cosine("similarity", similarity),
-        salience=coercion.a_share("salience", salience),
-        served=coercion.a_count("access_count", access_count),
+        similarity=coercion.to_cosine("similarity", similarity),
+        salience=coercion.to_fraction("salience", salience),
+        served=coercion.to_count("access_count", access_count),
     )
-    return explain(memory, PROFILE, at=coercion.the_moment(None))
+    return explain(memory, PROFILE, at=coercion.datetime_or_now(None))

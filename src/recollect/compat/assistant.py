@@ -11,35 +11,35 @@ from recollect.compat import coercion
 from recollect.errors import ProfileError, show
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
-from recollect.ranking.profile import Profile, Question
-from recollect.ranking.profile_toml import describe, override
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profile import Profile, QuestionPolicy
+from recollect.ranking.profile_toml import override_profile, profile_to_document
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.scorer import explain
 
-PROFILE = built_in("assistant")
-HALF_LIFE_DAYS = float(describe(PROFILE)["terms"]["recency"]["half_life"].removesuffix("d"))
+PROFILE = builtin_profile("assistant")
+HALF_LIFE_DAYS = float(profile_to_document(PROFILE)["terms"]["recency"]["half_life"].removesuffix("d"))
 
 
-def _duration(field: str, value: Any) -> str:
+def _read_days(field: str, value: Any) -> str:
     """So many days as a profile writes them, in plain digits."""
-    return f"{Decimal(repr(coercion.a_number(field, value))):f}d"
+    return f"{Decimal(repr(coercion.to_number(field, value))):f}d"
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class _ProfileSetting:
     """Where in a profile a setting of the framework belongs, and how it is read."""
 
     path: tuple[str, ...]
     read: Callable[[str, Any], float | str]
 
 
-SETTINGS: Mapping[str, _Setting] = {
-    "weights.semantic": _Setting(("terms", "similarity", "weight"), coercion.a_number),
-    "weights.recency": _Setting(("terms", "recency", "weight"), coercion.a_number),
-    "weights.importance": _Setting(("terms", "importance", "weight"), coercion.a_number),
-    "recencyHalfLifeDays": _Setting(("terms", "recency", "half_life"), _duration),
-    "maxContextItems": _Setting(("max_items",), coercion.a_count),
-    "minScore": _Setting(("min_score",), coercion.a_number),
+SETTINGS: Mapping[str, _ProfileSetting] = {
+    "weights.semantic": _ProfileSetting(("terms", "similarity", "weight"), coercion.to_number),
+    "weights.recency": _ProfileSetting(("terms", "recency", "weight"), coercion.to_number),
+    "weights.importance": _ProfileSetting(("terms", "importance", "weight"), coercion.to_number),
+    "recencyHalfLifeDays": _ProfileSetting(("terms", "recency", "half_life"), _read_days),
+    "maxContextItems": _ProfileSetting(("max_items",), coercion.to_count),
+    "minScore": _ProfileSetting(("min_score",), coercion.to_number),
 }
 """Every setting by the framework's name for it."""
 
@@ -58,15 +58,15 @@ def compute_composite_score(
     `None` is unknown and worth what the profile says; a date without a time zone is taken as UTC. `weights`
     may name any of semantic, recency and importance; with the profile's own for the others they add up to 1.
     """
-    days = coercion.a_number("half_life_days", half_life_days)
+    days = coercion.to_number("half_life_days", half_life_days)
     profile = assistant_profile({"weights": weights or {}, "recencyHalfLifeDays": days})
     candidate = Candidate(
         id=MemoryId("memory"),
-        similarity=coercion.if_known(coercion.a_cosine, "similarity", similarity),
-        created_at=coercion.if_known(coercion.a_date, "created_at", created_at),
-        importance=coercion.if_known(coercion.a_share, "importance", importance),
+        similarity=coercion.read_optional(coercion.to_cosine, "similarity", similarity),
+        created_at=coercion.read_optional(coercion.to_datetime, "created_at", created_at),
+        importance=coercion.read_optional(coercion.to_fraction, "importance", importance),
     )
-    return explain(candidate, profile, coercion.the_moment(now)).score
+    return explain(candidate, profile, coercion.datetime_or_now(now)).score
 
 
 def assistant_profile(config: Mapping[str, Any]) -> Profile:
@@ -76,16 +76,16 @@ def assistant_profile(config: Mapping[str, Any]) -> Profile:
     profile: weights that do not add up to 1 are refused, not scaled.
     """
     settings: dict[str, float | str] = {}
-    for key, value in _flat(config):
+    for key, value in _flatten(config):
         if key not in SETTINGS:
             raise ProfileError(f"{key!r} is no setting of an assistant; known are {', '.join(SETTINGS)}")
         if key in settings:
             raise ProfileError(f"{key!r} is given twice, in a table and by its own key; give it once")
         settings[key] = SETTINGS[key].read(key, value)
-    return _changed(frozenset(settings.items()))
+    return _override_profile(frozenset(settings.items()))
 
 
-def _flat(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _flatten(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if not isinstance(config, Mapping):
         raise ProfileError(f"the settings are {show(config)}; give a table of {', '.join(SETTINGS)}")
     weights = config.get("weights")
@@ -96,7 +96,7 @@ def _flat(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 @lru_cache(maxsize=64)
-def _changed(settings: frozenset[tuple[str, float | str]]) -> Profile:
+def _override_profile(settings: frozenset[tuple[str, float | str]]) -> Profile:
     """Built once, for the same settings come again with every memory."""
     changes: dict[str, Any] = {}
     for key, value in settings:
@@ -106,5 +106,5 @@ def _changed(settings: frozenset[tuple[str, float | str]]) -> Profile:
             table = table.setdefault(name, {})
         table[last] = value
     if changes.get("terms", {}).get("similarity") == {"weight": 0.0}:
-        changes["question"] = Question.OPTIONAL.value  # nothing is left in it for a question to say
-    return override(PROFILE, changes)
+        changes["question"] = QuestionPolicy.OPTIONAL.value  # nothing is left in it for a question to say
+    return override_profile(PROFILE, changes)

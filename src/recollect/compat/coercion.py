@@ -8,24 +8,24 @@ from typing import Any, TypeVar
 from recollect.errors import InvalidInput, show
 from recollect.model import validation
 
-Value = TypeVar("Value")
+ValueT = TypeVar("ValueT")
 
 
-def if_known(read: Callable[[str, Any], Value], field: str, value: Any) -> Value | None:
+def read_optional(read: Callable[[str, Any], ValueT], field: str, value: Any) -> ValueT | None:
     """What `read` makes of the value; `None` is unknown and stays so."""
     return None if value is None else read(field, value)
 
 
-def the_moment(now: datetime | None) -> datetime:
+def datetime_or_now(now: datetime | None) -> datetime:
     """The moment to score for, in UTC: the one given, or else the present."""
-    return if_known(a_date, "now", now) or datetime.now(UTC)
+    return read_optional(to_datetime, "now", now) or datetime.now(UTC)
 
 
-def a_date(field: str, value: Any) -> datetime:
+def to_datetime(field: str, value: Any) -> datetime:
     """The date in UTC, of an ISO text or a date object; one without a time zone is taken as UTC."""
     try:
-        moment = _in_utc(value)
-        validation.a_moment(field, moment)
+        moment = _to_utc(value)
+        validation.require_moment(field, moment)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(
             f"{field} is {show(value)}; give an ISO date, such as 2026-01-31T12:00:00Z, within 1900..2199"
@@ -33,7 +33,7 @@ def a_date(field: str, value: Any) -> datetime:
     return moment
 
 
-def a_number(field: str, value: Any) -> float:
+def to_number(field: str, value: Any) -> float:
     """The finite number, of whatever numeric type; a truth value is none, nor is a text."""
     number = math.nan
     if not isinstance(value, bool | str | bytes | bytearray):
@@ -46,35 +46,35 @@ def a_number(field: str, value: Any) -> float:
     return number
 
 
-def a_share(field: str, value: Any) -> float:
+def to_fraction(field: str, value: Any) -> float:
     """The number, refused outside 0..1."""
-    number = a_number(field, value)
-    validation.a_share(field, number)
+    number = to_number(field, value)
+    validation.require_fraction(field, number)
     return number
 
 
-def a_cosine(field: str, value: Any) -> float:
+def to_cosine(field: str, value: Any) -> float:
     """The number, held within -1..1; ranking takes what is below 0 as 0."""
-    return min(max(a_number(field, value), -1.0), 1.0)
+    return min(max(to_number(field, value), -1.0), 1.0)
 
 
-def a_count(field: str, value: Any) -> int:
+def to_count(field: str, value: Any) -> int:
     """The whole number, refused below 0."""
-    number = a_number(field, value)
+    number = to_number(field, value)
     if not number.is_integer():
         raise InvalidInput(f"{field} is {show(value)}; give a whole number")
-    validation.a_count(field, int(number))
+    validation.require_count(field, int(number))
     return int(number)
 
 
-def a_vector(field: str, value: Any) -> tuple[float, ...]:
+def to_vector(field: str, value: Any) -> tuple[float, ...]:
     """The numbers, all of them finite; there may be none."""
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Iterable):
         raise InvalidInput(f"{field} is {show(value)}; give a list of numbers")
-    return tuple(a_number(field, part) for part in value)
+    return tuple(to_number(field, part) for part in value)
 
 
-def _in_utc(value: Any) -> datetime:
+def _to_utc(value: Any) -> datetime:
     match value:
         case datetime():
             moment = value

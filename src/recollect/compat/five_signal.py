@@ -12,14 +12,14 @@ from recollect.errors import InvalidInput, show
 from recollect.model import validation
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
-from recollect.ranking.profile_toml import describe
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profile_toml import profile_to_document
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.scorer import explain
 
-PROFILE = built_in("five-signal")
+PROFILE = builtin_profile("five-signal")
 """The one home of the numbers below; importing it fails, also under -O, unless its weights add up to 1."""
 
-_TERMS: Mapping[str, Mapping[str, float]] = describe(PROFILE)["terms"]
+_TERMS: Mapping[str, Mapping[str, float]] = profile_to_document(PROFILE)["terms"]
 
 WEIGHT_RELEVANCE = PROFILE.weight("relevance")
 WEIGHT_RECENCY = PROFILE.weight("recency")
@@ -32,7 +32,7 @@ RECENCY_DECAY_LAMBDA = _TERMS["recency"]["rate_per_day"]
 
 ACCESS_FREQUENCY_CAP = _TERMS["frequency"]["cap"]
 
-KEYS: Mapping[str, str] = {
+KEY_BY_SIGNAL: Mapping[str, str] = {
     "relevance": "similarity",
     "recency": "created_at",
     "usefulness": "usefulness_score",
@@ -71,25 +71,25 @@ class MemoryScorer:
         Dates without a time zone are taken as UTC. A memory without `similarity` gets the cosine of its
         `embedding` and the query's, if they have the same length.
         """
-        at = coercion.the_moment(self.now)
-        question = coercion.if_known(coercion.a_vector, "query_embedding", query_embedding)
+        at = coercion.datetime_or_now(self.now)
+        question = coercion.read_optional(coercion.to_vector, "query_embedding", query_embedding)
         scored = [_score(memory, place, question, at) for place, memory in enumerate(memories)]
-        return sorted(scored, key=lambda one: (-one.composite_score, _id(one.memory)))
+        return sorted(scored, key=lambda one: (-one.composite_score, _id_text(one.memory)))
 
 
 def _score(memory: dict[str, Any], place: int, question: tuple[float, ...] | None, at: datetime) -> ScoredMemory:
     if not isinstance(memory, Mapping):
         raise InvalidInput(f"memory number {place} is {show(memory)}; give a dictionary")
-    reading = _Reading(memory)
+    reading = _MemoryReader(memory)
     try:
-        candidate = reading.candidate(MemoryId(str(place)), question)
+        candidate = reading.read_candidate(MemoryId(str(place)), question)
     except InvalidInput as error:
         name = show(memory["id"]) if "id" in memory else f"number {place}"
         raise InvalidInput(f"memory {name}: {error}") from error
 
     explanation = explain(candidate, PROFILE, at)
     values = {part.signal: part.value for part in explanation.parts}
-    assumed = reading.replaced | {KEYS[part.signal] for part in explanation.parts if part.assumed}
+    assumed = reading.replaced | {KEY_BY_SIGNAL[part.signal] for part in explanation.parts if part.assumed}
     return ScoredMemory(
         memory=memory,
         composite_score=explanation.score,
@@ -98,30 +98,30 @@ def _score(memory: dict[str, Any], place: int, question: tuple[float, ...] | Non
         usefulness_score=values["usefulness"],
         confidence_score=values["confidence"],
         frequency_score=values["frequency"],
-        assumed=tuple(key for key in KEYS.values() if key in assumed),
+        assumed=tuple(key for key in KEY_BY_SIGNAL.values() if key in assumed),
     )
 
 
-class _Reading:
+class _MemoryReader:
     """A memory's dictionary as it is read, and the keys whose value had to be replaced."""
 
     def __init__(self, memory: Mapping[str, Any]) -> None:
         self.memory = memory
         self.replaced: set[str] = set()
 
-    def candidate(self, id: MemoryId, question: tuple[float, ...] | None) -> Candidate:
-        similarity = self._held("similarity", -1.0, 1.0)
+    def read_candidate(self, id: MemoryId, question: tuple[float, ...] | None) -> Candidate:
+        similarity = self._read_clamped("similarity", -1.0, 1.0)
         return Candidate(
             id=id,
-            similarity=self._computed(question) if similarity is None else similarity,
-            created_at=self._date("created_at"),
-            usefulness=self._held("usefulness_score", 0.0, 1.0),
-            confidence=self._held("confidence", 0.0, 1.0),
-            served=self._count("retrieval_count"),
+            similarity=self._compute_similarity(question) if similarity is None else similarity,
+            created_at=self._read_date("created_at"),
+            usefulness=self._read_clamped("usefulness_score", 0.0, 1.0),
+            confidence=self._read_clamped("confidence", 0.0, 1.0),
+            served=self._read_count("retrieval_count"),
         )
 
-    def _held(self, key: str, low: float, high: float) -> float | None:
-        number = coercion.if_known(coercion.a_number, key, self.memory.get(key))
+    def _read_clamped(self, key: str, low: float, high: float) -> float | None:
+        number = coercion.read_optional(coercion.to_number, key, self.memory.get(key))
         if number is None:
             return None
         held = min(max(number, low), high)
@@ -129,36 +129,36 @@ class _Reading:
             self.replaced.add(key)
         return held
 
-    def _count(self, key: str) -> int | None:
-        number = self._held(key, 0.0, float(validation.LARGEST_COUNT))
+    def _read_count(self, key: str) -> int | None:
+        number = self._read_clamped(key, 0.0, float(validation.MAX_COUNT))
         if number is None:
             return None
         if not number.is_integer():
             self.replaced.add(key)
         return int(number)
 
-    def _date(self, key: str) -> datetime | None:
+    def _read_date(self, key: str) -> datetime | None:
         """The date; an unreadable one is as good as none, which the profile then names as assumed."""
         with suppress(InvalidInput):
-            return coercion.if_known(coercion.a_date, key, self.memory.get(key))
+            return coercion.read_optional(coercion.to_datetime, key, self.memory.get(key))
         return None
 
-    def _computed(self, question: tuple[float, ...] | None) -> float | None:
+    def _compute_similarity(self, question: tuple[float, ...] | None) -> float | None:
         if not question:
             return None
-        vector = coercion.if_known(coercion.a_vector, "embedding", self.memory.get("embedding")) or ()
+        vector = coercion.read_optional(coercion.to_vector, "embedding", self.memory.get("embedding")) or ()
         return _cosine(vector, question) if len(vector) == len(question) else None
 
 
 def _cosine(one: tuple[float, ...], other: tuple[float, ...]) -> float | None:
     """The cosine of the angle between two vectors, `None` where one points nowhere."""
-    first, second = _direction(one), _direction(other)
+    first, second = _normalize(one), _normalize(other)
     if first is None or second is None:
         return None
     return min(max(math.fsum(a * b for a, b in zip(first, second, strict=True)), -1.0), 1.0)
 
 
-def _direction(vector: tuple[float, ...]) -> list[float] | None:
+def _normalize(vector: tuple[float, ...]) -> list[float] | None:
     """The vector at length 1; brought to a largest part of 1 first, so that no size over- or underflows."""
     largest = max(map(abs, vector))
     if largest == 0.0:
@@ -168,5 +168,5 @@ def _direction(vector: tuple[float, ...]) -> list[float] | None:
     return [part / length for part in scaled]
 
 
-def _id(memory: Mapping[str, Any]) -> str:
+def _id_text(memory: Mapping[str, Any]) -> str:
     return str(memory.get("id", ""))

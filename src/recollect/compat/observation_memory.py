@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, Field, PlainSerializer
 
 from recollect.compat.observations import ContextScore, SearchScore
-from recollect.engine.edit import not_there
+from recollect.engine.edit import memory_not_found
 from recollect.engine.engine import Engine
 from recollect.errors import FieldError, InvalidInput, NotFound, show
-from recollect.lifecycle.sessions import an_inactivity
+from recollect.lifecycle.sessions import require_inactivity
 from recollect.model import validation
-from recollect.model.format import shortened
-from recollect.model.memory import Kind, Memory, Status, named
-from recollect.model.scope import a_scope
+from recollect.model.format import shorten
+from recollect.model.memory import Kind, Memory, Status, parse_choice
+from recollect.model.scope import as_scope
 from recollect.model.session import Session
 from recollect.model.trust import Provenance
 from recollect.model.verdict import (
@@ -32,26 +32,26 @@ from recollect.model.verdict import (
     Verdict,
 )
 
-SNIPPET = 200
+SNIPPET_CHARS = 200
 """How many characters of an observation are in its compact form."""
 
-MOST_FOUND = 100
+MAX_SEARCH_RESULTS = 100
 """How many observations may be searched for at once."""
 
-MATCHING = {"gates": {"lexical": 1e-9}}
+SEARCH_OVERRIDES = {"gates": {"lexical": 1e-9}}
 """A search finds what has a word of the question; the formula would also rank what has none."""
 
-RESERVED = Kind.SUMMARY
+RESERVED_KIND = Kind.SUMMARY
 """The type that sessions sum up in, which nobody saves."""
 
-Moment = Annotated[AwareDatetime, PlainSerializer(lambda at: at.isoformat(), return_type=str, when_used="json")]
+UtcDatetime = Annotated[AwareDatetime, PlainSerializer(lambda at: at.isoformat(), return_type=str, when_used="json")]
 """A moment that is written as everywhere else here."""
 
-Outcome = Literal[
+SaveOutcome = Literal[
     "created", "updated", "deduped", "superseded", "outdated", "reactivated", "unindexed", "quarantined", "refused"
 ]
 
-_OUTCOMES: Mapping[type[Verdict], Outcome] = {
+_OUTCOME_BY_VERDICT: Mapping[type[Verdict], SaveOutcome] = {
     Created: "created",
     Updated: "updated",
     Changed: "updated",
@@ -67,11 +67,11 @@ _OUTCOMES: Mapping[type[Verdict], Outcome] = {
 """What the seed calls what became of a draft; it knows the first three."""
 
 
-class _Result(BaseModel, frozen=True, extra="forbid"):
+class _FrozenResult(BaseModel, frozen=True, extra="forbid"):
     """What a method gives: it does not change, and `model_dump(mode="json")` is how it is sent."""
 
 
-class CompactObservation(_Result, frozen=True):
+class CompactObservation(_FrozenResult, frozen=True):
     """An observation in few words; `mem_get_observation` tells all of it."""
 
     id: Annotated[str, Field(description="Its id.")]
@@ -79,8 +79,8 @@ class CompactObservation(_Result, frozen=True):
     title: Annotated[str | None, Field(description="Its title, if it has one.")]
     topic_key: Annotated[str | None, Field(description="The topic it is the present state of, if it has one.")]
     snippet: Annotated[str, Field(description="How its content begins, on one line.")]
-    created_at: Annotated[Moment, Field(description="When it was first observed, UTC.")]
-    updated_at: Annotated[Moment, Field(description="When its present content was observed, UTC.")]
+    created_at: Annotated[UtcDatetime, Field(description="When it was first observed, UTC.")]
+    updated_at: Annotated[UtcDatetime, Field(description="When its present content was observed, UTC.")]
 
 
 class FoundObservation(CompactObservation, frozen=True):
@@ -95,7 +95,7 @@ class KnownObservation(CompactObservation, frozen=True):
     score: Annotated[ContextScore, Field(description="How much it deserves to be known; compares with its like only.")]
 
 
-class Observation(_Result, frozen=True):
+class Observation(_FrozenResult, frozen=True):
     """All of an observation."""
 
     id: Annotated[str, Field(description="Its id.")]
@@ -108,25 +108,25 @@ class Observation(_Result, frozen=True):
     normalized_hash: Annotated[str, Field(description="SHA-256 that is the same for contents that differ in blanks.")]
     revision_count: Annotated[int, Field(description="How often it was said anew, the first time included.")]
     status: Annotated[Status, Field(description="Where it stands; only an active one is found.")]
-    created_at: Annotated[Moment, Field(description="When it was first observed, UTC.")]
-    updated_at: Annotated[Moment, Field(description="When its present content was observed, UTC.")]
+    created_at: Annotated[UtcDatetime, Field(description="When it was first observed, UTC.")]
+    updated_at: Annotated[UtcDatetime, Field(description="When its present content was observed, UTC.")]
 
 
-class SessionRecord(_Result, frozen=True):
+class SessionRecord(_FrozenResult, frozen=True):
     """A session of a user."""
 
     session_id: Annotated[str, Field(description="Its id.")]
     status: Annotated[Literal["active", "completed"], Field(description="Whether it is under way or has ended.")]
-    started_at: Annotated[Moment, Field(description="When it began, UTC.")]
-    last_activity_at: Annotated[Moment, Field(description="When it was last active, UTC.")]
-    ended_at: Annotated[Moment | None, Field(description="When it ended, UTC, if it has.")]
+    started_at: Annotated[UtcDatetime, Field(description="When it began, UTC.")]
+    last_activity_at: Annotated[UtcDatetime, Field(description="When it was last active, UTC.")]
+    ended_at: Annotated[UtcDatetime | None, Field(description="When it ended, UTC, if it has.")]
     summary: Annotated[str | None, Field(description="What it came to, if that is known by now.")]
     is_auto_generated: Annotated[
         bool, Field(description="Whether nobody said the summary, and it was put together from what was saved.")
     ]
 
 
-class SessionStart(_Result, frozen=True):
+class SessionStart(_FrozenResult, frozen=True):
     """A session that is under way, with what to know before anyone asks."""
 
     session_id: Annotated[str, Field(description="The id of the session that is under way now.")]
@@ -139,12 +139,12 @@ class SessionStart(_Result, frozen=True):
     ]
 
 
-class SaveResult(_Result, frozen=True):
+class SaveResult(_FrozenResult, frozen=True):
     """What became of something that was to be saved."""
 
     id: Annotated[str | None, Field(description="The observation that says it now; none if it was refused.")]
     outcome: Annotated[
-        Outcome,
+        SaveOutcome,
         Field(
             description="created: it is news. updated: a new revision of its topic, or of what said the same. "
             "deduped: known already. superseded: it is news, and `other` holds no longer. outdated: kept, but `other` "
@@ -161,7 +161,7 @@ class SaveResult(_Result, frozen=True):
     ]
 
 
-class Timeline(_Result, frozen=True):
+class Timeline(_FrozenResult, frozen=True):
     """An observation among those that were made around the same time."""
 
     before: Annotated[tuple[CompactObservation, ...], Field(description="Those just before it, the oldest first.")]
@@ -169,7 +169,7 @@ class Timeline(_Result, frozen=True):
     after: Annotated[tuple[CompactObservation, ...], Field(description="Those just after it, the oldest first.")]
 
 
-class MemoryStats(_Result, frozen=True):
+class MemoryStats(_FrozenResult, frozen=True):
     """How much is known of a user."""
 
     user_id: Annotated[str, Field(description="The user.")]
@@ -177,8 +177,8 @@ class MemoryStats(_Result, frozen=True):
     types: Annotated[dict[Kind, int], Field(description="The same by type.")]
     sessions: Annotated[int, Field(description="How many sessions there were, with the one under way.")]
     active_session_id: Annotated[str | None, Field(description="The session that is under way, if one is.")]
-    first_observed_at: Annotated[Moment | None, Field(description="When the first was observed, UTC.")]
-    last_updated_at: Annotated[Moment | None, Field(description="When the last one changed, UTC.")]
+    first_observed_at: Annotated[UtcDatetime | None, Field(description="When the first was observed, UTC.")]
+    last_updated_at: Annotated[UtcDatetime | None, Field(description="When the last one changed, UTC.")]
 
 
 class ObservationMemory:
@@ -195,8 +195,8 @@ class ObservationMemory:
         `provenance` is through whom all that is saved comes.
         """
         self._engine = engine
-        self._provenance = named("provenance", provenance, Provenance)
-        self._inactivity = None if inactivity is None else an_inactivity("inactivity", inactivity)
+        self._provenance = parse_choice("provenance", provenance, Provenance)
+        self._inactivity = None if inactivity is None else require_inactivity("inactivity", inactivity)
 
     def __repr__(self) -> str:
         return f"<recollect.ObservationMemory on {self._engine!r}>"
@@ -204,36 +204,40 @@ class ObservationMemory:
     def mem_session_start(self, user_id: str) -> SessionStart:
         """Go on with the user's session, or begin one, with the last summaries and what matters most."""
         started = self._engine.sessions.start(
-            scope=a_scope(user_id), inactivity=self._inactivity, provenance=self._provenance
+            scope=as_scope(user_id), inactivity=self._inactivity, provenance=self._provenance
         )
         return SessionStart(
             session_id=started.session.id,
             is_new=started.new,
-            sessions_context=tuple(_record(one) for one in started.earlier),
+            sessions_context=tuple(_to_session_record(one) for one in started.earlier),
             memories=tuple(
-                KnownObservation(**_compact(one.memory), score=ContextScore.told(one.explanation))
+                KnownObservation(**_compact_fields(one.memory), score=ContextScore.told(one.explanation))
                 for one in started.memories
             ),
         )
 
     def mem_session_end(self, user_id: str, summary: str) -> SessionRecord:
         """End the user's session with what it came to; the same again changes nothing."""
-        return _record(self._engine.sessions.end(summary, scope=a_scope(user_id), provenance=self._provenance))
+        return _to_session_record(
+            self._engine.sessions.end(summary, scope=as_scope(user_id), provenance=self._provenance)
+        )
 
     def mem_session_summary(self, user_id: str, summary: str) -> SessionRecord:
         """Note what the user's session has come to until now, in place of what was noted before; it goes on."""
-        return _record(self._engine.sessions.summarise(summary, scope=a_scope(user_id), provenance=self._provenance))
+        return _to_session_record(
+            self._engine.sessions.summarise(summary, scope=as_scope(user_id), provenance=self._provenance)
+        )
 
     def mem_save(self, user_id: str, content: str, type: str, title: str, topic_key: str | None = None) -> SaveResult:
         """Save an observation in the user's session; with a topic key it is the topic's next state."""
-        kind = named("type", validation.a_text("type", type), Kind)
-        if kind is RESERVED:
+        kind = parse_choice("type", validation.require_text("type", type), Kind)
+        if kind is RESERVED_KIND:
             raise FieldError(f"{show(type)} is reserved; sum up a session with mem_session_summary", field="type")
         saved = self._engine.sessions.remember(
-            validation.a_content("content", content),
-            scope=a_scope(user_id),
+            validation.require_content("content", content),
+            scope=as_scope(user_id),
             kind=kind,
-            title=validation.a_content("title", title),
+            title=validation.require_content("title", title),
             topic_key=topic_key,
             provenance=self._provenance,
             inactivity=self._inactivity,
@@ -241,7 +245,7 @@ class ObservationMemory:
         receipt = saved.receipt
         return SaveResult(
             id=receipt.id if receipt.kept else None,
-            outcome=_OUTCOMES[receipt.verdict.__class__],
+            outcome=_OUTCOME_BY_VERDICT[receipt.verdict.__class__],
             session_id=saved.session,
             topic_key=receipt.memory.topic_key if receipt.kept else None,
             reason=receipt.reason or None,
@@ -258,41 +262,41 @@ class ObservationMemory:
         types_exclude: list[str] | None = None,
     ) -> tuple[FoundObservation, ...]:
         """The user's observations that have words of the query, best first; only some types, or all but some."""
-        if validation.a_limit("limit", limit) > MOST_FOUND:
-            raise FieldError(f"{show(limit)} is not within 1..{MOST_FOUND}", field="limit")
-        kinds = _kinds(types, types_exclude)
+        if validation.require_limit("limit", limit) > MAX_SEARCH_RESULTS:
+            raise FieldError(f"{show(limit)} is not within 1..{MAX_SEARCH_RESULTS}", field="limit")
+        kinds = _select_kinds(types, types_exclude)
         ranking = self._engine.search(
-            validation.a_text("query", query),
-            scope=a_scope(user_id),
+            validation.require_text("query", query),
+            scope=as_scope(user_id),
             profile="search",
             limit=limit,
             kinds=kinds,
             levels=["plain"],
-            overrides=MATCHING,
+            overrides=SEARCH_OVERRIDES,
         )
-        self._engine.served(ranking, scope=a_scope(user_id))
+        self._engine.served(ranking, scope=as_scope(user_id))
         return tuple(
-            FoundObservation(**_compact(one.memory), score=SearchScore.told(one.explanation)) for one in ranking
+            FoundObservation(**_compact_fields(one.memory), score=SearchScore.told(one.explanation)) for one in ranking
         )
 
     def mem_get_observation(self, user_id: str, observation_id: str) -> Observation:
         """All of one observation that the user may see."""
-        return _whole(_told(self._engine.get(observation_id, scope=a_scope(user_id)), user_id))
+        return _to_observation(_require_visible(self._engine.get(observation_id, scope=as_scope(user_id)), user_id))
 
     def mem_timeline(self, user_id: str, observation_id: str, before: int = 5, after: int = 5) -> Timeline:
         """An observation with those that were created just before and just after it, by time and id."""
-        scope = a_scope(user_id)
-        _told(self._engine.get(observation_id, scope=scope), user_id)
+        scope = as_scope(user_id)
+        _require_visible(self._engine.get(observation_id, scope=scope), user_id)
         found = self._engine.sessions.timeline(observation_id, scope=scope, before=before, after=after)
         return Timeline(
-            before=tuple(CompactObservation(**_compact(one)) for one in found.before),
-            observation=_whole(found.memory),
-            after=tuple(CompactObservation(**_compact(one)) for one in found.after),
+            before=tuple(CompactObservation(**_compact_fields(one)) for one in found.before),
+            observation=_to_observation(found.memory),
+            after=tuple(CompactObservation(**_compact_fields(one)) for one in found.after),
         )
 
     def mem_stats(self, user_id: str) -> MemoryStats:
         """How many observations and sessions of the user there are."""
-        scope = a_scope(user_id)
+        scope = as_scope(user_id)
         found = self._engine.sessions.holdings(scope=scope)
         return MemoryStats(
             user_id=str(scope),
@@ -305,19 +309,19 @@ class ObservationMemory:
         )
 
 
-def _compact(memory: Memory) -> dict[str, Any]:
+def _compact_fields(memory: Memory) -> dict[str, Any]:
     return {
         "id": memory.id,
         "type": memory.kind,
         "title": memory.title,
         "topic_key": memory.topic_key,
-        "snippet": shortened(memory.text, SNIPPET),
+        "snippet": shorten(memory.text, SNIPPET_CHARS),
         "created_at": memory.created_at,
         "updated_at": memory.updated_at or memory.created_at,
     }
 
 
-def _whole(memory: Memory) -> Observation:
+def _to_observation(memory: Memory) -> Observation:
     return Observation(
         id=memory.id,
         user_id=str(memory.scope),
@@ -334,16 +338,16 @@ def _whole(memory: Memory) -> Observation:
     )
 
 
-def _told(memory: Memory, user_id: str) -> Memory:
+def _require_visible(memory: Memory, user_id: str) -> Memory:
     """The memory, if it is an observation that an agent may be told of: what is quarantined is kept from agents."""
     if memory.level is not None or memory.status is Status.FORGOTTEN:
-        raise not_there(a_scope(user_id), memory.id)
+        raise memory_not_found(as_scope(user_id), memory.id)
     if memory.status is Status.QUARANTINED:
         raise NotFound(f"the memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
     return memory
 
 
-def _record(session: Session) -> SessionRecord:
+def _to_session_record(session: Session) -> SessionRecord:
     return SessionRecord(
         session_id=session.id,
         status="active" if session.under_way else "completed",
@@ -355,14 +359,17 @@ def _record(session: Session) -> SessionRecord:
     )
 
 
-def _kinds(types: Iterable[str] | None, types_exclude: Iterable[str] | None) -> list[Kind] | None:
+def _select_kinds(types: Iterable[str] | None, types_exclude: Iterable[str] | None) -> list[Kind] | None:
     """The kinds that are searched: those that are named, or all but those; all if nothing is said."""
     if types is not None and types_exclude is not None:
         raise InvalidInput("types and types_exclude are both given; say which types, or which not")
     if types is None and types_exclude is None:
         return None
     field, given = ("types", types) if types_exclude is None else ("types_exclude", types_exclude)
-    named_ones = {named(field, validation.a_text(field, one), Kind) for one in validation.several(field, given or ())}
+    named_ones = {
+        parse_choice(field, validation.require_text(field, one), Kind)
+        for one in validation.require_several(field, given or ())
+    }
     kinds = [kind for kind in Kind if (kind in named_ones) is (types_exclude is None)]
     if not kinds:
         raise FieldError("leaves no type to search; name one at least, or leave it out for all", field=field)

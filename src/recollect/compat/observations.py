@@ -12,37 +12,39 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.scorer import explain
 
-SEARCH = built_in("search")
-SESSION = built_in("session")
+SEARCH_PROFILE = builtin_profile("search")
+SESSION_PROFILE = builtin_profile("session")
 
-Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0, allow_inf_nan=False)]
+UnitInterval = Annotated[float, Field(strict=True, ge=0.0, le=1.0, allow_inf_nan=False)]
 
 
 def recency_score(iso: str | datetime | None, now: datetime | None = None) -> float:
     """How fresh an observation is; a date without a time zone is taken as UTC, and none is worth ½."""
-    return _value("recency", _explain(SESSION, now, updated_at=iso))
+    return _signal_value("recency", _explain(SESSION_PROFILE, now, updated_at=iso))
 
 
 def revision_score(n: int) -> float:
     """How often an observation was restated, as a share of the cap."""
-    return _value("revisions", _explain(SESSION, None, revision_count=coercion.a_count("revision_count", n)))
+    return _signal_value(
+        "revisions", _explain(SESSION_PROFILE, None, revision_count=coercion.to_count("revision_count", n))
+    )
 
 
 def type_priority(type: str) -> float:
     """What a type of observation is worth at a session's start; an unknown one is worth ½."""
-    return _value("kind", _explain(SESSION, None, type=type))
+    return _signal_value("kind", _explain(SESSION_PROFILE, None, type=type))
 
 
 @total_ordering
-class _Score(BaseModel, frozen=True, extra="forbid"):
+class _ObservationScore(BaseModel, frozen=True, extra="forbid"):
     """A number within 0..1 that orders among its own kind, and with the other kind raises a TypeError."""
 
     profile: ClassVar[Profile]
 
-    value: Share
+    value: UnitInterval
 
     def __float__(self) -> float:
         return self.value
@@ -56,23 +58,23 @@ class _Score(BaseModel, frozen=True, extra="forbid"):
     def __hash__(self) -> int:
         return hash((self.profile.name, self.value))
 
-    def _comparable(self, other: object) -> TypeGuard["_Score"]:
-        if isinstance(other, _Score) and other.profile is not self.profile:
+    def _comparable(self, other: object) -> TypeGuard["_ObservationScore"]:
+        if isinstance(other, _ObservationScore) and other.profile is not self.profile:
             raise SchemesDiffer(
                 f"a score of {self.profile.name!r} does not compare with one of {other.profile.name!r}; "
                 "rank the observations by one of the two, or fuse the two rankings by rank"
             )
-        return isinstance(other, _Score)
+        return isinstance(other, _ObservationScore)
 
 
-class SearchScore(_Score, frozen=True):
+class SearchScore(_ObservationScore, frozen=True):
     """How relevant an observation is to a question, and the signals that say so."""
 
-    profile = SEARCH
+    profile = SEARCH_PROFILE
 
-    fts5_rank: Share | None = None
-    recency: Share | None = None
-    revision: Share | None = None
+    fts5_rank: UnitInterval | None = None
+    recency: UnitInterval | None = None
+    revision: UnitInterval | None = None
 
     @classmethod
     def of(
@@ -85,7 +87,7 @@ class SearchScore(_Score, frozen=True):
     ) -> Self:
         """The score of an observation by the `search` profile; `None` is unknown, or no match at all."""
         return cls.told(
-            _explain(SEARCH, now, fts5_rank=fts5_rank, updated_at=updated_at, revision_count=revision_count)
+            _explain(SEARCH_PROFILE, now, fts5_rank=fts5_rank, updated_at=updated_at, revision_count=revision_count)
         )
 
     @classmethod
@@ -93,20 +95,20 @@ class SearchScore(_Score, frozen=True):
         """The score that an explanation of the `search` profile gives."""
         return cls(
             value=explanation.score,
-            fts5_rank=_value("lexical", explanation),
-            recency=_value("recency", explanation),
-            revision=_value("revisions", explanation),
+            fts5_rank=_signal_value("lexical", explanation),
+            recency=_signal_value("recency", explanation),
+            revision=_signal_value("revisions", explanation),
         )
 
 
-class ContextScore(_Score, frozen=True):
+class ContextScore(_ObservationScore, frozen=True):
     """How much an observation deserves to be known before anyone asks, and the signals that say so."""
 
-    profile = SESSION
+    profile = SESSION_PROFILE
 
-    recency: Share | None = None
-    revision: Share | None = None
-    type_priority: Share | None = None
+    recency: UnitInterval | None = None
+    revision: UnitInterval | None = None
+    type_priority: UnitInterval | None = None
 
     @classmethod
     def of(
@@ -118,16 +120,16 @@ class ContextScore(_Score, frozen=True):
         now: datetime | None = None,
     ) -> Self:
         """The score of an observation by the `session` profile; `None` is unknown."""
-        return cls.told(_explain(SESSION, now, updated_at=updated_at, revision_count=revision_count, type=type))
+        return cls.told(_explain(SESSION_PROFILE, now, updated_at=updated_at, revision_count=revision_count, type=type))
 
     @classmethod
     def told(cls, explanation: Explanation) -> Self:
         """The score that an explanation of the `session` profile gives."""
         return cls(
             value=explanation.score,
-            recency=_value("recency", explanation),
-            revision=_value("revisions", explanation),
-            type_priority=_value("kind", explanation),
+            recency=_signal_value("recency", explanation),
+            revision=_signal_value("revisions", explanation),
+            type_priority=_signal_value("kind", explanation),
         )
 
 
@@ -142,20 +144,20 @@ def _explain(
 ) -> Explanation:
     observation = Candidate(
         id=MemoryId("observation"),
-        lexical=coercion.if_known(coercion.a_share, "fts5_rank", fts5_rank),
-        updated_at=coercion.if_known(coercion.a_date, "updated_at", updated_at),
-        revisions=coercion.if_known(coercion.a_count, "revision_count", revision_count),
-        kind=coercion.if_known(_a_kind, "type", type),
+        lexical=coercion.read_optional(coercion.to_fraction, "fts5_rank", fts5_rank),
+        updated_at=coercion.read_optional(coercion.to_datetime, "updated_at", updated_at),
+        revisions=coercion.read_optional(coercion.to_count, "revision_count", revision_count),
+        kind=coercion.read_optional(_parse_kind, "type", type),
     )
-    return explain(observation, profile, coercion.the_moment(now))
+    return explain(observation, profile, coercion.datetime_or_now(now))
 
 
-def _a_kind(field: str, value: Any) -> Kind:
+def _parse_kind(field: str, value: Any) -> Kind:
     """The kind of that name; a type that is none of ours is a plain observation."""
     if not isinstance(value, str):
         raise InvalidInput(f"{field} is {show(value)}; give a text such as 'preference'")
     return Kind(value) if value in tuple(Kind) else Kind.OBSERVATION
 
 
-def _value(signal: str, explanation: Explanation) -> float:
+def _signal_value(signal: str, explanation: Explanation) -> float:
     return next(part.value for part in explanation.parts if part.signal == signal)

@@ -6,40 +6,40 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from recollect.config.options import OPTIONS, PREFIX, stated
-from recollect.config.origin import InFile
+from recollect.config.options import OPTIONS, PREFIX, flatten_settings
+from recollect.config.origin import FileOrigin
 from recollect.errors import FieldError, InvalidInput, NotFound
 
-VARIABLE = f"{PREFIX}CONFIG"
+CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 """The variable that names the file; set to nothing, there is none."""
 
-LARGEST = 1_048_576
+MAX_FILE_BYTES = 1_048_576
 """How many bytes a configuration has at most; whatever has more is another file."""
 
-LONGEST_VALUE = 100
+MAX_VALUE_LINES = 100
 """Over how many lines a value is followed to learn on which line the next one is."""
 
 
-def named_file() -> Path | None:
+def find_named_file() -> Path | None:
     """The file that the environment names."""
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(CONFIG_VARIABLE)
     return Path(named) if named else None
 
 
-def users_file() -> Path | None:
+def find_user_file() -> Path | None:
     """The file of whoever runs this, if it is there; none if the environment names another, or says there is none."""
-    folder = None if VARIABLE in os.environ else users_folder()
+    folder = None if CONFIG_VARIABLE in os.environ else find_user_folder()
     if folder is None:
         return None
     found = folder / "config.toml"
     try:
         return found if found.exists() else None
     except OSError as error:
-        remedy = f"name another one with {VARIABLE}, or none by setting it to nothing"
+        remedy = f"name another one with {CONFIG_VARIABLE}, or none by setting it to nothing"
         raise InvalidInput(f"the configuration file {str(found)!r} cannot be read: {error}; {remedy}") from error
 
 
-def users_folder() -> Path | None:
+def find_user_folder() -> Path | None:
     """Where whoever runs this keeps what is configured; none if nobody knows whose home it would be."""
     told = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     try:
@@ -48,24 +48,24 @@ def users_folder() -> Path | None:
         return None
 
 
-def read_file(path: Path) -> dict[str, tuple[Any, InFile]]:
+def read_settings_file(path: Path) -> dict[str, tuple[Any, FileOrigin]]:
     """Every setting that a file says, by its path, with the line it is on."""
-    text = _text(path)
+    text = _read_config_text(path)
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the configuration file {str(path)!r} is not TOML: {error}") from error
-    lines = _lines(text)
+    lines = _find_lines(text)
     try:
         _refuse_secrets(document)
-        values = stated(document)
+        values = flatten_settings(document)
     except FieldError as error:
-        place = _place(path, error.field, lines)
+        place = _file_origin(path, error.field, lines)
         raise FieldError(f"{error.problem}; it comes from {place}", field=error.field) from error
-    return {name: (value, _place(path, name, lines)) for name, value in values.items()}
+    return {name: (value, _file_origin(path, name, lines)) for name, value in values.items()}
 
 
-def text_of(path: Path, largest: int | None = None) -> str:
+def read_text_file(path: Path, largest: int | None = None) -> str:
     """What is in a file; a pipe would be waited for, and a device may have no end."""
     if path.exists() and not path.is_file():
         raise OSError("it is no ordinary file")
@@ -74,9 +74,9 @@ def text_of(path: Path, largest: int | None = None) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _text(path: Path) -> str:
+def _read_config_text(path: Path) -> str:
     try:
-        return text_of(path, LARGEST)
+        return read_text_file(path, MAX_FILE_BYTES)
     except FileNotFoundError as error:
         raise NotFound(f"there is no configuration file {str(path)!r}; check its name") from error
     except (OSError, ValueError) as error:  # the latter of what is no UTF-8, and of a name that is none
@@ -93,16 +93,16 @@ def _refuse_secrets(document: Mapping[str, Any]) -> None:
             raise FieldError(f"is a secret, which does not belong in a file; {remedy}", field=option.path)
 
 
-def _place(path: Path, name: str | None, lines: Mapping[str, int]) -> InFile:
-    return InFile(str(path), lines.get(name or ""))
+def _file_origin(path: Path, name: str | None, lines: Mapping[str, int]) -> FileOrigin:
+    return FileOrigin(str(path), lines.get(name or ""))
 
 
-def _lines(text: str) -> dict[str, int]:
+def _find_lines(text: str) -> dict[str, int]:
     """On which line each name with its dots is first written."""
     found: dict[str, int] = {}
     within: tuple[str, ...] = ()
-    for number, is_header, document in _statements(text.split("\n")):
-        names = list(_names(document))
+    for number, is_header, document in _split_statements(text.split("\n")):
+        names = list(_value_paths(document))
         if is_header:
             within, names = names[0], [()]
         for name in names:
@@ -112,14 +112,14 @@ def _lines(text: str) -> dict[str, int]:
     return found
 
 
-def _statements(lines: list[str]) -> Iterator[tuple[int, bool, Mapping[str, Any]]]:
+def _split_statements(lines: list[str]) -> Iterator[tuple[int, bool, Mapping[str, Any]]]:
     """The statements of a text that is TOML: the line each begins on, whether it is a header, and what it says.
 
     What is between two line breaks is a statement as soon as it is TOML by itself, for no part of one is.
     """
     start = 0
     while start < len(lines):
-        for end in range(start + 1, min(start + LONGEST_VALUE, len(lines)) + 1):
+        for end in range(start + 1, min(start + MAX_VALUE_LINES, len(lines)) + 1):
             try:
                 document = tomllib.loads("\n".join(lines[start:end]))
             except ValueError:
@@ -131,11 +131,11 @@ def _statements(lines: list[str]) -> Iterator[tuple[int, bool, Mapping[str, Any]
         start = end
 
 
-def _names(document: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _value_paths(document: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The path of every value."""
     inside = document[0] if isinstance(document, list) and document and isinstance(document[0], dict) else document
     if isinstance(inside, dict) and (inside or not above):
         for name, value in inside.items():
-            yield from _names(value, (*above, name))
+            yield from _value_paths(value, (*above, name))
     else:
         yield above

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from recollect.model.format import printable
+from recollect.model.format import make_printable
 
 
 @dataclass(frozen=True, slots=True)
-class Default:
+class DefaultOrigin:
     """Nobody said anything."""
 
     def __str__(self) -> str:
@@ -14,18 +14,18 @@ class Default:
 
 
 @dataclass(frozen=True, slots=True)
-class InFile:
+class FileOrigin:
     """A file, by the path that it was named with, and the line where that is known."""
 
     path: str
     line: int | None = None
 
     def __str__(self) -> str:
-        return printable(self.path) + ("" if self.line is None else f", line {self.line}")
+        return make_printable(self.path) + ("" if self.line is None else f", line {self.line}")
 
 
 @dataclass(frozen=True, slots=True)
-class InEnvironment:
+class EnvironmentOrigin:
     """A variable of the environment."""
 
     variable: str
@@ -35,7 +35,7 @@ class InEnvironment:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class FlagOrigin:
     """An option of the command line."""
 
     name: str
@@ -45,11 +45,11 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ArgumentOrigin:
     """Whoever called."""
 
     def __str__(self) -> str:
         return "given"
 
 
-Origin = Default | InFile | InEnvironment | Flag | Given
+Origin = DefaultOrigin | FileOrigin | EnvironmentOrigin | FlagOrigin | ArgumentOrigin

@@ -4,19 +4,19 @@ from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
 
 from recollect.admission.policy import (
+    AdmissionPolicy,
     ConfidencePolicy,
     DuplicatesPolicy,
     ImportancePolicy,
     KindPolicy,
     NoveltyPolicy,
-    Policy,
     QuarantinePolicy,
     SecretsPolicy,
     TruthPolicy,
 )
 from recollect.admission.salience import SaliencePolicy
-from recollect.config.zones import a_zone
-from recollect.errors import FieldError, remedy, show
+from recollect.config.zones import require_time_zone
+from recollect.errors import FieldError, show, suggest
 from recollect.lifecycle.consolidation import ConsolidationPolicy
 from recollect.lifecycle.episode_retention import EpisodicPolicy
 from recollect.lifecycle.policy import LifecyclePolicy
@@ -24,48 +24,48 @@ from recollect.lifecycle.schedule import SchedulerPolicy
 from recollect.lifecycle.sessions import SessionsPolicy
 from recollect.lifecycle.topics import TopicsPolicy
 from recollect.model import validation
-from recollect.model.extraction import MOST_EXTRACTED
+from recollect.model.extraction import MAX_EXTRACTS
 
-LONGEST_WAIT = 86_400.0
+MAX_WAIT_SECONDS = 86_400.0
 """How many seconds anything is waited for at most: a day."""
 
-MOST_ATTEMPTS = 100
+MAX_ATTEMPTS = 100
 
-MOST_PORTS = 65_535
+MAX_PORT = 65_535
 """The last port there is."""
 
-MOST_BYTES = 1_073_741_824
+MAX_BODY_BYTES = 1_073_741_824
 """How large a request may be allowed to be: a gibibyte."""
 
-MOST_THREADS = 1_024
+MAX_THREADS = 1_024
 
-MOST_WAITING = 1_000_000
+MAX_WAITING_REQUESTS = 1_000_000
 
 ExtractorName = Literal["phrases", "llm"]
 
 
-def _a_name(field: str, value: str | None) -> None:
+def _require_optional_text(field: str, value: str | None) -> None:
     if value is not None:
-        validation.a_text(field, value)
+        validation.require_text(field, value)
 
 
-def _a_secret(field: str, value: str | None) -> None:
+def _require_secret(field: str, value: str | None) -> None:
     """Refuse what is no text, without a word of what it is."""
     if value is not None and not isinstance(value, str):
         raise FieldError(f"{type(value).__name__} is no text", field=field)
 
 
-def _a_wait(field: str, value: float) -> None:
-    if not 0.0 < validation.a_number(field, value) <= LONGEST_WAIT:
+def _require_wait(field: str, value: float) -> None:
+    if not 0.0 < validation.require_number(field, value) <= MAX_WAIT_SECONDS:
         raise FieldError(f"{show(value)} is no number of seconds up to a day", field=field)
 
 
-def _within(field: str, value: int, most: int) -> None:
-    if not 1 <= validation.a_count(field, value) <= most:
+def _require_range(field: str, value: int, most: int) -> None:
+    if not 1 <= validation.require_count(field, value) <= most:
         raise FieldError(f"{show(value)} is not within 1..{most}", field=field)
 
 
-def _needed(name: str, example: str) -> str:
+def _describe_missing(name: str, example: str) -> str:
     variable = f"RECOLLECT_EXTRACTION_{name.upper()}"
     return f"is not set, and the extractor 'llm' needs it; write {example} there, or into {variable}"
 
@@ -78,8 +78,8 @@ class UsageDecay:
     decay_factor: float = 0.15
 
     def __post_init__(self) -> None:
-        validation.a_flag("enabled", self.enabled)
-        if validation.a_number("decay_factor", self.decay_factor) <= 0.0:
+        validation.require_flag("enabled", self.enabled)
+        if validation.require_number("decay_factor", self.decay_factor) <= 0.0:
             problem = f"{show(self.decay_factor)} is not above 0; enabled = false takes the decay out"
             raise FieldError(problem, field="decay_factor")
 
@@ -95,7 +95,7 @@ class ExtractionSettings:
     address: str | None = None
     model: str | None = None
     key: str | None = field(default=None, repr=False)
-    most: int = MOST_EXTRACTED
+    most: int = MAX_EXTRACTS
     timeout: float = 60.0
     attempts: int = 4
     price_prompt: float | None = None
@@ -104,28 +104,30 @@ class ExtractionSettings:
     def __post_init__(self) -> None:
         known = get_args(ExtractorName)
         if self.extractor not in known:
-            problem = f"{show(self.extractor)} is no extractor; {remedy(str(self.extractor), known)}"
+            problem = f"{show(self.extractor)} is no extractor; {suggest(str(self.extractor), known)}"
             raise FieldError(problem, field="extractor")
         for name in ("address", "model"):
-            _a_name(name, getattr(self, name))
-        _a_secret("key", self.key)
-        _within("most", self.most, MOST_EXTRACTED)
-        _a_wait("timeout", self.timeout)
-        _within("attempts", self.attempts, MOST_ATTEMPTS)
+            _require_optional_text(name, getattr(self, name))
+        _require_secret("key", self.key)
+        _require_range("most", self.most, MAX_EXTRACTS)
+        _require_wait("timeout", self.timeout)
+        _require_range("attempts", self.attempts, MAX_ATTEMPTS)
         for name in ("price_prompt", "price_completion"):
             price = getattr(self, name)
-            if price is not None and validation.a_number(name, price) < 0.0:
+            if price is not None and validation.require_number(name, price) < 0.0:
                 raise FieldError(f"{show(price)} is no price; give one of at least 0", field=name)
 
-    def endpoint(self) -> tuple[str, str]:
+    def require_endpoint(self) -> tuple[str, str]:
         """The address and the model to ask; refused if either is not set, or one price without the other."""
         if (self.price_prompt is None) is not (self.price_completion is None):
             lacking = "price_prompt" if self.price_prompt is None else "price_completion"
             raise FieldError("is not set, and the other price is; give both, or none", field=f"extraction.{lacking}")
         if self.address is None:
-            raise FieldError(_needed("address", "https://host/v1"), field="extraction.address")
+            raise FieldError(_describe_missing("address", "https://host/v1"), field="extraction.address")
         if self.model is None:
-            raise FieldError(_needed("model", "the name that the server knows it by"), field="extraction.model")
+            raise FieldError(
+                _describe_missing("model", "the name that the server knows it by"), field="extraction.model"
+            )
         return self.address, self.model
 
 
@@ -153,21 +155,21 @@ class ServerSettings:
     tools: str = "core"
 
     def __post_init__(self) -> None:
-        if not validation.a_text("host", self.host).strip():
+        if not validation.require_text("host", self.host).strip():
             raise FieldError("is empty; give an address to listen at, such as 127.0.0.1", field="host")
         for name in ("port", "grpc_port"):
-            if not 0 <= validation.a_count(name, getattr(self, name)) <= MOST_PORTS:
-                raise FieldError(f"{show(getattr(self, name))} is not within 0..{MOST_PORTS}", field=name)
+            if not 0 <= validation.require_count(name, getattr(self, name)) <= MAX_PORT:
+                raise FieldError(f"{show(getattr(self, name))} is not within 0..{MAX_PORT}", field=name)
         for name in ("keys", "token_file", "hosts", "origins"):
-            _a_name(name, getattr(self, name))
-        _within("body_bytes", self.body_bytes, MOST_BYTES)
+            _require_optional_text(name, getattr(self, name))
+        _require_range("body_bytes", self.body_bytes, MAX_BODY_BYTES)
         for name in ("seconds", "drain_seconds"):
-            _a_wait(name, getattr(self, name))
-        _within("threads", self.threads, MOST_THREADS)
-        if not 0 <= validation.a_count("waiting", self.waiting) <= MOST_WAITING:
-            raise FieldError(f"{show(self.waiting)} is not within 0..{MOST_WAITING}", field="waiting")
-        validation.a_flag("scheduler", self.scheduler)
-        validation.a_text("tools", self.tools)
+            _require_wait(name, getattr(self, name))
+        _require_range("threads", self.threads, MAX_THREADS)
+        if not 0 <= validation.require_count("waiting", self.waiting) <= MAX_WAITING_REQUESTS:
+            raise FieldError(f"{show(self.waiting)} is not within 0..{MAX_WAITING_REQUESTS}", field="waiting")
+        validation.require_flag("scheduler", self.scheduler)
+        validation.require_text("tools", self.tools)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +181,7 @@ class Settings:
 
     embedder: str | None = None
     embedder_key: str | None = field(default=None, repr=False)
-    busy_timeout: float = validation.BUSY_TIMEOUT
+    busy_timeout: float = validation.BUSY_TIMEOUT_SECONDS
     cache_bytes: int = validation.CACHE_BYTES
     salience: SaliencePolicy = SaliencePolicy()
     usage_decay: UsageDecay = UsageDecay()
@@ -201,22 +203,22 @@ class Settings:
     server: ServerSettings = ServerSettings()
 
     def __post_init__(self) -> None:
-        _a_name("embedder", self.embedder)
-        _a_secret("embedder_key", self.embedder_key)
-        _a_wait("busy_timeout", self.busy_timeout)
-        validation.a_count("cache_bytes", self.cache_bytes)
+        _require_optional_text("embedder", self.embedder)
+        _require_secret("embedder_key", self.embedder_key)
+        _require_wait("busy_timeout", self.busy_timeout)
+        validation.require_count("cache_bytes", self.cache_bytes)
         for one in fields(self):
             given, wanted = getattr(self, one.name), type(one.default)
-            if one.name in SECTIONS and not isinstance(given, wanted):
+            if one.name in SECTION_NAMES and not isinstance(given, wanted):
                 what = f"is no {wanted.__name__}; to say some of a section, give `open` a mapping"
                 raise FieldError(f"{show(given)} {what}", field=one.name)
-        a_zone("lifecycle.time_zone", self.lifecycle.time_zone)
+        require_time_zone("lifecycle.time_zone", self.lifecycle.time_zone)
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> AdmissionPolicy:
         """What admission goes by."""
-        return Policy(**{one.name: getattr(self, one.name) for one in fields(Policy)})
+        return AdmissionPolicy(**{one.name: getattr(self, one.name) for one in fields(AdmissionPolicy)})
 
 
-SECTIONS = tuple(one.name for one in fields(Settings) if hasattr(type(one.default), "__dataclass_fields__"))
+SECTION_NAMES = tuple(one.name for one in fields(Settings) if hasattr(type(one.default), "__dataclass_fields__"))
 """The settings that are tables of their own in a file."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from recollect.config.options import OPTIONS, Option
-from recollect.config.origin import Default, Flag, Given, InEnvironment, InFile, Origin
+from recollect.config.origin import ArgumentOrigin, DefaultOrigin, EnvironmentOrigin, FileOrigin, FlagOrigin, Origin
 from recollect.config.sources import Configuration
 
 _CREDENTIALS = re.compile(r"(?<=//)[^/]*@|\?.*", re.DOTALL)
@@ -14,7 +14,7 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/]*@|\?.*", re.DOTALL)
 _ESCAPES = {'"': '\\"', "\\": "\\\\"}
 
 
-def lines(found: Configuration, *, origins: bool) -> Iterator[str]:
+def render_lines(found: Configuration, *, origins: bool) -> Iterator[str]:
     """Every setting on a line of its own, those not set or not shown as comments; with its origin, if wished."""
     section: str | None = None
     for path, option in OPTIONS.items():
@@ -22,62 +22,66 @@ def lines(found: Configuration, *, origins: bool) -> Iterator[str]:
             section = option.section
             yield from ("", f"[{section}]")
         comes_from = f"  # {found.origins[path]}" if origins else ""
-        yield f"{_statement(option, found.value(path))}{comes_from}"
+        yield f"{_render_option(option, found.value(path))}{comes_from}"
 
 
-def fields(found: Configuration, *, origins: bool) -> list[dict[str, Any]]:
+def to_json(found: Configuration, *, origins: bool) -> list[dict[str, Any]]:
     """Every setting as JSON has it; of a secret only whether it is set."""
     return [
-        {"name": path, **_shown(option, found.value(path)), **(_origin(found.origins[path]) if origins else {})}
+        {
+            "name": path,
+            **_json_value(option, found.value(path)),
+            **(_origin_json(found.origins[path]) if origins else {}),
+        }
         for path, option in OPTIONS.items()
     ]
 
 
-def _statement(option: Option, value: Any) -> str:
+def _render_option(option: Option, value: Any) -> str:
     if value is None or option.secret:
         return f"# {option.name} is {'not set' if value is None else 'set'}"
-    if _public(value) != value:
-        return f"# {option.name} = {_value(_public(value))}, without what it has of a password"
-    return f"{option.name} = {_value(value)}"
+    if _hide_credentials(value) != value:
+        return f"# {option.name} = {_render_value(_hide_credentials(value))}, without what it has of a password"
+    return f"{option.name} = {_render_value(value)}"
 
 
-def _shown(option: Option, value: Any) -> dict[str, Any]:
+def _json_value(option: Option, value: Any) -> dict[str, Any]:
     if option.secret:
         return {"set": value is not None}
-    return {"value": dict(value) if isinstance(value, Mapping) else _public(value)}
+    return {"value": dict(value) if isinstance(value, Mapping) else _hide_credentials(value)}
 
 
-def _public(value: Any) -> Any:
+def _hide_credentials(value: Any) -> Any:
     """An address without what may be secret in it; anything else as it is."""
     return _CREDENTIALS.sub("…", value) if isinstance(value, str) and "//" in value else value
 
 
-def _origin(origin: Origin) -> dict[str, Any]:
+def _origin_json(origin: Origin) -> dict[str, Any]:
     match origin:
-        case Default():
+        case DefaultOrigin():
             return {"origin": "default"}
-        case InFile(path, line):
+        case FileOrigin(path, line):
             return {"origin": "file", "file": path, "line": line}
-        case InEnvironment(variable):
+        case EnvironmentOrigin(variable):
             return {"origin": "environment", "variable": variable}
-        case Flag(name):
+        case FlagOrigin(name):
             return {"origin": "flag", "flag": name}
-        case Given():
+        case ArgumentOrigin():
             return {"origin": "given"}
 
 
-def _value(value: object) -> str:
+def _render_value(value: object) -> str:
     match value:
         case bool():
             return str(value).lower()
         case str():
-            return f'"{"".join(map(_character, value))}"'
+            return f'"{"".join(map(_escape_character, value))}"'
         case Mapping():
-            inside = ", ".join(f"{_value(key)} = {_value(one)}" for key, one in value.items())
+            inside = ", ".join(f"{_render_value(key)} = {_render_value(one)}" for key, one in value.items())
             return f"{{ {inside} }}" if inside else "{}"
         case _:
             return repr(value)
 
 
-def _character(one: str) -> str:
+def _escape_character(one: str) -> str:
     return _ESCAPES.get(one, one) if one.isprintable() else f"\\U{ord(one):08x}"

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recollect.model.encoder import Encoder
-from recollect.model.vector_index import Indexed
+from recollect.model.vector_index import ScopeVectorIndex
 
 if TYPE_CHECKING:
     import psycopg
 
-_SERVER = """
+_SERVER_QUERY = """
     SELECT
         current_setting('server_version'), current_setting('server_encoding'),
         pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'
 """
 
-_ROLE = """
+_ROLE_QUERY = """
     SELECT quote_ident(rolname), rolsuper, rolbypassrls, has_database_privilege(current_database(), 'CREATE')
     FROM pg_roles WHERE rolname = current_user
 """
 
-_VECTOR = """
+_VECTOR_QUERY = """
     SELECT e.extversion, a.default_version, coalesce(v.trusted, false)
     FROM (SELECT 'vector'::name) AS wanted (name)
     LEFT JOIN pg_extension e ON e.extname = wanted.name
@@ -30,14 +30,14 @@ _VECTOR = """
     LEFT JOIN pg_available_extension_versions v ON v.name = a.name AND v.version = a.default_version
 """
 
-_HAS_STORE = """
+_HAS_STORE_QUERY = """
     SELECT EXISTS (
         SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE n.nspname = 'recollect' AND c.relname = 'migrated'
     )
 """
 
-_TABLES = """
+_TABLES_QUERY = """
     SELECT
         c.relname, quote_ident(pg_get_userbyid(c.relowner)), pg_has_role(c.relowner, 'USAGE'),
         EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'root'),
@@ -50,17 +50,17 @@ _TABLES = """
     WHERE n.nspname = 'recollect' AND c.relkind IN ('r', 'p') ORDER BY c.relname
 """
 
-_SEQUENCES = """
+_SEQUENCES_QUERY = """
     SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = 'recollect' AND CASE WHEN c.relkind = 'S' THEN NOT has_sequence_privilege(c.oid, 'USAGE') END
     ORDER BY c.relname
 """
 
-_MODELS = "SELECT name, dimensions, present, name LIKE ' %' FROM recollect.encoders ORDER BY number"
+_MODELS_QUERY = "SELECT name, dimensions, present, name LIKE ' %' FROM recollect.encoders ORDER BY number"
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class PostgresServer:
     """A server: its version, as it is told and as it is compared, and how its database is kept.
 
     `follows` if it can only be read.
@@ -69,11 +69,11 @@ class Server:
     version: str
     major: int
     encoding: str
-    follows: bool
+    is_read_only: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class PostgresRole:
     """Who asks, as statements spell it; `may_create` schemas in the database."""
 
     name: str
@@ -83,7 +83,7 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
+class PgvectorInfo:
     """pgvector: the version that the database has, and the one that it could get, from any owner if that is trusted."""
 
     version: str | None
@@ -92,7 +92,7 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class StoreTable:
     """A table of a store, with what the role may do to it; of a partition it needs no rights.
 
     `private` if what is in it is somebody's, `secured` if row-level security holds all others from it, and its owner.
@@ -109,112 +109,112 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoreCatalog:
     """A store: its tables, the sequences that are closed to the role, and its schema and models if they can be seen.
 
     `moving` while another store is on its way here, so that it is not whole yet. `indexes` are those of the nearest.
     `unswept` counts erasures of which something is left in the files of the server.
     """
 
-    tables: tuple[Table, ...]
-    closed: tuple[str, ...] = ()
+    tables: tuple[StoreTable, ...]
+    closed_sequences: tuple[str, ...] = ()
     schema: int | None = None
     moving: bool = False
     encoder: Encoder | None = None
-    begun: tuple[Encoder, ...] = ()
-    dismissed: int = 0
-    indexes: tuple[Indexed, ...] = ()
+    pending_encoders: tuple[Encoder, ...] = ()
+    dismissed_encoders: int = 0
+    indexes: tuple[ScopeVectorIndex, ...] = ()
     unswept: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
-    """All that a database tells without being changed; `kept` is the store, if there is one."""
+class DatabaseCatalog:
+    """All that a database tells without being changed; `store` is the store, if there is one."""
 
     name: str
-    server: Server
-    role: Role
-    vector: Vector
-    kept: Kept | None
+    server: PostgresServer
+    role: PostgresRole
+    vector: PgvectorInfo
+    store: StoreCatalog | None
 
 
 def has_store(address: str) -> bool:
     """Whether there is a store in the database."""
-    with _asked(address) as (_, db):
-        (found,) = _the(db, _HAS_STORE)
+    with _connect_read_only(address) as (_, db):
+        (found,) = _fetch_row(db, _HAS_STORE_QUERY)
         return bool(found)
 
 
-def read(address: str) -> Catalogue:
+def read_catalog(address: str) -> DatabaseCatalog:
     """What the database tells; refused if it cannot be reached."""
-    with _asked(address) as (name, db):
-        version, encoding, follows = _the(db, _SERVER)
-        return Catalogue(
+    with _connect_read_only(address) as (name, db):
+        version, encoding, follows = _fetch_row(db, _SERVER_QUERY)
+        return DatabaseCatalog(
             name=name,
-            server=Server(version, db.info.server_version // 10_000, encoding, follows),
-            role=Role(*_the(db, _ROLE)),
-            vector=Vector(*_the(db, _VECTOR)),
-            kept=_kept(db),
+            server=PostgresServer(version, db.info.server_version // 10_000, encoding, follows),
+            role=PostgresRole(*_fetch_row(db, _ROLE_QUERY)),
+            vector=PgvectorInfo(*_fetch_row(db, _VECTOR_QUERY)),
+            store=_read_store(db),
         )
 
 
-def _kept(db: "psycopg.Connection[Any]") -> Kept | None:
-    (found,) = _the(db, _HAS_STORE)
+def _read_store(db: "psycopg.Connection[Any]") -> StoreCatalog | None:
+    (found,) = _fetch_row(db, _HAS_STORE_QUERY)
     if not found:
         return None
     fields = ("name", "owner", "owned", "private", "secured", "readable", "writable", "bytes")
-    tables = tuple(Table(**dict(zip(fields, row, strict=True))) for row in db.execute(_TABLES))
-    closed = tuple(str(name) for (name,) in db.execute(_SEQUENCES))
+    tables = tuple(StoreTable(**dict(zip(fields, row, strict=True))) for row in db.execute(_TABLES_QUERY))
+    closed = tuple(str(name) for (name,) in db.execute(_SEQUENCES_QUERY))
     if not all(one.readable for one in tables):
-        return Kept(tables=tables, closed=closed)
-    (schema,) = _the(db, "SELECT coalesce(max(number), 0) FROM recollect.migrated")
+        return StoreCatalog(tables=tables, closed_sequences=closed)
+    (schema,) = _fetch_row(db, "SELECT coalesce(max(number), 0) FROM recollect.migrated")
     if schema == 0:
-        return Kept(tables=tables, closed=closed, schema=0)
-    models = db.execute(_MODELS).fetchall()
-    (moving,) = _the(db, "SELECT EXISTS (SELECT FROM recollect.moving)")
-    return Kept(
+        return StoreCatalog(tables=tables, closed_sequences=closed, schema=0)
+    models = db.execute(_MODELS_QUERY).fetchall()
+    (moving,) = _fetch_row(db, "SELECT EXISTS (SELECT FROM recollect.moving)")
+    return StoreCatalog(
         tables=tables,
-        closed=closed,
+        closed_sequences=closed,
         schema=schema,
         moving=moving,
         encoder=next((Encoder(name, size) for name, size, present, _ in models if present), None),
-        begun=tuple(Encoder(name, size) for name, size, present, left in models if not present and not left),
-        dismissed=sum(1 for *_, left in models if left),
-        indexes=_indexes(db),
-        unswept=_unswept(db),
+        pending_encoders=tuple(Encoder(name, size) for name, size, present, left in models if not present and not left),
+        dismissed_encoders=sum(1 for *_, left in models if left),
+        indexes=_read_indexes(db),
+        unswept=_count_unswept(db),
     )
 
 
-def _unswept(db: "psycopg.Connection[Any]") -> int:
-    (there,) = _the(db, "SELECT to_regclass('recollect.unswept') IS NOT NULL")  # a former schema has none
-    return int(_the(db, "SELECT count(*) FROM recollect.unswept")[0]) if there else 0
+def _count_unswept(db: "psycopg.Connection[Any]") -> int:
+    (there,) = _fetch_row(db, "SELECT to_regclass('recollect.unswept') IS NOT NULL")  # a former schema has none
+    return int(_fetch_row(db, "SELECT count(*) FROM recollect.unswept")[0]) if there else 0
 
 
-def _indexes(db: "psycopg.Connection[Any]") -> tuple[Indexed, ...]:
-    from recollect.stores.postgres.migration_log import PATH
-    from recollect.stores.postgres.transaction_runner import EVERYTHING
-    from recollect.stores.postgres.vector_index import all_indexes
+def _read_indexes(db: "psycopg.Connection[Any]") -> tuple[ScopeVectorIndex, ...]:
+    from recollect.stores.postgres.migration_log import SET_SEARCH_PATH
+    from recollect.stores.postgres.transaction_runner import ALL_SCOPES
+    from recollect.stores.postgres.vector_index import list_indexes
 
-    db.execute(PATH)
-    db.execute(EVERYTHING.whole)  # for the names of their scopes
-    return tuple(all_indexes(db))
+    db.execute(SET_SEARCH_PATH)
+    db.execute(ALL_SCOPES.full_statement)  # for the names of their scopes
+    return tuple(list_indexes(db))
 
 
 @contextmanager
-def _asked(address: str) -> Iterator[tuple[str, "psycopg.Connection[Any]"]]:
+def _connect_read_only(address: str) -> Iterator[tuple[str, "psycopg.Connection[Any]"]]:
     """What messages call the database, and a transaction in which nothing of it can be changed."""
-    from recollect.stores.postgres.address import name_of
-    from recollect.stores.postgres.driver_errors import translated
-    from recollect.stores.postgres.pool import connected
+    from recollect.stores.postgres.address import redact_url
+    from recollect.stores.postgres.driver_errors import translate_errors
+    from recollect.stores.postgres.pool import connect
 
-    name = name_of(address)
-    with translated(name), connected(address, name) as db:
+    name = redact_url(address)
+    with translate_errors(name), connect(address, name) as db:
         db.autocommit = False
         db.read_only = True
         yield name, db
 
 
-def _the(db: "psycopg.Connection[Any]", statement: str) -> tuple[Any, ...]:
+def _fetch_row(db: "psycopg.Connection[Any]", statement: str) -> tuple[Any, ...]:
     row: tuple[Any, ...] | None = db.execute(statement.encode()).fetchone()
     if row is None:
         raise LookupError(statement)

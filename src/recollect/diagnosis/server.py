@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
-from recollect.api.keys import Key, KeyFile, read_private
+from recollect.api.keys import ApiKey, KeyFile, read_private_file
 from recollect.config import Settings
 from recollect.errors import RecollectError
-from recollect.model.diagnosis import Check, ok, problem, told, warning
+from recollect.model.diagnosis import Check, check_from_error, ok, problem, warning
 from recollect.server.authenticator import keys_path, token_path
 
-FACES: Sequence[str] = (
+SERVER_PACKAGES: Sequence[str] = (
     *("grpcio", "grpcio-health-checking", "httptools", "mcp", "prometheus-client", "protobuf", "starlette", "uvicorn"),
 )
 """What the extra `server` is made of."""
 
-FRAMEWORKS: Mapping[str, str] = {
+FRAMEWORK_PACKAGES: Mapping[str, str] = {
     "langgraph": "langgraph",
     "openai-agents": "openai-agents",
     "anthropic": "anthropic",
@@ -24,33 +24,33 @@ FRAMEWORKS: Mapping[str, str] = {
 """The extra of each framework, and the package that it is."""
 
 
-def checks(settings: Settings) -> list[Check]:
+def check_serving(settings: Settings) -> list[Check]:
     """The faces, the keys and the frameworks."""
-    return [faces(), keys(settings), frameworks()]
+    return [check_server_packages(), check_keys(settings), check_frameworks()]
 
 
-def faces() -> Check:
+def check_server_packages() -> Check:
     """Whether what `recollect serve` and `recollect mcp` need is installed."""
-    missing = [one for one in FACES if _version(one) is None]
+    missing = [one for one in SERVER_PACKAGES if _installed_version(one) is None]
     if missing:
         remedy = "to serve agents, install recollect with its extra server (in its folder: pip install '.[server]')"
         return warning("faces", f"not installed: {', '.join(missing)}", remedy)
     return ok("faces", "HTTP, MCP and gRPC are installed")
 
 
-def keys(settings: Settings) -> Check:
+def check_keys(settings: Settings) -> Check:
     """Whether a server could read its keys, and whether they let anybody in."""
     try:
         file = KeyFile(keys_path(settings.server))
         found = list(file.keys().values())
-        return _held(found, file) if found else _token(settings, file)
+        return _check_key_expiry(found, file) if found else _check_token(settings, file)
     except RecollectError as error:
-        return told("keys", error)
+        return check_from_error("keys", error)
 
 
-def _held(found: Sequence[Key], file: KeyFile) -> Check:
+def _check_key_expiry(found: Sequence[ApiKey], file: KeyFile) -> Check:
     at = datetime.now(UTC)
-    over = [one for one in found if not one.holds(at)]
+    over = [one for one in found if not one.is_valid(at)]
     seen = f"{len(found)} in {file.path}"
     if len(over) == len(found):
         return problem("keys", f"{seen}, all expired, so nobody is let in", "make one with `recollect keys add`")
@@ -62,20 +62,20 @@ def _held(found: Sequence[Key], file: KeyFile) -> Check:
     return ok("keys", seen)
 
 
-def _token(settings: Settings, file: KeyFile) -> Check:
+def _check_token(settings: Settings, file: KeyFile) -> Check:
     token = token_path(settings.server)
     if token.exists():
-        read_private(token)
+        read_private_file(token)
     return ok("keys", f"none in {file.path}, so only this machine is served, by the token in {token}")
 
 
-def frameworks() -> Check:
+def check_frameworks() -> Check:
     """Which frameworks are installed; most people need none of them."""
-    return ok("frameworks", "; ".join(_frameworks()))
+    return ok("frameworks", "; ".join(_describe_frameworks()))
 
 
-def _frameworks() -> Iterator[str]:
-    found = {extra: _version(package) for extra, package in FRAMEWORKS.items()}
+def _describe_frameworks() -> Iterator[str]:
+    found = {extra: _installed_version(package) for extra, package in FRAMEWORK_PACKAGES.items()}
     here = [f"{extra} {number}" for extra, number in found.items() if number is not None]
     gone = [extra for extra, number in found.items() if number is None]
     if here:
@@ -84,7 +84,7 @@ def _frameworks() -> Iterator[str]:
         yield f"not installed: {', '.join(gone)}, which are extras of the same names"
 
 
-def _version(package: str) -> str | None:
+def _installed_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:

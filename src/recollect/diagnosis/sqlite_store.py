@@ -10,91 +10,93 @@ from pathlib import Path
 import apsw
 
 from recollect.config import Settings
-from recollect.diagnosis.installation import megabytes
-from recollect.diagnosis.models import model, unfinished
+from recollect.diagnosis.installation import format_megabytes
+from recollect.diagnosis.models import check_model, check_re_embedding
 from recollect.errors import RecollectError
-from recollect.factory import refuse_address
-from recollect.model.diagnosis import Check, Finding, ok, problem, told, warning
-from recollect.model.validation import IN_MEMORY
-from recollect.stores.sqlite.connection import usable
-from recollect.stores.sqlite.descriptors import files_of, size
-from recollect.stores.sqlite.process_lock import NoTurn, Turn, turn
-from recollect.stores.sqlite.stats import Glance, glance
+from recollect.factory import refuse_url
+from recollect.model.diagnosis import Check, CheckStatus, check_from_error, ok, problem, warning
+from recollect.model.validation import IN_MEMORY_TARGET
+from recollect.stores.sqlite.connection import resolve_store_path
+from recollect.stores.sqlite.descriptors import file_size, list_store_files
+from recollect.stores.sqlite.process_lock import NoWriteLock, WriteLock, open_process_lock
+from recollect.stores.sqlite.stats import StoreFileInfo, inspect_store_file
 
-OLDEST_SQLITE = (3, 51, 3)
+MIN_SQLITE = (3, 51, 3)
 """The first that cannot lose what was written when a write-ahead log begins anew: docs/adr/0031."""
 
-LITTLE_ROOM = 512 * 1024**2
-NO_ROOM = 32 * 1024**2
+LOW_DISK_BYTES = 512 * 1024**2
+MIN_DISK_BYTES = 32 * 1024**2
 """How many free bytes are worth a warning, and how many are too few to go on."""
 
-A_MOMENT = 0.05
-PATIENCE = 5.0
+LOCK_WAIT_SECONDS = 0.05
+LOCK_TIMEOUT_SECONDS = 5.0
 """For how many seconds one in line is watched while it has to wait, and waited for once it need not."""
 
 
-def sqlite() -> Check:
+def check_sqlite() -> Check:
     """Whether the library that keeps the store is sound."""
-    return sqlite_of(apsw.sqlite_lib_version(), apsw.apsw_version())
+    return check_sqlite_versions(apsw.sqlite_lib_version(), apsw.apsw_version())
 
 
-def sqlite_of(library: str, driver: str) -> Check:
+def check_sqlite_versions(library: str, driver: str) -> Check:
     """Whether these versions are."""
     seen = f"{library}, by apsw {driver}"
-    if tuple(int(part) for part in library.split(".")[:3]) < OLDEST_SQLITE:
-        oldest = ".".join(map(str, OLDEST_SQLITE))
+    if tuple(int(part) for part in library.split(".")[:3]) < MIN_SQLITE:
+        oldest = ".".join(map(str, MIN_SQLITE))
         return problem("sqlite", f"{seen}, may lose what was written", f"install an apsw with SQLite {oldest} or later")
     return ok("sqlite", seen)
 
 
-def checks(target: str, settings: Settings) -> Iterator[Check]:
+def check_file_store(target: str, settings: Settings) -> Iterator[Check]:
     """What there is to say of a store, and of where it is or would be."""
-    if target == IN_MEMORY:
+    if target == IN_MEMORY_TARGET:
         yield ok("store", "a throw-away in memory")
         return
     try:
-        refuse_address(target)
-        path = usable(target)
+        refuse_url(target)
+        path = resolve_store_path(target)
     except RecollectError as error:
-        yield told("store", error)
+        yield check_from_error("store", error)
         return
-    yield from _store(path, settings)
-    writable = _folder(path)
+    yield from _check_store(path, settings)
+    writable = _check_folder(path)
     yield writable
-    if writable.finding is Finding.OK:
-        yield _line(path.parent)
-    yield room(shutil.disk_usage(path.parent).free, sum(map(size, files_of(path))))
+    if writable.finding is CheckStatus.OK:
+        yield _check_write_queue(path.parent)
+    yield check_disk(shutil.disk_usage(path.parent).free, sum(map(file_size, list_store_files(path))))
 
 
-def _store(path: Path, settings: Settings) -> Iterator[Check]:
+def _check_store(path: Path, settings: Settings) -> Iterator[Check]:
     if not path.exists():
         yield ok("store", f"{path} is not there yet, the first memory makes it")
         return
     try:
-        seen = glance(path)
+        seen = inspect_store_file(path)
     except RecollectError as error:
-        yield told("store", error)
+        yield check_from_error("store", error)
         return
-    yield _file(path, seen)
+    yield _check_store_file(path, seen)
     if seen.encoder is not None:
-        yield model(seen.encoder, settings)
-    yield from unfinished(seen.begun, seen.dismissed)
+        yield check_model(seen.encoder, settings)
+    yield from check_re_embedding(seen.pending_encoders, seen.retired_encoders)
 
 
-def _file(path: Path, seen: Glance) -> Check:
-    if seen.read_only and seen.schema < seen.latest:
+def _check_store_file(path: Path, seen: StoreFileInfo) -> Check:
+    if seen.read_only and seen.schema < seen.latest_schema:
         remedy = "let somebody open it who may write to it"
-        return problem("store", f"{path} may only be read, but has to be brought up to schema {seen.latest}", remedy)
+        return problem(
+            "store", f"{path} may only be read, but has to be brought up to schema {seen.latest_schema}", remedy
+        )
     if seen.read_only:
         remedy = "check who may write to the file and its folder, if anything is to be remembered"
         return warning("store", f"{path} may only be read, and can be", remedy)
     if seen.schema == 0:
         return ok("store", f"{path} is empty, the first memory makes it a store")
-    older = f", brought up to {seen.latest} when it is next opened" if seen.schema < seen.latest else ""
-    return ok("store", f"{path}, {megabytes(size(path))}, schema {seen.schema}{older}")
+    older = f", brought up to {seen.latest_schema} when it is next opened" if seen.schema < seen.latest_schema else ""
+    return ok("store", f"{path}, {format_megabytes(file_size(path))}, schema {seen.schema}{older}")
 
 
-def _folder(path: Path) -> Check:
+def _check_folder(path: Path) -> Check:
     """Whether the folder can be written; where there is a store, it can be read without that."""
     found = warning if path.exists() else problem
     try:
@@ -105,39 +107,39 @@ def _folder(path: Path) -> Check:
         return found("folder", seen, "check who may write to the folder")
 
 
-def _line(folder: Path) -> Check:
+def _check_write_queue(folder: Path) -> Check:
     """Whether processes that write can stand in line there; if not, luck decides who is next."""
     remedy = "keep the store on a local disk if many processes write to it"
     try:
         with tempfile.TemporaryDirectory(prefix=".recollect-", dir=folder) as place:
             path = str(Path(place, "queue"))
-            with closing(turn(path, 0o600)) as first, closing(turn(path, 0o600)) as second:
-                if isinstance(first, NoTurn):
+            with closing(open_process_lock(path, 0o600)) as first, closing(open_process_lock(path, 0o600)) as second:
+                if isinstance(first, NoWriteLock):
                     return warning("line", "this system has no file locks, so writers wait by chance", remedy)
-                if not _keeps_apart(first, second):
+                if not _locks_exclude(first, second):
                     return warning("line", f"locks of files in {folder} keep nobody apart", remedy)
     except OSError as error:
         return warning("line", f"files in {folder} cannot be locked ({error.strerror})", remedy)
     return ok("line", "writers stand in line, first come, first served")
 
 
-def _keeps_apart(first: Turn, second: Turn) -> bool:
+def _locks_exclude(first: WriteLock, second: WriteLock) -> bool:
     """Whether the second has to wait for the first, and no longer than that."""
-    waiting = threading.Thread(target=second.take, daemon=True)
-    first.take()
+    waiting = threading.Thread(target=second.acquire, daemon=True)
+    first.acquire()
     waiting.start()
-    waiting.join(A_MOMENT)
+    waiting.join(LOCK_WAIT_SECONDS)
     waited = waiting.is_alive()
-    first.leave()
-    waiting.join(PATIENCE)
+    first.release()
+    waiting.join(LOCK_TIMEOUT_SECONDS)
     return waited and not waiting.is_alive()
 
 
-def room(free: int, used: int) -> Check:
+def check_disk(free: int, used: int) -> Check:
     """Whether there is room to go on, and to build the file anew, as erasing may have to."""
-    seen = f"{megabytes(free)} are free"
-    if free < NO_ROOM:
+    seen = f"{format_megabytes(free)} are free"
+    if free < MIN_DISK_BYTES:
         return problem("disk", seen, "make room, or keep the store elsewhere")
-    if free < max(LITTLE_ROOM, used):
-        return warning("disk", seen, f"make room: building the store anew takes {megabytes(used)}")
+    if free < max(LOW_DISK_BYTES, used):
+        return warning("disk", seen, f"make room: building the store anew takes {format_megabytes(used)}")
     return ok("disk", seen)

@@ -6,68 +6,84 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from recollect.admission.policy import SecretsPolicy
-from recollect.admission.screening import clean
-from recollect.engine.archive_values import a_commit, a_list, a_moment, a_vector, maybe_moment, names, plain, the_fields
+from recollect.admission.screening import redact_text
+from recollect.engine.archive_values import (
+    decode_vector,
+    field_names,
+    parse_optional_time,
+    parse_time,
+    require_commit,
+    require_fields,
+    require_list,
+    to_json,
+)
 from recollect.engine.context_records import read_formula
 from recollect.errors import FieldError, ProfileError, show
 from recollect.model import validation
-from recollect.model.context_record import Making, Passed, Placed, Trace
+from recollect.model.context_record import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry
 from recollect.model.encoder import Encoder
-from recollect.model.level import PLAIN, a_level
-from recollect.model.memory import Kind, MemoryId, named
+from recollect.model.level import PLAIN_LEVEL_NAME, parse_level
+from recollect.model.memory import Kind, MemoryId, parse_choice
 from recollect.model.scope import Scope
 from recollect.packing.budget import Budget
-from recollect.packing.prompt import MARKER
-from recollect.retrieval.query_analysis import MOST_NAMED
+from recollect.packing.prompt import MARKER_PATTERN
+from recollect.retrieval.query_analysis import MAX_PHRASINGS
 
-_LATER: Mapping[str, Any] = {"past": False, "levels": [], "making": None, "elsewhere": False}
+_CONTEXT_DEFAULTS: Mapping[str, Any] = {"past": False, "levels": [], "making": None, "elsewhere": False}
 """What archives of before do not have."""
 
-_UNLESS_USUAL = ("making", "elsewhere")
-_SUM = re.compile(r"[0-9a-f]{64}")
+_OMITTED_DEFAULTS = ("making", "elsewhere")
+_SHA256_HEX = re.compile(r"[0-9a-f]{64}")
 
 
-def context(trace: Trace) -> dict[str, Any]:
+def encode_context(trace: ContextRecord) -> dict[str, Any]:
     """The trace as a line has it."""
     values = asdict(trace) | {"scope": str(trace.scope)}
-    usual = {name for name in _UNLESS_USUAL if values[name] == _LATER[name]}
-    return {"context": {name: plain(value) for name, value in values.items() if name not in usual}}
+    usual = {name for name in _OMITTED_DEFAULTS if values[name] == _CONTEXT_DEFAULTS[name]}
+    return {"context": {name: to_json(value) for name, value in values.items() if name not in usual}}
 
 
-def read_context(value: Any) -> Trace:
+def read_context(value: Any) -> ContextRecord:
     """The trace of a line."""
-    given = {**_LATER, **the_fields(value, {*value} & {*_LATER} | {*names(Trace)} - {*_LATER})}
-    trace = Trace(
-        id=validation.an_id("context", given["id"]),
+    given = {
+        **_CONTEXT_DEFAULTS,
+        **require_fields(value, {*value} & {*_CONTEXT_DEFAULTS} | {*field_names(ContextRecord)} - {*_CONTEXT_DEFAULTS}),
+    }
+    trace = ContextRecord(
+        id=validation.require_id("context", given["id"]),
         scope=Scope.parse(given["scope"]),
-        made_at=a_moment("made_at", given["made_at"]),
-        at=a_moment("at", given["at"]),
-        commit=a_commit(given["commit"], least=0),
-        known_at=maybe_moment("known_at", given["known_at"]),
-        question=tuple(validation.a_content("question", turn) for turn in a_list("question", given["question"])),
-        kinds=tuple(named("kinds", kind, Kind).value for kind in a_list("kinds", given["kinds"])),
-        packed=tuple(_read_placed(one) for one in a_list("packed", given["packed"])),
-        omitted=tuple(_read_passed(one) for one in a_list("omitted", given["omitted"])),
+        made_at=parse_time("made_at", given["made_at"]),
+        at=parse_time("at", given["at"]),
+        commit=require_commit(given["commit"], least=0),
+        known_at=parse_optional_time("known_at", given["known_at"]),
+        question=tuple(
+            validation.require_content("question", turn) for turn in require_list("question", given["question"])
+        ),
+        kinds=tuple(parse_choice("kinds", kind, Kind).value for kind in require_list("kinds", given["kinds"])),
+        packed=tuple(_read_packed_item(one) for one in require_list("packed", given["packed"])),
+        omitted=tuple(_read_omitted_item(one) for one in require_list("omitted", given["omitted"])),
         excluded=_read_counts("excluded", given["excluded"]),
-        past=validation.a_flag("past", given["past"]),
-        levels=tuple(str(a_level("levels", level) or PLAIN) for level in a_list("levels", given["levels"])),
-        elsewhere=validation.a_flag("elsewhere", given["elsewhere"]),
-        profile=validation.a_clean_text("profile", given["profile"]),
-        version=validation.a_clean_text("version", given["version"]),
+        past=validation.require_flag("past", given["past"]),
+        levels=tuple(
+            str(parse_level("levels", level) or PLAIN_LEVEL_NAME) for level in require_list("levels", given["levels"])
+        ),
+        elsewhere=validation.require_flag("elsewhere", given["elsewhere"]),
+        profile=validation.require_clean_text("profile", given["profile"]),
+        version=validation.require_clean_text("version", given["version"]),
         formula=_read_formula(given["formula"]),
-        tokens=_read_room("tokens", given["tokens"]),
-        budget=validation.a_limit("budget", given["budget"]),
-        depth=validation.a_limit("depth", given["depth"]),
+        tokens=_read_tokens("tokens", given["tokens"]),
+        budget=validation.require_limit("budget", given["budget"]),
+        depth=validation.require_limit("depth", given["depth"]),
         marker=_read_marker(given["marker"]),
     )
-    return trace if given["making"] is None else replace(trace, making=_read_making(given["making"], trace))
+    return trace if given["making"] is None else replace(trace, making=_read_recipe(given["making"], trace))
 
 
-def screened(trace: Trace, policy: SecretsPolicy, reworded: Collection[MemoryId]) -> Trace:
+def screen_context(trace: ContextRecord, policy: SecretsPolicy, reworded: Collection[MemoryId]) -> ContextRecord:
     """The context without what was asked for in secret, and without the sum of a text that memories were in which say
     something else now; questions are never refused.
     """
-    question = tuple(clean(turn, policy) for turn in trace.question)
+    question = tuple(redact_text(turn, policy) for turn in trace.question)
     if trace.making is not None and question != trace.question:
         trace = replace(trace, making=replace(trace.making, directions=None))
     if trace.making is not None and any(one.id in reworded for one in trace.packed):
@@ -75,37 +91,39 @@ def screened(trace: Trace, policy: SecretsPolicy, reworded: Collection[MemoryId]
     return trace if question == trace.question else replace(trace, question=question)
 
 
-def _read_making(value: Any, trace: Trace) -> Making:
-    given = the_fields(value, names(Making))
-    counts = {name: validation.a_count(name, given[name]) for name in ("directed", "packed", "omitted")}
+def _read_recipe(value: Any, trace: ContextRecord) -> ContextRecipe:
+    given = require_fields(value, field_names(ContextRecipe))
+    counts = {name: validation.require_count(name, given[name]) for name in ("directed", "packed", "omitted")}
     if counts["packed"] < len(trace.packed) or counts["omitted"] < len(trace.omitted):
         raise FieldError("there are more of them than there were", field="packed")
-    reserves = _a_mapping("reserves", given["reserves"])
+    reserves = _require_mapping("reserves", given["reserves"])
     budget = Budget(
         trace.budget,
-        reserves={named("reserves", kind, Kind): _read_room("reserves", room) for kind, room in reserves.items()},
+        reserves={
+            parse_choice("reserves", kind, Kind): _read_tokens("reserves", room) for kind, room in reserves.items()
+        },
         items=given["items"],
-        pinned_share=validation.a_share("pinned_share", given["pinned_share"]),
+        pinned_share=validation.require_fraction("pinned_share", given["pinned_share"]),
     )
-    encoder = None if given["encoder"] is None else Encoder(**the_fields(given["encoder"], names(Encoder)))
-    return Making(
-        present=validation.a_flag("present", given["present"]),
+    encoder = None if given["encoder"] is None else Encoder(**require_fields(given["encoder"], field_names(Encoder)))
+    return ContextRecipe(
+        present=validation.require_flag("present", given["present"]),
         reserves={kind.value: room for kind, room in budget.reserves.items()},
         items=budget.items,
         pinned_share=budget.pinned_share,
-        counter=validation.a_clean_text("counter", given["counter"]),
-        analyser=validation.an_id("analyser", given["analyser"]),
-        naming=validation.an_id("naming", given["naming"]),
+        counter=validation.require_clean_text("counter", given["counter"]),
+        analyser=validation.require_id("analyser", given["analyser"]),
+        naming=validation.require_id("naming", given["naming"]),
         encoder=encoder,
-        directions=_read_directions(given["directions"], encoder),
-        text=_read_sum(given["text"]),
+        directions=_read_vectors(given["directions"], encoder),
+        text=_read_checksum(given["text"]),
         **counts,
     )
 
 
 def _read_formula(value: Any) -> str:
     """The profile written out; that this version can rank by it is not asked."""
-    text = validation.a_clean_text("formula", value)
+    text = validation.require_clean_text("formula", value)
     try:
         read_formula(text)
     except ProfileError as error:
@@ -114,49 +132,55 @@ def _read_formula(value: Any) -> str:
 
 
 def _read_marker(value: Any) -> str:
-    marker = validation.a_clean_text("marker", value)
-    if not MARKER.fullmatch(marker):
+    marker = validation.require_clean_text("marker", value)
+    if not MARKER_PATTERN.fullmatch(marker):
         raise FieldError(f"{show(marker)} is not 16 to 64 digits of 0-9 and a-f", field="marker")
     return marker
 
 
-def _read_room(field: str, value: Any) -> int:
+def _read_tokens(field: str, value: Any) -> int:
     """So many tokens: none, or as many as a budget may have."""
-    return 0 if type(value) is int and value == 0 else validation.a_limit(field, value)
+    return 0 if type(value) is int and value == 0 else validation.require_limit(field, value)
 
 
-def _read_directions(value: Any, encoder: Encoder | None) -> str | None:
+def _read_vectors(value: Any, encoder: Encoder | None) -> str | None:
     if value is None:
         return None
     if encoder is None:
         raise FieldError("directions without a model that they come from", field="directions")
-    a_vector("directions", value, encoder.dimensions, most=MOST_NAMED)
+    decode_vector("directions", value, encoder.dimensions, most=MAX_PHRASINGS)
     return str(value)
 
 
-def _read_sum(value: Any) -> str | None:
-    if value is not None and not (isinstance(value, str) and _SUM.fullmatch(value)):
+def _read_checksum(value: Any) -> str | None:
+    if value is not None and not (isinstance(value, str) and _SHA256_HEX.fullmatch(value)):
         raise FieldError(f"{show(value)} is no sum", field="text")
     return value
 
 
-def _read_placed(value: Any) -> Placed:
-    given = the_fields(value, names(Placed))
-    return Placed(MemoryId(validation.an_id("id", given["id"])), validation.a_number("score", given["score"]))
+def _read_packed_item(value: Any) -> PackedEntry:
+    given = require_fields(value, field_names(PackedEntry))
+    return PackedEntry(
+        MemoryId(validation.require_id("id", given["id"])), validation.require_number("score", given["score"])
+    )
 
 
-def _read_passed(value: Any) -> Passed:
-    given = the_fields(value, names(Passed))
-    id, score = MemoryId(validation.an_id("id", given["id"])), validation.a_number("score", given["score"])
-    return Passed(id, score, validation.a_line("reason", given["reason"]), validation.a_count("cost", given["cost"]))
+def _read_omitted_item(value: Any) -> OmittedEntry:
+    given = require_fields(value, field_names(OmittedEntry))
+    id, score = MemoryId(validation.require_id("id", given["id"])), validation.require_number("score", given["score"])
+    return OmittedEntry(
+        id, score, validation.require_line("reason", given["reason"]), validation.require_count("cost", given["cost"])
+    )
 
 
 def _read_counts(field: str, value: Any) -> Mapping[str, int]:
-    counts = _a_mapping(field, value)
-    return {validation.a_line(field, name): validation.a_count(field, count) for name, count in counts.items()}
+    counts = _require_mapping(field, value)
+    return {
+        validation.require_line(field, name): validation.require_count(field, count) for name, count in counts.items()
+    }
 
 
-def _a_mapping(field: str, value: Any) -> dict[str, Any]:
+def _require_mapping(field: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise FieldError(f"{show(value)} is no mapping", field=field)
     return value

@@ -11,12 +11,12 @@ from recollect.errors import FieldError, show
 from recollect.model import validation
 
 
-def names(kind: Any) -> list[str]:
+def field_names(kind: Any) -> list[str]:
     """The names of the fields of a value."""
     return [one.name for one in fields(kind)]
 
 
-def the_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
+def require_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
     """The mapping as it is; refused if it has not just these fields."""
     if not isinstance(value, dict):
         raise FieldError(f"{show(value)} is no mapping of {', '.join(sorted(names))}")
@@ -31,35 +31,35 @@ def the_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
     return value
 
 
-def a_list(field: str, value: Any) -> list[Any]:
+def require_list(field: str, value: Any) -> list[Any]:
     """The list as it is."""
     if not isinstance(value, list):
         raise FieldError(f"{show(value)} is no list", field=field)
     return value
 
 
-def a_vector(field: str, text: str, dimensions: int, *, most: int = 1) -> bytes:
+def decode_vector(field: str, text: str, dimensions: int, *, most: int = 1) -> bytes:
     """The bytes of a direction that is written in base64, or of at most so many, one behind the other."""
     import numpy as np
 
     try:
-        found = base64.b64decode(validation.a_text(field, text), validate=True)
+        found = base64.b64decode(validation.require_text(field, text), validate=True)
     except ValueError as error:
         raise FieldError(f"{show(text)} is not base64", field=field) from error
     count, rest = divmod(len(found), 4 * dimensions)
     if rest or not 1 <= count <= most:
         raise FieldError(f"{len(found)} bytes; {dimensions} dimensions have {4 * dimensions}", field=field)
     parts = np.frombuffer(found, dtype="<f4").astype(np.float64).reshape(count, dimensions)
-    if not (abs((parts * parts).sum(axis=1) - 1.0) <= validation.LENGTH_ROUNDING).all():
+    if not (abs((parts * parts).sum(axis=1) - 1.0) <= validation.NORM_ROUNDING).all():
         raise FieldError("is not of length 1", field=field)
     return found
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """The value as JSON has it."""
     match value:
         case datetime():
-            return written(value)
+            return format_time(value)
         case Enum():
             return value.value
         case tuple():
@@ -68,28 +68,28 @@ def plain(value: Any) -> Any:
             return value
 
 
-def written(moment: datetime) -> str:
+def format_time(moment: datetime) -> str:
     """The moment as a text."""
     return moment.isoformat()
 
 
-def maybe_written(moment: datetime | None) -> str | None:
+def format_optional_time(moment: datetime | None) -> str | None:
     """The moment as a text, if there is one."""
-    return None if moment is None else written(moment)
+    return None if moment is None else format_time(moment)
 
 
-def a_moment(field: str, text: str) -> datetime:
+def parse_time(field: str, text: str) -> datetime:
     """The moment of a text."""
-    return validation.a_moment(field, datetime.fromisoformat(text))
+    return validation.require_moment(field, datetime.fromisoformat(text))
 
 
-def maybe_moment(field: str, text: str | None) -> datetime | None:
+def parse_optional_time(field: str, text: str | None) -> datetime | None:
     """The moment of a text, if there is one."""
-    return None if text is None else a_moment(field, text)
+    return None if text is None else parse_time(field, text)
 
 
-def a_commit(value: Any, *, least: int = 1) -> int:
+def require_commit(value: Any, *, least: int = 1) -> int:
     """The number of a commit."""
-    if not least <= validation.a_count("commit", value) <= validation.LARGEST_COMMIT:
+    if not least <= validation.require_count("commit", value) <= validation.MAX_COMMIT:
         raise FieldError(f"{show(value)} is no number of a commit", field="commit")
     return int(value)

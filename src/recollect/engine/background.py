@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
-from recollect.fork_safety import Lock, tell_children
+from recollect.fork_safety import ForkSafeLock, register_fork_aware
 
 T = TypeVar("T")
 
@@ -33,24 +33,24 @@ class Pending(Generic[T]):
         return self._future.result(timeout)
 
 
-class Background:
+class BackgroundWorker:
     """One thread that does one thing after the other; begun when something is first to be done."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = ForkSafeLock()
         self._pool: ThreadPoolExecutor | None = None
-        tell_children(self)
+        register_fork_aware(self)
 
-    def soon(self, what: Callable[[], T]) -> Pending[T]:
+    def submit(self, what: Callable[[], T]) -> Pending[T]:
         """Have it done after all that was asked for before."""
-        with self._lock.here:
+        with self._lock.rlock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-background")
             return Pending(self._pool.submit(what))
 
     def finish(self) -> None:
         """Wait until all of it is done."""
-        with self._lock.here:
+        with self._lock.rlock:
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=True)

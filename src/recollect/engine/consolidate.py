@@ -7,47 +7,47 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 
-from recollect.admission.policy import Policy
-from recollect.engine.active_memories import plain
-from recollect.engine.dependencies import World
-from recollect.engine.merge import Wording, merged
-from recollect.engine.supersession import is_a_truth, overlapping
+from recollect.admission.policy import AdmissionPolicy
+from recollect.engine.active_memories import load_active_memories
+from recollect.engine.dependencies import Dependencies
+from recollect.engine.merge import Wording, build_merged
+from recollect.engine.supersession import filter_overlapping, is_exclusive
 from recollect.errors import Conflict, FieldError, show
-from recollect.lifecycle.consolidation import Consolidation, Group, consolidation, heightened
-from recollect.model.format import counted, shortened
+from recollect.lifecycle.consolidation import Consolidation, ConsolidationGroup, find_consolidation, raise_importance
+from recollect.model.format import format_count, shorten
 from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.plan import Act, Job, Plan, Step, Wish
+from recollect.model.plan import Act, Job, Plan, RetentionOverrides, Step
 from recollect.model.scope import Scope
-from recollect.protocols import Store, Writing
+from recollect.protocols import Store, WriteTransaction
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 
-_THE_STORES = ("recorded_at", "commit")
+_STORE_FIELDS = ("recorded_at", "commit")
 """What a store says of a version, and not who writes it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _NearMemories:
     """The memories of a scope that are near another one, in the order of ids, and for each those near it, the nearest
     first; how many are active in all, and how many pairs were compared.
     """
 
-    active: int
+    active_count: int
     memories: Sequence[Memory] = ()
-    near: Sequence[Sequence[int]] = ()
-    compared: int = 0
+    neighbors: Sequence[Sequence[int]] = ()
+    compared_pairs: int = 0
 
 
-def planned(world: World, scope: Scope, _: Wish) -> Plan:
+def plan_consolidation(world: Dependencies, scope: Scope, _: RetentionOverrides) -> Plan:
     """What consolidating would do to the scope's own plain memories that hold now; nothing is written."""
     now, rules = world.now(), world.consolidation
-    look = _looked(world, scope, now)
-    made = _made_of_others(world.store, scope, look.memories)
+    look = _find_near_memories(world, scope, now)
+    made = _find_merge_results(world.store, scope, look.memories)
 
-    rivals = _rivals(world.policy)
-    found = consolidation(look.memories, look.near, least=rules.least, made=made, rivals=rivals)
-    steps = tuple(_steps(found, made, world.policy))
+    rivals = _make_rival_check(world.policy)
+    found = find_consolidation(look.memories, look.neighbors, least=rules.least, made=made, rivals=rivals)
+    steps = tuple(_build_steps(found, made, world.policy))
     acts = {act.value: sum(one.act is act for one in steps) for act in Act}
     return Plan(
         job=Job.CONSOLIDATE,
@@ -59,17 +59,21 @@ def planned(world: World, scope: Scope, _: Wish) -> Plan:
             "least": rules.least,
             "more_than": rules.more_than,
         },
-        counts={"active": look.active, "near": len(look.memories), "compared": look.compared, **acts},
+        counts={"active": look.active_count, "near": len(look.memories), "compared": look.compared_pairs, **acts},
         steps=steps,
     )
 
 
-def doing(world: World, plan: Plan) -> Callable[[Writing, Mapping[MemoryId, Memory]], list[Memory]]:
+def prepare_consolidation(
+    world: Dependencies, plan: Plan
+) -> Callable[[WriteTransaction, Mapping[MemoryId, Memory]], list[Memory]]:
     """How the plan is done; there is nothing to make ready."""
-    return lambda writing, present: _done(world, writing, plan, present)
+    return lambda writing, present: _apply_consolidation(world, writing, plan, present)
 
 
-def _done(world: World, writing: Writing, plan: Plan, present: Mapping[MemoryId, Memory]) -> list[Memory]:
+def _apply_consolidation(
+    world: Dependencies, writing: WriteTransaction, plan: Plan, present: Mapping[MemoryId, Memory]
+) -> list[Memory]:
     """Do what the plan says to memories that are still what they were; what it is to make must come out as planned.
 
     Those that are spoken for go first: the one that is made may say the same, and no two may. Nobody sees that, for all
@@ -78,16 +82,16 @@ def _done(world: World, writing: Writing, plan: Plan, present: Mapping[MemoryId,
     writing.adopt(world.encoder)
     sources: dict[MemoryId | None, list[Memory]] = defaultdict(list)
     for step in plan.of(Act.CONSOLIDATE):
-        sources[step.by].append(_a_source(present[step.memory]))
-    made = _made_of_others_there(writing, plan.scope, [one for some in sources.values() for one in some])
+        sources[step.by].append(_check_consolidation_source(present[step.memory]))
+    made = _find_merge_results_in_transaction(writing, plan.scope, [one for some in sources.values() for one in some])
     written = list[Memory]()
     for step in plan.of(Act.CREATE):
         members = sources.pop(step.memory, [])
         lead = next((one for one in members if one.id == step.by), None)
         if lead is None:
             raise FieldError(f"{show(step.memory)} is made of none that has its words; plan again", field="steps")
-        state = _successor(members, lead, step.memory, made, world.policy)
-        if digest_of(state) != step.state:
+        state = _build_successor(members, lead, step.memory, made, world.policy)
+        if digest_memory(state) != step.state:
             raise Conflict(f"the memory {show(step.memory)} would be made otherwise by now; plan again")
         direction = writing.direction(lead)
         retired = [one.changed(status=Status.CONSOLIDATED, superseded_by=step.memory) for one in members]
@@ -98,57 +102,64 @@ def _done(world: World, writing: Writing, plan: Plan, present: Mapping[MemoryId,
     return written
 
 
-def _looked(world: World, scope: Scope, now: datetime) -> _Look:
+def _find_near_memories(world: Dependencies, scope: Scope, now: datetime) -> _NearMemories:
     """All that is near each other; nothing, where there are too few to be looked at."""
     import numpy as np
 
-    from recollect.lifecycle.near_pairs import near_pairs
+    from recollect.lifecycle.near_pairs import find_near_pairs
 
-    here = plain(world, scope, now)
+    here = load_active_memories(world, scope, now)
     vectors = here.vectors
-    if here.active <= world.consolidation.more_than or not vectors.size:
-        return _Look(here.active)
+    if here.active_count <= world.consolidation.more_than or not vectors.size:
+        return _NearMemories(here.active_count)
 
-    pairs = near_pairs(vectors, world.consolidation.threshold)
+    pairs = find_near_pairs(vectors, world.consolidation.threshold)
     places = np.union1d(pairs.first, pairs.second)
-    memories = here.found.memories(here.rows[places].tolist())
+    memories = here.evidence.memories(here.rows[places].tolist())
     there = np.array([one is not None for one in memories], dtype=np.bool_)  # what was erased since is near nothing
-    near = pairs.among(places[there])
-    return _Look(here.active, [one for one in memories if one is not None], near, pairs.compared)
+    near = pairs.neighbors_among(places[there])
+    return _NearMemories(here.active_count, [one for one in memories if one is not None], near, pairs.compared)
 
 
-def _made_of_others(store: Store, scope: Scope, memories: Sequence[Memory]) -> set[MemoryId]:
+def _find_merge_results(store: Store, scope: Scope, memories: Sequence[Memory]) -> set[MemoryId]:
     """Those of the memories that others were put away for: a consolidation before, or a merge by hand."""
     origins = list(dict.fromkeys(MemoryId(id) for one in memories for id in one.derived_from))
-    return _followed(store.get(scope, origins) if origins else [])
+    return _successor_ids(store.get(scope, origins) if origins else [])
 
 
-def _made_of_others_there(writing: Writing, scope: Scope, memories: Sequence[Memory]) -> set[MemoryId]:
+def _find_merge_results_in_transaction(
+    writing: WriteTransaction, scope: Scope, memories: Sequence[Memory]
+) -> set[MemoryId]:
     """The same, within a transaction."""
     found = [writing.get(scope, MemoryId(id)) for one in memories for id in one.derived_from]
-    return _followed([one for one in found if one is not None])
+    return _successor_ids([one for one in found if one is not None])
 
 
-def _followed(origins: Sequence[Memory]) -> set[MemoryId]:
+def _successor_ids(origins: Sequence[Memory]) -> set[MemoryId]:
     put_away = (one for one in origins if one.status is Status.CONSOLIDATED)
     return {one.superseded_by for one in put_away if one.superseded_by is not None}
 
 
-def _rivals(policy: Policy) -> Callable[[Memory, Memory], bool]:
+def _make_rival_check(policy: AdmissionPolicy) -> Callable[[Memory, Memory], bool]:
     """Whether two memories are of one subject, and cannot both be true."""
 
     def rivals(one: Memory, other: Memory) -> bool:
         alike = one.subject is not None and one.subject == other.subject
-        return alike and is_a_truth(one, policy) and is_a_truth(other, policy) and bool(overlapping(one, [other]))
+        return (
+            alike
+            and is_exclusive(one, policy)
+            and is_exclusive(other, policy)
+            and bool(filter_overlapping(one, [other]))
+        )
 
     return rivals
 
 
-def _steps(found: Consolidation, made: Collection[MemoryId], policy: Policy) -> Iterator[Step]:
+def _build_steps(found: Consolidation, made: Collection[MemoryId], policy: AdmissionPolicy) -> Iterator[Step]:
     """What becomes of each memory: group by group, and then of those that are left."""
     for group in found.groups:
-        yield from _group_steps(group, made, policy)
-    for one in found.left:
+        yield from _build_group_steps(group, made, policy)
+    for one in found.unmerged:
         memory = one.memory
         yield Step(
             memory=memory.id,
@@ -156,39 +167,39 @@ def _steps(found: Consolidation, made: Collection[MemoryId], policy: Policy) -> 
             act=Act.KEEP,
             by=one.other.id,
             reason=one.reason,
-            text=shortened(memory.text),
+            text=shorten(memory.text),
         )
 
 
-def _group_steps(group: Group, made: Collection[MemoryId], policy: Policy) -> Iterator[Step]:
-    id = _id_of(group)
-    state = _successor(group.members, group.lead, id, made, policy)
-    of = counted(len(group.members), "memory", "memories")
+def _build_group_steps(
+    group: ConsolidationGroup, made: Collection[MemoryId], policy: AdmissionPolicy
+) -> Iterator[Step]:
+    id = _make_successor_id(group)
+    state = _build_successor(group.members, group.lead, id, made, policy)
+    of = format_count(len(group.members), "memory", "memories")
     judged = f"importance {state.importance:g}, trust {state.trust.value}"
     yield Step(
         memory=id,
         act=Act.CREATE,
         by=group.lead.id,
         reason=f"one for {of}, in the words of the one that says all of it; {judged}",
-        text=shortened(state.text),
-        state=digest_of(state),
+        text=shorten(state.text),
+        state=digest_memory(state),
     )
     for one in group.members:
         itself = "it is the one whose words are kept" if one is group.lead else "all that it says is said by that one"
-        yield Step(
-            memory=one.id, commit=one.commit, act=Act.CONSOLIDATE, by=id, reason=itself, text=shortened(one.text)
-        )
+        yield Step(memory=one.id, commit=one.commit, act=Act.CONSOLIDATE, by=id, reason=itself, text=shorten(one.text))
 
 
-def _successor(
-    members: Sequence[Memory], lead: Memory, id: MemoryId, made: Collection[MemoryId], policy: Policy
+def _build_successor(
+    members: Sequence[Memory], lead: Memory, id: MemoryId, made: Collection[MemoryId], policy: AdmissionPolicy
 ) -> Memory:
     """The memory that speaks for all of them: what a merge makes of them, in the words of the one that leads."""
-    one = merged(members, Wording(), id, policy, led_by=lead.id)
-    return one.changed(importance=heightened(members, made))
+    one = build_merged(members, Wording(), id, policy, led_by=lead.id)
+    return one.changed(importance=raise_importance(members, made))
 
 
-def _id_of(group: Group) -> MemoryId:
+def _make_successor_id(group: ConsolidationGroup) -> MemoryId:
     """An id that sorts by when the last of them was taken in, and is the same for the same versions of them alone."""
     named = [[one.id, one.commit] for one in group.members]
     digest = hashlib.sha256(json.dumps([str(group.lead.scope), named]).encode()).hexdigest()
@@ -197,14 +208,14 @@ def _id_of(group: Group) -> MemoryId:
     return MemoryId(f"{time[:8]}-{time[8:]}-8{digest[:3]}-8{digest[3:6]}-{digest[6:18]}")
 
 
-def digest_of(memory: Memory) -> str:
+def digest_memory(memory: Memory) -> str:
     """What tells the memory from any other, but for what a store says of it."""
-    told = {one.name: getattr(memory, one.name) for one in fields(Memory) if one.name not in _THE_STORES}
+    told = {one.name: getattr(memory, one.name) for one in fields(Memory) if one.name not in _STORE_FIELDS}
     said = json.dumps({**told, "metadata": dict(memory.metadata)}, sort_keys=True, default=str)
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def _a_source(memory: Memory) -> Memory:
+def _check_consolidation_source(memory: Memory) -> Memory:
     """The memory; whatever a plan protects is protected from a plan that says otherwise."""
     if memory.status is not Status.ACTIVE or memory.pinned or memory.level is not None or not memory.indexed:
         raise Conflict(f"the memory {show(memory.id)} is not active, or is pinned; only others are consolidated")

@@ -5,25 +5,27 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from recollect.engine.dependencies import World
+from recollect.engine.dependencies import Dependencies
 from recollect.errors import ProfileError, show
-from recollect.model.context_record import Making, Passed, Placed, Trace
-from recollect.model.level import PLAIN
+from recollect.model.context_record import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry
+from recollect.model.level import PLAIN_LEVEL_NAME
 from recollect.model.memory import Kind
 from recollect.packing.pack import Context
-from recollect.ranking.profile_toml import Document, describe
+from recollect.ranking.profile_toml import ProfileDocument, profile_to_document
 from recollect.text import entities, tokenizer
 
 if TYPE_CHECKING:
-    from recollect.engine.recall import Request
-    from recollect.retrieval.evidence import Found
+    from recollect.engine.recall import RecallRequest
+    from recollect.retrieval.evidence import RecallEvidence
 
 
-def trace_of(world: World, context: Context, request: "Request", found: "Found", depth: int) -> Trace:
+def make_context_record(
+    world: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence", depth: int
+) -> ContextRecord:
     """What the context was made of, which was made of what was found for the request."""
     ranking = context.ranking
     every_kind = len(request.kinds) == len(Kind)
-    return Trace(
+    return ContextRecord(
         id=context.id or "",
         scope=request.scope,
         made_at=request.made_at,
@@ -33,24 +35,24 @@ def trace_of(world: World, context: Context, request: "Request", found: "Found",
         question=() if request.question is None else request.question.turns,
         profile=ranking.profile,
         version=ranking.version,
-        formula=json.dumps(describe(request.profile)),
+        formula=json.dumps(profile_to_document(request.profile)),
         tokens=context.tokens,
         budget=context.budget.tokens,
         depth=depth,
         past=request.past,
         kinds=() if every_kind else tuple(sorted(kind.value for kind in request.kinds)),
-        levels=tuple(sorted(PLAIN if one is None else one.value for one in request.levels)),
+        levels=tuple(sorted(PLAIN_LEVEL_NAME if one is None else one.value for one in request.levels)),
         marker=context.marker,
-        packed=tuple(Placed(scored.id, float(scored.score)) for scored in context.packed),
+        packed=tuple(PackedEntry(scored.id, float(scored.score)) for scored in context.packed),
         omitted=tuple(
-            Passed(one.scored.id, float(one.scored.score), one.reason.value, one.cost) for one in context.omitted
+            OmittedEntry(one.scored.id, float(one.scored.score), one.reason.value, one.cost) for one in context.omitted
         ),
         excluded=dict(ranking.excluded),
-        making=_making(world, context, request, found),
+        making=_make_recipe(world, context, request, found),
     )
 
 
-def read_formula(text: str) -> Document:
+def read_formula(text: str) -> ProfileDocument:
     """The profile that a trace has written out, whatever it says; a text that cannot be one is refused."""
     try:
         written = json.loads(text)
@@ -61,19 +63,21 @@ def read_formula(text: str) -> Document:
     return written
 
 
-def _making(world: World, context: Context, request: "Request", found: "Found") -> Making:
+def _make_recipe(
+    world: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence"
+) -> ContextRecipe:
     budget, vectors = context.budget, found.vectors
-    return Making(
+    return ContextRecipe(
         present=request.present,
         reserves={kind.value: room for kind, room in budget.reserves.items()},
         items=budget.items,
         pinned_share=budget.pinned_share,
-        counter=world.count.name,
+        counter=world.count_tokens.name,
         analyser=tokenizer.VERSION,
         naming=entities.VERSION,
         encoder=None if request.question is None else world.encoder,
         directions=None if vectors is None else base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii"),
-        directed=found.directed,
+        directed=found.similarity_count,
         packed=len(context.packed),
         omitted=len(context.omitted),
         text=hashlib.sha256(context.text.encode()).hexdigest(),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from recollect.engine.dependencies import World
+from recollect.engine.dependencies import Dependencies
 from recollect.model import validation
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
@@ -10,18 +10,18 @@ from recollect.model.usage import Use
 from recollect.ranking.result import Scored
 
 
-def served(world: World, scope: Scope, handed: Iterable[Scored | str]) -> None:
+def count_served(world: Dependencies, scope: Scope, handed: Iterable[Scored | str]) -> None:
     """Count each of these memories as served now, soon and together with others; nobody waits for it.
 
     Those that the scope may not see are skipped, and where nothing can be written nothing is.
     """
     now = world.now()
-    ids = tuple(dict.fromkeys(_an_id(one) for one in validation.several("handed", handed)))
+    ids = tuple(dict.fromkeys(_id_of(one) for one in validation.require_several("handed", handed)))
 
-    known = [id for id in ids if validation.can_be_kept(id)]
+    known = [id for id in ids if validation.is_storable(id)]
     if known and not world.store.read_only:
         world.store.later(lambda writing: writing.record(scope, known, Use.SERVED, now, None))
 
 
-def _an_id(one: Scored | str) -> MemoryId:
-    return one.id if isinstance(one, Scored) else MemoryId(validation.a_text("handed", one))
+def _id_of(one: Scored | str) -> MemoryId:
+    return one.id if isinstance(one, Scored) else MemoryId(validation.require_text("handed", one))

@@ -3,28 +3,28 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from recollect.admission.decision import BY_HAND
-from recollect.admission.screening import clean
-from recollect.engine.dependencies import World
-from recollect.engine.edit import own, written
-from recollect.engine.merge import Wording, merge
-from recollect.engine.purge import purge
+from recollect.admission.decision import MANUAL_QUARANTINE_PREFIX
+from recollect.admission.screening import redact_text
+from recollect.engine.dependencies import Dependencies
+from recollect.engine.edit import get_own, write_change
+from recollect.engine.merge import Wording, merge_memories
+from recollect.engine.purge import purge_source
 from recollect.engine.restore import release
-from recollect.engine.supersession import ended
-from recollect.engine.undo import undo
+from recollect.engine.supersession import end_memory
+from recollect.engine.undo import undo_commit
 from recollect.errors import Conflict, FieldError, show
 from recollect.model import validation
-from recollect.model.curation import Purge, Undone
-from recollect.model.memory import Kind, Memory, Status, named
-from recollect.model.scope import Scope, a_scope
+from recollect.model.curation import Purge, UndoReport
+from recollect.model.memory import Kind, Memory, Status, parse_choice
+from recollect.model.scope import Scope, as_scope
 from recollect.model.trust import Trust
 from recollect.model.verdict import Changed, Receipt, Unchanged
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 
-VOUCHED_FOR = "vouched for"
+VOUCHED_REMARK = "vouched for"
 """What is remarked of a memory that an operator stands for."""
 
-_RECALLED = (Status.ACTIVE, Status.SUPERSEDED)
+_RECALLABLE_STATUSES = (Status.ACTIVE, Status.SUPERSEDED)
 """Where a memory stands that may be recalled, if only as of another moment."""
 
 
@@ -35,7 +35,7 @@ class Curator:
     something was written.
     """
 
-    def __init__(self, opened: Callable[[], World]) -> None:
+    def __init__(self, opened: Callable[[], Dependencies]) -> None:
         self._opened = opened
 
     def __repr__(self) -> str:
@@ -43,9 +43,9 @@ class Curator:
 
     def weigh(self, id: str, importance: float | None, *, scope: str | Scope) -> Receipt:
         """Set how important the memory is, also to less than it was; `None` makes it unknown."""
-        weight = None if importance is None else validation.a_share("importance", importance)
+        weight = None if importance is None else validation.require_fraction("importance", importance)
         to = "of unknown importance" if weight is None else f"of importance {weight:g}"
-        return _changed(self._opened(), a_scope(scope), id, lambda one: one.changed(importance=weight), to)
+        return _change_memory(self._opened(), as_scope(scope), id, lambda one: one.changed(importance=weight), to)
 
     def merge(
         self,
@@ -59,82 +59,86 @@ class Curator:
         """Make one memory of several active ones, with that text or else the text of the most important; it is trusted
         no more than the least of them.
         """
-        wording = Wording(text=text, title=title, kind=None if kind is None else named("kind", kind, Kind))
-        return merge(self._opened(), a_scope(scope), ids, wording)
+        wording = Wording(text=text, title=title, kind=None if kind is None else parse_choice("kind", kind, Kind))
+        return merge_memories(self._opened(), as_scope(scope), ids, wording)
 
     def supersede(self, old: str, by: str, *, scope: str | Scope, at: datetime | None = None) -> Receipt:
         """Let the memory `old` hold no longer since `by` does, or since that moment."""
-        since = None if at is None else validation.a_moment("at", at)
-        return _superseded(self._opened(), a_scope(scope), old, by, since)
+        since = None if at is None else validation.require_moment("at", at)
+        return _supersede(self._opened(), as_scope(scope), old, by, since)
 
     def quarantine(self, id: str, reason: str, *, scope: str | Scope) -> Receipt:
         """Recall the memory no more until somebody releases it; the reason is kept with it."""
         world = self._opened()
-        told = clean(validation.a_line("reason", reason), world.policy.secrets)
-        remark = validation.a_line("reason", f"{BY_HAND}{told}")
-        return _changed(world, a_scope(scope), id, lambda one: _isolated(one, remark), Status.QUARANTINED.value)
+        told = redact_text(validation.require_line("reason", reason), world.policy.secrets)
+        remark = validation.require_line("reason", f"{MANUAL_QUARANTINE_PREFIX}{told}")
+        return _change_memory(
+            world, as_scope(scope), id, lambda one: _quarantine(one, remark), Status.QUARANTINED.value
+        )
 
     def release(self, id: str, *, scope: str | Scope) -> Receipt:
         """Let a quarantined memory be recalled; what it is at odds with and began before it holds no longer."""
-        return release(self._opened(), a_scope(scope), id)
+        return release(self._opened(), as_scope(scope), id)
 
     def vouch(self, id: str, *, scope: str | Scope) -> Receipt:
         """Stand for the memory: it is trusted as nothing else is, whatever it came through."""
-        return _changed(self._opened(), a_scope(scope), id, _vouched, VOUCHED_FOR)
+        return _change_memory(self._opened(), as_scope(scope), id, _vouch, VOUCHED_REMARK)
 
     def purge(self, source: str, *, scope: str | Scope, expected: Purge | None = None) -> Purge:
         """What came from a source, directly or by what was made of it; given what this gave before as `expected`, all
         of that is forgotten at once, or nothing if it would be something else by now.
         """
-        return purge(self._opened(), a_scope(scope), source, expected)
+        return purge_source(self._opened(), as_scope(scope), source, expected)
 
-    def undo(self, run: int, *, scope: str | Scope) -> Undone:
+    def undo(self, run: int, *, scope: str | Scope) -> UndoReport:
         """Give every memory of the scope that a run wrote the version back that it had before; what was not there
         before is forgotten. Refused if one of them has changed since.
         """
-        return undo(self._opened(), a_scope(scope), run)
+        return undo_commit(self._opened(), as_scope(scope), run)
 
 
-def _changed(world: World, scope: Scope, id: str, next_state: Callable[[Memory], Memory], to: str) -> Receipt:
+def _change_memory(
+    world: Dependencies, scope: Scope, id: str, next_state: Callable[[Memory], Memory], to: str
+) -> Receipt:
     """Give the memory its next state; nothing is written if that is the one it has."""
 
-    def change(writing: Writing) -> Receipt:
-        former = own(writing, scope, id)
+    def change(writing: WriteTransaction) -> Receipt:
+        former = get_own(writing, scope, id)
         state = next_state(former)
         if state == former:
             return Receipt(former.id, Unchanged(), former)
         kept = writing.put(state, None)
         return Receipt(kept.id, Changed(to), kept)
 
-    return written(world, scope, id, change)
+    return write_change(world, scope, id, change)
 
 
-def _isolated(memory: Memory, reason: str) -> Memory:
-    if memory.status not in (*_RECALLED, Status.QUARANTINED):
+def _quarantine(memory: Memory, reason: str) -> Memory:
+    if memory.status not in (*_RECALLABLE_STATUSES, Status.QUARANTINED):
         raise Conflict(f"the memory {show(memory.id)} is {memory.status.value}, so that nobody recalls it anyway")
     return memory.changed(status=Status.QUARANTINED, remark=reason)
 
 
-def _vouched(memory: Memory) -> Memory:
+def _vouch(memory: Memory) -> Memory:
     """Where it stands for a reason, that reason stays what is remarked of it."""
     if memory.trust is Trust.VOUCHED:
         return memory
-    return memory.changed(trust=Trust.VOUCHED, remark=VOUCHED_FOR if memory.remark is None else memory.remark)
+    return memory.changed(trust=Trust.VOUCHED, remark=VOUCHED_REMARK if memory.remark is None else memory.remark)
 
 
-def _superseded(world: World, scope: Scope, old: str, by: str, at: datetime | None) -> Receipt:
+def _supersede(world: Dependencies, scope: Scope, old: str, by: str, at: datetime | None) -> Receipt:
     now = world.now()
-    if validation.a_text("old", old) == validation.a_text("by", by):
+    if validation.require_text("old", old) == validation.require_text("by", by):
         raise FieldError(f"{show(by)} cannot take its own place; name another memory", field="by")
 
-    def change(writing: Writing) -> Receipt:
-        former, successor = own(writing, scope, old), own(writing, scope, by)
+    def change(writing: WriteTransaction) -> Receipt:
+        former, successor = get_own(writing, scope, old), get_own(writing, scope, by)
         if former.superseded_by == successor.id and at is None:
             return Receipt(former.id, Unchanged(), former)
         for one in (former, successor):
             if one.status is not Status.ACTIVE:
                 raise Conflict(f"the memory {show(one.id)} is {one.status.value}; only active ones follow each other")
-        kept = writing.put(ended(former, successor, now, at), None)
+        kept = writing.put(end_memory(former, successor, now, at), None)
         return Receipt(kept.id, Changed(kept.status.value), kept)
 
-    return written(world, scope, old, change)
+    return write_change(world, scope, old, change)

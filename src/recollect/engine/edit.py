@@ -6,23 +6,32 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from recollect.admission.decision import Admit, Isolate, Place, Precede, Supersede, among, begins, reads_like_orders
-from recollect.admission.policy import Policy
-from recollect.admission.prompt_injection import orders_in
-from recollect.admission.salience import SaliencePolicy, salience_of
+from recollect.admission.decision import (
+    Admit,
+    Precede,
+    Quarantine,
+    SubjectPosition,
+    Supersede,
+    decide_within_subject,
+    effective_from,
+    injection_reason,
+)
+from recollect.admission.policy import AdmissionPolicy
+from recollect.admission.prompt_injection import find_injection
+from recollect.admission.salience import SaliencePolicy, rate_salience
 from recollect.admission.screening import screen
-from recollect.engine.dependencies import World, not_later
-from recollect.engine.prior_status import refused_apart
-from recollect.engine.supersession import placed, read_subject, rivals
+from recollect.engine.dependencies import Dependencies, require_not_future
+from recollect.engine.prior_status import find_quarantine_refusal
+from recollect.engine.supersession import find_rivals, place_in_subject, read_subject
 from recollect.errors import Conflict, FieldError, NotFound, show
-from recollect.lifecycle.record import with_notes
+from recollect.lifecycle.record import keep_metadata
 from recollect.model import validation
-from recollect.model.level import HAPPENED, UNFOUND
-from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash, named
+from recollect.model.level import TIMELINE_LEVELS, UNINDEXED_LEVELS
+from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash, parse_choice
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST, Provenance, Trust
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust
 from recollect.model.verdict import Changed, Receipt, Refused, Unchanged, Updated
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 
 if TYPE_CHECKING:
     from recollect.retrieval.evidence import Vector
@@ -52,29 +61,29 @@ class Revision:
     vector: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        validation.a_content("text", self.text)
-        for name, check in _CHECKS.items():
+        validation.require_content("text", self.text)
+        for name, check in _FIELD_CHECKS.items():
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, check(name, value))
 
 
-_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
-    "kind": partial(named, choices=Kind),
-    "provenance": partial(named, choices=Provenance),
-    "tags": validation.several,
-    "importance": validation.a_share,
-    **dict.fromkeys(("at", "valid_from", "valid_until"), validation.a_moment),
-    "vector": validation.a_vector,
+_FIELD_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
+    "kind": partial(parse_choice, choices=Kind),
+    "provenance": partial(parse_choice, choices=Provenance),
+    "tags": validation.require_several,
+    "importance": validation.require_fraction,
+    **dict.fromkeys(("at", "valid_from", "valid_until"), validation.require_moment),
+    "vector": validation.require_vector,
 }
 """What is looked at before the memory is there that looks at the rest."""
 
 
-def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
+def revise(world: Dependencies, scope: Scope, id: str, revision: Revision) -> Receipt:
     """Give the memory a new text; it keeps its id, and what it said before stays in its history."""
     now = world.now()
-    not_later("at", revision.at, now)
-    seen = visible(world, scope, id)
+    require_not_future("at", revision.at, now)
+    seen = get_visible(world, scope, id)
     titled = revision.title is not None
     found = screen(revision if titled else replace(revision, title=seen.title), world.policy.secrets)
     if isinstance(found, Refused):
@@ -82,62 +91,71 @@ def revise(world: World, scope: Scope, id: str, revision: Revision) -> Receipt:
     revision, redacted = (found.value if titled else replace(found.value, title=None)), found.redacted
     if revision.vector is not None and len(revision.vector) != world.encoder.dimensions:
         raise FieldError(f"{len(revision.vector)} dimensions; {world.encoder} has others", field="vector")
-    if revision.vector is not None and seen.level in HAPPENED:  # it may leave the index, and then has to be made again
+    if (
+        revision.vector is not None and seen.level in TIMELINE_LEVELS
+    ):  # it may leave the index, and then has to be made again
         raise FieldError(f"{show(seen.id)} is a record of what happened, and has that of its text", field="vector")
     receipt = None
     while receipt is None:
-        receipt = _revise(world, scope, visible(world, scope, id), revision, now)
+        receipt = _try_revise(world, scope, get_visible(world, scope, id), revision, now)
     return replace(receipt, redacted=redacted)
 
 
-def _revise(world: World, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
+def _try_revise(world: Dependencies, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
     """Revise the memory that was seen; `None` if it got another title or text while the new one was embedded."""
     policy = world.policy
-    expected = _revised(seen, revision, now, policy)
-    vector = _direction(world, revision, None if expected.reads_like(seen) else expected.embedded_text)
+    expected = _build_revised(seen, revision, now, policy)
+    vector = _resolve_vector(world, revision, None if expected.reads_like(seen) else expected.embedded_text)
 
-    def change(writing: Writing) -> Receipt | None:
+    def change(writing: WriteTransaction) -> Receipt | None:
         writing.adopt(world.encoder)
-        former = own(writing, scope, seen.id)
-        revised = _revised(former, revision, now, policy)
-        against = _objection(former, revised, revision) if world.policy.quarantine.enabled else None
-        refused = None if revised.hash == former.hash else refused_apart(writing, revised)
+        former = get_own(writing, scope, seen.id)
+        revised = _build_revised(former, revision, now, policy)
+        against = _find_objection(former, revised, revision) if world.policy.quarantine.enabled else None
+        refused = None if revised.hash == former.hash else find_quarantine_refusal(writing, revised)
         if against is not None:
             refused = Refused(against, None if refused is None else refused.other)
         if refused is not None:
             return Receipt(former.id, refused, former)
-        if _says_the_same(revised, former):
+        if _is_unchanged(revised, former):
             return Receipt(former.id, Unchanged(), former)
         if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):
             return None
-        in_time = revised if revision.at else _latest(writing, former, revised, world.policy)
-        return _put(writing, former, in_time, vector, world.policy, now)
+        in_time = revised if revision.at else _date_after_rivals(writing, former, revised, world.policy)
+        return _put_revised(writing, former, in_time, vector, world.policy, now)
 
-    return written(world, scope, seen.id, change)
+    return write_change(world, scope, seen.id, change)
 
 
-def _latest(writing: Writing, former: Memory, revised: Memory, policy: Policy) -> Memory:
+def _date_after_rivals(writing: WriteTransaction, former: Memory, revised: Memory, policy: AdmissionPolicy) -> Memory:
     """The memory, observed no earlier than what it speaks against: what is said now is the latest, also if the clock
     went back.
     """
-    since = max(map(known_since, _against(writing, former, revised, policy)), default=known_since(revised))
+    since = max(map(known_since, _find_contradicted(writing, former, revised, policy)), default=known_since(revised))
     if revised.valid_from is not None or since <= known_since(revised):
         return revised
     return revised.changed(observed_at=since, updated_at=since)
 
 
-def _against(writing: Writing, former: Memory, revised: Memory, policy: Policy) -> list[Memory]:
+def _find_contradicted(
+    writing: WriteTransaction, former: Memory, revised: Memory, policy: AdmissionPolicy
+) -> list[Memory]:
     """What holds of its subject beside what it says now; nothing, if it says what it said before."""
-    claims = any(getattr(revised, name) != getattr(former, name) for name in _CLAIM)
-    return rivals(writing, revised, policy) if claims and revised.status is Status.ACTIVE else []
+    claims = any(getattr(revised, name) != getattr(former, name) for name in _CLAIM_FIELDS)
+    return find_rivals(writing, revised, policy) if claims and revised.status is Status.ACTIVE else []
 
 
-_CLAIM = ("text", "kind", "subject", "valid_from", "valid_until")
+_CLAIM_FIELDS = ("text", "kind", "subject", "valid_from", "valid_until")
 """By what it is told whether a memory says something else of its subject, or of another time."""
 
 
-def _put(
-    writing: Writing, former: Memory, revised: Memory, vector: "Vector | None", policy: Policy, now: datetime
+def _put_revised(
+    writing: WriteTransaction,
+    former: Memory,
+    revised: Memory,
+    vector: "Vector | None",
+    policy: AdmissionPolicy,
+    now: datetime,
 ) -> Receipt:
     """Write what a memory says from now on, if it may be the truth about its subject; what held before does so no
     longer, and the receipt names it.
@@ -145,88 +163,89 @@ def _put(
     Refused if that is trusted more. What holds since a later moment than the memory is in its way: a revision that is
     over at once would surprise whoever makes it.
     """
-    place, moment = Place(), max(now, known_since(revised))
-    match among(revised, _against(writing, former, revised, policy), policy):
-        case Isolate(reason, other):
+    place, moment = SubjectPosition(), max(now, known_since(revised))
+    match decide_within_subject(revised, _find_contradicted(writing, former, revised, policy), policy):
+        case Quarantine(reason, other):
             return Receipt(former.id, Refused(reason, None if other is None else other.id), former)
-        case Precede(newer, _) if begins(newer) <= moment:
-            held = f"the memory {show(newer.id)} of the subject {show(revised.subject)} holds since {begins(newer)}"
+        case Precede(newer, _) if effective_from(newer) <= moment:
+            named = f"the memory {show(newer.id)} of the subject {show(revised.subject)}"
+            held = f"{named} holds since {effective_from(newer)}"
             raise Conflict(f"{held}, which is later; forget it first, or say from when on this does (valid_from)")
         case Precede(newer, ends):
-            place = Place(ends, newer)
+            place = SubjectPosition(ends, newer)
         case Supersede(ends):
-            place = Place(ends)
+            place = SubjectPosition(ends)
         case Admit():
             pass
-    kept = writing.put(placed(writing, revised, place, moment), vector)
+    kept = writing.put(place_in_subject(writing, revised, place, moment), vector)
     return Receipt(kept.id, Updated(kept.revisions, place.ends[-1].id if place.ends else None), kept)
 
 
-def _direction(world: World, revision: Revision, text: str | None) -> "Vector | None":
+def _resolve_vector(world: Dependencies, revision: Revision, text: str | None) -> "Vector | None":
     """The direction that is given, or that of the text; none if there is no other text."""
-    from recollect.retrieval.vectors import direction
+    from recollect.retrieval.vectors import normalize_vector
 
     if revision.vector is not None:
-        return direction(revision.vector)
+        return normalize_vector(revision.vector)
     return None if text is None else world.embed([text], "memory")[0]
 
 
-def forget(world: World, scope: Scope, id: str, by: Provenance | None) -> Receipt:
+def forget(world: Dependencies, scope: Scope, id: str, by: Provenance | None) -> Receipt:
     """Recall the memory no more; its text and history stay. `by` is through whom that is wished, if it counts."""
 
-    def change(writing: Writing) -> Receipt:
-        former = own(writing, scope, id)
+    def change(writing: WriteTransaction) -> Receipt:
+        former = get_own(writing, scope, id)
         if former.status is Status.FORGOTTEN:
             return Receipt(former.id, Unchanged(), former)
-        against = None if by is None else _objection_to_forget(former, by, world.policy)
+        against = None if by is None else _find_forget_objection(former, by, world.policy)
         if against is not None:
             return Receipt(former.id, Refused(against), former)
         kept = writing.put(former.changed(status=Status.FORGOTTEN), None)
         return Receipt(kept.id, Changed(kept.status.value), kept)
 
-    return written(world, scope, id, change)
+    return write_change(world, scope, id, change)
 
 
-def _objection_to_forget(former: Memory, by: Provenance, policy: Policy) -> str | None:
+def _find_forget_objection(former: Memory, by: Provenance, policy: AdmissionPolicy) -> str | None:
     """What speaks against forgetting: that it is wished by somebody who is trusted less, or is not to look at it."""
     if former.status is Status.QUARANTINED and by is not Provenance.OPERATOR:
         return "it is quarantined; an operator releases or forgets it"
-    return _less_trusted(former, by) if policy.quarantine.enabled else None
+    return _find_trust_objection(former, by) if policy.quarantine.enabled else None
 
 
-def _less_trusted(former: Memory, by: Provenance) -> str | None:
-    less = TRUST[by].less_than(former.trust)
+def _find_trust_objection(former: Memory, by: Provenance) -> str | None:
+    less = TRUST_BY_PROVENANCE[by].less_than(former.trust)
     return f"what came through {by.value} is trusted less than the memory" if less else None
 
 
-def set_pinned(world: World, scope: Scope, id: str, *, pinned: bool) -> Receipt:
+def set_pinned(world: Dependencies, scope: Scope, id: str, *, pinned: bool) -> Receipt:
     """Pin the memory, so that every context has room for it, or unpin it."""
 
-    def change(writing: Writing) -> Receipt:
-        former = own(writing, scope, id)
+    def change(writing: WriteTransaction) -> Receipt:
+        former = get_own(writing, scope, id)
         if former.pinned is pinned:
             return Receipt(former.id, Unchanged(), former)
-        weight = salience_of(former.text, former.kind, pinned=pinned, policy=world.policy.salience)
+        weight = rate_salience(former.text, former.kind, pinned=pinned, policy=world.policy.salience)
         kept = writing.put(former.changed(pinned=pinned, salience=weight), None)
         return Receipt(kept.id, Changed("pinned" if pinned else "unpinned"), kept)
 
-    return written(world, scope, id, change)
+    return write_change(world, scope, id, change)
 
 
-def hold(world: World, seen: Memory, until: datetime) -> Receipt:
+def hold(world: Dependencies, seen: Memory, until: datetime) -> Receipt:
     """Let the memory hold until that moment, if it is still as it was seen and holds; nothing else of it changes."""
     now = world.now()
 
-    def change(writing: Writing) -> Receipt:
-        former = own(writing, seen.scope, seen.id)
+    def change(writing: WriteTransaction) -> Receipt:
+        former = get_own(writing, seen.scope, seen.id)
         changed = former.revisions != seen.revisions or former.status is not Status.ACTIVE or former.ended_by(now)
         if changed or former.superseded_by is not None or former.valid_until == until:
             return Receipt(former.id, Unchanged(), former)
-        validation.a_time_to_hold(former.valid_from, until)
+        validation.require_validity_period(former.valid_from, until)
         kept = writing.put(former.changed(valid_until=until), None)
         return Receipt(kept.id, Changed(f"holding until {until.isoformat()}"), kept)
 
-    return written(world, seen.scope, seen.id, change)
+    return write_change(world, seen.scope, seen.id, change)
 
 
 def next_version(
@@ -252,11 +271,11 @@ def next_version(
         text=text,
         kind=kind,
         importance=max(importances, default=None),
-        salience=salience_of(text, kind, pinned=said.get("pinned", former.pinned), policy=policy),
+        salience=rate_salience(text, kind, pinned=said.get("pinned", former.pinned), policy=policy),
         observed_at=at,
         updated_at=at,
         revisions=former.revisions + 1,
-        left=former.left if reads_alike or former.level in UNFOUND else (),
+        left=former.left if reads_alike or former.level in UNINDEXED_LEVELS else (),
         **said,
     )
 
@@ -266,62 +285,62 @@ def known_since(memory: Memory) -> datetime:
     return max(memory.created_at, memory.observed_at or memory.created_at, memory.updated_at or memory.created_at)
 
 
-def sought(scope: Scope, id: str) -> MemoryId:
+def require_memory_id(scope: Scope, id: str) -> MemoryId:
     """The id of a memory that is looked for; one that no memory can have is not there."""
-    if not validation.can_be_kept(validation.a_text("id", id)):
-        raise not_there(scope, id)
+    if not validation.is_storable(validation.require_text("id", id)):
+        raise memory_not_found(scope, id)
     return MemoryId(id)
 
 
-def not_there(scope: Scope, id: str) -> NotFound:
+def memory_not_found(scope: Scope, id: str) -> NotFound:
     """What is said of an id that is not there; the same whether it is another's or nobody's."""
     return NotFound(f"there is no memory {show(id)} in {scope}")
 
 
-def replacement(world: World, scope: Scope, memory: Memory) -> Memory | None:
+def find_replacement(world: Dependencies, scope: Scope, memory: Memory) -> Memory | None:
     """What took the place of the memory, if anything did, it is still there, and the scope may see it."""
     if memory.superseded_by is None:
         return None
     try:
-        return visible(world, scope, memory.superseded_by)
+        return get_visible(world, scope, memory.superseded_by)
     except NotFound:  # which was erased since, or is kept to itself
         return None
 
 
-def visible(world: World, scope: Scope, id: str) -> Memory:
+def get_visible(world: Dependencies, scope: Scope, id: str) -> Memory:
     """The memory of that id, if the scope may see it."""
-    found = world.store.get(scope, [sought(scope, id)])
+    found = world.store.get(scope, [require_memory_id(scope, id)])
     if not found:
-        raise not_there(scope, id)
+        raise memory_not_found(scope, id)
     return found[0]
 
 
-def written(world: World, scope: Scope, id: str, change: Callable[[Writing], T]) -> T:
+def write_change(world: Dependencies, scope: Scope, id: str, change: Callable[[WriteTransaction], T]) -> T:
     """What the change gives; if the memory is not the scope's own, that it is not, or that it is not there."""
     try:
         return world.store.write(change)
     except NotFound:
-        others = visible(world, scope, id)
+        others = get_visible(world, scope, id)
         if others.scope == scope:
             raise
-        raise not_its_own(scope, others) from None
+        raise memory_not_owned(scope, others) from None
 
 
-def not_its_own(scope: Scope, memory: Memory) -> NotFound:
+def memory_not_owned(scope: Scope, memory: Memory) -> NotFound:
     """What is said of a memory that the scope may see and cannot change."""
     whose = f"the memory {show(memory.id)} is not of {scope} but of {memory.scope}, which shares it"
     return NotFound(f"{whose}; give that scope to change it")
 
 
-def own(writing: Writing, scope: Scope, id: str) -> Memory:
+def get_own(writing: WriteTransaction, scope: Scope, id: str) -> Memory:
     """The scope's own memory of that id, whatever its status."""
-    found = writing.get(scope, sought(scope, id))
+    found = writing.get(scope, require_memory_id(scope, id))
     if found is None:
-        raise not_there(scope, id)
+        raise memory_not_found(scope, id)
     return found
 
 
-def _revised(former: Memory, revision: Revision, now: datetime, policy: Policy) -> Memory:
+def _build_revised(former: Memory, revision: Revision, now: datetime, policy: AdmissionPolicy) -> Memory:
     since = known_since(former)
     if revision.at is not None and revision.at < since:
         known = f"{since.isoformat()}, since when the present text is known"
@@ -332,14 +351,16 @@ def _revised(former: Memory, revision: Revision, now: datetime, policy: Policy) 
         if (value := getattr(revision, name)) is not None
     }
     if "metadata" in said and former.level is not None:
-        said["metadata"] = with_notes(said["metadata"], former)
+        said["metadata"] = keep_metadata(said["metadata"], former)
     at = revision.at or now
     if revision.valid_until is None and former.ended_by(max(at, revision.valid_from or at)):
         said |= {"valid_until": None} | ({"superseded_by": None} if former.status is Status.ACTIVE else {})
-    validation.a_time_to_hold(said.get("valid_from", former.valid_from), said.get("valid_until", former.valid_until))
+    validation.require_validity_period(
+        said.get("valid_from", former.valid_from), said.get("valid_until", former.valid_until)
+    )
     text = former.text if content_hash(revision.text) == content_hash(former.text) else revision.text
     if text != former.text or said.get("title", former.title) != former.title:
-        said |= _reworded(former, revision.provenance or Provenance.MODEL_INFERENCE)
+        said |= _derive_reworded_trust(former, revision.provenance or Provenance.MODEL_INFERENCE)
     if (
         former.status is Status.SUPERSEDED
         and revision.valid_until is not None
@@ -354,18 +375,18 @@ def _revised(former: Memory, revision: Revision, now: datetime, policy: Policy) 
     return state.changed(subject=read_subject(state, policy))  # which was read from what it said before
 
 
-def _objection(former: Memory, revised: Memory, revision: Revision) -> str | None:
+def _find_objection(former: Memory, revised: Memory, revision: Revision) -> str | None:
     """What speaks against a new text: that it comes from somebody who is trusted less, or gives orders to a model."""
-    less = None if revision.provenance is None else _less_trusted(former, revision.provenance)
+    less = None if revision.provenance is None else _find_trust_objection(former, revision.provenance)
     if less is not None:
         return less
     if revised.searched_text == former.searched_text:
         return None
-    orders = orders_in(revised.searched_text) if revised.trust.less_than(Trust.STATED) else None
-    return None if orders is None else reads_like_orders(orders)
+    orders = find_injection(revised.searched_text) if revised.trust.less_than(Trust.STATED) else None
+    return None if orders is None else injection_reason(orders)
 
 
-def vouching(former: Memory, by: Provenance, trust: Trust, *, upto: Trust | None) -> dict[str, Any]:
+def derive_trust_fields(former: Memory, by: Provenance, trust: Trust, *, upto: Trust | None) -> dict[str, Any]:
     """Through whom the next state of a memory came and how far it is trusted: as far as they are, and no more than
     `upto` if it builds on what was there.
     """
@@ -375,15 +396,15 @@ def vouching(former: Memory, by: Provenance, trust: Trust, *, upto: Trust | None
     return {"provenance": by, "trust": trust, "remark": None if unvouched else former.remark}
 
 
-def _reworded(former: Memory, by: Provenance) -> dict[str, Any]:
+def _derive_reworded_trust(former: Memory, by: Provenance) -> dict[str, Any]:
     """Who vouches for new words: an operator for their own; anybody else builds on the former ones, and that somebody
     vouched for those is so no longer.
     """
-    came = TRUST[former.provenance] if former.trust is Trust.VOUCHED else former.trust
-    return vouching(former, by, TRUST[by], upto=None if by is Provenance.OPERATOR else came)
+    came = TRUST_BY_PROVENANCE[former.provenance] if former.trust is Trust.VOUCHED else former.trust
+    return derive_trust_fields(former, by, TRUST_BY_PROVENANCE[by], upto=None if by is Provenance.OPERATOR else came)
 
 
-def _says_the_same(revised: Memory, former: Memory) -> bool:
+def _is_unchanged(revised: Memory, former: Memory) -> bool:
     """Whether nothing is new but that it was said again."""
     counted = ("observed_at", "updated_at", "revisions", "salience")
     return revised.changed(**{name: getattr(former, name) for name in counted}) == former

@@ -8,73 +8,73 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from recollect.admission.screening import T
+from recollect.admission.screening import ScreenedT
 from recollect.engine import browse, edit, entities, erase, extract, import_files, recall, topics, transfer, why
 from recollect.engine import plan as planning
-from recollect.engine.background import Background, Pending
-from recollect.engine.count_served import served
+from recollect.engine.background import BackgroundWorker, Pending
+from recollect.engine.count_served import count_served
 from recollect.engine.curate import Curator
-from recollect.engine.dependencies import World
+from recollect.engine.dependencies import Dependencies
 from recollect.engine.episodes import Episodes
-from recollect.engine.exact_items import keep, kept, read_keys, read_seen, screened
-from recollect.engine.extract import Extracted, read_turns
-from recollect.engine.extract_events import Harvest, extract_events
-from recollect.engine.feedback import a_context_id, feedback
-from recollect.engine.observe import Origin, observe
+from recollect.engine.exact_items import get_kept, keep_exact, read_keys, read_seen_versions, screen_or_raise
+from recollect.engine.extract import ExtractionResult, read_turns
+from recollect.engine.extract_events import EventExtraction, extract_events
+from recollect.engine.feedback import record_feedback, require_context_id
+from recollect.engine.observe import EventOrigin, observe
 from recollect.engine.remember import remember_all
-from recollect.engine.replay import replay
+from recollect.engine.replay import replay_context
 from recollect.engine.restore import restore
 from recollect.engine.rollup import rollup
 from recollect.engine.sessions import Sessions
-from recollect.engine.training_data import experience
+from recollect.engine.training_data import collect_training_examples
 from recollect.errors import FieldError, InvalidInput, RecollectError, show
-from recollect.fork_safety import Lock
+from recollect.fork_safety import ForkSafeLock
 from recollect.model import validation
-from recollect.model.archive import Imported
-from recollect.model.conversation import Said
-from recollect.model.curation import Undone
+from recollect.model.archive import ImportReport
+from recollect.model.conversation import ConversationTurn
+from recollect.model.curation import UndoReport
 from recollect.model.draft import Draft, read_draft
-from recollect.model.entity_graph import Entity, Neighbours
-from recollect.model.erasure import Erasure
+from recollect.model.entity_graph import Entity, EntityNeighbors
+from recollect.model.erasure import ErasureReceipt
 from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, MemoryId, Status, named
-from recollect.model.plan import Job, Plan, Run, Wish
-from recollect.model.rollup import Rolled
-from recollect.model.scope import Scope, a_scope
+from recollect.model.memory import Kind, Memory, MemoryId, Status, parse_choice
+from recollect.model.plan import Job, Plan, RetentionOverrides, Run
+from recollect.model.rollup import RollupReport
+from recollect.model.scope import Scope, as_scope
 from recollect.model.stats import Stats
-from recollect.model.timeline import Expansion, Outlook
-from recollect.model.topic import Refreshed, Topic
+from recollect.model.timeline import GripExpansion, TimelinePage
+from recollect.model.topic import Topic, TopicRefreshReport
 from recollect.model.trust import Provenance
 from recollect.model.usage import Noted, Usage
 from recollect.model.verdict import Receipt
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context
 from recollect.packing.replay import Replay
-from recollect.protocols import Durable, Fallible, Progress
+from recollect.protocols import ProgressListener, SupportsBackup, TracksFailures
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import Document
+from recollect.ranking.profile_toml import ProfileDocument
 from recollect.ranking.proof import Exact
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.why import Why
-from recollect.retrieval.query import Turn, read_question
+from recollect.retrieval.query import QueryTurn, parse_query
 
 if TYPE_CHECKING:
-    from recollect.model.training_example import Experiences
+    from recollect.model.training_example import TrainingSet
 
-_ERASED_BY = "say what to erase by exactly one of id=, source= and everything=True"
+_ERASE_USAGE = "say what to erase by exactly one of id=, source= and everything=True"
 
-DEPTH = 200
+DEFAULT_DEPTH = 200
 """How many of the best a recall considers for packing."""
 
 
 class Engine:
     """Remembers, recalls and explains. Safe to use from many threads; close it, or use it in a `with`."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Dependencies) -> None:
         self._world = world
-        self._closing = Lock()
+        self._closing = ForkSafeLock()
         self._closed = False
-        self._background = Background()
+        self._background = BackgroundWorker()
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else self._world.encoder.name
@@ -96,7 +96,7 @@ class Engine:
     def close(self) -> None:
         """Write what is still to be written, and let go of the store."""
         self._background.finish()
-        with self._closing.here:
+        with self._closing.rlock:
             if not self._closed:
                 self._closed = True
                 self._world.store.close()
@@ -114,39 +114,39 @@ class Engine:
     @property
     def embedder(self) -> str:
         """The name of the model that embeds."""
-        return self._open.encoder.name
+        return self._dependencies.encoder.name
 
     @property
     def embedder_fails(self) -> bool:
         """Whether the model failed when it was last asked, or is long silent; it is not asked for this."""
-        return isinstance(self._world.embedder, Fallible) and self._world.embedder.failing
+        return isinstance(self._world.embedder, TracksFailures) and self._world.embedder.failing
 
     @property
     def embedder_failures(self) -> int:
         """How often the model has failed since it was opened, so that none is missed between two looks."""
-        return self._world.embedder.failures if isinstance(self._world.embedder, Fallible) else 0
+        return self._world.embedder.failures if isinstance(self._world.embedder, TracksFailures) else 0
 
     @property
     def curator(self) -> Curator:
         """What an operator may do to memories."""
-        return Curator(lambda: self._open)
+        return Curator(lambda: self._dependencies)
 
     @property
     def episodes(self) -> Episodes:
         """Tasks, what was done for them, how they went, and what they taught."""
-        return Episodes(lambda: self._open)
+        return Episodes(lambda: self._dependencies)
 
     def now(self) -> datetime:
         """The present moment by the clock of the engine, in UTC."""
-        return self._open.now()
+        return self._dependencies.now()
 
     @property
     def sessions(self) -> Sessions:
         """Stretches of work: begun with what is known, saved in, summed up and ended."""
-        return Sessions(lambda: self._open)
+        return Sessions(lambda: self._dependencies)
 
     @property
-    def _open(self) -> World:
+    def _dependencies(self) -> Dependencies:
         if self._closed:
             raise RecollectError("this engine is closed; open the store again")
         return self._world
@@ -180,15 +180,17 @@ class Engine:
     ) -> Receipt:
         """Remember a text; the receipt says which memory now says it, and what was decided."""
         given = {name: value for name, value in locals().items() if name != "self"}
-        (receipt,) = remember_all(self._open, [read_draft(given)])
+        (receipt,) = remember_all(self._dependencies, [read_draft(given)])
         return receipt
 
     def remember_all(
         self, drafts: Iterable[Draft | Mapping[str, Any]], *, scope: str | Scope | None = None
     ) -> list[Receipt]:
         """Remember all of the drafts, or none; `scope` is for those that name none."""
-        given = validation.several("drafts", drafts)
-        return remember_all(self._open, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given])
+        given = validation.require_several("drafts", drafts)
+        return remember_all(
+            self._dependencies, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
+        )
 
     def keep(
         self,
@@ -208,26 +210,28 @@ class Engine:
         `Conflict`. `provenance` is through whom keys are dropped, if that is to count: then nothing is that is trusted
         more.
         """
-        given = validation.several("drafts", drafts)
-        by = None if provenance is None else named("provenance", provenance, Provenance)
+        given = validation.require_several("drafts", drafts)
+        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
         proposed = [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
-        quarantine = validation.a_flag("apart", apart)
-        return keep(self._open, proposed, drop=read_keys(drop), by=by, seen=read_seen(seen), apart=quarantine)
+        quarantine = validation.require_flag("apart", apart)
+        return keep_exact(
+            self._dependencies, proposed, drop=read_keys(drop), by=by, seen=read_seen_versions(seen), apart=quarantine
+        )
 
     def kept(self, topic_key: str, *, scope: str | Scope) -> Memory | None:
         """The scope's memory of that topic key, if one is active and holds now."""
-        return kept(self._open, a_scope(scope), topic_key)
+        return get_kept(self._dependencies, as_scope(scope), topic_key)
 
-    def screened(self, value: T) -> T:
+    def screened(self, value: ScreenedT) -> ScreenedT:
         """A text, or a value of JSON, as it could be kept: with placeholders for what is private or secret in it.
 
         A secret is refused instead if that is the setting.
         """
-        return screened(self._open, value)
+        return screen_or_raise(self._dependencies, value)
 
     def observe(
         self,
-        events: Iterable[Said | str | Mapping[str, Any]],
+        events: Iterable[ConversationTurn | str | Mapping[str, Any]],
         *,
         scope: str | Scope,
         provenance: Provenance | str | None = None,
@@ -238,61 +242,63 @@ class Engine:
         Events are like turns of a conversation: texts, or mappings with text or content, and any of role, speaker, at,
         session and id. `source` is the id of what they were read from.
         """
-        by = None if provenance is None else named("provenance", provenance, Provenance)
-        origin = Origin(a_scope(scope), by, None if source is None else validation.an_id("source", source))
-        return observe(self._open, read_turns(events, "events"), origin)
+        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
+        origin = EventOrigin(as_scope(scope), by, None if source is None else validation.require_id("source", source))
+        return observe(self._dependencies, read_turns(events, "events"), origin)
 
-    def rollup(self, *, scope: str | Scope, unfinished: bool = False, progress: Progress | None = None) -> Rolled:
+    def rollup(
+        self, *, scope: str | Scope, unfinished: bool = False, progress: ProgressListener | None = None
+    ) -> RollupReport:
         """Bring the records of days, weeks, months and years up to the scope's events: of all that is over, or also of
         what is under way. The same again changes nothing.
         """
-        validation.a_flag("unfinished", unfinished)
-        return rollup(self._open, a_scope(scope), unfinished=unfinished, progress=_told(progress))
+        validation.require_flag("unfinished", unfinished)
+        return rollup(self._dependencies, as_scope(scope), unfinished=unfinished, progress=_check_progress(progress))
 
-    def browse(self, key: str | None = None, *, scope: str | Scope) -> Outlook:
+    def browse(self, key: str | None = None, *, scope: str | Scope) -> TimelinePage:
         """What happened: all years, or what is below a year, month, week or day (2026, 2026-03, 2026-W09, 2026-03-01),
         a segment or a grip.
         """
-        return browse.browse(self._open, a_scope(scope), key)
+        return browse.browse(self._dependencies, as_scope(scope), key)
 
-    def expand(self, id: str, *, scope: str | Scope, around: int = 0) -> Expansion:
+    def expand(self, id: str, *, scope: str | Scope, around: int = 0) -> GripExpansion:
         """The events that a grip or a segment rests on, with so many before and after them of the same session."""
-        return browse.expand(self._open, a_scope(scope), id, around)
+        return browse.expand(self._dependencies, as_scope(scope), id, around)
 
     def extract(
         self,
-        turns: Iterable[Said | str | Mapping[str, Any]],
+        turns: Iterable[ConversationTurn | str | Mapping[str, Any]],
         *,
         scope: str | Scope,
         most: int | None = None,
         provenance: Provenance | str | None = None,
-    ) -> Extracted:
+    ) -> ExtractionResult:
         """Understand what is worth remembering in a conversation, and remember it; the same again changes nothing."""
-        by = None if provenance is None else named("provenance", provenance, Provenance)
-        return extract.extract(self._open, read_turns(turns), a_scope(scope), most=most, provenance=by)
+        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
+        return extract.extract(self._dependencies, read_turns(turns), as_scope(scope), most=most, provenance=by)
 
     def extract_soon(
         self,
-        turns: Iterable[Said | str | Mapping[str, Any]],
+        turns: Iterable[ConversationTurn | str | Mapping[str, Any]],
         *,
         scope: str | Scope,
         most: int | None = None,
         provenance: Provenance | str | None = None,
-    ) -> Pending[Extracted]:
+    ) -> Pending[ExtractionResult]:
         """The same in the background: wait for it or await it; closing the engine waits for it too."""
-        world, said, whose = self._open, read_turns(turns), a_scope(scope)
-        by = None if provenance is None else named("provenance", provenance, Provenance)
-        return self._background.soon(lambda: extract.extract(world, said, whose, most=most, provenance=by))
+        world, said, whose = self._dependencies, read_turns(turns), as_scope(scope)
+        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
+        return self._background.submit(lambda: extract.extract(world, said, whose, most=most, provenance=by))
 
-    def extract_events(self, *, scope: str | Scope, progress: Progress | None = None) -> Harvest:
+    def extract_events(self, *, scope: str | Scope, progress: ProgressListener | None = None) -> EventExtraction:
         """Remember what is worth it in the scope's events that came since the last time; each memory names its event in
         `derived_from`. The same again changes nothing, and what fails is left to the next time.
         """
-        return extract_events(self._open, a_scope(scope), _told(progress))
+        return extract_events(self._dependencies, as_scope(scope), _check_progress(progress))
 
     def search(
         self,
-        query: str | Sequence[Turn],
+        query: str | Sequence[QueryTurn],
         *,
         scope: str | Scope,
         profile: Profile | str | None = None,
@@ -302,7 +308,7 @@ class Engine:
         past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
         levels: Iterable[Level | str] | None = None,
-        overrides: Document | None = None,
+        overrides: ProfileDocument | None = None,
         exact: Exact | str = "required",
         below: bool = False,
     ) -> Ranking:
@@ -311,8 +317,8 @@ class Engine:
         With `exact="preferred"` a store that has an index of the scope may go by it; `Ranking.proof` says what came of
         it. With `below`, each scope below it is searched too, by itself, and what scopes above share is left out.
         """
-        world = self._open
-        asked = read_question(query)
+        world = self._dependencies
+        asked = parse_query(query)
         request = recall.read_request(
             world,
             asked,
@@ -326,12 +332,12 @@ class Engine:
             overrides=overrides,
             exact=exact,
         )
-        find = recall.search_below if validation.a_flag("below", below) else recall.search
+        find = recall.search_below if validation.require_flag("below", below) else recall.search
         return find(world, request, limit)
 
     def recall(
         self,
-        query: str | Sequence[Turn],
+        query: str | Sequence[QueryTurn],
         *,
         scope: str | Scope,
         tokens: int | Budget = 1200,
@@ -341,12 +347,12 @@ class Engine:
         past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
         levels: Iterable[Level | str] | None = None,
-        depth: int = DEPTH,
-        overrides: Document | None = None,
+        depth: int = DEFAULT_DEPTH,
+        overrides: ProfileDocument | None = None,
     ) -> Context:
         """The memories that best answer the question, packed into a budget and rendered for a model."""
-        world = self._open
-        asked = read_question(query)
+        world = self._dependencies
+        asked = parse_query(query)
         request = recall.read_request(
             world,
             asked,
@@ -359,7 +365,7 @@ class Engine:
             levels=levels,
             overrides=overrides,
         )
-        return recall.recall(world, request, _budget(tokens), depth)
+        return recall.recall(world, request, _to_budget(tokens), depth)
 
     def brief(
         self,
@@ -372,10 +378,10 @@ class Engine:
         past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
         levels: Iterable[Level | str] | None = None,
-        depth: int = DEPTH,
+        depth: int = DEFAULT_DEPTH,
     ) -> Context:
         """What to know before anyone asks, packed into a budget and rendered for a model."""
-        world = self._open
+        world = self._dependencies
         request = recall.read_request(
             world,
             None,
@@ -387,12 +393,12 @@ class Engine:
             kinds=kinds,
             levels=levels,
         )
-        return recall.recall(world, request, _budget(tokens), depth)
+        return recall.recall(world, request, _to_budget(tokens), depth)
 
     def why(
         self,
         id: str,
-        query: str | Sequence[Turn],
+        query: str | Sequence[QueryTurn],
         *,
         scope: str | Scope,
         profile: Profile | str | None = None,
@@ -402,12 +408,12 @@ class Engine:
         past: bool = False,
         kinds: Iterable[Kind | str] | None = None,
         levels: Iterable[Level | str] | None = None,
-        depth: int = DEPTH,
-        overrides: Document | None = None,
+        depth: int = DEFAULT_DEPTH,
+        overrides: ProfileDocument | None = None,
     ) -> Why:
         """At which step the memory stands or falls when the question is recalled, and what would change it."""
-        world = self._open
-        asked = read_question(query)
+        world = self._dependencies
+        asked = parse_query(query)
         request = recall.read_request(
             world,
             asked,
@@ -420,7 +426,7 @@ class Engine:
             levels=levels,
             overrides=overrides,
         )
-        return why.why(world, request, id, _budget(tokens), depth)
+        return why.explain_why(world, request, id, _to_budget(tokens), depth)
 
     def feedback(
         self,
@@ -436,32 +442,36 @@ class Engine:
 
         Which of them the `answer` quotes that was given from it is noted beside that; the answer is not kept.
         """
-        votes = {"helped": _ids("helped", helped), "misled": _ids("misled", misled)}
-        return feedback(self._open, a_context_id(context_id), scope=a_scope(scope), by=by, answer=answer, **votes)
+        votes = {"helped": _check_ids("helped", helped), "misled": _check_ids("misled", misled)}
+        return record_feedback(
+            self._dependencies, require_context_id(context_id), scope=as_scope(scope), by=by, answer=answer, **votes
+        )
 
     def served(self, handed: Iterable[Scored | str], *, scope: str | Scope) -> None:
         """Count as served what a search found and whoever asked handed to an agent: a ranking, or ids. It is written
         soon, together with other uses; what the scope may not see is skipped.
         """
-        served(self._open, a_scope(scope), handed)
+        count_served(self._dependencies, as_scope(scope), handed)
 
     def replay(self, context_id: str, *, scope: str | Scope) -> Replay:
         """A recorded context made again by what was known when it was made, and what differs, if anything does.
 
         It counts as no use, and nothing is written.
         """
-        return replay(self._open, a_scope(scope), a_context_id(context_id))
+        return replay_context(self._dependencies, as_scope(scope), require_context_id(context_id))
 
     def experience(
-        self, *, scope: str | Scope, profile: Profile | str | None = None, progress: Progress | None = None
-    ) -> "Experiences":
+        self, *, scope: str | Scope, profile: Profile | str | None = None, progress: ProgressListener | None = None
+    ) -> "TrainingSet":
         """What can be learned for a profile from the scope's contexts that anybody said anything of, the oldest first.
 
         Each is asked again as the store knew things when it was made; that counts as no use, and no model is asked for
         it. How many cannot be asked so is counted.
         """
-        world = self._open
-        return experience(world, a_scope(scope), world.profile(profile), _told(progress))
+        world = self._dependencies
+        return collect_training_examples(
+            world, as_scope(scope), world.resolve_profile(profile), _check_progress(progress)
+        )
 
     def revise(self, id: str, text: str, *, scope: str | Scope, **changes: Any) -> Receipt:
         """Give a memory a new text, and any of title, kind, tags, importance, confidence, at, valid_from,
@@ -471,7 +481,7 @@ class Engine:
         odd = next((name for name in changes if name not in known), None)
         if odd is not None:
             raise TypeError(f"revise() has no argument {odd!r}; it takes {', '.join(known)}")
-        return edit.revise(self._open, a_scope(scope), id, edit.Revision(text=text, **changes))
+        return edit.revise(self._dependencies, as_scope(scope), id, edit.Revision(text=text, **changes))
 
     def forget(self, id: str, *, scope: str | Scope, provenance: Provenance | str | None = None) -> Receipt:
         """Recall the memory no more; `restore` brings it back, `erase` removes it for good.
@@ -479,50 +489,50 @@ class Engine:
         `provenance` is through whom that is wished, if it is to count: then it is `Refused` where the memory is trusted
         more, and to all but an operator where it is quarantined.
         """
-        by = None if provenance is None else named("provenance", provenance, Provenance)
-        return edit.forget(self._open, a_scope(scope), id, by)
+        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
+        return edit.forget(self._dependencies, as_scope(scope), id, by)
 
     def restore(self, id: str, *, scope: str | Scope) -> Receipt:
         """Bring back a memory that was forgotten or put away; what took its place holds no longer."""
-        return restore(self._open, a_scope(scope), id)
+        return restore(self._dependencies, as_scope(scope), id)
 
     def pin(self, id: str, *, scope: str | Scope) -> Receipt:
         """Keep room for the memory in every context of its scope."""
-        return edit.set_pinned(self._open, a_scope(scope), id, pinned=True)
+        return edit.set_pinned(self._dependencies, as_scope(scope), id, pinned=True)
 
     def unpin(self, id: str, *, scope: str | Scope) -> Receipt:
         """Let the memory compete like any other."""
-        return edit.set_pinned(self._open, a_scope(scope), id, pinned=False)
+        return edit.set_pinned(self._dependencies, as_scope(scope), id, pinned=False)
 
     def hold(self, seen: Memory, *, until: datetime) -> Receipt:
         """Let a memory hold until that moment, if it has not changed since it was seen; nothing else of it changes."""
         if not isinstance(seen, Memory):
             raise FieldError(f"{show(seen)} is no memory; give what `get` or `kept` gave", field="seen")
-        return edit.hold(self._open, seen, validation.a_moment("until", until))
+        return edit.hold(self._dependencies, seen, validation.require_moment("until", until))
 
     def get(self, id: str, *, scope: str | Scope) -> Memory:
         """The memory of that id, if the scope may see it."""
-        return edit.visible(self._open, a_scope(scope), id)
+        return edit.get_visible(self._dependencies, as_scope(scope), id)
 
     def replacement(self, memory: Memory, *, scope: str | Scope) -> Memory | None:
         """What took the place of the memory, if anything did, it is still there, and the scope may see it."""
         if not isinstance(memory, Memory):
             raise FieldError(f"{show(memory)} is no memory; give what `get` gave", field="memory")
-        return edit.replacement(self._open, a_scope(scope), memory)
+        return edit.find_replacement(self._dependencies, as_scope(scope), memory)
 
     def usage(self, id: str, *, scope: str | Scope) -> Usage:
         """What happened to the memory since it was written."""
-        world, whose = self._open, a_scope(scope)
+        world, whose = self._dependencies, as_scope(scope)
         world.store.settle()
         memory = self.get(id, scope=whose)
         return world.store.usage(whose, [memory.id])[0]
 
     def history(self, id: str, *, scope: str | Scope) -> list[Memory]:
         """Every version of the memory, the oldest first."""
-        whose = a_scope(scope)
-        versions = self._open.store.history(whose, edit.sought(whose, id))
+        whose = as_scope(scope)
+        versions = self._dependencies.store.history(whose, edit.require_memory_id(whose, id))
         if not versions:
-            raise edit.not_there(whose, id)
+            raise edit.memory_not_found(whose, id)
         return versions
 
     def memories(
@@ -537,47 +547,51 @@ class Engine:
         """The memories of the scope, with those of the scopes below it if asked, in the order of ids: all that come
         after an id, or the first so many of them.
         """
-        wanted = tuple(named("statuses", status, Status) for status in validation.several("statuses", statuses))
-        validation.a_flag("below", below)
-        found = self._open.store.memories(
-            a_scope(scope),
+        wanted = tuple(
+            parse_choice("statuses", status, Status) for status in validation.require_several("statuses", statuses)
+        )
+        validation.require_flag("below", below)
+        found = self._dependencies.store.memories(
+            as_scope(scope),
             below=below,
             statuses=wanted,
-            after=None if after is None else MemoryId(validation.an_id("after", after)),
-            limit=None if limit is None else validation.a_limit("limit", limit),
+            after=None if after is None else MemoryId(validation.require_id("after", after)),
+            limit=None if limit is None else validation.require_limit("limit", limit),
         )
         return list(found)
 
     def scopes(self, *, scope: str | Scope | None = None) -> list[Scope]:
         """Every scope that has memories, in order; only this one and those below it, if one is given."""
-        return self._open.store.scopes(None if scope is None else a_scope(scope))
+        return self._dependencies.store.scopes(None if scope is None else as_scope(scope))
 
     def entities(self, *, scope: str | Scope, limit: int = 100) -> list[Entity]:
         """The names that the memories of the scope mention, the most mentioned first."""
-        return entities.entities(self._open, a_scope(scope), limit)
+        return entities.list_entities(self._dependencies, as_scope(scope), limit)
 
-    def neighbours(self, name_or_id: str, *, scope: str | Scope, limit: int = 20) -> Neighbours:
+    def neighbours(self, name_or_id: str, *, scope: str | Scope, limit: int = 20) -> EntityNeighbors:
         """What is linked to a name, or to the memory of an id: names, and memories with the name that links them."""
-        return entities.neighbours(self._open, a_scope(scope), name_or_id, limit)
+        return entities.find_neighbors(self._dependencies, as_scope(scope), name_or_id, limit)
 
-    def refresh_topics(self, *, scope: str | Scope) -> Refreshed:
+    def refresh_topics(self, *, scope: str | Scope) -> TopicRefreshReport:
         """Look anew which of the scope's own plain memories belong together. The same again changes nothing."""
-        return topics.refresh_topics(self._open, a_scope(scope))
+        return topics.refresh_topics(self._dependencies, as_scope(scope))
 
     def topics(self, *, scope: str | Scope, pruned: bool = False, limit: int = 100) -> list[Topic]:
         """What the memories of the scope are about, as it was last refreshed, the most important first; those that were
         not mentioned for long only if asked.
         """
-        return topics.topics(self._open, a_scope(scope), pruned=validation.a_flag("pruned", pruned), limit=limit)
+        return topics.list_topics(
+            self._dependencies, as_scope(scope), pruned=validation.require_flag("pruned", pruned), limit=limit
+        )
 
     def topic(self, id: str, *, scope: str | Scope) -> Topic:
         """The topic of that id, also if it is pruned."""
-        return topics.topic(self._open, a_scope(scope), id)
+        return topics.get_topic(self._dependencies, as_scope(scope), id)
 
     def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
         """How much there is of the scope, with the scopes below it unless it is said, or of the whole store."""
-        world, whose = self._open, None if scope is None else a_scope(scope)
-        validation.a_flag("below", below)
+        world, whose = self._dependencies, None if scope is None else as_scope(scope)
+        validation.require_flag("below", below)
         world.store.settle()
         return world.store.stats(whose, below=below)
 
@@ -596,8 +610,8 @@ class Engine:
         `prune-vectors` takes `level` and `age_days`, `rebuild-index` takes `min_level` and `max_age_days`; these go
         before the settings.
         """
-        wish = _wish(level, age_days, min_level, max_age_days)
-        return planning.plan(self._open, named("job", job, Job), a_scope(scope), wish)
+        wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
+        return planning.make_plan(self._dependencies, parse_choice("job", job, Job), as_scope(scope), wish)
 
     def run(
         self,
@@ -608,71 +622,73 @@ class Engine:
         age_days: int | None = None,
         min_level: Level | str | None = None,
         max_age_days: int | None = None,
-        progress: Progress | None = None,
+        progress: ProgressListener | None = None,
     ) -> list[Run]:
         """Plan a job and do it, in parts that leave others room to write; each can be undone. `plan` says the rest."""
-        wish = _wish(level, age_days, min_level, max_age_days)
-        return planning.run(self._open, named("job", job, Job), a_scope(scope), wish, _told(progress))
+        wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
+        return planning.run_job(
+            self._dependencies, parse_choice("job", job, Job), as_scope(scope), wish, _check_progress(progress)
+        )
 
     def apply(self, plan: Plan) -> Run:
         """Do exactly what the plan says, at once; refused, so that nothing is written, if any memory that it names has
         changed since.
         """
-        return planning.apply(self._open, plan)
+        return planning.apply_plan(self._dependencies, plan)
 
-    def undo(self, run: Run | int, *, scope: str | Scope | None = None) -> Undone:
+    def undo(self, run: Run | int, *, scope: str | Scope | None = None) -> UndoReport:
         """Let every memory that a run wrote stand as it did before; the number of a run needs its scope."""
-        return planning.undo(self._open, run, None if scope is None else a_scope(scope))
+        return planning.undo_run(self._dependencies, run, None if scope is None else as_scope(scope))
 
     def erase(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
-    ) -> Erasure:
+    ) -> ErasureReceipt:
         """Remove for good one memory, all that came from a source, or everything of exactly that scope; with a memory
         goes what was derived from it. The receipt says whether every file was searched and nothing was left.
         """
-        world, whose = self._open, a_scope(scope)
+        world, whose = self._dependencies, as_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.erase_memory(world, whose, edit.sought(whose, id))
+                return erase.erase_memory(world, whose, edit.require_memory_id(whose, id))
             case None, str(), False:
                 return erase.erase_source(world, whose, source)
             case None, None, True:
                 return erase.erase_everything(world, whose)
             case _:
-                raise InvalidInput(_ERASED_BY)
+                raise InvalidInput(_ERASE_USAGE)
 
     def erasable(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
     ) -> list[MemoryId]:
         """The ids of the memories that `erase` would remove if it were asked the same, in order; nothing is written."""
-        world, whose = self._open, a_scope(scope)
+        world, whose = self._dependencies, as_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.all_of(world, whose, edit.sought(whose, id))
+                return erase.list_memory_and_derived(world, whose, edit.require_memory_id(whose, id))
             case None, str(), False:
-                return erase.all_from(world, whose, validation.an_id("source", source))
+                return erase.list_from_source(world, whose, validation.require_id("source", source))
             case None, None, True:
-                return erase.all_in(world, whose)
+                return erase.list_in_scope(world, whose)
             case _:
-                raise InvalidInput(_ERASED_BY)
+                raise InvalidInput(_ERASE_USAGE)
 
-    def prove_erased(self, erasure: Erasure) -> Erasure:
+    def prove_erased(self, erasure: ErasureReceipt) -> ErasureReceipt:
         """Look once more for what was erased while somebody else kept the store from being searched to the end."""
-        if not isinstance(erasure, Erasure):
+        if not isinstance(erasure, ErasureReceipt):
             raise FieldError(f"{show(erasure)} is no receipt of an erasure; give what `erase` gave", field="erasure")
-        return erase.prove_erased(self._open, erasure)
+        return erase.prove_erased(self._dependencies, erasure)
 
     def export(self, *, scope: str | Scope | None = None) -> Iterator[str]:
         """The scope and those below it, or the whole store, as lines of text: every version, vector, use and vote."""
-        return transfer.export(self._open, None if scope is None else a_scope(scope))
+        return transfer.export(self._dependencies, None if scope is None else as_scope(scope))
 
-    def import_(self, lines: Iterable[str], *, progress: Progress | None = None) -> Imported:
+    def import_(self, lines: Iterable[str], *, progress: ProgressListener | None = None) -> ImportReport:
         """Take in an export, all of it or nothing. A new store is then what the exported one was; another gets what it
         does not have yet, and an id that says something else here is a `Conflict`.
         """
         if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
             raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
-        return transfer.import_(self._open, lines, _told(progress))
+        return transfer.import_(self._dependencies, lines, _check_progress(progress))
 
     def import_from(
         self,
@@ -683,27 +699,31 @@ class Engine:
         name: str | None = None,
         skip_bad: bool = False,
         dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> import_files.Taken:
+        progress: ProgressListener | None = None,
+    ) -> import_files.FileImportReport:
         """Remember what another program exported, in the format of that name; what was imported before stays as it is.
         All of it is read before anything is written. With `dry_run`, nothing is, and it is told what would be.
         """
         if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
             raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
-        source = import_files.Source(
-            lines=list(transfer.texts(lines)),  # which are read more than once
-            name=None if name is None else validation.an_id("name", name),
-            format=import_files.a_format("format", format),
-            scope=a_scope(scope),
-            skip_bad=validation.a_flag("skip_bad", skip_bad),
+        source = import_files.ImportSource(
+            lines=list(transfer.read_texts(lines)),  # which are read more than once
+            name=None if name is None else validation.require_id("name", name),
+            format=import_files.find_format("format", format),
+            scope=as_scope(scope),
+            skip_bad=validation.require_flag("skip_bad", skip_bad),
         )
-        dry = validation.a_flag("dry_run", dry_run)
-        return import_files.import_from(self._open, source, dry=dry, progress=_told(progress))
+        dry = validation.require_flag("dry_run", dry_run)
+        return import_files.import_from(self._dependencies, source, dry=dry, progress=_check_progress(progress))
 
-    def backup(self, path: str | PathLike[str], *, progress: Progress | None = None) -> Path:
+    def backup(self, path: str | PathLike[str], *, progress: ProgressListener | None = None) -> Path:
         """Copy the store as it is now to a new file, while others go on; `recollect verify` checks such a file."""
-        store, target, told = self._open.store, Path(validation.a_path("path", path)), _told(progress)
-        if not isinstance(store, Durable):
+        store, target, told = (
+            self._dependencies.store,
+            Path(validation.require_path("path", path)),
+            _check_progress(progress),
+        )
+        if not isinstance(store, SupportsBackup):
             raise InvalidInput("this store has no file to copy; use `export`")
         store.settle()
         store.backup(target, told)
@@ -711,31 +731,31 @@ class Engine:
 
     def flush(self) -> None:
         """Wait until every trace and every use counted so far is written."""
-        self._open.store.flush()
+        self._dependencies.store.flush()
 
 
-def _silence(done: int, total: int) -> None:
+def _ignore_progress(done: int, total: int) -> None:
     """Nobody wants to know how far it is."""
 
 
-def _budget(tokens: int | Budget) -> Budget:
+def _to_budget(tokens: int | Budget) -> Budget:
     return tokens if isinstance(tokens, Budget) else Budget(tokens)
 
 
-def _told(progress: Progress | None) -> Progress:
-    return _silence if progress is None else validation.a_callable("progress", progress)
+def _check_progress(progress: ProgressListener | None) -> ProgressListener:
+    return _ignore_progress if progress is None else validation.require_callable("progress", progress)
 
 
-def _wish(
+def _make_retention_overrides(
     level: Level | str | None, age_days: int | None, min_level: Level | str | None, max_age_days: int | None
-) -> Wish:
-    return Wish(
-        level=None if level is None else named("level", level, Level),
+) -> RetentionOverrides:
+    return RetentionOverrides(
+        level=None if level is None else parse_choice("level", level, Level),
         age_days=age_days,
-        min_level=None if min_level is None else named("min_level", min_level, Level),
+        min_level=None if min_level is None else parse_choice("min_level", min_level, Level),
         max_age_days=max_age_days,
     )
 
 
-def _ids(field: str, given: Iterable[str]) -> tuple[str, ...]:
-    return tuple(validation.a_text(field, one) for one in validation.several(field, given))
+def _check_ids(field: str, given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(validation.require_text(field, one) for one in validation.require_several(field, given))

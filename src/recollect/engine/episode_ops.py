@@ -7,46 +7,52 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from recollect.admission.decision import reads_like_orders
-from recollect.admission.policy import Policy
-from recollect.admission.prompt_injection import orders_in
-from recollect.admission.screening import T, screen
-from recollect.engine.admit import retried
-from recollect.engine.dependencies import World, not_later
-from recollect.engine.feedback import followed, refuse_stranger, still_there
+from recollect.admission.decision import injection_reason
+from recollect.admission.policy import AdmissionPolicy
+from recollect.admission.prompt_injection import find_injection
+from recollect.admission.screening import ScreenedT, screen
+from recollect.engine.admit import check_retry_key
+from recollect.engine.dependencies import Dependencies, require_not_future
+from recollect.engine.feedback import filter_known_contexts, record_success, require_known_contexts
 from recollect.engine.remember import remember_all
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, show
-from recollect.lifecycle.episodes import NOWHERE, decided_by, ended, outcome_of, sureness
+from recollect.lifecycle.episodes import (
+    ACTION_LEFT_INDEXES,
+    build_outcome_metadata,
+    collect_contexts,
+    lesson_confidence,
+    read_outcome,
+)
 from recollect.model import validation
 from recollect.model.draft import Draft
-from recollect.model.episode import FAILURE, LESSON, Action, Outcome, Result, told
-from recollect.model.idempotency import Kept
+from recollect.model.episode import FAILURE_TAG, LESSON_TAG, Action, Outcome, Result, render_action
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST, Provenance, Trust, least
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
 from recollect.model.verdict import Created, Receipt, Refused, Unchanged
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 
-OPEN = (Status.ACTIVE, Status.QUARANTINED)
+OPEN_EPISODE_STATUSES = (Status.ACTIVE, Status.QUARANTINED)
 """Where an episode stands that is under way."""
 
-_STEP, _NEAR = timedelta(microseconds=1), timedelta(milliseconds=1)
+_TIME_STEP, _TIME_WINDOW = timedelta(microseconds=1), timedelta(milliseconds=1)
 
 
-Words = str | Mapping[str, Any]
+ActionData = str | Mapping[str, Any]
 """What an action was given, or what came of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class ActionDraft:
     """What is to be recorded."""
 
     episode: str
     scope: Scope
     type: str
-    input: Words
-    output: Words
+    input: ActionData
+    output: ActionData
     result: Result
     at: datetime | None
     context: str | None
@@ -61,7 +67,7 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class OutcomeDraft:
     """How a task is to end, and what it taught."""
 
     score: float
@@ -73,7 +79,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedEpisode:
     """An episode that has ended, by which run, what became of what it taught, and whether all of that was so before."""
 
     episode: Memory
@@ -82,30 +88,30 @@ class Ended:
     again: bool = False
 
 
-def start(world: World, draft: Draft) -> Memory:
+def start_episode(world: Dependencies, draft: Draft) -> Memory:
     """Begin the task that a draft tells."""
     if not world.episodic.enabled:
         raise InvalidInput("episodes are switched off; set episodic.enabled = true")
     now = world.now()
-    draft = screened(world, draft, "task")
-    memory = _task(world, draft, now)
-    known = _retried(world.store.kept, draft, now)
+    draft = screen_field(world, draft, "task")
+    memory = _build_episode(world, draft, now)
+    known = _find_retried(world.store.kept, draft, now)
     vector = world.embed([memory.embedded_text], "memory")[0] if known is None else None
 
-    def change(writing: Writing) -> Memory:
-        before = _retried(writing.kept, draft, now)
+    def change(writing: WriteTransaction) -> Memory:
+        before = _find_retried(writing.kept, draft, now)
         if before is not None:
-            return own_episode(writing, draft.scope, before)
+            return get_own_episode(writing, draft.scope, before)
         writing.adopt(world.encoder)
         kept = writing.put(memory, vector)
-        _keep(writing, draft, kept.id, now)
+        _record_key(writing, draft, kept.id, now)
         return kept
 
     return world.store.write(change)
 
 
-def _task(world: World, draft: Draft, now: datetime) -> Memory:
-    at, metadata = not_later("at", draft.at, now), draft.metadata or {}
+def _build_episode(world: Dependencies, draft: Draft, now: datetime) -> Memory:
+    at, metadata = require_not_future("at", draft.at, now), draft.metadata or {}
     memory = Memory(
         id=MemoryId(world.new_id(now)),
         scope=draft.scope,
@@ -122,51 +128,53 @@ def _task(world: World, draft: Draft, now: datetime) -> Memory:
         source=draft.source,
         metadata=metadata,
     )
-    return isolated(memory, [draft.text, *metadata.get("plan", ())], world.policy)
+    return quarantine_if_injected(memory, [draft.text, *metadata.get("plan", ())], world.policy)
 
 
-def record(world: World, deed: Deed) -> Memory:
+def record_action(world: Dependencies, deed: ActionDraft) -> Memory:
     """Add what was done to an episode that is under way; gives the episode."""
     now, scope, id = world.now(), deed.scope, deed.episode
-    at = None if deed.at is None else not_later("at", deed.at, now)
-    deed = _clean(world, deed)
+    at = None if deed.at is None else require_not_future("at", deed.at, now)
+    deed = _screen_action(world, deed)
     new = MemoryId(world.new_id(now))
     if deed.context is not None:
         world.store.settle()  # the trace of a context is written soon after it was made
 
-    def change(writing: Writing) -> Memory:
-        episode = own_episode(writing, scope, id)
-        if _retried(writing.kept, deed, now) is not None:
+    def change(writing: WriteTransaction) -> Memory:
+        episode = get_own_episode(writing, scope, id)
+        if _find_retried(writing.kept, deed, now) is not None:
             return episode
-        if outcome_of(episode) is not None or episode.status not in OPEN:
+        if read_outcome(episode) is not None or episode.status not in OPEN_EPISODE_STATUSES:
             raise Conflict(f"the episode {show(id)} is over; start another one")
         if deed.context is not None and writing.context(scope, deed.context) is None:
             raise NotFound(f"there is no context {show(deed.context)} in {scope}")
-        writing.put(_deed(deed, new, episode, _moment(writing, episode, at, now)), None)
-        _keep(writing, deed, new, now)
+        writing.put(_build_action(deed, new, episode, _choose_time(writing, episode, at, now)), None)
+        _record_key(writing, deed, new, now)
         return episode
 
     return world.store.write(change)
 
 
-def _clean(world: World, deed: Deed) -> Deed:
+def _screen_action(world: Dependencies, deed: ActionDraft) -> ActionDraft:
     """The same without what is private or secret."""
-    names = _Names(text=deed.type, scope=deed.scope, context=deed.context, key=deed.key)
-    type = screened(world, names, "type").text
-    return replace(deed, type=type, input=_spoken(world, deed, "input"), output=_spoken(world, deed, "output"))
+    names = _ScreenedNames(text=deed.type, scope=deed.scope, context=deed.context, key=deed.key)
+    type = screen_field(world, names, "type").text
+    return replace(
+        deed, type=type, input=_screen_data(world, deed, "input"), output=_screen_data(world, deed, "output")
+    )
 
 
-def _spoken(world: World, deed: Deed, field: str) -> Words:
+def _screen_data(world: Dependencies, deed: ActionDraft, field: str) -> ActionData:
     """What an action was given, or what came of it: its type may say that a single word is a secret."""
     match getattr(deed, field):
         case str() as text:
-            return screened(world, _Spoken(title=deed.type, text=text), field, may_be_blank=True).text
+            return screen_field(world, _ScreenedText(title=deed.type, text=text), field, may_be_blank=True).text
         case told:
-            return screened(world, _Told(metadata=told), field, may_be_blank=True).metadata
+            return screen_field(world, _ScreenedMapping(metadata=told), field, may_be_blank=True).metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Names:
+class _ScreenedNames:
     """The type of an action, and all about it that is a name, as they are screened."""
 
     text: str
@@ -176,7 +184,7 @@ class _Names:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Spoken:
+class _ScreenedText:
     """A text with what it is the text of, as it is screened."""
 
     title: str
@@ -184,48 +192,50 @@ class _Spoken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _ScreenedMapping:
     """The same as a mapping."""
 
     metadata: Mapping[str, Any]
 
 
-def _moment(writing: Writing, episode: Memory, at: datetime | None, now: datetime) -> datetime:
+def _choose_time(writing: WriteTransaction, episode: Memory, at: datetime | None, now: datetime) -> datetime:
     """When it counts as done: no two of an episode at one moment, none before it began, and, unless it is said when, in
     the order in which they are told.
     """
     moment = max(episode.created_at, now if at is None else at)
     if at is None:
-        later = done_for(writing, episode, since=moment)
-        return later[-1].created_at + _STEP if later else moment
+        later = load_actions(writing, episode, since=moment)
+        return later[-1].created_at + _TIME_STEP if later else moment
     while True:
-        taken = {one.created_at for one in done_for(writing, episode, since=moment, before=moment + _NEAR)}
-        free = next((one for n in range(_NEAR // _STEP) if (one := moment + n * _STEP) not in taken), None)
+        taken = {one.created_at for one in load_actions(writing, episode, since=moment, before=moment + _TIME_WINDOW)}
+        free = next(
+            (one for n in range(_TIME_WINDOW // _TIME_STEP) if (one := moment + n * _TIME_STEP) not in taken), None
+        )
         if free is not None:
             return free
-        moment += _NEAR
+        moment += _TIME_WINDOW
 
 
-def _deed(deed: Deed, id: MemoryId, episode: Memory, at: datetime) -> Memory:
+def _build_action(deed: ActionDraft, id: MemoryId, episode: Memory, at: datetime) -> Memory:
     action = Action(
         id=id,
         type=deed.type,
         at=at,
-        input=_written(deed.input),
-        output=_written(deed.output),
+        input=_to_text(deed.input),
+        output=_to_text(deed.output),
         result=deed.result,
         context=deed.context,
     )
     return Memory(
         id=id,
         scope=deed.scope,
-        text=told(action),
+        text=render_action(action),
         created_at=at,
         observed_at=at,
         updated_at=at,
         kind=Kind.EVENT,
         level=Level.ACTION,
-        left=NOWHERE,
+        left=ACTION_LEFT_INDEXES,
         session=episode.session,
         shared=episode.shared,
         provenance=deed.provenance,
@@ -233,156 +243,160 @@ def _deed(deed: Deed, id: MemoryId, episode: Memory, at: datetime) -> Memory:
     )
 
 
-def _written(value: object) -> str:
+def _to_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def complete(world: World, scope: Scope, id: str, ending: Ending) -> Ended:
+def complete_episode(world: Dependencies, scope: Scope, id: str, ending: OutcomeDraft) -> EndedEpisode:
     """End an episode, and remember what it taught; what ended just so before is left as it is."""
     now = world.now()
-    not_later("at", ending.at, now)
-    lessons = _taught(world, "lessons", ending.lessons)
-    failures = _taught(world, "failure_modes", ending.failure_modes)
+    require_not_future("at", ending.at, now)
+    lessons = _screen_lessons(world, "lessons", ending.lessons)
+    failures = _screen_lessons(world, "failure_modes", ending.failure_modes)
     both = next((text for text in lessons if text in failures), None)
     if both is not None:
         raise FieldError(f"{show(both)} is told as a failure mode too; say it as one of the two", field="lessons")
     ending = replace(ending, lessons=lessons, failure_modes=failures)
     world.store.settle()  # traces of contexts
-    drafts = _learned(find_episode(world, scope, id), ending)
+    drafts = _make_lesson_drafts(find_episode(world, scope, id), ending)
     done: list[Memory] = []
 
-    def end(writing: Writing) -> None:
-        done.append(_ended(world, writing, own_episode(writing, scope, id), ending, now))
+    def end(writing: WriteTransaction) -> None:
+        done.append(_end_episode(world, writing, get_own_episode(writing, scope, id), ending, now))
 
     try:
         receipts = remember_all(world, drafts, end) if drafts else []
         if not drafts:
             world.store.write(end)
-    except _Done as before:
+    except _AlreadyEnded as before:
         return before.ended
-    return Ended(done[-1], done[-1].commit, receipts)
+    return EndedEpisode(done[-1], done[-1].commit, receipts)
 
 
 @dataclass(frozen=True, slots=True)
-class _Taught:
+class _ScreenedLesson:
     """Something that was learned, under a name that is screened."""
 
     text: str
 
 
-def _taught(world: World, field: str, texts: Sequence[str]) -> tuple[str, ...]:
+def _screen_lessons(world: Dependencies, field: str, texts: Sequence[str]) -> tuple[str, ...]:
     """What was learned without what is private or secret, each once; refused if nothing else is left of one."""
-    return tuple(dict.fromkeys(screened(world, _Taught(text), field).text for text in texts))
+    return tuple(dict.fromkeys(screen_field(world, _ScreenedLesson(text), field).text for text in texts))
 
 
-class _Done(Exception):
+class _AlreadyEnded(Exception):
     """The episode ended just so before."""
 
-    def __init__(self, ended: Ended) -> None:
+    def __init__(self, ended: EndedEpisode) -> None:
         super().__init__()
         self.ended = ended
 
 
-def _ended(world: World, writing: Writing, episode: Memory, ending: Ending, now: datetime) -> Memory:
+def _end_episode(
+    world: Dependencies, writing: WriteTransaction, episode: Memory, ending: OutcomeDraft, now: datetime
+) -> Memory:
     """The episode with its outcome; what it was decided by is noted to have been followed by success, if it was."""
-    actions = done_for(writing, episode)
+    actions = load_actions(writing, episode)
     outcome = Outcome(
         score=ending.score,
         lessons=ending.lessons,
         failure_modes=ending.failure_modes,
         at=max([ending.at or now, episode.created_at, *(one.created_at for one in actions)]),
     )
-    former, decided = outcome_of(episode), decided_by(episode, actions)
+    former, decided = read_outcome(episode), collect_contexts(episode, actions)
     if former is not None:
-        run = _completed(writing, episode)
+        run = _find_completing_run(writing, episode)
         if replace(former, at=outcome.at) != outcome or not set(ending.contexts) <= set(decided):
             told = f"the episode {show(episode.id)} ended otherwise, with {former.score:g}"
             raise Conflict(f"{told}; to end it anew, undo run {run} first")
-        raise _Done(Ended(episode, run, _known(writing, episode, ending), again=True))
-    if episode.status not in OPEN:
+        raise _AlreadyEnded(EndedEpisode(episode, run, _load_known_lessons(writing, episode, ending), again=True))
+    if episode.status not in OPEN_EPISODE_STATUSES:
         raise Conflict(
             f"the episode {show(episode.id)} is {episode.status.value}; restore it first, or start another one"
         )
-    refuse_stranger(writing, episode.scope, ending.contexts)
+    require_known_contexts(writing, episode.scope, ending.contexts)
     if ending.score >= world.episodic.success:
-        followed(writing, episode.scope, [*still_there(writing, episode.scope, decided), *ending.contexts], now)
+        record_success(
+            writing, episode.scope, [*filter_known_contexts(writing, episode.scope, decided), *ending.contexts], now
+        )
     state = episode.changed(
-        metadata=ended(episode.metadata, outcome, ending.contexts),
+        metadata=build_outcome_metadata(episode.metadata, outcome, ending.contexts),
         updated_at=outcome.at,
-        trust=least([episode.trust, TRUST[ending.provenance], *(one.trust for one in actions)]),
+        trust=lowest_trust([episode.trust, TRUST_BY_PROVENANCE[ending.provenance], *(one.trust for one in actions)]),
     )
-    return writing.put(isolated(state, [*ending.lessons, *ending.failure_modes], world.policy), None)
+    return writing.put(quarantine_if_injected(state, [*ending.lessons, *ending.failure_modes], world.policy), None)
 
 
-def _completed(writing: Writing, episode: Memory) -> int | None:
+def _find_completing_run(writing: WriteTransaction, episode: Memory) -> int | None:
     """The run that completed an episode: its present version may be of another one, as that it was pinned."""
     while (earlier := writing.before(episode.scope, episode.id, episode.commit or 0)) is not None:
-        if outcome_of(earlier[0]) is None:
+        if read_outcome(earlier[0]) is None:
             break
         episode = earlier[0]
     return episode.commit
 
 
-def _known(writing: Writing, episode: Memory, ending: Ending) -> list[Receipt]:
+def _load_known_lessons(writing: WriteTransaction, episode: Memory, ending: OutcomeDraft) -> list[Receipt]:
     """What is known by now of each thing that an episode taught; it may have been put away or reworded since."""
     receipts = []
     for text in (*ending.lessons, *ending.failure_modes):
         said = writing.sayings(episode.changed(text=text, kind=Kind.LEARNING, level=None))
-        found = next((one for one in said if one.status in OPEN), None)
+        found = next((one for one in said if one.status in OPEN_EPISODE_STATUSES), None)
         gone = Receipt(None, Refused("nothing says so any more"), None)
         receipts.append(gone if found is None else Receipt(found.id, Unchanged(), found))
     return receipts
 
 
-def _learned(episode: Memory, ending: Ending) -> list[Draft]:
+def _make_lesson_drafts(episode: Memory, ending: OutcomeDraft) -> list[Draft]:
     """What is to be remembered of it."""
     return [
         Draft(
             text=text,
             scope=episode.scope,
             kind=Kind.LEARNING,
-            confidence=sureness(ending.score, of_failure=tag == FAILURE),
+            confidence=lesson_confidence(ending.score, of_failure=tag == FAILURE_TAG),
             tags=(tag,),
             session=episode.session,
             shared=episode.shared,
             provenance=ending.provenance,
             derived_from=(episode.id,),
         )
-        for tag, texts in ((LESSON, ending.lessons), (FAILURE, ending.failure_modes))
+        for tag, texts in ((LESSON_TAG, ending.lessons), (FAILURE_TAG, ending.failure_modes))
         for text in texts
     ]
 
 
-def done_for(
-    writing: Writing, episode: Memory, *, since: datetime | None = None, before: datetime | None = None
+def load_actions(
+    writing: WriteTransaction, episode: Memory, *, since: datetime | None = None, before: datetime | None = None
 ) -> list[Memory]:
     """What was done for an episode, in its order, or within a stretch of time."""
     found = writing.timeline(episode.scope, [Level.ACTION], since=since or episode.created_at, before=before)
     return [one for one in found if episode.id in one.derived_from]
 
 
-def own_episode(writing: Writing, scope: Scope, id: str) -> Memory:
+def get_own_episode(writing: WriteTransaction, scope: Scope, id: str) -> Memory:
     """The scope's own episode of that id."""
-    found = writing.get(scope, MemoryId(id)) if validation.can_be_kept(validation.a_text("id", id)) else None
+    found = writing.get(scope, MemoryId(id)) if validation.is_storable(validation.require_text("id", id)) else None
     if found is None or found.level is not Level.EPISODE:
-        raise no_episode(scope, id)
+        raise episode_not_found(scope, id)
     return found
 
 
-def find_episode(world: World, scope: Scope, id: str) -> Memory:
+def find_episode(world: Dependencies, scope: Scope, id: str) -> Memory:
     """The episode of that id that the scope may see."""
-    found = world.store.get(scope, [MemoryId(id)]) if validation.can_be_kept(validation.a_text("id", id)) else []
+    found = world.store.get(scope, [MemoryId(id)]) if validation.is_storable(validation.require_text("id", id)) else []
     if not found or found[0].level is not Level.EPISODE:
-        raise no_episode(scope, id)
+        raise episode_not_found(scope, id)
     return found[0]
 
 
-def no_episode(scope: Scope, id: str) -> NotFound:
+def episode_not_found(scope: Scope, id: str) -> NotFound:
     """What is said of an episode that is not there."""
     return NotFound(f"there is no episode {show(id)} in {scope}")
 
 
-def screened(world: World, value: T, field: str, *, may_be_blank: bool = False) -> T:
+def screen_field(world: Dependencies, value: ScreenedT, field: str, *, may_be_blank: bool = False) -> ScreenedT:
     """The value without what is private or secret; refused under the name of its field if nothing else is left."""
     found = screen(value, world.policy.secrets, may_be_blank=may_be_blank)
     if isinstance(found, Refused):
@@ -390,21 +404,23 @@ def screened(world: World, value: T, field: str, *, may_be_blank: bool = False) 
     return found.value
 
 
-def isolated(memory: Memory, words: Sequence[str], policy: Policy) -> Memory:
+def quarantine_if_injected(memory: Memory, words: Sequence[str], policy: AdmissionPolicy) -> Memory:
     """The memory; quarantined if any of these words speak to a model, and are not the user's own."""
     if not policy.quarantine.enabled or not memory.trust.less_than(Trust.STATED):
         return memory
-    orders = next((found for text in words if (found := orders_in(text)) is not None), None)
-    return memory if orders is None else memory.changed(status=Status.QUARANTINED, remark=reads_like_orders(orders))
+    orders = next((found for text in words if (found := find_injection(text)) is not None), None)
+    return memory if orders is None else memory.changed(status=Status.QUARANTINED, remark=injection_reason(orders))
 
 
-def _retried(kept: Callable[[Scope, str], Kept | None], said: Draft | Deed, now: datetime) -> MemoryId | None:
+def _find_retried(
+    kept: Callable[[Scope, str], IdempotencyRecord | None], said: Draft | ActionDraft, now: datetime
+) -> MemoryId | None:
     """The memory that the same call made before under its key."""
-    before = None if said.key is None else retried(kept(said.scope, said.key), said, now)
+    before = None if said.key is None else check_retry_key(kept(said.scope, said.key), said, now)
     return None if before is None else before.memory
 
 
-def _keep(writing: Writing, said: Draft | Deed, id: MemoryId, now: datetime) -> None:
+def _record_key(writing: WriteTransaction, said: Draft | ActionDraft, id: MemoryId, now: datetime) -> None:
     if said.key is not None:
-        kept = Kept(scope=said.scope, key=said.key, body=said.body, memory=id, verdict=Created(), at=now)
+        kept = IdempotencyRecord(scope=said.scope, key=said.key, body=said.body, memory=id, verdict=Created(), at=now)
         writing.keep(kept)

@@ -5,40 +5,47 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from recollect.admission.screening import clean
-from recollect.engine.dependencies import World
-from recollect.engine.episode_ops import Deed, Ending, complete, find_episode, record, start
+from recollect.admission.screening import redact_text
+from recollect.engine.dependencies import Dependencies
+from recollect.engine.episode_ops import (
+    ActionDraft,
+    OutcomeDraft,
+    complete_episode,
+    find_episode,
+    record_action,
+    start_episode,
+)
 from recollect.errors import FieldError, show
 from recollect.lifecycle import episode_ranking as ranking
 from recollect.lifecycle.episode_ranking import FailureMode, Similar
-from recollect.lifecycle.episodes import begun, episode_of, outcome_of, some_texts
+from recollect.lifecycle.episodes import build_start_metadata, read_episode, read_outcome, require_texts
 from recollect.model import validation
 from recollect.model.draft import Draft
-from recollect.model.episode import Episode, Result, action_of
+from recollect.model.episode import Episode, Result, read_action
 from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, a_metadata, named
-from recollect.model.scope import Scope, a_scope
+from recollect.model.memory import Kind, Memory, parse_choice, require_metadata
+from recollect.model.scope import Scope, as_scope
 from recollect.model.trust import Provenance
 
-SIMILAR = 5
+DEFAULT_SIMILAR_EPISODES = 5
 """How many similar episodes are told, unless it is said."""
 
-FAILURES = 10
+DEFAULT_FAILURE_MODES = 10
 """How many failure modes are."""
 
-LISTED = 100
+DEFAULT_LISTED_EPISODES = 100
 """How many episodes are listed."""
 
-READ = 64
+READ_BATCH_EPISODES = 64
 """How many episodes are read at a time while similar ones are looked for."""
 
-_STEP = timedelta(microseconds=1)
+_TIME_STEP = timedelta(microseconds=1)
 
 
 class Episodes:
     """Tasks with plan, actions and outcome. What one taught becomes memories, and similar tasks find it."""
 
-    def __init__(self, opened: Callable[[], World]) -> None:
+    def __init__(self, opened: Callable[[], Dependencies]) -> None:
         self._opened = opened
 
     def __repr__(self) -> str:
@@ -60,20 +67,20 @@ class Episodes:
     ) -> Episode:
         """Begin a task; the same again under its key is the same episode."""
         draft = Draft(
-            text=validation.a_content("task", task),
-            scope=a_scope(scope),
+            text=validation.require_content("task", task),
+            scope=as_scope(scope),
             kind=Kind.TASK,
             session=session,
             at=at,
             pinned=pinned,
             shared=shared,
-            provenance=named("provenance", provenance, Provenance),
+            provenance=parse_choice("provenance", provenance, Provenance),
             source=source,
-            metadata=begun(some_texts("plan", plan)),
+            metadata=build_start_metadata(require_texts("plan", plan)),
             key=key,
         )
         world = self._opened()
-        return _whole(world, start(world, draft))
+        return _load_with_actions(world, start_episode(world, draft))
 
     def record(
         self,
@@ -93,20 +100,20 @@ class Episodes:
 
         `context` is the one that it was decided by: if the task succeeds, that is noted of the memories in it.
         """
-        deed = Deed(
-            episode=validation.a_text("id", id),
-            scope=a_scope(scope),
-            type=validation.a_line("type", validation.a_content("type", type)),
-            input=_said("input", input),
-            output=_said("output", output),
-            result=named("result", result, Result),
-            at=None if at is None else validation.a_moment("at", at),
-            context=None if context is None else validation.an_id("context", context),
-            provenance=named("provenance", provenance, Provenance),
-            key=None if key is None else validation.an_id("key", key),
+        deed = ActionDraft(
+            episode=validation.require_text("id", id),
+            scope=as_scope(scope),
+            type=validation.require_line("type", validation.require_content("type", type)),
+            input=_check_action_data("input", input),
+            output=_check_action_data("output", output),
+            result=parse_choice("result", result, Result),
+            at=None if at is None else validation.require_moment("at", at),
+            context=None if context is None else validation.require_id("context", context),
+            provenance=parse_choice("provenance", provenance, Provenance),
+            key=None if key is None else validation.require_id("key", key),
         )
         world = self._opened()
-        return _whole(world, record(world, deed))
+        return _load_with_actions(world, record_action(world, deed))
 
     def complete(
         self,
@@ -123,98 +130,112 @@ class Episodes:
         """End a task with how it went, from 0 to 1. What it taught and what went wrong become memories that name it in
         `derived_from`, in the same transaction. The same again changes nothing.
         """
-        ending = Ending(
-            score=validation.an_outcome("outcome", outcome),
-            lessons=some_texts("lessons", lessons),
-            failure_modes=some_texts("failure_modes", failure_modes),
-            contexts=tuple(validation.an_id("contexts", one) for one in validation.several("contexts", contexts)),
-            provenance=named("provenance", provenance, Provenance),
-            at=None if at is None else validation.a_moment("at", at),
+        ending = OutcomeDraft(
+            score=validation.require_outcome("outcome", outcome),
+            lessons=require_texts("lessons", lessons),
+            failure_modes=require_texts("failure_modes", failure_modes),
+            contexts=tuple(
+                validation.require_id("contexts", one) for one in validation.require_several("contexts", contexts)
+            ),
+            provenance=parse_choice("provenance", provenance, Provenance),
+            at=None if at is None else validation.require_moment("at", at),
         )
         world = self._opened()
-        done = complete(world, a_scope(scope), id, ending)
-        told = _whole(world, done.episode)
+        done = complete_episode(world, as_scope(scope), id, ending)
+        told = _load_with_actions(world, done.episode)
         return replace(told, receipts=tuple(done.receipts), run=done.run, again=done.again)
 
-    def similar(self, task: str, *, scope: str | Scope, limit: int = SIMILAR, min_score: float = 0.0) -> list[Similar]:
+    def similar(
+        self, task: str, *, scope: str | Scope, limit: int = DEFAULT_SIMILAR_EPISODES, min_score: float = 0.0
+    ) -> list[Similar]:
         """Finished episodes of similar tasks, without their actions, by similarity × value; looking is no use."""
-        validation.a_limit("limit", limit)
-        least, known = validation.a_share("min_score", min_score), list[tuple[Episode, float]]()
-        for part, rest in _near(self._opened(), a_scope(scope), task, least):
+        validation.require_limit("limit", limit)
+        least, known = validation.require_fraction("min_score", min_score), list[tuple[Episode, float]]()
+        for part, rest in _find_near(self._opened(), as_scope(scope), task, least):
             known += part
-            ranked = ranking.similar(known, min_score=least)
+            ranked = ranking.rank_similar(known, min_score=least)
             if len(ranked) >= limit and ranked[limit - 1].score > rest:  # no score is above its similarity
                 break
-        return ranking.similar(known, min_score=least)[:limit]
+        return ranking.rank_similar(known, min_score=least)[:limit]
 
     def failure_modes(
-        self, task: str, *, scope: str | Scope, limit: int = FAILURES, min_score: float = 0.0
+        self, task: str, *, scope: str | Scope, limit: int = DEFAULT_FAILURE_MODES, min_score: float = 0.0
     ) -> list[FailureMode]:
         """What went wrong when similar tasks were tried before, that of the most similar first, however bad it was."""
-        validation.a_limit("limit", limit)
-        least = validation.a_share("min_score", min_score)
-        known = [one for part, _ in _near(self._opened(), a_scope(scope), task, least) for one in part]
-        return ranking.failure_modes(known, min_score=least)[:limit]
+        validation.require_limit("limit", limit)
+        least = validation.require_fraction("min_score", min_score)
+        known = [one for part, _ in _find_near(self._opened(), as_scope(scope), task, least) for one in part]
+        return ranking.rank_failure_modes(known, min_score=least)[:limit]
 
-    def list(self, *, scope: str | Scope, finished: bool | None = None, limit: int = LISTED) -> list[Episode]:
+    def list(
+        self, *, scope: str | Scope, finished: bool | None = None, limit: int = DEFAULT_LISTED_EPISODES
+    ) -> list[Episode]:
         """The scope's own episodes, without their actions, the latest first: all that hold, or only those of them that
         are finished, or that are under way.
         """
-        validation.a_limit("limit", limit)
-        wanted = None if finished is None else validation.a_flag("finished", finished)
+        validation.require_limit("limit", limit)
+        wanted = None if finished is None else validation.require_flag("finished", finished)
         world = self._opened()
-        found = [told_of(world, one) for one in reversed(world.store.timeline(a_scope(scope), [Level.EPISODE]))]
+        found = [to_episode(world, one) for one in reversed(world.store.timeline(as_scope(scope), [Level.EPISODE]))]
         return [one for one in found if wanted is None or one.finished is wanted][:limit]
 
     def show(self, id: str, *, scope: str | Scope) -> Episode:
         """The episode with its actions, whatever became of it."""
-        world, whose = self._opened(), a_scope(scope)
-        return _whole(world, find_episode(world, whose, id))
+        world, whose = self._opened(), as_scope(scope)
+        return _load_with_actions(world, find_episode(world, whose, id))
 
 
-def told_of(world: World, memory: Memory) -> Episode:
+def to_episode(world: Dependencies, memory: Memory) -> Episode:
     """The episode that a memory is, without its actions; its value is by the settings."""
-    outcome = outcome_of(memory)
-    return episode_of(memory, value=None if outcome is None else world.episodic.value_of(outcome.score))
+    outcome = read_outcome(memory)
+    return read_episode(memory, value=None if outcome is None else world.episodic.value_of(outcome.score))
 
 
-def _whole(world: World, memory: Memory) -> Episode:
+def _load_with_actions(world: Dependencies, memory: Memory) -> Episode:
     """The same with its actions, which were done from when it began until it ended."""
-    found = told_of(world, memory)
-    until = None if found.outcome is None else found.outcome.at + _STEP
+    found = to_episode(world, memory)
+    until = None if found.outcome is None else found.outcome.at + _TIME_STEP
     there = world.store.timeline(memory.scope, [Level.ACTION], since=memory.created_at, before=until)
-    return replace(found, actions=tuple(action_of(one) for one in there if memory.id in one.derived_from))
+    return replace(found, actions=tuple(read_action(one) for one in there if memory.id in one.derived_from))
 
 
-def _near(world: World, scope: Scope, task: str, least: float) -> Iterator[tuple[list[tuple[Episode, float]], float]]:
+def _find_near(
+    world: Dependencies, scope: Scope, task: str, least: float
+) -> Iterator[tuple[list[tuple[Episode, float]], float]]:
     """The episodes that the scope may see with how similar their tasks are, the most similar first, some at a time, and
     how similar the next one is; those that are not, or less than that, are not read.
     """
-    from recollect.retrieval.evidence import Probe
+    from recollect.retrieval.evidence import EvidenceRequest
 
-    vectors = world.embed([clean(validation.a_content("task", task), world.policy.secrets)], "query")
+    vectors = world.embed([redact_text(validation.require_content("task", task), world.policy.secrets)], "query")
     levels = frozenset[Level | None]({Level.EPISODE})
     now = world.now()
-    probe = Probe(scope=scope, at=now, present=True, levels=levels, vectors=vectors, encoder=world.encoder)
+    probe = EvidenceRequest(scope=scope, at=now, present=True, levels=levels, vectors=vectors, encoder=world.encoder)
     found = world.store.gather(probe)
     rows = found.rows.tolist()
     true = [one.similarity or 0.0 for one in found.candidates(rows)] if rows else []
     ids = found.table.ids
     near = sorted(zip(rows, true, strict=True), key=lambda one: (-one[1], ids[one[0]]))
     near = [(row, how) for row, how in near if how > 0.0 and how >= least]
-    for place in range(0, len(near), READ):
-        part, after = near[place : place + READ], near[place + READ : place + READ + 1]
+    for place in range(0, len(near), READ_BATCH_EPISODES):
+        part, after = (
+            near[place : place + READ_BATCH_EPISODES],
+            near[place + READ_BATCH_EPISODES : place + READ_BATCH_EPISODES + 1],
+        )
         memories = found.memories([row for row, _ in part])
         both = zip(memories, part, strict=True)
-        yield [(told_of(world, one), how) for one, (_, how) in both if one is not None], after[0][1] if after else 0.0
+        yield (
+            [(to_episode(world, one), how) for one, (_, how) in both if one is not None],
+            after[0][1] if after else 0.0,
+        )
 
 
-def _said(field: str, value: str | Mapping[str, Any]) -> Any:
+def _check_action_data(field: str, value: str | Mapping[str, Any]) -> Any:
     """What somebody gave or got, as a text or as JSON has it."""
     match value:
         case str():
-            return validation.a_clean_text(field, value)
+            return validation.require_clean_text(field, value)
         case Mapping():
-            return a_metadata(field, value)
+            return require_metadata(field, value)
         case _:
             raise FieldError(f"{show(value)} is neither a text nor a mapping; leave it out, or give one", field=field)

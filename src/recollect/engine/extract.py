@@ -7,27 +7,27 @@ from datetime import datetime
 from typing import Any, cast
 
 from recollect.admission.policy import SecretsPolicy
-from recollect.admission.screening import Screened, clean, screen
-from recollect.engine.dependencies import World, not_later
-from recollect.engine.extraction_dedup import heard_before
-from recollect.engine.remember import First, nothing_first, remember_all
-from recollect.errors import FieldError, remedy, show, spelled
+from recollect.admission.screening import Screened, redact_text, screen
+from recollect.engine.dependencies import Dependencies, require_not_future
+from recollect.engine.extraction_dedup import answer_known_drafts
+from recollect.engine.remember import BeforeWrite, do_nothing_first, remember_all
+from recollect.errors import FieldError, show, show_name, suggest
 from recollect.model import validation
-from recollect.model.conversation import PROVENANCE, Role, Said
+from recollect.model.conversation import PROVENANCE_BY_ROLE, ConversationTurn, Role
 from recollect.model.draft import Draft
-from recollect.model.extraction import MOST_EXTRACTED, Extract, Extraction, Rejected
-from recollect.model.format import counted, shortened
-from recollect.model.memory import Memory, MemoryId, named
+from recollect.model.extraction import MAX_EXTRACTS, Extract, Extraction, RejectedExtract
+from recollect.model.format import format_count, shorten
+from recollect.model.memory import Memory, MemoryId, parse_choice
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST, Provenance, Trust, least
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
 from recollect.model.verdict import Receipt, Refused
-from recollect.text.grounding import carried
+from recollect.text.grounding import is_grounded
 
-_FIELDS = ("text", "content", "role", "speaker", "name", "at", "session", "id")
+_TURN_FIELDS = ("text", "content", "role", "speaker", "name", "at", "session", "id")
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class ExtractionResult:
     """What became of what was understood, in the order of the conversation, and how it was understood; and of how many
     turns something was taken out before they were read, by what it was.
     """
@@ -37,32 +37,37 @@ class Extracted:
     redacted: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __repr__(self) -> str:
-        became = "; ".join(f"{type(one.verdict).__name__} {shortened(said.text, 60)!r}" for one, said in self._each())
+        became = "; ".join(f"{type(one.verdict).__name__} {shorten(said.text, 60)!r}" for one, said in self._pairs())
         rejected = f", {len(self.extraction.rejected)} not taken" if self.extraction.rejected else ""
         redacted = f", without {', '.join(self.redacted)}" if self.redacted else ""
-        told = f"{counted(len(self.receipts), 'memory', 'memories')}{rejected}{redacted}"
+        told = f"{format_count(len(self.receipts), 'memory', 'memories')}{rejected}{redacted}"
         return f"<Extracted {told}: {became or 'nothing'}>"
 
-    def _each(self) -> Iterable[tuple[Receipt, Extract]]:
+    def _pairs(self) -> Iterable[tuple[Receipt, Extract]]:
         return zip(self.receipts, self.extraction.extracts, strict=True)
 
 
-def read_turns(turns: Iterable[Said | str | Mapping[str, Any]], field: str = "turns") -> tuple[Said, ...]:
+def read_turns(
+    turns: Iterable[ConversationTurn | str | Mapping[str, Any]], field: str = "turns"
+) -> tuple[ConversationTurn, ...]:
     """The turns of a conversation: texts of a user, or mappings with text or content, role, speaker, at and session."""
     if isinstance(turns, str | bytes | Mapping):
         raise FieldError(f"{show(turns)} is no list of {field}", field=field)
-    return tuple(one if isinstance(one, Said) else _said(one, field) for one in validation.several(field, turns))
+    return tuple(
+        one if isinstance(one, ConversationTurn) else _parse_turn(one, field)
+        for one in validation.require_several(field, turns)
+    )
 
 
 def extract(
-    world: World,
-    turns: Sequence[Said],
+    world: Dependencies,
+    turns: Sequence[ConversationTurn],
     scope: Scope,
     *,
     most: int | None = None,
     provenance: Provenance | None = None,
-    first: First = nothing_first,
-) -> Extracted:
+    first: BeforeWrite = do_nothing_first,
+) -> ExtractionResult:
     """Understand what is worth remembering in a conversation, and remember it.
 
     The same conversation again changes nothing: what is told again of the same moment is the same saying, and a turn
@@ -70,39 +75,39 @@ def extract(
     no more than that, and what a model worded no more than the least of what it read.
     """
     now = world.now()
-    most = world.most_extracted if most is None else most
-    if not 1 <= validation.a_count("most", most) <= MOST_EXTRACTED:
-        raise FieldError(f"{most} memories from one call; give at most {MOST_EXTRACTED}", field="most")
+    most = world.max_extracted if most is None else most
+    if not 1 <= validation.require_count("most", most) <= MAX_EXTRACTS:
+        raise FieldError(f"{most} memories from one call; give at most {MAX_EXTRACTS}", field="most")
     for turn in turns:
-        not_later("at", turn.at, now)
-    screened = [_screened(turn, world.policy.secrets) for turn in turns]
+        require_not_future("at", turn.at, now)
+    screened = [_screen_turn(turn, world.policy.secrets) for turn in turns]
     heard = [one.value for one in screened]
     redacted = Counter(kind for one in screened for kind in one.redacted)
 
-    extraction = _understood(world, heard, most)
-    origins = _origins(world, heard, scope)
+    extraction = _run_extractor(world, heard, most)
+    origins = _load_origins(world, heard, scope)
 
     def drafted(one: Extract) -> Draft:
-        lineage = _lineage(one, origins, provenance, verbatim=world.extractor.verbatim)
-        return _once(_draft(one, origins[one.turn], scope, lineage))
+        lineage = _derive_lineage(one, origins, provenance, verbatim=world.extractor.verbatim)
+        return _with_retry_key(_make_draft(one, origins[one.turn], scope, lineage))
 
-    receipts = _remembered(world, [drafted(one) for one in extraction.extracts], first)
+    receipts = _remember_new(world, [drafted(one) for one in extraction.extracts], first)
     for place, one in enumerate(extraction.extracts):
-        again = _said_again(world, one, heard) if isinstance(receipts[place].verdict, Refused) else None
+        again = _find_repetition(world, one, heard) if isinstance(receipts[place].verdict, Refused) else None
         if again is not None:
-            (receipts[place],) = _remembered(world, [drafted(again)], first)
-    return Extracted(tuple(receipts), extraction, dict(redacted))
+            (receipts[place],) = _remember_new(world, [drafted(again)], first)
+    return ExtractionResult(tuple(receipts), extraction, dict(redacted))
 
 
-def _remembered(world: World, drafts: Sequence[Draft], first: First) -> list[Receipt]:
+def _remember_new(world: Dependencies, drafts: Sequence[Draft], first: BeforeWrite) -> list[Receipt]:
     """What became of each; what was heard before is answered, and all the others are remembered, or none."""
-    answers = heard_before(world, drafts)
+    answers = answer_known_drafts(world, drafts)
     asked = [one for one, answer in zip(drafts, answers, strict=True) if answer is None]
     new = iter(remember_all(world, asked, first) if asked else [])
     return [next(new) if answer is None else answer for answer in answers]
 
 
-def _said_again(world: World, extract: Extract, heard: Sequence[Said]) -> Extract | None:
+def _find_repetition(world: Dependencies, extract: Extract, heard: Sequence[ConversationTurn]) -> Extract | None:
     """The same from the latest turn with a date in which its speaker says it once more, if somebody who needs no model
     can tell: what was put away in between is back.
     """
@@ -110,93 +115,99 @@ def _said_again(world: World, extract: Extract, heard: Sequence[Said]) -> Extrac
     for place in range(len(heard) - 1, extract.turn, -1) if world.extractor.verbatim else ():
         turn = heard[place]
         if turn.at is not None and (turn.role, turn.speaker) == (own.role, own.speaker) and extract.quote in turn.text:
-            found = world.extractor.extract([turn], most=MOST_EXTRACTED).extracts
+            found = world.extractor.extract([turn], most=MAX_EXTRACTS).extracts
             if any(one.text == extract.text for one in found):
                 return replace(extract, turn=place)
     return None
 
 
-def _understood(world: World, heard: Sequence[Said], most: int) -> Extraction:
+def _run_extractor(world: Dependencies, heard: Sequence[ConversationTurn], most: int) -> Extraction:
     """What the extractor makes of the turns; of what was not taken, only what may be shown."""
     found = world.extractor.extract(heard, most=most) if heard else Extraction()
-    shown = (Rejected(shortened(clean(one.text, world.policy.secrets)), one.reason) for one in found.rejected)
+    shown = (
+        RejectedExtract(shorten(redact_text(one.text, world.policy.secrets)), one.reason) for one in found.rejected
+    )
     return replace(found, rejected=tuple(shown))
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _ScreenedTurnText:
     """What was said in a turn, and nothing else of it."""
 
     text: str
 
 
-def _screened(turn: Said, policy: SecretsPolicy) -> Screened[Said]:
+def _screen_turn(turn: ConversationTurn, policy: SecretsPolicy) -> Screened[ConversationTurn]:
     """The turn without what is private or secret: a model elsewhere may read it."""
     for name in ("speaker", "session"):
         said = getattr(turn, name)
-        if said is not None and clean(said, policy) != said:
+        if said is not None and redact_text(said, policy) != said:
             raise FieldError("has what looks like a secret; give another name", field=name)
     redacting = replace(policy, action="redact")  # what may be blank and has no names is then never refused
-    found = cast("Screened[_Words]", screen(_Words(turn.text), redacting, may_be_blank=True))
+    found = cast("Screened[_ScreenedTurnText]", screen(_ScreenedTurnText(turn.text), redacting, may_be_blank=True))
     text = found.value.text
-    heard = Said(text=text, role=turn.role, speaker=turn.speaker, at=turn.at, session=turn.session, id=turn.id)
+    heard = ConversationTurn(
+        text=text, role=turn.role, speaker=turn.speaker, at=turn.at, session=turn.session, id=turn.id
+    )
     return Screened(turn if text == turn.text else heard, found.redacted)
 
 
 @dataclass(frozen=True, slots=True)
-class _Origin:
+class _TurnOrigin:
     """A turn, how far it is trusted by who said it and by the memory that keeps it, and from where that came."""
 
-    turn: Said
+    turn: ConversationTurn
     trust: Trust
     source: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Lineage:
+class _DraftLineage:
     """Through whom a memory came that is trusted least, what it was made of, and whether it may say what it settles."""
 
     provenance: Provenance
     derived_from: tuple[MemoryId, ...]
-    settles: bool
+    may_supersede: bool
 
 
-def _origins(world: World, turns: Sequence[Said], scope: Scope) -> list[_Origin]:
+def _load_origins(world: Dependencies, turns: Sequence[ConversationTurn], scope: Scope) -> list[_TurnOrigin]:
     ids = [turn.id for turn in turns if turn.id is not None]
     kept = {one.id: one for one in world.store.get(scope, ids)} if ids else {}
-    return [_origin(turn, None if turn.id is None else kept.get(turn.id)) for turn in turns]
+    return [_make_origin(turn, None if turn.id is None else kept.get(turn.id)) for turn in turns]
 
 
-def _origin(turn: Said, kept: Memory | None) -> _Origin:
-    said, source = TRUST[PROVENANCE[turn.role]], None if kept is None else kept.source
-    trust = said if turn.id is None else least([said, Trust.EXTERNAL if kept is None else kept.trust])
-    return _Origin(turn, trust, source or turn.session)
+def _make_origin(turn: ConversationTurn, kept: Memory | None) -> _TurnOrigin:
+    said, source = TRUST_BY_PROVENANCE[PROVENANCE_BY_ROLE[turn.role]], None if kept is None else kept.source
+    trust = said if turn.id is None else lowest_trust([said, Trust.EXTERNAL if kept is None else kept.trust])
+    return _TurnOrigin(turn, trust, source or turn.session)
 
 
-def _lineage(extract: Extract, origins: Sequence[_Origin], given: Provenance | None, *, verbatim: bool) -> _Lineage:
+def _derive_lineage(
+    extract: Extract, origins: Sequence[_TurnOrigin], given: Provenance | None, *, verbatim: bool
+) -> _DraftLineage:
     """What a memory came from: the turn whose words it has; or, in the words of a model, all the turns that it read.
 
     A model says of what subject something is by all that it read too, so nobody in it may be trusted less than the
     model for that to end anything.
     """
     own = origins[extract.turn]
-    alone = verbatim or carried(extract.text, own.turn.text, own.turn.speaker)
+    alone = verbatim or is_grounded(extract.text, own.turn.text, own.turn.speaker)
     lowest = own if alone else min(origins, key=lambda one: one.trust.level)
-    by = [PROVENANCE[one.turn.role] for one in (own, lowest)]
+    by = [PROVENANCE_BY_ROLE[one.turn.role] for one in (own, lowest)]
     by += [*([] if verbatim else [Provenance.MODEL_INFERENCE]), *([given] if given else [])]
     ids = dict.fromkeys(one.turn.id for one in (own, lowest) if one.turn.id is not None)
-    doubted = any(one.trust.less_than(TRUST[Provenance.MODEL_INFERENCE]) for one in origins)
-    return _Lineage(min(by, key=lambda one: TRUST[one].level), tuple(ids), verbatim or not doubted)
+    doubted = any(one.trust.less_than(TRUST_BY_PROVENANCE[Provenance.MODEL_INFERENCE]) for one in origins)
+    return _DraftLineage(min(by, key=lambda one: TRUST_BY_PROVENANCE[one].level), tuple(ids), verbatim or not doubted)
 
 
-def _draft(extract: Extract, origin: _Origin, scope: Scope, lineage: _Lineage) -> Draft:
+def _make_draft(extract: Extract, origin: _TurnOrigin, scope: Scope, lineage: _DraftLineage) -> Draft:
     """What is proposed to be remembered."""
     turn = origin.turn
     return Draft(
         text=extract.text,
         scope=scope,
         kind=extract.kind,
-        subject=extract.subject if lineage.settles else None,
+        subject=extract.subject if lineage.may_supersede else None,
         importance=extract.importance,
         confidence=extract.confidence,
         session=turn.session,
@@ -209,34 +220,34 @@ def _draft(extract: Extract, origin: _Origin, scope: Scope, lineage: _Lineage) -
     )
 
 
-def _once(draft: Draft) -> Draft:
+def _with_retry_key(draft: Draft) -> Draft:
     """A saying that has no date gets a key made of all that is said, so that two who extract it at once make one."""
     return draft if draft.at is not None else replace(draft, key=f"extract-{draft.body[:32]}")
 
 
-def _said(given: object, field: str) -> Said:
+def _parse_turn(given: object, field: str) -> ConversationTurn:
     if isinstance(given, str):
-        return Said(text=given)
+        return ConversationTurn(text=given)
     if not isinstance(given, Mapping):
         raise FieldError(f"{show(given)} is none of the {field}; give a text, or a mapping with `content`", field=field)
-    unknown = next((name for name in map(spelled, given) if name not in _FIELDS), None)
+    unknown = next((name for name in map(show_name, given) if name not in _TURN_FIELDS), None)
     if unknown is not None:
-        raise FieldError(f"a turn has no such field; {remedy(unknown, _FIELDS)}", field=unknown)
+        raise FieldError(f"a turn has no such field; {suggest(unknown, _TURN_FIELDS)}", field=unknown)
     text = given.get("content") if given.get("text") is None else given["text"]
     if text is None:
         raise FieldError("is missing; a turn has what was said as `text` or `content`", field="text")
     at = given.get("at")
-    return Said(
-        text=validation.a_text("text", text),
-        role=named("role", given.get("role", Role.USER), Role),
+    return ConversationTurn(
+        text=validation.require_text("text", text),
+        role=parse_choice("role", given.get("role", Role.USER), Role),
         speaker=given.get("speaker", given.get("name")),
-        at=_moment(at),
+        at=_check_time(at),
         session=given.get("session"),
         id=None if given.get("id") is None else MemoryId(given["id"]),
     )
 
 
-def _moment(given: object) -> datetime | None:
+def _check_time(given: object) -> datetime | None:
     if given is None or isinstance(given, datetime):
         return given
     raise FieldError(f"{show(given)} is no moment; give an aware datetime", field="at")

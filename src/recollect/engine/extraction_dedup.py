@@ -4,27 +4,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.admission.screening import clean
-from recollect.engine.dependencies import World
+from recollect.admission.screening import redact_text
+from recollect.engine.dependencies import Dependencies
 from recollect.model.draft import Draft
-from recollect.model.idempotency import Kept
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.verdict import Receipt, Refused, Unchanged
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A memory with the words of a draft, since when it stands as it does, and whether the draft was `told` it: by the
+class _KnownMemory:
+    """A memory with the words of a draft, since when it stands as it does, and whether the draft was `is_same_saying` it: by the
     same call, or at the same moment.
     """
 
     memory: Memory
-    since: datetime | None
-    told: bool
+    status_since: datetime | None
+    is_same_saying: bool
 
 
-def heard_before(world: World, drafts: Sequence[Draft]) -> list[Receipt | None]:
+def answer_known_drafts(world: Dependencies, drafts: Sequence[Draft]) -> list[Receipt | None]:
     """What is answered to each draft that was heard before, whatever became of it since; nothing to what is new.
 
     What is told again of its moment is the same saying. Of a turn without a date nothing says when it was said: it is
@@ -34,37 +34,37 @@ def heard_before(world: World, drafts: Sequence[Draft]) -> list[Receipt | None]:
     """
     if not drafts:
         return []
-    wanted = [_wanted(world, draft) for draft in drafts]
+    wanted = [_make_lookup_memory(world, draft) for draft in drafts]
 
-    def look(writing: Writing) -> list[list[_Known]]:
-        return [_sayings(writing, draft, memory) for draft, memory in zip(drafts, wanted, strict=True)]
+    def look(writing: WriteTransaction) -> list[list[_KnownMemory]]:
+        return [_load_sayings(writing, draft, memory) for draft, memory in zip(drafts, wanted, strict=True)]
 
     known = world.store.write(look)
-    answers = [_answer(world, draft, found) for draft, found in zip(drafts, known, strict=True)]
-    reworded = {} if world.extractor.verbatim or all(answers) else _by_quote(world, drafts)
-    return [answer or _answer_to_other_words(draft, reworded) for draft, answer in zip(drafts, answers, strict=True)]
+    answers = [_make_answer(world, draft, found) for draft, found in zip(drafts, known, strict=True)]
+    reworded = {} if world.extractor.verbatim or all(answers) else _load_by_quote(world, drafts)
+    return [answer or _answer_reworded(draft, reworded) for draft, answer in zip(drafts, answers, strict=True)]
 
 
-def _wanted(world: World, draft: Draft) -> Memory:
+def _make_lookup_memory(world: Dependencies, draft: Draft) -> Memory:
     """A memory with the words that the draft would be kept with."""
     return Memory(
         id=MemoryId("wanted"),
         scope=draft.scope,
-        text=clean(draft.text, world.policy.secrets),
+        text=redact_text(draft.text, world.policy.secrets),
         created_at=world.now(),
         kind=draft.kind or Kind.OBSERVATION,
         speaker=draft.speaker,
     )
 
 
-def _sayings(writing: Writing, draft: Draft, memory: Memory) -> list[_Known]:
+def _load_sayings(writing: WriteTransaction, draft: Draft, memory: Memory) -> list[_KnownMemory]:
     """What says the same, the active ones first; and the memory that the same call made before."""
-    kept: Kept | None = None if draft.key is None else writing.kept(draft.scope, draft.key)
+    kept: IdempotencyRecord | None = None if draft.key is None else writing.kept(draft.scope, draft.key)
     made = None if kept is None else writing.get(draft.scope, kept.memory)
     saying = (*writing.sayings(memory), *writing.said_before(memory), *([] if made is None else [made]))
     found = {one.id: one for one in saying}
     return [
-        _Known(
+        _KnownMemory(
             one,
             one.valid_until if one.status is Status.SUPERSEDED else writing.standing_since(one),
             made is one or (draft.at is not None and writing.echoed(one, draft.at)),
@@ -73,8 +73,8 @@ def _sayings(writing: Writing, draft: Draft, memory: Memory) -> list[_Known]:
     ]
 
 
-def _answer(world: World, draft: Draft, known: Sequence[_Known]) -> Receipt | None:
-    heard = next((one for one in known if one.told or _from_it(world, draft, one.memory)), None)
+def _make_answer(world: Dependencies, draft: Draft, known: Sequence[_KnownMemory]) -> Receipt | None:
+    heard = next((one for one in known if one.is_same_saying or _comes_from_draft(world, draft, one.memory)), None)
     if heard is None:
         return None
     active = next((one for one in known if one.memory.status is Status.ACTIVE), heard)
@@ -85,14 +85,14 @@ def _answer(world: World, draft: Draft, known: Sequence[_Known]) -> Receipt | No
         case Status.FORGOTTEN | Status.SUPERSEDED if draft.at is not None:
             return None  # whether it was said since is told by its date
         case Status.FORGOTTEN | Status.SUPERSEDED:
-            when = "" if active.since is None else f" on {active.since.isoformat(timespec='seconds')}"
+            when = "" if active.status_since is None else f" on {active.status_since.isoformat(timespec='seconds')}"
             reason = f"it was {memory.status.value}{when}, and nothing says that this was said since"
             return Receipt(memory.id, Refused(f"{reason}: the turn has no date", memory.id), memory)
         case _:
             return Receipt(memory.id, Unchanged(), memory)
 
 
-def _from_it(world: World, draft: Draft, memory: Memory) -> bool:
+def _comes_from_draft(world: Dependencies, draft: Draft, memory: Memory) -> bool:
     """Whether a version of the memory comes from the draft's saying, as far as one can tell."""
     versions = world.store.history(draft.scope, memory.id)
     if draft.at is not None:
@@ -104,26 +104,26 @@ def _from_it(world: World, draft: Draft, memory: Memory) -> bool:
 _Quote = tuple[tuple[str, ...], str | None, str | None]
 
 
-def _by_quote(world: World, drafts: Sequence[Draft]) -> dict[_Quote, list[Memory]]:
+def _load_by_quote(world: Dependencies, drafts: Sequence[Draft]) -> dict[_Quote, list[Memory]]:
     """The memories of any standing that rest on the same words of the same speaker and session as a draft does."""
-    wanted = {_quote(draft) for draft in drafts if draft.at is not None or draft.session is not None}
+    wanted = {_quote_of(draft) for draft in drafts if draft.at is not None or draft.session is not None}
     found: dict[_Quote, list[Memory]] = {}
     for scope in {draft.scope for draft in drafts} if wanted else ():
         for one in world.store.memories(scope, below=False, statuses=list(Status)):
-            if _quote(one) in wanted:
-                found.setdefault(_quote(one), []).append(one)
+            if _quote_of(one) in wanted:
+                found.setdefault(_quote_of(one), []).append(one)
     return found
 
 
-def _quote(said: Draft | Memory) -> _Quote:
+def _quote_of(said: Draft | Memory) -> _Quote:
     return said.evidence, said.session, said.speaker
 
 
-def _answer_to_other_words(draft: Draft, known: Mapping[_Quote, Sequence[Memory]]) -> Receipt | None:
+def _answer_reworded(draft: Draft, known: Mapping[_Quote, Sequence[Memory]]) -> Receipt | None:
     """What is answered if the same saying was understood in other words before, at that moment if it has one."""
     same = [
         one
-        for one in known.get(_quote(draft), ())
+        for one in known.get(_quote_of(draft), ())
         if one.scope == draft.scope and draft.at in (None, one.created_at, one.observed_at)
     ]
     if not same:

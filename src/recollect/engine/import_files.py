@@ -9,53 +9,53 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from recollect.admission.policy import SecretsPolicy
-from recollect.admission.screening import clean
+from recollect.admission.screening import redact_text
 from recollect.engine import archive_format
-from recollect.engine.dependencies import World
+from recollect.engine.dependencies import Dependencies
 from recollect.engine.remember import remember_all
-from recollect.errors import Conflict, FieldError, InvalidInput, remedy, show
-from recollect.importers.formats import FORMATS, recognised
-from recollect.importers.reader import Format, Notes, Reading, Spot
+from recollect.errors import Conflict, FieldError, InvalidInput, show, suggest
+from recollect.importers.formats import FORMATS, recognize_format
+from recollect.importers.reader import DraftStream, ImportFormat, ImportNotes, RecordLocation
 from recollect.model import validation
 from recollect.model.draft import Draft
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.verdict import Created, Receipt, Reinforced, Unchanged, Unindexed
-from recollect.protocols import Progress, Store, Writing
+from recollect.protocols import ProgressListener, Store, WriteTransaction
 
 T = TypeVar("T")
 
-BATCH = 64
+BATCH_DRAFTS = 64
 """How many are embedded and written at a time; each batch is written whole or not at all."""
 
-THERE = "there already"
+ALREADY_THERE = "there already"
 
-_REDACTED = partial(clean, policy=SecretsPolicy())
+_REDACT_SECRETS = partial(redact_text, policy=SecretsPolicy())
 """Ids are to be the same however a store is configured, so what is secret is left out of them always."""
 
-_PLAIN = (Created, Reinforced, Unchanged, Unindexed)
+_COUNTED_VERDICTS = (Created, Reinforced, Unchanged, Unindexed)
 """The verdicts that are only counted: they say nothing against a draft, and nothing of what others are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ImportSource:
     """A file of somebody else's: its lines, to be read as often as needed, what it is called, and how it is read."""
 
     lines: Iterable[str]
     name: str | None
-    format: Format
+    format: ImportFormat
     scope: Scope
     skip_bad: bool
 
-    def read(self, now: datetime) -> Reading:
+    def read(self, now: datetime) -> DraftStream:
         """What is in it, from the first line on."""
         return self.format.read(
-            self.lines, self.scope, source=self.name, now=now, redacted=_REDACTED, skip_bad=self.skip_bad
+            self.lines, self.scope, source=self.name, now=now, redacted=_REDACT_SECRETS, skip_bad=self.skip_bad
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class FileImportReport:
     """What was in a file and what became of it, or would have: how many by verdict, and all receipts that tell of
     something ended, brought back, kept apart or refused, each with the id that the draft had.
 
@@ -64,48 +64,50 @@ class Taken:
     """
 
     format: str
-    read: int
-    notes: Notes
+    read_count: int
+    notes: ImportNotes
     verdicts: Mapping[str, int]
-    telling: tuple[tuple[MemoryId | None, Receipt], ...] = ()
-    spots: Mapping[MemoryId, Spot] = field(default_factory=dict[MemoryId, Spot])
+    notable_receipts: tuple[tuple[MemoryId | None, Receipt], ...] = ()
+    locations: Mapping[MemoryId, RecordLocation] = field(default_factory=dict[MemoryId, RecordLocation])
     redacted: Mapping[str, int] = field(default_factory=dict[str, int])
-    dry: bool = False
+    dry_run: bool = False
 
 
-def import_from(world: World, source: Source, *, dry: bool, progress: Progress) -> Taken:
+def import_from(
+    world: Dependencies, source: ImportSource, *, dry: bool, progress: ProgressListener
+) -> FileImportReport:
     """Read all of the file first, so that what is refused writes nothing; then remember it, or see what would be."""
     reading = source.read(world.now())
-    given = drafts(reading, source)
+    given = read_drafts(reading, source)
     verdicts: Counter[str] = Counter()
     redacted: Counter[str] = Counter()
     telling: list[tuple[MemoryId | None, Receipt]] = []
-    size = max(len(given), 1) if dry else BATCH  # what is only tried is gone with its transaction
+    size = max(len(given), 1) if dry else BATCH_DRAFTS  # what is only tried is gone with its transaction
     for start in range(0, len(given), size):
         batch = given[start : start + size]
-        found = _rehearsed(world, batch) if dry else _written(world, batch)
+        found = _rehearse(world, batch) if dry else _write_drafts(world, batch)
         verdicts.update(type(one.verdict).__name__.lower() for _, one in found)
-        verdicts[THERE] += len(batch) - len(found)
+        verdicts[ALREADY_THERE] += len(batch) - len(found)
         redacted.update(kind for _, one in found for kind in one.redacted)
-        telling += [(draft.id, one) for draft, one in found if not isinstance(one.verdict, _PLAIN)]
+        telling += [(draft.id, one) for draft, one in found if not isinstance(one.verdict, _COUNTED_VERDICTS)]
         progress(start + len(batch), len(given))
-    known = verdicts.pop("unchanged", 0) + verdicts.pop(THERE, 0)
-    counts = {**verdicts, THERE: known} if given else {}
-    return Taken(
+    known = verdicts.pop("unchanged", 0) + verdicts.pop(ALREADY_THERE, 0)
+    counts = {**verdicts, ALREADY_THERE: known} if given else {}
+    return FileImportReport(
         format=source.format.name,
-        read=len(given),
+        read_count=len(given),
         notes=reading.notes,
         verdicts=counts,
-        telling=tuple(telling),
-        spots={id: reading.spots[id] for id, _ in telling if id is not None and id in reading.spots},
+        notable_receipts=tuple(telling),
+        locations={id: reading.spots[id] for id, _ in telling if id is not None and id in reading.spots},
         redacted=dict(redacted),
-        dry=dry,
+        dry_run=dry,
     )
 
 
-def drafts(reading: Reading, source: Source) -> list[Draft]:
+def read_drafts(reading: DraftStream, source: ImportSource) -> list[Draft]:
     """What there is; refused with the remedy if one cannot be, or if all were left out for that."""
-    if _is_ours(source.lines):
+    if _is_recollect_export(source.lines):
         raise InvalidInput(
             "this is an export of recollect; `import` takes it (in Python `import_`): leave --format and --scope out"
         )
@@ -115,63 +117,63 @@ def drafts(reading: Reading, source: Source) -> list[Draft]:
     except FieldError as error:
         left = "nothing was imported, and --skip-bad (in Python skip_bad=True) leaves such out"
         raise InvalidInput(f"{error}{expected}; {left}") from error
-    if reading.notes.bad and not (found or reading.notes.skipped):
-        first = reading.notes.told[0]
-        raise InvalidInput(f"nothing can be read, {reading.notes.bad} left out; the first: {first}{expected}")
+    if reading.notes.bad_count and not (found or reading.notes.skipped):
+        first = reading.notes.errors[0]
+        raise InvalidInput(f"nothing can be read, {reading.notes.bad_count} left out; the first: {first}{expected}")
     return found
 
 
-def refuse_foreign(lines: Iterable[str]) -> None:
+def refuse_foreign_format(lines: Iterable[str]) -> None:
     """Say which format a file looks to be of that is no export of ours; what looks like nothing is let through."""
-    found = None if _is_ours(lines) else recognised(lines)
+    found = None if _is_recollect_export(lines) else recognize_format(lines)
     if found is not None:
         said = f"it looks like {found.name}, so give --format {found.name} and --scope"
         raise FieldError(f"this is no export of recollect; {said}", line=1)
 
 
-def a_format(field: str, name: str) -> Format:
+def find_format(field: str, name: str) -> ImportFormat:
     """The format of that name; refused with the nearest known one."""
-    if validation.a_text(field, name) not in FORMATS:
-        raise FieldError(f"no format is called {show(name)}; {remedy(name, FORMATS)}", field=field)
+    if validation.require_text(field, name) not in FORMATS:
+        raise FieldError(f"no format is called {show(name)}; {suggest(name, FORMATS)}", field=field)
     return FORMATS[name]
 
 
-def _is_ours(lines: Iterable[str]) -> bool:
+def _is_recollect_export(lines: Iterable[str]) -> bool:
     try:
-        first = archive_format.parsed(next(iter(lines), ""), 1)
+        first = archive_format.parse_line(next(iter(lines), ""), 1)
     except FieldError:
         return False
-    return bool(first.get("format") == archive_format.FORMAT)
+    return bool(first.get("format") == archive_format.FORMAT_NAME)
 
 
-def _written(world: World, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
+def _write_drafts(world: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
     """Those that were not there, with their receipts; somebody who imports the same meanwhile is no harm."""
-    new = _new(world, given)
+    new = _filter_new(world, given)
     try:
         return list(zip(new, remember_all(world, new), strict=True))
     except Conflict:
-        if len(_new(world, new)) == len(new):
+        if len(_filter_new(world, new)) == len(new):
             raise
-    return _written(world, new)
+    return _write_drafts(world, new)
 
 
-def _rehearsed(world: World, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
+def _rehearse(world: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
     """The same as if they had been written, and nothing is."""
-    new = _new(world, given)
-    trial = replace(world, store=cast("Store", _Rehearsal(world.store)))
+    new = _filter_new(world, given)
+    trial = replace(world, store=cast("Store", _RehearsalStore(world.store)))
     return list(zip(new, remember_all(trial, new), strict=True))
 
 
-def _new(world: World, given: Sequence[Draft]) -> list[Draft]:
+def _filter_new(world: Dependencies, given: Sequence[Draft]) -> list[Draft]:
     """Those that were not imported before, whatever became of them since: revised, superseded or forgotten."""
     return [one for one in given if one.id is None or not world.store.get(one.scope, [one.id])]
 
 
-class _TakenBack(Exception):
+class _RolledBack(Exception):
     """What was tried is known, so nothing of it is to stay."""
 
 
-class _Rehearsal:
+class _RehearsalStore:
     """A store in which everything is judged as it would be, and nothing is written."""
 
     def __init__(self, store: Store) -> None:
@@ -180,13 +182,13 @@ class _Rehearsal:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def write(self, change: Callable[[Writing], T]) -> T:
+    def write(self, change: Callable[[WriteTransaction], T]) -> T:
         found: list[T] = []
 
-        def tried(writing: Writing) -> None:
+        def tried(writing: WriteTransaction) -> None:
             found.append(change(writing))
-            raise _TakenBack
+            raise _RolledBack
 
-        with suppress(_TakenBack):
+        with suppress(_RolledBack):
             self._store.write(tried)
         return found[-1]

@@ -5,19 +5,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recollect.engine.admit import Proposal
-from recollect.engine.dependencies import World
-from recollect.model.level import RECALLED
+from recollect.engine.dependencies import Dependencies
+from recollect.model.level import RECALL_LEVELS
 from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.scope import Scope
 
 if TYPE_CHECKING:
     from recollect.retrieval.evidence import Vector
 
-Near = tuple[MemoryId, float]
+SimilarMemory = tuple[MemoryId, float]
 """A memory, and how much something is like it."""
 
 
-def find_known_events(world: World, proposals: Sequence[Proposal], now: datetime) -> None:
+def find_known_events(world: Dependencies, proposals: Sequence[Proposal], now: datetime) -> None:
     """Note for each event the memory that it is too much like, be it in the store or before it among these.
 
     Whatever goes wrong, an event is news: nothing is lost by a check that fails.
@@ -27,25 +27,27 @@ def find_known_events(world: World, proposals: Sequence[Proposal], now: datetime
         if one.memory.kind is not Kind.EVENT or one.vector is None:
             continue
         try:
-            stored = _nearest(world, one.memory.scope, one.vector, now)
+            stored = _find_nearest_stored(world, one.memory.scope, one.vector, now)
         except Exception:  # whatever it is, the event is kept
             stored = None
         here = [(memory.id, vector) for memory, vector in before if memory.scope == one.memory.scope]
-        found = [near for near in (stored, _nearest_of(here, one.vector)) if near is not None]
+        found = [near for near in (stored, _find_nearest(here, one.vector)) if near is not None]
         nearest = max(found, key=lambda near: near[1], default=None)
         if nearest is not None and nearest[1] > world.policy.novelty.threshold:
-            one.like, one.beside = nearest, nearest is not stored
+            one.similar_event, one.similar_in_batch = nearest, nearest is not stored
         else:
             before.append((one.memory, one.vector))
 
 
-def _nearest(world: World, scope: Scope, vector: "Vector", now: datetime) -> Near | None:
+def _find_nearest_stored(world: Dependencies, scope: Scope, vector: "Vector", now: datetime) -> SimilarMemory | None:
     """The memory of the scope that is most like it."""
     import numpy as np
 
-    from recollect.retrieval.evidence import Probe
+    from recollect.retrieval.evidence import EvidenceRequest
 
-    probe = Probe(scope=scope, at=now, present=True, levels=RECALLED, vectors=vector[None, :], encoder=world.encoder)
+    probe = EvidenceRequest(
+        scope=scope, at=now, present=True, levels=RECALL_LEVELS, vectors=vector[None, :], encoder=world.encoder
+    )
     found = world.store.gather(probe)
     similarities = found.table.numbers.get("similarity")  # where there is nothing to compare with, there are none
     near = np.empty(0) if similarities is None else similarities[found.rows]
@@ -56,9 +58,9 @@ def _nearest(world: World, scope: Scope, vector: "Vector", now: datetime) -> Nea
     return None if candidate.similarity is None else (MemoryId(candidate.id), candidate.similarity)
 
 
-def _nearest_of(others: "Sequence[tuple[MemoryId, Vector]]", vector: "Vector") -> Near | None:
+def _find_nearest(others: "Sequence[tuple[MemoryId, Vector]]", vector: "Vector") -> SimilarMemory | None:
     """The one of them that is most like it."""
-    from recollect.retrieval.vectors import nearest
+    from recollect.retrieval.vectors import nearest_cosines
 
-    found = [(id, float(nearest(other[None, :], vector[None, :])[0])) for id, other in others]
+    found = [(id, float(nearest_cosines(other[None, :], vector[None, :])[0])) for id, other in others]
     return max(found, key=lambda near: near[1], default=None)

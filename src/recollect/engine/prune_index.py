@@ -6,116 +6,124 @@ from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from recollect.engine.dependencies import World
-from recollect.engine.index_coverage import gap
+from recollect.engine.dependencies import Dependencies
+from recollect.engine.index_coverage import find_coverage_gap
 from recollect.errors import Conflict, FieldError, show
-from recollect.lifecycle.index_retention import Aged, Ageing, Keeping, ageing, is_told
+from recollect.lifecycle.index_retention import AgedRecord, AgingResult, IndexRetention, age_records, is_findable_record
 from recollect.lifecycle.policy import retention_of
-from recollect.model.format import shortened
+from recollect.model.format import shorten
 from recollect.model.index import Index
-from recollect.model.level import HAPPENED, NODES, Level
+from recollect.model.level import CALENDAR_LEVELS, TIMELINE_LEVELS, Level
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.plan import AGEING, AGEING_LEVELS, UNTOLD, Act, Job, Plan, Step, Wish
+from recollect.model.plan import AGING_LEVELS, INDEX_ACTS, UNSUMMARIZED, Act, Job, Plan, RetentionOverrides, Step
 from recollect.model.scope import Scope
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 
 if TYPE_CHECKING:
     from recollect.retrieval.evidence import Vector
 
-RECORDS = tuple(level for level in HAPPENED if level is not Level.EVENT)
+RECORD_LEVELS = tuple(level for level in TIMELINE_LEVELS if level is not Level.EVENT)
 
 
-def planned_prune(world: World, scope: Scope, wish: Wish) -> Plan:
+def plan_vector_pruning(world: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
     """Which records would no longer be found by their direction; nothing is written."""
     kept = retention_of(world.lifecycle.vector)
     if wish.level is not None:
         age = kept[wish.level] if wish.age_days is None else timedelta(days=wish.age_days)
         kept = {wish.level: age}
-    words = Keeping(Index.TEXT, {}, Level(world.lifecycle.bm25.min_level_after_rollup))  # which stays as it is
-    return _planned(world, scope, Job.PRUNE_VECTORS, wish, [Keeping(Index.VECTOR, kept), words])
+    words = IndexRetention(Index.TEXT, {}, Level(world.lifecycle.bm25.min_level_after_rollup))  # which stays as it is
+    return _plan_index_changes(world, scope, Job.PRUNE_VECTORS, wish, [IndexRetention(Index.VECTOR, kept), words])
 
 
-def planned_rebuild(world: World, scope: Scope, wish: Wish) -> Plan:
+def plan_index_rebuild(world: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
     """Which records would leave an index or come back, so that both have what the settings say; nothing is written."""
     policy = world.lifecycle
     least = wish.min_level or Level(policy.bm25.min_level_after_rollup)
 
-    def keeping(index: Index, kept: Mapping[Level, timedelta | None], coarse: Level) -> Keeping:
+    def keeping(index: Index, kept: Mapping[Level, timedelta | None], coarse: Level) -> IndexRetention:
         if wish.max_age_days is not None:
-            fine = AGEING_LEVELS[: AGEING_LEVELS.index(coarse)] if coarse in AGEING_LEVELS else AGEING_LEVELS
+            fine = AGING_LEVELS[: AGING_LEVELS.index(coarse)] if coarse in AGING_LEVELS else AGING_LEVELS
             leaving = [level for level in fine if kept[level] is not None]  # what never leaves, stays
             kept = {**kept, **dict.fromkeys(leaving, timedelta(days=wish.max_age_days))}
-        return Keeping(index, kept, coarse, returning=True)
+        return IndexRetention(index, kept, coarse, restores=True)
 
     rules = [
-        keeping(Index.VECTOR, retention_of(policy.vector), wish.min_level or NODES[0]),
+        keeping(Index.VECTOR, retention_of(policy.vector), wish.min_level or CALENDAR_LEVELS[0]),
         keeping(Index.TEXT, retention_of(policy.bm25), least),
     ]
-    return _planned(world, scope, Job.REBUILD_INDEX, wish, rules)
+    return _plan_index_changes(world, scope, Job.REBUILD_INDEX, wish, rules)
 
 
-def _planned(world: World, scope: Scope, job: Job, wish: Wish, rules: list[Keeping]) -> Plan:
+def _plan_index_changes(
+    world: Dependencies, scope: Scope, job: Job, wish: RetentionOverrides, rules: list[IndexRetention]
+) -> Plan:
     now, store = world.now(), world.store
-    records = store.timeline(scope, RECORDS)
-    leaving = any(rule.returning or rule.retention.get(Level.EVENT) is not None for rule in rules)
+    records = store.timeline(scope, RECORD_LEVELS)
+    leaving = any(rule.restores or rule.retention.get(Level.EVENT) is not None for rule in rules)
     if leaving or any(Level.EVENT in one.stands_for for one in records):
         records += store.timeline(scope, [Level.EVENT])
-    found = ageing(records, rules, now)
-    steps = tuple(_steps(found, rules))
+    found = age_records(records, rules, now)
+    steps = tuple(_build_index_steps(found, rules))
     acts = {act.value: sum(one.act is act for one in steps) for act in Act}
-    levels = {level.value: sum(one.leaves and one.memory.level is level for one in found.changed) for level in Level}
-    counted = {**acts, **levels, UNTOLD: len(found.untold)}
+    levels = {
+        level.value: sum(one.leaves_an_index and one.memory.level is level for one in found.changed) for level in Level
+    }
+    counted = {**acts, **levels, UNSUMMARIZED: len(found.uncovered)}
     given = {name: None if value is None else str(value) for name, value in asdict(wish).items()}
     return Plan(
         job=job,
         scope=scope,
         made_at=now,
-        parameters={**given, **{f"{rule.index.value} keeps": _told(rule) for rule in rules if rule.retention}},
+        parameters={**given, **{f"{rule.index.value} keeps": _describe_rule(rule) for rule in rules if rule.retention}},
         counts={"records": len(records), **{name: count for name, count in counted.items() if count}},
         steps=steps,
     )
 
 
-def _told(rule: Keeping) -> str:
+def _describe_rule(rule: IndexRetention) -> str:
     """How long each level is kept."""
     kept = {level.value: "ever" if age is None else f"{age.days} days" for level, age in rule.retention.items()}
-    return f"{', '.join(f'{level} {age}' for level, age in kept.items())}, told by a {rule.least.value} at least"
+    return f"{', '.join(f'{level} {age}' for level, age in kept.items())}, told by a {rule.min_level.value} at least"
 
 
-def _steps(found: Ageing, rules: list[Keeping]) -> Iterator[Step]:
+def _build_index_steps(found: AgingResult, rules: list[IndexRetention]) -> Iterator[Step]:
     """What is to become of each record, the coarsest first."""
     for one in found.changed:
-        act = Act.PRUNE if one.leaves else Act.RETURN if one.returns else Act.STAND_IN
-        by = next((teller for some in one.tellers.values() for teller in some), None)
-        state = _state(_Found(one.memory.left, one.memory.stands_for), _Found(one.left, one.stands_for))
-        yield _step(one.memory, act, _reason(one, rules), by=by, state=state)
+        act = Act.PRUNE if one.leaves_an_index else Act.RETURN if one.returns_to_an_index else Act.STAND_IN
+        by = next((teller for some in one.stand_ins.values() for teller in some), None)
+        state = _encode_states(
+            _IndexState(one.memory.left, one.memory.stands_for), _IndexState(one.left, one.stands_for)
+        )
+        yield _make_step(one.memory, act, _describe_change(one, rules), by=by, state=state)
     for memory in found.pinned:
-        yield _step(memory, Act.KEEP, "old enough to leave, and pinned")
-    for memory in found.untold:
-        yield _step(memory, Act.KEEP, "old enough to leave, and nothing coarser tells it yet: a rollup comes first")
+        yield _make_step(memory, Act.KEEP, "old enough to leave, and pinned")
+    for memory in found.uncovered:
+        yield _make_step(
+            memory, Act.KEEP, "old enough to leave, and nothing coarser tells it yet: a rollup comes first"
+        )
 
 
-def _step(memory: Memory, act: Act, reason: str, *, by: Memory | None = None, state: str | None = None) -> Step:
+def _make_step(memory: Memory, act: Act, reason: str, *, by: Memory | None = None, state: str | None = None) -> Step:
     return Step(
         memory=memory.id,
         act=act,
         reason=reason,
-        text=shortened(memory.searched_text),
+        text=shorten(memory.searched_text),
         commit=memory.commit,
         by=None if by is None or act is not Act.PRUNE else by.id,
         state=state,
     )
 
 
-def _reason(aged: Aged, rules: list[Keeping]) -> str:
+def _describe_change(aged: AgedRecord, rules: list[IndexRetention]) -> str:
     level, told = aged.memory.level or Level.EVENT, list[str]()
-    if aged.leaves:
-        ages = [rule.retention.get(level) for rule in rules if rule.index in aged.tellers]
+    if aged.leaves_an_index:
+        ages = [rule.retention.get(level) for rule in rules if rule.index in aged.stand_ins]
         days = min((age.days for age in ages if age is not None), default=0)
-        by = " and ".join(dict.fromkeys(teller.id for some in aged.tellers.values() for teller in some))
+        by = " and ".join(dict.fromkeys(teller.id for some in aged.stand_ins.values() for teller in some))
         indexes = " and ".join(one.value for one in aged.left if one not in aged.memory.left)
         told.append(f"{level.value} older than {days} days leaves {indexes}; {by} stands in")
-    if aged.returns:
+    if aged.returns_to_an_index:
         indexes = " and ".join(one.value for one in aged.memory.left if one not in aged.left)
         told.append(f"{level.value} belongs in {indexes}")
     if told:
@@ -125,67 +133,69 @@ def _reason(aged: Aged, rules: list[Keeping]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _IndexState:
     """How a record is found: which indexes it has left, and which levels it stands in for."""
 
     left: tuple[Index, ...]
     stands_for: tuple[Level, ...]
 
-    def with_all_of(self, other: "_Found") -> "_Found":
+    def union(self, other: "_IndexState") -> "_IndexState":
         """Found wherever one of the two is."""
         left = tuple(one for one in self.left if one in other.left)
-        return _Found(left, tuple(one for one in Level if one in (*self.stands_for, *other.stands_for)))
+        return _IndexState(left, tuple(one for one in Level if one in (*self.stands_for, *other.stands_for)))
 
 
-def _state(now: _Found, then: _Found) -> str:
+def _encode_states(now: _IndexState, then: _IndexState) -> str:
     """How a record is found when it is looked at, and how it is to be."""
     return json.dumps([[one.left, one.stands_for] for one in (now, then)])
 
 
-def _read_state(step: Step) -> tuple[_Found, _Found]:
+def _parse_states(step: Step) -> tuple[_IndexState, _IndexState]:
     try:
         (left, levels), (then_left, then_levels) = json.loads(step.state or "")
-        now = _Found(tuple(map(Index, left)), tuple(map(Level, levels)))
-        return now, _Found(tuple(map(Index, then_left)), tuple(map(Level, then_levels)))
+        now = _IndexState(tuple(map(Index, left)), tuple(map(Level, levels)))
+        return now, _IndexState(tuple(map(Index, then_left)), tuple(map(Level, then_levels)))
     except (ValueError, TypeError, RecursionError) as error:
         raise FieldError(f"{show(step.state)} is not how a record is found; plan again", field="state") from error
 
 
-def stages(plan: Plan) -> list[Plan]:
+def split_stages(plan: Plan) -> list[Plan]:
     """The plan as two that come to the same, each of which may be done in parts: all that comes back or stands in for
     more, and only then what leaves or stands in for less. However many parts are done, or taken back from the last one
     on, whatever is outside of an index is found there by what stood in for it before, or is to.
     """
     gains, losses = list[Step](), list[Step]()
     for step in plan.steps:
-        if step.act not in AGEING:
+        if step.act not in INDEX_ACTS:
             losses.append(step)
             continue
-        now, then = _read_state(step)
-        match now.with_all_of(then):
+        now, then = _parse_states(step)
+        match now.union(then):
             case between if between == now:
                 losses.append(step)
             case between if between == then:
                 gains.append(step)
             case between:
                 act = Act.RETURN if between.left != now.left else Act.STAND_IN
-                gains.append(replace(step, act=act, by=None, state=_state(now, between)))
+                gains.append(replace(step, act=act, by=None, state=_encode_states(now, between)))
                 act = Act.PRUNE if between.left != then.left else Act.STAND_IN
-                losses.append(replace(step, act=act, state=_state(between, then)))
+                losses.append(replace(step, act=act, state=_encode_states(between, then)))
     return [replace(plan, steps=tuple(some)) for some in (gains, losses)]
 
 
-def doing(world: World, plan: Plan) -> Callable[[Writing, Mapping[MemoryId, Memory]], list[Memory]]:
+def prepare_index_changes(
+    world: Dependencies, plan: Plan
+) -> Callable[[WriteTransaction, Mapping[MemoryId, Memory]], list[Memory]]:
     """How the plan is done; what comes back into the index of directions gets its own before."""
-    states = {step.memory: _read_state(step)[1] for step in plan.steps if step.act in AGEING}
+    states = {step.memory: _parse_states(step)[1] for step in plan.steps if step.act in INDEX_ACTS}
     inside = [id for id, state in states.items() if Index.VECTOR not in state.left]
     lacking = [one for one in world.store.get(plan.scope, inside) if Index.VECTOR in one.left]
     found = world.embed([one.embedded_text for one in lacking], "memory") if lacking else ()
     vectors: dict[MemoryId, Vector] = {one.id: vector for one, vector in zip(lacking, found, strict=True)}
 
-    def done(writing: Writing, present: Mapping[MemoryId, Memory]) -> list[Memory]:
-        changes = [(present[id], _aged(present[id], state)) for id, state in states.items()]
-        gone = gap(writing, plan.scope, changes)
+    def done(writing: WriteTransaction, present: Mapping[MemoryId, Memory]) -> list[Memory]:
+        changes = [(present[id], _apply_state(present[id], state)) for id, state in states.items()]
+        gone = find_coverage_gap(writing, plan.scope, changes)
         if gone is not None:
             raise Conflict(f"what was to be found in place of {show(gone.id)} is not, by now; plan again")
         return [writing.put(aged, vectors.get(aged.id)) for _, aged in changes]
@@ -193,11 +203,11 @@ def doing(world: World, plan: Plan) -> Callable[[Writing, Mapping[MemoryId, Memo
     return done
 
 
-def _aged(memory: Memory, state: _Found) -> Memory:
+def _apply_state(memory: Memory, state: _IndexState) -> Memory:
     """The record as it is to be found. What is pinned never leaves, what does not hold is found nowhere, and none but a
     record of the calendar stands in for others.
     """
-    if not is_told(memory) or (state.stands_for and memory.level not in NODES):
+    if not is_findable_record(memory) or (state.stands_for and memory.level not in CALENDAR_LEVELS):
         raise FieldError(f"{show(memory.id)} is no record that can be found so", field="steps")
     if memory.pinned and not set(state.left) <= set(memory.left):
         raise FieldError(f"{show(memory.id)} is pinned, and does not leave an index", field="steps")

@@ -6,40 +6,40 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from recollect.admission.screening import clean
-from recollect.engine.context_records import trace_of
-from recollect.engine.dependencies import World, not_later
+from recollect.admission.screening import redact_text
+from recollect.engine.context_records import make_context_record
+from recollect.engine.dependencies import Dependencies, require_not_future
 from recollect.errors import FieldError
 from recollect.model import validation
 from recollect.model.candidate import Candidate
-from recollect.model.context_record import Trace
-from recollect.model.level import BRIEFED, RECALLED, Level, a_level
-from recollect.model.memory import Kind, Memory, MemoryId, named
-from recollect.model.scope import Scope, a_scope
+from recollect.model.context_record import ContextRecord
+from recollect.model.level import BRIEF_LEVELS, RECALL_LEVELS, Level, parse_level
+from recollect.model.memory import Kind, Memory, MemoryId, parse_choice
+from recollect.model.scope import Scope, as_scope
 from recollect.model.usage import Use
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, pack
 from recollect.packing.prompt import Prompt
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 from recollect.ranking import scorer
 from recollect.ranking.merge import merge
 from recollect.ranking.profile import Hearing, Profile
-from recollect.ranking.profile_toml import Document
+from recollect.ranking.profile_toml import ProfileDocument
 from recollect.ranking.proof import Exact
-from recollect.ranking.result import UNSEEN, Ranking, Scored, tally
+from recollect.ranking.result import PRUNED, Ranking, Scored, order_exclusions
 from recollect.retrieval.eligibility import Barrier
-from recollect.retrieval.query import Question
-from recollect.retrieval.query_analysis import Asked
-from recollect.text.entities import sought
-from recollect.text.tokenizer import terms
+from recollect.retrieval.query import Query
+from recollect.retrieval.query_analysis import QueryAnalysis
+from recollect.text.entities import find_candidate_names
+from recollect.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from recollect.model.table import Rows
-    from recollect.retrieval.evidence import Found, Probe, Vectors
+    from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, Vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class RecallRequest:
     """What is asked of the engine: when, whose memory, about what, ranked how, for which moment and as known when.
 
     For what was asked before, `commit` is the last one that was known, and `directions` are those of the question.
@@ -47,7 +47,7 @@ class Request:
 
     made_at: datetime
     scope: Scope
-    question: Question | None
+    question: Query | None
     profile: Profile
     at: datetime
     present: bool
@@ -57,12 +57,12 @@ class Request:
     levels: frozenset[Level | None]
     exact: Exact = Exact.REQUIRED
     commit: int | None = None
-    directions: "Vectors | None" = field(default=None, compare=False)
+    recorded_vectors: "Vectors | None" = field(default=None, compare=False)
 
 
 def read_request(
-    world: World,
-    question: Question | None,
+    world: Dependencies,
+    question: Query | None,
     *,
     scope: str | Scope,
     profile: Profile | str | None,
@@ -71,34 +71,36 @@ def read_request(
     past: bool = False,
     kinds: Iterable[Kind | str] | None = None,
     levels: Iterable[Level | str] | None = None,
-    overrides: Document | None = None,
+    overrides: ProfileDocument | None = None,
     exact: Exact | str = Exact.REQUIRED,
-) -> Request:
+) -> RecallRequest:
     """The request that is made now, about a question or about nothing; refused where it cannot be."""
     now = world.now()
-    wanted = Kind if kinds is None else _kinds(kinds)
+    wanted = Kind if kinds is None else _parse_kinds(kinds)
     asked = (
-        None if levels is None else frozenset(a_level("levels", one) for one in validation.several("levels", levels))
+        None
+        if levels is None
+        else frozenset(parse_level("levels", one) for one in validation.require_several("levels", levels))
     )
-    usual = BRIEFED if question is None else RECALLED
-    known = None if known_at is None else not_later("known_at", known_at, now)
-    return Request(
+    usual = BRIEF_LEVELS if question is None else RECALL_LEVELS
+    known = None if known_at is None else require_not_future("known_at", known_at, now)
+    return RecallRequest(
         made_at=now,
-        scope=a_scope(scope),
-        question=None if question is None else _screened(question, world),
-        profile=world.profile(profile, overrides),
-        at=not_later("as_of", as_of, known or now),
+        scope=as_scope(scope),
+        question=None if question is None else _screen_question(question, world),
+        profile=world.resolve_profile(profile, overrides),
+        at=require_not_future("as_of", as_of, known or now),
         present=as_of is None and known is None,
-        past=validation.a_flag("past", past),
+        past=validation.require_flag("past", past),
         known_at=known,
         kinds=frozenset(wanted),
         levels=usual if asked is None else asked,
-        exact=named("exact", exact, Exact),
+        exact=parse_choice("exact", exact, Exact),
     )
 
 
-def _kinds(given: Iterable[Kind | str]) -> list[Kind]:
-    kinds = [named("kinds", kind, Kind) for kind in validation.several("kinds", given)]
+def _parse_kinds(given: Iterable[Kind | str]) -> list[Kind]:
+    kinds = [parse_choice("kinds", kind, Kind) for kind in validation.require_several("kinds", given)]
     if not kinds:
         raise FieldError(
             "is empty, and nothing is of no kind; name one at least, or leave it out for all", field="kinds"
@@ -106,20 +108,20 @@ def _kinds(given: Iterable[Kind | str]) -> list[Kind]:
     return kinds
 
 
-def _screened(question: Question, world: World) -> Question:
+def _screen_question(question: Query, world: Dependencies) -> Query:
     """The question without what is private or secret: it is embedded, and traces keep it."""
-    return Question(tuple(clean(turn, world.policy.secrets) for turn in question.turns))
+    return Query(tuple(redact_text(turn, world.policy.secrets) for turn in question.turns))
 
 
-def find(world: World, request: Request, *, bounded: bool = False) -> "Found":
+def find_evidence(world: Dependencies, request: RecallRequest, *, bounded: bool = False) -> "RecallEvidence":
     """What the store has for the request; what is `bounded` may lack similarities that must be asked for, and words.
 
     Words are left out where nothing reads them: among a hundred thousand memories they take a seventh of a search.
     """
-    from recollect.ranking.bound_pruning import boundable
-    from recollect.retrieval.evidence import Probe
+    from recollect.ranking.bound_pruning import can_prune
+    from recollect.retrieval.evidence import EvidenceRequest
 
-    probe = Probe(
+    probe = EvidenceRequest(
         scope=request.scope,
         at=request.at,
         present=request.present,
@@ -132,45 +134,47 @@ def find(world: World, request: Request, *, bounded: bool = False) -> "Found":
         return world.store.gather(probe)
     text = request.question.text
     in_turns, read = request.profile.hearing is Hearing.TURNS, request.profile.fields
-    names = sought(text) if "linked" in read else ()
-    bounded = bounded and boundable(request.profile)
+    names = find_candidate_names(text) if "linked" in read else ()
+    bounded = bounded and can_prune(request.profile)
     probe = replace(
         probe,
-        terms=() if bounded and "lexical" not in read else tuple(dict.fromkeys(terms(text))),
+        terms=() if bounded and "lexical" not in read else tuple(dict.fromkeys(tokenize(text))),
         names=names,
         encoder=world.encoder,
         bounded=bounded and request.present,
         indexed=request.exact is Exact.PREFERRED,
     )
     who = in_turns or "addressed" in read
-    asked = Asked.of(text, world.store.speakers(probe) if who else ())
-    found = _gathered(world, request, probe, asked)
+    asked = QueryAnalysis.of(text, world.store.speakers(probe) if who else ())
+    found = _gather(world, request, probe, asked)
     while (
-        who and found.speakers != asked.everyone
+        who and found.speakers != asked.speakers
     ):  # somebody spoke for the first time, or is gone, since they were read
-        asked = Asked.of(text, found.speakers)
-        found = _gathered(world, request, probe, asked)
-    return asked.heard_by(found, request.at, read)
+        asked = QueryAnalysis.of(text, found.speakers)
+        found = _gather(world, request, probe, asked)
+    return asked.add_evidence(found, request.at, read)
 
 
-def _gathered(world: World, request: Request, probe: "Probe", asked: Asked) -> "Found":
+def _gather(
+    world: Dependencies, request: RecallRequest, probe: "EvidenceRequest", asked: QueryAnalysis
+) -> "RecallEvidence":
     """What the store has for the question; memories that lost their direction after what is known get it anew."""
     in_turns = request.profile.hearing is Hearing.TURNS
-    ways = asked.ways if in_turns else [asked.text]
-    vectors = request.directions
+    ways = asked.phrasings if in_turns else [asked.text]
+    vectors = request.recorded_vectors
     if vectors is None or len(vectors) != len(ways):
         vectors = world.embed(ways, "query")
     probe = replace(probe, vectors=vectors, in_turns=in_turns)
     found = world.store.gather(probe)
-    if found.departed:
-        departed = [one for one in found.memories(found.departed) if one is not None]
+    if found.dropped_vectors:
+        departed = [one for one in found.memories(found.dropped_vectors) if one is not None]
         directions = world.embed([one.embedded_text for one in departed], "memory")
         anew = {one.id: direction for one, direction in zip(departed, directions, strict=True)}
-        found = replace(world.store.gather(replace(probe, directions=anew)), departed=found.departed)
+        found = replace(world.store.gather(replace(probe, directions=anew)), dropped_vectors=found.dropped_vectors)
     return replace(found, vectors=vectors)
 
 
-def wanted_rows(found: "Found", request: Request) -> "Rows":
+def select_rows(found: "RecallEvidence", request: RecallRequest) -> "Rows":
     """The eligible rows of the kinds asked for."""
     import numpy as np
 
@@ -182,15 +186,15 @@ def wanted_rows(found: "Found", request: Request) -> "Rows":
     return found.rows[np.isin(found.table.kinds[found.rows], codes)]
 
 
-def rank_found(found: "Found", request: Request, limit: int) -> Ranking:
+def rank_evidence(found: "RecallEvidence", request: RecallRequest, limit: int) -> Ranking:
     """The best of what was found, with their memories."""
-    wanted = wanted_rows(found, request)
-    left_out = _left_out(found, wanted)
+    wanted = select_rows(found, request)
+    left_out = _count_left_out(found, wanted)
     if found.nearby is None:
-        return _ranked(found, wanted, request, limit, left_out)
-    from recollect.ranking.bound_pruning import narrow
+        return _rank_rows(found, wanted, request, limit, left_out)
+    from recollect.ranking.bound_pruning import prune_rows
 
-    seen = narrow(
+    seen = prune_rows(
         found.table,
         request.profile,
         request.at,
@@ -200,13 +204,15 @@ def rank_found(found: "Found", request: Request, limit: int) -> Ranking:
         trusting=request.exact is Exact.PREFERRED,
     )
     unseen = seen.proof.eligible - seen.proof.scanned
-    ranking = _ranked(replace(found, table=seen.table), seen.rows, request, limit, left_out)
+    ranking = _rank_rows(replace(found, table=seen.table), seen.rows, request, limit, left_out)
     return replace(
-        ranking, proof=seen.proof, excluded={**ranking.excluded, UNSEEN: unseen} if unseen else ranking.excluded
+        ranking, proof=seen.proof, excluded={**ranking.excluded, PRUNED: unseen} if unseen else ranking.excluded
     )
 
 
-def _ranked(found: "Found", wanted: "Rows", request: Request, limit: int, left_out: Mapping[str, int]) -> Ranking:
+def _rank_rows(
+    found: "RecallEvidence", wanted: "Rows", request: RecallRequest, limit: int, left_out: Mapping[str, int]
+) -> Ranking:
     """The best of these rows, with their memories."""
     from recollect.ranking.selection import rank_table
 
@@ -230,29 +236,29 @@ def _ranked(found: "Found", wanted: "Rows", request: Request, limit: int, left_o
     return _with_memories(ranking, found.memories([rows[scored.id] for scored in ranking]))
 
 
-def _left_out(found: "Found", wanted: "Rows") -> dict[str, int]:
+def _count_left_out(found: "RecallEvidence", wanted: "Rows") -> dict[str, int]:
     """How many memories that the scope may see were not ranked, by reason."""
     barred = {reason.value: found.barred[reason] for reason in Barrier if found.barred.get(reason)}
     others = len(found.rows) - len(wanted)
     return {**barred, "kind": others} if others else barred
 
 
-def search(world: World, request: Request, limit: int) -> Ranking:
+def search(world: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """The best `limit` of all eligible memories, each with its explanation, and how that is known."""
-    validation.a_limit("limit", limit)
-    return rank_found(find(world, request, bounded=True), request, limit)
+    validation.require_limit("limit", limit)
+    return rank_evidence(find_evidence(world, request, bounded=True), request, limit)
 
 
-def search_below(world: World, request: Request, limit: int) -> Ranking:
+def search_below(world: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """The best `limit` of all that the scope and those below it have of their own."""
-    validation.a_limit("limit", limit)
+    validation.require_limit("limit", limit)
     scopes = world.store.scopes(request.scope) or [request.scope]
-    merged = merge(*(_own(world, replace(request, scope=one), limit) for one in scopes))
+    merged = merge(*(_search_own(world, replace(request, scope=one), limit) for one in scopes))
     cut = Counter(merged.excluded) + Counter({"limit": max(len(merged) - limit, 0)})
-    return replace(merged, scored=merged[:limit], excluded=tally(request.profile, cut))
+    return replace(merged, scored=merged[:limit], excluded=order_exclusions(request.profile, cut))
 
 
-def _own(world: World, request: Request, limit: int) -> Ranking:
+def _search_own(world: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """The best of the scope's own; what others share with it may come before them."""
     asked = limit
     while True:
@@ -260,38 +266,40 @@ def _own(world: World, request: Request, limit: int) -> Ranking:
         own = tuple(one for one in ranking if one.memory.scope == request.scope)
         if len(own) >= limit or len(ranking) < asked:
             return replace(ranking, scored=own[:limit])
-        asked = min(asked * _DEEPER, validation.LARGEST_LIMIT)
+        asked = min(asked * _DEEPENING_FACTOR, validation.MAX_LIMIT)
 
 
-_DEEPER = 4
+_DEEPENING_FACTOR = 4
 """How many times as many are looked at where too few of them are the scope's own."""
 
 
-def recall(world: World, request: Request, budget: Budget, depth: int) -> Context:
+def recall(world: Dependencies, request: RecallRequest, budget: Budget, depth: int) -> Context:
     """Find, rank and pack; the trace is kept, and what was handed over counts as served.
 
     Where nothing can be written the context has no id, for there is nothing to give feedback on.
     """
-    validation.a_limit("depth", depth)
-    found = find(world, request)
+    validation.require_limit("depth", depth)
+    found = find_evidence(world, request)
 
-    context = make(world, request, found, budget, depth, world.new_marker())
+    context = make_context(world, request, found, budget, depth, world.new_marker())
     if world.store.read_only:
         return context
 
     context = replace(context, id=world.new_id(request.made_at))
-    trace = trace_of(world, context, request, found, depth)
-    world.store.later(lambda writing: _keep(writing, trace))
+    trace = make_context_record(world, context, request, found, depth)
+    world.store.later(lambda writing: _write_record(writing, trace))
     return context
 
 
-def make(world: World, request: Request, found: "Found", budget: Budget, depth: int, marker: str) -> Context:
+def make_context(
+    world: Dependencies, request: RecallRequest, found: "RecallEvidence", budget: Budget, depth: int, marker: str
+) -> Context:
     """Rank what was found, and pack the best."""
-    ranking = with_pinned(rank_found(found, request, depth), found, request)
-    return pack(ranking, budget, Prompt(marker, world.count))
+    ranking = with_pinned(rank_evidence(found, request, depth), found, request)
+    return pack(ranking, budget, Prompt(marker, world.count_tokens))
 
 
-def _keep(writing: Writing, trace: Trace) -> None:
+def _write_record(writing: WriteTransaction, trace: ContextRecord) -> None:
     writing.trace(trace)
     if trace.known_at is None:
         served = [placed.id for placed in trace.packed]
@@ -308,14 +316,14 @@ def _with_memories(ranking: Ranking, memories: Sequence[Memory | None]) -> Ranki
     return replace(ranking, scored=tuple(shown))
 
 
-def with_pinned(ranking: Ranking, found: "Found", request: Request) -> Ranking:
+def with_pinned(ranking: Ranking, found: "RecallEvidence", request: RecallRequest) -> Ranking:
     """The ranking with every pinned memory in its place, also those that a gate or the depth kept out."""
     import numpy as np
 
     from recollect.ranking.row_explanation import explain_rows
 
     there = {scored.id for scored in ranking}
-    wanted = wanted_rows(found, request)
+    wanted = select_rows(found, request)
     pinned = np.intersect1d(found.pinned, wanted, assume_unique=True)
     rows = [row for row in pinned.tolist() if found.table.ids[row] not in there]
     if not rows:
@@ -330,13 +338,13 @@ def with_pinned(ranking: Ranking, found: "Found", request: Request) -> Ranking:
         if memory is not None
     ]
     together = sorted([*ranking, *added], key=lambda one: (-one.score, one.id))
-    taken_in = Counter(_kept_out_by(one, request) for one in added)
+    taken_in = Counter(_exclusion_reason(one, request) for one in added)
     left_out = {reason: count - taken_in[reason] for reason, count in ranking.excluded.items()}
     excluded = {reason: count for reason, count in left_out.items() if count > 0}
     return replace(ranking, scored=tuple(together), excluded=excluded)
 
 
-def _kept_out_by(scored: Scored, request: Request) -> str:
+def _exclusion_reason(scored: Scored, request: RecallRequest) -> str:
     """What would have kept a memory out of the ranking had it not been pinned."""
     gate = scorer.closed_gate(scored.candidate, request.profile, request.at)
     if gate is not None:

@@ -4,46 +4,50 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from recollect.admission.importance import importance_of
-from recollect.admission.kind import kind_of
-from recollect.admission.policy import Policy, SecretsPolicy
-from recollect.admission.salience import salience_of
+from recollect.admission.importance import detect_importance
+from recollect.admission.kind import detect_kind
+from recollect.admission.policy import AdmissionPolicy, SecretsPolicy
+from recollect.admission.salience import rate_salience
 from recollect.admission.screening import Screened, screen
-from recollect.engine.admit import Proposal, own_word, retried, settle
-from recollect.engine.dependencies import World, not_later
+from recollect.engine.admit import Proposal, admit, check_retry_key, raises_trust
+from recollect.engine.dependencies import Dependencies, require_not_future
 from recollect.engine.novelty import find_known_events
 from recollect.engine.supersession import read_subject
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model.draft import Draft
-from recollect.model.memory import Kind, Memory, MemoryId, embedded
+from recollect.model.memory import Kind, Memory, MemoryId, build_embedded_text
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST, Trust
+from recollect.model.trust import TRUST_BY_PROVENANCE, Trust
 from recollect.model.verdict import Receipt, Refused
-from recollect.protocols import Writing
-from recollect.text.updates.claims import normal_subject
+from recollect.protocols import WriteTransaction
+from recollect.text.updates.claims import normalize_subject
 
 
-class _Lacking(Exception):
+class _TitleChanged(Exception):
     """Something was embedded without the title that it is searched with, so nothing is to be written."""
 
 
-First = Callable[[Writing], object]
+BeforeWrite = Callable[[WriteTransaction], object]
 """What is done first in a transaction: if it raises anything, nothing is written."""
 
 
-KEEPS_SECRETS = "to keep what looks like a secret, open the store with settings={'secrets.enabled': False}"
+KEEP_SECRETS_HINT = "to keep what looks like a secret, open the store with settings={'secrets.enabled': False}"
 """The way out for whoever is refused for one."""
 
-Look = Callable[[Sequence[Receipt]], object]
+CheckReceipts = Callable[[Sequence[Receipt]], object]
 """Who sees all receipts before anything is written: if it raises anything, nothing is."""
 
 
-def nothing_first(writing: Writing) -> None:
+def do_nothing_first(writing: WriteTransaction) -> None:
     """There is nothing to look at first."""
 
 
 def remember_all(
-    world: World, drafts: Sequence[Draft], first: First = nothing_first, *, exactly: Look | None = None
+    world: Dependencies,
+    drafts: Sequence[Draft],
+    first: BeforeWrite = do_nothing_first,
+    *,
+    exactly: CheckReceipts | None = None,
 ) -> list[Receipt]:
     """Remember all of the drafts, or none; what is said again under its key is answered without the embedder.
 
@@ -54,18 +58,18 @@ def remember_all(
     screened = [screen(draft, world.policy.secrets) for draft in drafts]
     if exactly is not None:
         for draft, one in zip(drafts, screened, strict=True):
-            _refuse_cut(draft, one, world.policy.secrets)
+            _refuse_redacted(draft, one, world.policy.secrets)
     as_given = exactly is not None
-    proposed = [None if isinstance(one, Refused) else _proposal(world, one, now, as_given) for one in screened]
-    answers = [_answered(world, one, now) for one in screened]
+    proposed = [None if isinstance(one, Refused) else _propose(world, one, now, as_given) for one in screened]
+    answers = [_find_answer(world, one, now) for one in screened]
     new = [one for one, answer in zip(proposed, answers, strict=True) if one is not None and answer is None]
-    if not new and first is not nothing_first:
+    if not new and first is not do_nothing_first:
         world.store.write(first)
-    receipts = iter(_remember(world, new, now, first, exactly) if new else [])
+    receipts = iter(_embed_and_write(world, new, now, first, exactly) if new else [])
     return [next(receipts) if answer is None else answer for answer in answers]
 
 
-def _refuse_cut(draft: Draft, screened: Screened[Draft] | Refused, policy: SecretsPolicy) -> None:
+def _refuse_redacted(draft: Draft, screened: Screened[Draft] | Refused, policy: SecretsPolicy) -> None:
     """Refuse what could not be given back as it is, with the setting under which it could."""
     match screened:
         case Refused(reason=reason):
@@ -77,47 +81,49 @@ def _refuse_cut(draft: Draft, screened: Screened[Draft] | Refused, policy: Secre
     unchecked = screen(draft, replace(policy, enabled=False))
     could_be = isinstance(unchecked, Screened) and not unchecked.redacted
     raise InvalidInput(
-        f"{show(draft.topic_key)} of {draft.scope} is not kept{why}{f'; {KEEPS_SECRETS}' if could_be else ''}"
+        f"{show(draft.topic_key)} of {draft.scope} is not kept{why}{f'; {KEEP_SECRETS_HINT}' if could_be else ''}"
     )
 
 
-def _proposal(world: World, screened: Screened[Draft], now: datetime, exactly: bool) -> Proposal:
+def _propose(world: Dependencies, screened: Screened[Draft], now: datetime, exactly: bool) -> Proposal:
     draft = screened.value
-    memory = _memory(world, draft, now)
-    worth, shared = _worth(memory, world.policy), _trust_of_shared(world, draft)
-    return Proposal(draft, memory, screened.redacted, worth=worth, shared=shared, exactly=exactly)
+    memory = _build_memory(world, draft, now)
+    worth, shared = _estimate_importance(memory, world.policy), _load_shared_trusts(world, draft)
+    return Proposal(
+        draft, memory, screened.redacted, estimated_importance=worth, shared_trusts=shared, is_exact=exactly
+    )
 
 
-def _answered(world: World, screened: Screened[Draft] | Refused, now: datetime) -> Receipt | None:
+def _find_answer(world: Dependencies, screened: Screened[Draft] | Refused, now: datetime) -> Receipt | None:
     """What is answered without a look at what the scope knows: that it is refused, or what the same call got before
     under its key.
     """
     if isinstance(screened, Refused):
         return Receipt(None, screened, None)
     draft = screened.value
-    kept = None if draft.key is None else retried(world.store.kept(draft.scope, draft.key), draft, now)
+    kept = None if draft.key is None else check_retry_key(world.store.kept(draft.scope, draft.key), draft, now)
     found = [] if kept is None else world.store.get(draft.scope, [kept.memory])
-    if kept is None or not found or own_word(draft, found[0]):
+    if kept is None or not found or raises_trust(draft, found[0]):
         return None
     return Receipt(found[0].id, kept.verdict, found[0], screened.redacted)
 
 
-def _remember(
-    world: World, proposals: Sequence[Proposal], now: datetime, first: First, exactly: Look | None
+def _embed_and_write(
+    world: Dependencies, proposals: Sequence[Proposal], now: datetime, first: BeforeWrite, exactly: CheckReceipts | None
 ) -> list[Receipt]:
     """Embed outside of the transaction; once more if a title that a topic hands down was another than it seemed."""
-    _find_texts(world, proposals)
-    _bring_vectors(world, proposals)
+    _set_texts_to_embed(world, proposals)
+    _set_vectors(world, proposals)
     if world.policy.novelty.enabled:
         find_known_events(world, proposals, now)
-    threshold = world.policy.duplicates.above(world.encoder.name)
+    threshold = world.policy.duplicates.threshold_for(world.encoder.name)
 
-    def change(writing: Writing) -> list[Receipt]:
+    def change(writing: WriteTransaction) -> list[Receipt]:
         first(writing)
         writing.adopt(world.encoder)
-        receipts = [settle(writing, proposal, world.policy, threshold, now) for proposal in proposals]
-        if any(proposal.lacking is not None for proposal in proposals):
-            raise _Lacking
+        receipts = [admit(writing, proposal, world.policy, threshold, now) for proposal in proposals]
+        if any(proposal.missing_text is not None for proposal in proposals):
+            raise _TitleChanged
         if exactly is not None:
             exactly(receipts)
         return receipts
@@ -125,14 +131,14 @@ def _remember(
     while True:
         try:
             return world.store.write(change)
-        except _Lacking:
-            _embed_what_lacks(world, proposals)
+        except _TitleChanged:
+            _embed_missing(world, proposals)
 
 
-def _memory(world: World, draft: Draft, now: datetime) -> Memory:
+def _build_memory(world: Dependencies, draft: Draft, now: datetime) -> Memory:
     """The memory that the draft would become if it were news."""
-    at, policy = not_later("at", draft.at, now), world.policy
-    kind = draft.kind or (kind_of(draft.text) if policy.kind.detect else None) or Kind.OBSERVATION
+    at, policy = require_not_future("at", draft.at, now), world.policy
+    kind = draft.kind or (detect_kind(draft.text) if policy.kind.detect else None) or Kind.OBSERVATION
     memory = Memory(
         id=draft.id or MemoryId(world.new_id(now)),
         scope=draft.scope,
@@ -146,16 +152,16 @@ def _memory(world: World, draft: Draft, now: datetime) -> Memory:
         session=draft.session,
         speaker=draft.speaker,
         topic_key=draft.topic_key,
-        subject=None if draft.subject is None else normal_subject(draft.subject),
+        subject=None if draft.subject is None else normalize_subject(draft.subject),
         shared=draft.shared,
         pinned=draft.pinned,
         importance=draft.importance,
         confidence=draft.confidence,
-        salience=salience_of(draft.text, kind, pinned=draft.pinned, policy=policy.salience),
+        salience=rate_salience(draft.text, kind, pinned=draft.pinned, policy=policy.salience),
         valid_from=draft.valid_from,
         valid_until=draft.valid_until,
         provenance=draft.provenance,
-        trust=TRUST[draft.provenance],
+        trust=TRUST_BY_PROVENANCE[draft.provenance],
         source=draft.source,
         evidence=draft.evidence,
         derived_from=draft.derived_from,
@@ -165,20 +171,20 @@ def _memory(world: World, draft: Draft, now: datetime) -> Memory:
     return memory if subject is None else memory.changed(subject=subject)
 
 
-def _worth(memory: Memory, policy: Policy) -> float | None:
+def _estimate_importance(memory: Memory, policy: AdmissionPolicy) -> float | None:
     """How important its words say it is, where that is asked for and nobody said it."""
     if memory.importance is not None or not policy.importance.enabled:
         return None
-    return importance_of(memory.text, memory.kind, policy.importance)
+    return detect_importance(memory.text, memory.kind, policy.importance)
 
 
-def _trust_of_shared(world: World, draft: Draft) -> dict[str, Trust]:
+def _load_shared_trusts(world: Dependencies, draft: Draft) -> dict[str, Trust]:
     """How far those of its origins are trusted that the scope sees because others share them."""
     found = world.store.get(draft.scope, [MemoryId(id) for id in draft.derived_from]) if draft.derived_from else []
     return {one.id: one.trust for one in found if one.scope != draft.scope}
 
 
-def _find_texts(world: World, proposals: Sequence[Proposal]) -> None:
+def _set_texts_to_embed(world: Dependencies, proposals: Sequence[Proposal]) -> None:
     """What each will be searched by: with its own title, or else the one that its topic has by now."""
     titles: dict[tuple[Scope, str], str | None] = {}
     for one in proposals:
@@ -190,14 +196,14 @@ def _find_texts(world: World, proposals: Sequence[Proposal]) -> None:
                 titles[topic] = None if known is None else known.title
             title = titles[topic]
         if one.draft.vector is None:
-            one.text = embedded(title, one.memory.text, one.memory.speaker)
+            one.text = build_embedded_text(title, one.memory.text, one.memory.speaker)
         if topic_key is not None and title is not None:
             titles[one.memory.scope, topic_key] = title
 
 
-def _bring_vectors(world: World, proposals: Sequence[Proposal]) -> None:
+def _set_vectors(world: Dependencies, proposals: Sequence[Proposal]) -> None:
     """A direction for each: the one that its draft brought, or the embedder's."""
-    from recollect.retrieval.vectors import directions
+    from recollect.retrieval.vectors import normalize_vectors
 
     embedded = world.embed([one.text for one in proposals if one.text is not None], "memory")
     given = [one.draft.vector for one in proposals if one.draft.vector is not None]
@@ -206,12 +212,12 @@ def _bring_vectors(world: World, proposals: Sequence[Proposal]) -> None:
         if len(vector) != dimensions:
             model = world.encoder
             raise FieldError(f"{len(vector)} dimensions; the vectors of {model} are asked for", field="vector")
-    made, brought = iter(embedded), iter(directions(given) if given else ())
+    made, brought = iter(embedded), iter(normalize_vectors(given) if given else ())
     for one in proposals:
         one.vector = next(brought if one.text is None else made)
 
 
-def _embed_what_lacks(world: World, proposals: Sequence[Proposal]) -> None:
-    wrong = [(one, one.lacking) for one in proposals if one.lacking is not None]
+def _embed_missing(world: Dependencies, proposals: Sequence[Proposal]) -> None:
+    wrong = [(one, one.missing_text) for one in proposals if one.missing_text is not None]
     for (one, text), vector in zip(wrong, world.embed([text for _, text in wrong], "memory"), strict=True):
-        one.text, one.vector, one.lacking = text, vector, None
+        one.text, one.vector, one.missing_text = text, vector, None

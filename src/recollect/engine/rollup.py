@@ -8,108 +8,120 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from recollect.admission.salience import salience_of
-from recollect.engine.dependencies import World
+from recollect.admission.salience import rate_salience
+from recollect.engine.dependencies import Dependencies
 from recollect.errors import StoreBusy
 from recollect.lifecycle.periods import Period
-from recollect.lifecycle.record import Record, made_of, period_id, period_of
-from recollect.lifecycle.rollup_checkpoint import Reached
-from recollect.lifecycle.rollup_targets import POINTS, Wanted, gripped, of_period, of_stretch
-from recollect.lifecycle.segments import cut, has_ended, sessions
-from recollect.model.level import NODES, Level
-from recollect.model.llm_usage import Tally
+from recollect.lifecycle.record import RollupRecord, make_period_id, period_of, read_inputs
+from recollect.lifecycle.rollup_checkpoint import RollupCheckpoint
+from recollect.lifecycle.rollup_targets import (
+    MAX_POINTS_BY_LEVEL,
+    RollupTarget,
+    cite_grips,
+    period_target,
+    segment_target,
+)
+from recollect.lifecycle.segments import group_by_session, is_segment_closed, split_into_segments
+from recollect.model.level import CALENDAR_LEVELS, Level
+from recollect.model.llm_usage import LlmUsage
 from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.rollup import Rolled
+from recollect.model.rollup import RollupReport
 from recollect.model.scope import Scope
-from recollect.protocols import Progress, Writing
+from recollect.protocols import ProgressListener, WriteTransaction
 
 if TYPE_CHECKING:
     from recollect.retrieval.evidence import Vector
 
-CHECKPOINT = "rollup"
+ROLLUP_CHECKPOINT = "rollup"
 """Under which name it is noted how far the rollup of a scope got."""
 
-WATCHED = (Level.SEGMENT, Level.GRIP, *NODES, Level.EVENT)
+WATCHED_LEVELS = (Level.SEGMENT, Level.GRIP, *CALENDAR_LEVELS, Level.EVENT)
 """All of it: whoever changes a record by hand changes what coarser ones should tell; and one that comes back after it
 was put away may tell less than happened meanwhile.
 """
 
-FINEST = (Level.EVENT, Level.SEGMENT, Level.GRIP)
+FINEST_LEVELS = (Level.EVENT, Level.SEGMENT, Level.GRIP)
 """What is of no period of the calendar."""
 
-ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 """How often it begins anew because something was erased meanwhile."""
 
-RETOLD = "what it told is gone, or another record tells it"
+RETOLD_REMARK = "what it told is gone, or another record tells it"
 """What is remarked of a record that is put away because there should be none."""
 
 
-def rollup(world: World, scope: Scope, *, unfinished: bool, progress: Progress) -> Rolled:
+def rollup(world: Dependencies, scope: Scope, *, unfinished: bool, progress: ProgressListener) -> RollupReport:
     """Bring the records of a scope up to what happened: of all that is over, or also of what is under way.
 
     The same again changes nothing. What is interrupted has done part of it, and the next one does the rest. Where
     others write meanwhile, what they changed is left to the next one.
     """
-    for _ in range(ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         try:
-            return _rolled_up(world, scope, unfinished=unfinished, progress=progress)
-        except _Erased:
+            return _roll_up(world, scope, unfinished=unfinished, progress=progress)
+        except _ErasedDuringRollup:
             continue
     raise StoreBusy(f"memories of {scope} are being erased; sum them up when that is done")
 
 
-def _rolled_up(world: World, scope: Scope, *, unfinished: bool, progress: Progress) -> Rolled:
-    work = _Rollup(world, scope, world.now(), unfinished, world.summariser.spent)
-    before = _begun(work)
-    touched = {level: world.store.touched(scope, level, before.commits.get(level, 0)) for level in WATCHED}
+def _roll_up(world: Dependencies, scope: Scope, *, unfinished: bool, progress: ProgressListener) -> RollupReport:
+    work = _Rollup(world, scope, world.now(), unfinished, world.summarizer.spent)
+    before = _load_checkpoint(work)
+    touched = {level: world.store.touched(scope, level, before.commits.get(level, 0)) for level in WATCHED_LEVELS}
     work.commit = touched[Level.EVENT][1]
-    due = _due([moment for moments, _ in touched.values() for moment in moments], before, work)
+    due = _find_due_periods([moment for moments, _ in touched.values() for moment in moments], before, work)
 
     total, done, under_way = sum(map(len, due.values())), 0, list[Period]()
-    for level in NODES:
+    for level in CALENDAR_LEVELS:
         for period in sorted(due[level], key=lambda one: one.key):
-            if not work.roll(period):
+            if not work.roll_up_period(period):
                 under_way.append(period)
             done += 1
             progress(done, total)
-    reached = Reached({level: commit for level, (_, commit) in touched.items()}, work.by, tuple(under_way), work.token)
+    reached = RollupCheckpoint(
+        {level: commit for level, (_, commit) in touched.items()}, work.rules_digest, tuple(under_way), work.token
+    )
     if total and reached != before:
-        work.note(reached)
-    return work.rolled(len(under_way))
+        work.save_checkpoint(reached)
+    return work.report(len(under_way))
 
 
-class _Erased(Exception):
+class _ErasedDuringRollup(Exception):
     """Something of the scope was erased meanwhile, so nothing that was read may be written."""
 
 
-def _begun(work: "_Rollup") -> Reached:
+def _load_checkpoint(work: "_Rollup") -> RollupCheckpoint:
     """How far the last rollup got. That there is one is noted before anything is read: erasing takes the note away."""
-    store, scope = work.world.store, work.scope
-    text = store.checkpoint(scope, CHECKPOINT)
-    reached = Reached.read(text, work.by) or Reached({}, "", (), work.world.new_id(work.now))
-    if text is None and (store.touched(scope, Level.EVENT, 0)[0] or store.timeline(scope, NODES)):
-        store.write(lambda writing: writing.set_checkpoint(scope, CHECKPOINT, reached.text()))
+    store, scope = work.deps.store, work.scope
+    text = store.checkpoint(scope, ROLLUP_CHECKPOINT)
+    reached = RollupCheckpoint.read(text, work.rules_digest) or RollupCheckpoint({}, "", (), work.deps.new_id(work.now))
+    if text is None and (store.touched(scope, Level.EVENT, 0)[0] or store.timeline(scope, CALENDAR_LEVELS)):
+        store.write(lambda writing: writing.set_checkpoint(scope, ROLLUP_CHECKPOINT, reached.to_json()))
     work.token = reached.token
     return reached
 
 
-def _due(moments: Sequence[datetime], before: Reached, work: "_Rollup") -> dict[Level, set[Period]]:
+def _find_due_periods(
+    moments: Sequence[datetime], before: RollupCheckpoint, work: "_Rollup"
+) -> dict[Level, set[Period]]:
     """The periods of each level in which anything happened that was not looked at, and those that were under way."""
-    zone, store = work.world.zone, work.world.store
-    there = [] if before.commits else store.timeline(work.scope, NODES)  # by other rules, maybe, of other periods
+    zone, store = work.deps.time_zone, work.deps.store
+    there = (
+        [] if before.commits else store.timeline(work.scope, CALENDAR_LEVELS)
+    )  # by other rules, maybe, of other periods
     due: dict[Level, set[Period]] = defaultdict(set)
     for period in (*before.under_way, *filter(None, map(period_of, there))):
         due[period.level].add(period)
     due[Level.DAY] |= {Period.of(moment, Level.DAY, zone) for moment in moments}
-    for finer in NODES:
+    for finer in CALENDAR_LEVELS:
         for period in due[finer]:
-            for coarser in period.within:
+            for coarser in period.parents:
                 due[coarser.level].add(coarser)
     return due
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _RecordDraft:
     """A record as it should be, or one that should not be, with what it was read from: events of a stretch of time, or
     finer records.
     """
@@ -124,16 +136,16 @@ class _Made:
 class _Rollup:
     """One rollup of one scope; what it does is counted as it goes."""
 
-    world: World
+    deps: Dependencies
     scope: Scope
     now: datetime
     unfinished: bool
-    before: Tally
+    tally_before: LlmUsage
     """What had been asked of a model when it began."""
     token: str = ""
     commit: int = 0
     """The last commit whose events were looked at."""
-    left: set[Level] = field(default_factory=set[Level])
+    unindexed_levels: set[Level] = field(default_factory=set[Level])
     """The levels of which records of the day that was looked at last have left an index."""
     made: Counter[Level] = field(default_factory=Counter[Level])
     revised: Counter[Level] = field(default_factory=Counter[Level])
@@ -141,16 +153,16 @@ class _Rollup:
     unchanged: Counter[Level] = field(default_factory=Counter[Level])
 
     @property
-    def by(self) -> str:
+    def rules_digest(self) -> str:
         """A digest of all rules that records are made by."""
-        policy = self.world.lifecycle
-        rules = [policy.time_zone, policy.segment_gap_minutes, policy.segment_tokens, self.world.summariser.name]
+        policy = self.deps.lifecycle
+        rules = [policy.time_zone, policy.segment_gap_minutes, policy.segment_tokens, self.deps.summarizer.name]
         return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:16]
 
-    def rolled(self, under_way: int) -> Rolled:
+    def report(self, under_way: int) -> RollupReport:
         """What was done."""
-        spent = self.world.summariser.spent - self.before
-        return Rolled(
+        spent = self.deps.summarizer.spent - self.tally_before
+        return RollupReport(
             scope=self.scope,
             made=dict(+self.made),
             revised=dict(+self.revised),
@@ -158,201 +170,215 @@ class _Rollup:
             unchanged=dict(+self.unchanged),
             under_way=under_way,
             spent=spent,
-            cost=self.world.summariser.cost(spent) if spent.calls else None,
+            cost=self.deps.summarizer.cost(spent) if spent.calls else None,
         )
 
-    def note(self, reached: Reached) -> None:
+    def save_checkpoint(self, reached: RollupCheckpoint) -> None:
         """Note how far it got, unless something was erased meanwhile."""
 
-        def change(writing: Writing) -> None:
+        def change(writing: WriteTransaction) -> None:
             self._refuse_if_erased(writing)
-            writing.set_checkpoint(self.scope, CHECKPOINT, reached.text())
+            writing.set_checkpoint(self.scope, ROLLUP_CHECKPOINT, reached.to_json())
 
-        self.world.store.write(change)
+        self.deps.store.write(change)
 
-    def _refuse_if_erased(self, writing: Writing) -> None:
-        noted = Reached.read(writing.checkpoint(self.scope, CHECKPOINT), self.by)
+    def _refuse_if_erased(self, writing: WriteTransaction) -> None:
+        noted = RollupCheckpoint.read(writing.checkpoint(self.scope, ROLLUP_CHECKPOINT), self.rules_digest)
         if noted is None or noted.token != self.token:
-            raise _Erased
+            raise _ErasedDuringRollup
 
-    def roll(self, period: Period) -> bool:
+    def roll_up_period(self, period: Period) -> bool:
         """Bring the records of a period up to date; says whether it is over."""
-        over = period.over_by(self.now, self.world.zone)
-        parts = self._segments(period, over=over) if period.level is Level.DAY else self._finer(period)
-        id = period_id(self.scope, period)
-        known = self._known([id]).get(id)
+        over = period.is_over_by(self.now, self.deps.time_zone)
+        parts = self._update_segments(period, over=over) if period.level is Level.DAY else self._load_finer(period)
+        id = make_period_id(self.scope, period)
+        known = self._load_known([id]).get(id)
         if over or self.unfinished or (known is not None and known.status is Status.ACTIVE):
-            self._record(period, parts, known)
+            self._update_record(period, parts, known)
         return over
 
-    def _finer(self, period: Period) -> list[Memory]:
+    def _load_finer(self, period: Period) -> list[Memory]:
         """The records that a period is made of: a year of its months, all else of its days."""
         finer = period.parts() if period.level is Level.YEAR else period.days()
-        found = self.world.store.get(self.scope, [period_id(self.scope, one) for one in finer])
+        found = self.deps.store.get(self.scope, [make_period_id(self.scope, one) for one in finer])
         return [one for one in found if one.status is Status.ACTIVE and one.level is finer[0].level]
 
-    def _record(self, period: Period, parts: Sequence[Memory], known: Memory | None) -> None:
-        wanted = of_period(self.scope, period, parts, by=self.by) if parts else None
+    def _update_record(self, period: Period, parts: Sequence[Memory], known: Memory | None) -> None:
+        wanted = period_target(self.scope, period, parts, by=self.rules_digest) if parts else None
         if wanted is None or not wanted.passages:  # nothing happened, or somebody left nothing of what tells it
             if known is not None and known.status is Status.ACTIVE and known.level is period.level:
-                self._write([], [_whole(known)])
+                self._write([], [_as_record_draft(known)])
             return
-        if self._stands(wanted, known):
+        if self._is_current(wanted, known):
             return
-        summary = self.world.summariser.summarise(wanted.passages, level=period.level, most=POINTS[period.level])
-        record = wanted.memory(summary, self.world.summarised_by)
+        summary = self.deps.summarizer.summarise(
+            wanted.passages, level=period.level, most=MAX_POINTS_BY_LEVEL[period.level]
+        )
+        record = wanted.to_memory(summary, self.deps.summary_provenance)
         if known is None:
-            record = record.changed(stands_for=self._outside(period))
-        self._write([_Made(record, wanted.first, wanted.last, parts)], [])
+            record = record.changed(stands_for=self._find_unindexed_levels(period))
+        self._write([_RecordDraft(record, wanted.first, wanted.last, parts)], [])
 
-    def _outside(self, period: Period) -> tuple[Level, ...]:
+    def _find_unindexed_levels(self, period: Period) -> tuple[Level, ...]:
         """The levels of which records of the period have left an index where nothing finer than its own tells them: if
         that was erased, and is made anew, it stands in for them at once.
         """
-        left, below = self.left, NODES[: NODES.index(period.level)]
+        left, below = self.unindexed_levels, CALENDAR_LEVELS[: CALENDAR_LEVELS.index(period.level)]
         if below:
-            begins, ends, read = period.begins(self.world.zone), period.ends(self.world.zone), self.world.store.timeline
-            left = _levels_outside(read(self.scope, below, since=begins, before=ends))
+            begins, ends, read = (
+                period.begins(self.deps.time_zone),
+                period.ends(self.deps.time_zone),
+                self.deps.store.timeline,
+            )
+            left = _unindexed_levels(read(self.scope, below, since=begins, before=ends))
             if below[-1] not in left:
                 return ()
-            left |= _levels_outside(read(self.scope, FINEST, since=begins, before=ends))
+            left |= _unindexed_levels(read(self.scope, FINEST_LEVELS, since=begins, before=ends))
         return tuple(level for level in Level if level in left)
 
-    def _segments(self, day: Period, *, over: bool) -> list[Memory]:
+    def _update_segments(self, day: Period, *, over: bool) -> list[Memory]:
         """Bring the segments of a day up to date, with their grips; gives those that hold, in order."""
-        zone, store = self.world.zone, self.world.store
+        zone, store = self.deps.time_zone, self.deps.store
         begins, ends = day.begins(zone), day.ends(zone)
         events = store.timeline(self.scope, [Level.EVENT], since=begins, before=ends)
-        hushed = self._hushed(begins, ends)
+        hushed = self._find_suppressed_events(begins, ends)
         events = [one for one in events if one.id not in hushed]
         there = store.timeline(self.scope, [Level.SEGMENT, Level.GRIP], since=begins, before=ends)
-        self.left = _levels_outside([*events, *there])
-        stretches = list(self._stretches(events, over=over))
-        known = self._known([one.id for one, _ in stretches])
+        self.unindexed_levels = _unindexed_levels([*events, *there])
+        stretches = list(self._list_segment_targets(events, over=over))
+        known = self._load_known([one.id for one, _ in stretches])
 
         standing: set[MemoryId] = set()
         for wanted, ended in stretches:
             former = known.get(wanted.id)
             if not ended and former is None:
                 continue
-            if self._stands(wanted, former):
-                standing |= _with_grips(former) if former is not None and former.status is Status.ACTIVE else set()
-            else:
-                summary = self.world.summariser.summarise(
-                    wanted.passages, level=Level.SEGMENT, most=POINTS[Level.SEGMENT]
+            if self._is_current(wanted, former):
+                standing |= (
+                    _segment_and_grip_ids(former) if former is not None and former.status is Status.ACTIVE else set()
                 )
-                summary, grips = gripped(wanted, summary)
-                told = [*grips, wanted.memory(summary, self.world.summarised_by)]
-                self._write([_Made(one, wanted.first, wanted.last) for one in told], [])  # which may have cost money
+            else:
+                summary = self.deps.summarizer.summarise(
+                    wanted.passages, level=Level.SEGMENT, most=MAX_POINTS_BY_LEVEL[Level.SEGMENT]
+                )
+                summary, grips = cite_grips(wanted, summary)
+                told = [*grips, wanted.to_memory(summary, self.deps.summary_provenance)]
+                self._write(
+                    [_RecordDraft(one, wanted.first, wanted.last) for one in told], []
+                )  # which may have cost money
                 standing |= {one.id for one in told}
 
-        self._write([], [_whole(one) for one in there if one.id not in standing])
-        held = self._known([one.id for one, _ in stretches])
+        self._write([], [_as_record_draft(one) for one in there if one.id not in standing])
+        held = self._load_known([one.id for one, _ in stretches])
         found = (held.get(wanted.id) for wanted, _ in stretches)
         return [one for one in found if one and one.level is Level.SEGMENT and one.status is Status.ACTIVE]
 
-    def _hushed(self, begins: datetime, ends: datetime) -> set[str]:
+    def _find_suppressed_events(self, begins: datetime, ends: datetime) -> set[str]:
         """The events of grips that somebody put away: who forgets an excerpt wants it told no more."""
         away = [one for one in Status if one is not Status.ACTIVE]
-        grips = self.world.store.timeline(self.scope, [Level.GRIP], since=begins, before=ends, statuses=away)
-        return {event for grip in grips if not _is_ours(grip, Level.GRIP) for event in grip.derived_from}
+        grips = self.deps.store.timeline(self.scope, [Level.GRIP], since=begins, before=ends, statuses=away)
+        return {event for grip in grips if not _is_rollup_record(grip, Level.GRIP) for event in grip.derived_from}
 
-    def _stretches(self, events: Sequence[Memory], *, over: bool) -> Iterable[tuple[Wanted, bool]]:
+    def _list_segment_targets(self, events: Sequence[Memory], *, over: bool) -> Iterable[tuple[RollupTarget, bool]]:
         """The segments that there should be, and whether each has ended, in the order in which they begin."""
-        policy = self.world.lifecycle
+        policy = self.deps.lifecycle
         found = []
-        for said in sessions(events):
-            parts = cut(said, gap=policy.gap, most_tokens=policy.segment_tokens, count=self.world.count)
+        for said in group_by_session(events):
+            parts = split_into_segments(
+                said, gap=policy.gap, most_tokens=policy.segment_tokens, count=self.deps.count_tokens
+            )
             for place, part in enumerate(parts, start=1):
-                ended = over or self.unfinished or has_ended(part, place < len(parts), self.now, policy.gap)
-                found.append((of_stretch(self.scope, part, by=self.by), ended))
+                ended = over or self.unfinished or is_segment_closed(part, place < len(parts), self.now, policy.gap)
+                found.append((segment_target(self.scope, part, by=self.rules_digest), ended))
         return sorted(found, key=lambda one: (one[0].first, one[0].id))
 
-    def _known(self, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-        return {one.id: one for one in self.world.store.get(self.scope, ids)} if ids else {}
+    def _load_known(self, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+        return {one.id: one for one in self.deps.store.get(self.scope, ids)} if ids else {}
 
-    def _stands(self, wanted: Wanted, known: Memory | None) -> bool:
+    def _is_current(self, wanted: RollupTarget, known: Memory | None) -> bool:
         """Whether the record is as it should be, or somebody put it away, which is not ours to change."""
-        if known is None or not _is_ours(known, wanted.level):
+        if known is None or not _is_rollup_record(known, wanted.level):
             self.unchanged[wanted.level] += known is not None
             return known is not None
-        same = known.status is Status.ACTIVE and made_of(known.metadata) == wanted.inputs
+        same = known.status is Status.ACTIVE and read_inputs(known.metadata) == wanted.inputs
         self.unchanged[wanted.level] += same
         return same
 
-    def _write(self, records: Sequence[_Made], stale: Sequence[_Made]) -> None:
+    def _write(self, records: Sequence[_RecordDraft], stale: Sequence[_RecordDraft]) -> None:
         """Keep these records, and put those away, all in one transaction; but what was changed under it is left."""
         if not records and not stale:
             return
-        judged = [replace(one, memory=one.memory.changed(salience=self._salience(one.memory))) for one in records]
-        vectors = self.world.embed([one.memory.embedded_text for one in judged], "memory")
+        judged = [
+            replace(one, memory=one.memory.changed(salience=self._compute_salience(one.memory))) for one in records
+        ]
+        vectors = self.deps.embed([one.memory.embedded_text for one in judged], "memory")
 
-        def change(writing: Writing) -> list[tuple[Counter[Level], Memory]]:
+        def change(writing: WriteTransaction) -> list[tuple[Counter[Level], Memory]]:
             self._refuse_if_erased(writing)
-            writing.adopt(self.world.encoder)
+            writing.adopt(self.deps.encoder)
             later, _ = writing.touched(self.scope, Level.EVENT, self.commit)
             kept = [
-                (self._kept(writing, one.memory, vector), one.memory)
+                (self._put_record(writing, one.memory, vector), one.memory)
                 for one, vector in zip(judged, vectors, strict=True)
-                if self._holds(writing, one, later)
+                if self._is_unchanged(writing, one, later)
             ]
-            away = [one.memory for one in stale if self._holds(writing, one, later)]
-            return kept + [(self._put_away(writing, one), one) for one in away]
+            away = [one.memory for one in stale if self._is_unchanged(writing, one, later)]
+            return kept + [(self._archive_record(writing, one), one) for one in away]
 
-        for counter, record in self.world.store.write(change):
+        for counter, record in self.deps.store.write(change):
             counter[record.level or Level.EVENT] += 1
 
-    def _holds(self, writing: Writing, made: _Made, later: Sequence[datetime]) -> bool:
+    def _is_unchanged(self, writing: WriteTransaction, made: _RecordDraft, later: Sequence[datetime]) -> bool:
         """Whether what it was read from is as it was: no event came or changed there, and no finer record did."""
-        gap = self.world.lifecycle.gap
+        gap = self.deps.lifecycle.gap
         if not made.parts:
             return not any(made.first - gap <= moment <= made.last + gap for moment in later)
         now = (writing.get(self.scope, one.id) for one in made.parts)
         return all(one is not None and one.commit == part.commit for one, part in zip(now, made.parts, strict=True))
 
-    def _salience(self, record: Memory) -> float | None:
-        return salience_of(record.text, record.kind, pinned=False, policy=self.world.policy.salience)
+    def _compute_salience(self, record: Memory) -> float | None:
+        return rate_salience(record.text, record.kind, pinned=False, policy=self.deps.policy.salience)
 
-    def _kept(self, writing: Writing, record: Memory, vector: "Vector") -> Counter[Level]:
+    def _put_record(self, writing: WriteTransaction, record: Memory, vector: "Vector") -> Counter[Level]:
         """Keep a record, unless somebody else has made it meanwhile; which counter it is for."""
         known = writing.get(self.scope, record.id)
         if known is None:
             writing.put(record, vector)
             return self.made
-        same = known.status is Status.ACTIVE and made_of(known.metadata) == made_of(record.metadata)
-        if same or not _is_ours(known, record.level):
+        same = known.status is Status.ACTIVE and read_inputs(known.metadata) == read_inputs(record.metadata)
+        if same or not _is_rollup_record(known, record.level):
             return self.unchanged
         writing.put(_next_version(known, record), vector)
         return self.revised
 
-    def _put_away(self, writing: Writing, record: Memory) -> Counter[Level]:
+    def _archive_record(self, writing: WriteTransaction, record: Memory) -> Counter[Level]:
         known = writing.get(self.scope, record.id)
         if known is None or known.status is not Status.ACTIVE:
             return self.unchanged
-        writing.put(known.changed(status=Status.ARCHIVED, remark=RETOLD), None)
+        writing.put(known.changed(status=Status.ARCHIVED, remark=RETOLD_REMARK), None)
         return self.archived
 
 
-def _levels_outside(records: Iterable[Memory]) -> set[Level]:
+def _unindexed_levels(records: Iterable[Memory]) -> set[Level]:
     """The levels of those that have left an index."""
     return {one.level for one in records if one.left and one.level is not None}
 
 
-def _whole(record: Memory) -> _Made:
+def _as_record_draft(record: Memory) -> _RecordDraft:
     """A record with the time that it tells of."""
-    told = Record.of(record)
-    return _Made(record, told.first, told.last)
+    told = RollupRecord.of(record)
+    return _RecordDraft(record, told.first, told.last)
 
 
-def _is_ours(record: Memory, level: Level | None) -> bool:
+def _is_rollup_record(record: Memory, level: Level | None) -> bool:
     """Whether it is a record of that level that stands as rollups leave it: nobody forgot it, or put it away."""
-    put_away = record.status is Status.ARCHIVED and record.remark == RETOLD
+    put_away = record.status is Status.ARCHIVED and record.remark == RETOLD_REMARK
     return record.level is level and (record.status is Status.ACTIVE or put_away)
 
 
-def _with_grips(segment: Memory | None) -> set[MemoryId]:
+def _segment_and_grip_ids(segment: Memory | None) -> set[MemoryId]:
     """A segment and the grips that it cites."""
-    return set() if segment is None else {segment.id, *Record.of(segment).cited}
+    return set() if segment is None else {segment.id, *RollupRecord.of(segment).cited_ids}
 
 
 def _next_version(known: Memory, record: Memory) -> Memory:

@@ -9,59 +9,68 @@ from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from typing import IO, AnyStr, TypeVar
 
-from recollect.admission.decision import Admit, Isolate, Place, Precede, Supersede, among, begins, observed
-from recollect.admission.policy import Policy, SecretsPolicy
+from recollect.admission.decision import (
+    Admit,
+    Precede,
+    Quarantine,
+    SubjectPosition,
+    Supersede,
+    decide_within_subject,
+    effective_from,
+    observed_at,
+)
+from recollect.admission.policy import AdmissionPolicy, SecretsPolicy
 from recollect.engine import archive_format
-from recollect.engine.dependencies import World
-from recollect.engine.supersession import is_a_truth, placed
+from recollect.engine.dependencies import Dependencies
+from recollect.engine.supersession import is_exclusive, place_in_subject
 from recollect.errors import FieldError, InvalidInput, StoreError, show
 from recollect.model import validation
-from recollect.model.archive import Imported, Inventory, Item, Saved, said
-from recollect.model.context_record import Trace
+from recollect.model.archive import ArchivedMemory, ArchiveInfo, ArchiveItem, ImportReport, strip_store_fields
+from recollect.model.context_record import ContextRecord
 from recollect.model.encoder import Encoder
-from recollect.model.format import counted, not_come_yet
-from recollect.model.frozen_copy import amended
+from recollect.model.format import describe_future, format_count
+from recollect.model.frozen_copy import copy_with
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.protocols import Progress, Writing
+from recollect.protocols import ProgressListener, WriteTransaction
 
 T = TypeVar("T")
 
-Lines = Callable[[], Iterator[str]]
+OpenLines = Callable[[], Iterator[str]]
 """Gives the lines from the first one on, each time it is called; one reading ends before the next begins."""
 
-BATCH = 64
+EMBED_BATCH_TEXTS = 64
 """How many texts are embedded at a time."""
 
 
-def export(world: World, scope: Scope | None) -> Iterator[str]:
+def export(world: Dependencies, scope: Scope | None) -> Iterator[str]:
     """The lines of an export; the last one has the sum of all before, so that a cut or changed file is noticed."""
     world.store.settle()
     sum, count = hashlib.sha256(), 0
-    for line in _body(world, scope):
+    for line in _encode_lines(world, scope):
         sum.update(line.encode("ascii"))
         count += 1
         yield line
-    yield archive_format.line({"lines": count, "sha256": sum.hexdigest()})
+    yield archive_format.encode_line({"lines": count, "sha256": sum.hexdigest()})
 
 
-def _body(world: World, scope: Scope | None) -> Iterator[str]:
+def _encode_lines(world: Dependencies, scope: Scope | None) -> Iterator[str]:
     inventory, items = world.store.export(scope)
-    yield archive_format.header(inventory)
-    yield from map(_line, items)
+    yield archive_format.encode_header(inventory)
+    yield from map(_encode_bounded, items)
 
 
-def _line(item: Item) -> str:
+def _encode_bounded(item: ArchiveItem) -> str:
     """The item as a line; refused if it is so long that nobody would take it in again."""
-    line = archive_format.item_line(item)
-    if len(line) > validation.LONGEST_LINE:
-        id = item.id if isinstance(item, Trace) else item.present.id
-        most = f"a line of an export has at most {validation.LONGEST_LINE}"
+    line = archive_format.encode_item(item)
+    if len(line) > validation.MAX_EXPORT_LINE_CHARS:
+        id = item.id if isinstance(item, ContextRecord) else item.current.id
+        most = f"a line of an export has at most {validation.MAX_EXPORT_LINE_CHARS}"
         raise StoreError(f"{show(id)} takes {len(line)} characters, and {most}; use `backup`, which has no such limit")
     return line
 
 
-def import_(world: World, lines: Iterable[str], progress: Progress) -> Imported:
+def import_(world: Dependencies, lines: Iterable[str], progress: ProgressListener) -> ImportReport:
     """Take in an export, all of it or nothing; what is not whole and unchanged is refused before anything is written.
 
     What a scope knows already counts as it does for what is remembered: of a subject one thing holds at a time, and
@@ -73,148 +82,154 @@ def import_(world: World, lines: Iterable[str], progress: Progress) -> Imported:
         raise InvalidInput("give the lines of the export, as a file gives them, not one text")
     now = world.now()
     with ExitStack() as stack:
-        again = stack.enter_context(_again(lines))
+        again = stack.enter_context(_make_rereadable(lines))
         known: set[MemoryId] = set()
         reworded: set[MemoryId] = set()
         bare = world.store.encoder() is None  # nothing is known yet
 
-        def note(item: Item) -> None:
-            if isinstance(item, Saved) and item.lacking:
-                reworded.add(item.present.id)
+        def note(item: ArchiveItem) -> None:
+            if isinstance(item, ArchivedMemory) and item.places_without_vector:
+                reworded.add(item.current.id)
             if not bare:
-                _note_known(world, item, known)
+                _note_if_known(world, item, known)
 
-        inventory, sum = _checked(again(), now, note, world.policy.secrets)
+        inventory, sum = _check_lines(again(), now, note, world.policy.secrets)
         encoder = world.encoder
         foreign = inventory.encoder is not None and inventory.encoder != encoder
 
-        def items() -> Iterator[Item]:
+        def items() -> Iterator[ArchiveItem]:
             """All of it once more, and the same, but for what is known, and for vectors of another model."""
-            screened = archive_format.screened(_items(again(), now, sum), world.policy.secrets)
-            new = (one for one in screened if isinstance(one, Trace) or one.present.id not in known)
+            screened = archive_format.screen_items(_read_checked(again(), now, sum), world.policy.secrets)
+            new = (one for one in screened if isinstance(one, ContextRecord) or one.current.id not in known)
             return map(_without_vectors, new) if foreign else new
 
-        vectors = stack.enter_context(_embedded(world, items())) if foreign or reworded else None
+        vectors = stack.enter_context(_embed_missing(world, items())) if foreign or reworded else None
 
         adopted = None if inventory.encoder is None else encoder
 
-        def change(writing: Writing) -> Imported:
+        def change(writing: WriteTransaction) -> ImportReport:
             taken = items() if vectors is None else _with_vectors(items(), vectors, encoder)
-            told = _telling(taken, inventory.memories + inventory.contexts, progress)
-            return _taken_in(writing, told, adopted, world.policy, now)
+            told = _report_each(taken, inventory.memories + inventory.contexts, progress)
+            return _load_items(writing, told, adopted, world.policy, now)
 
         imported = world.store.write(change)
     skipped = imported.skipped + len(known)
     return replace(imported, skipped=skipped, re_embedded=inventory.encoder if foreign else None)
 
 
-def _note_known(world: World, item: Item, known: set[MemoryId]) -> None:
+def _note_if_known(world: Dependencies, item: ArchiveItem, known: set[MemoryId]) -> None:
     """Take note of a memory that is here as the archive has it, and only came to stand elsewhere since: it is known."""
-    if isinstance(item, Trace):
+    if isinstance(item, ContextRecord):
         return
-    here = said(world.store.history(item.present.scope, item.present.id))
-    there = said([memory for memory, _ in item.versions])
+    here = strip_store_fields(world.store.history(item.current.scope, item.current.id))
+    there = strip_store_fields([memory for memory, _ in item.versions])
     since = here[len(there) :]
-    if since and here[: len(there)] == there and all(_stands_elsewhere(one, there[-1]) for one in since):
-        known.add(item.present.id)
+    if since and here[: len(there)] == there and all(_differs_in_status_only(one, there[-1]) for one in since):
+        known.add(item.current.id)
 
 
-def _stands_elsewhere(memory: Memory, former: Memory) -> bool:
+def _differs_in_status_only(memory: Memory, former: Memory) -> bool:
     """Whether it says what the former does, and only its standing is another."""
-    return amended(memory, **{name: getattr(former, name) for name in _STANDING}) == former
+    return copy_with(memory, **{name: getattr(former, name) for name in _STATUS_FIELDS}) == former
 
 
-_STANDING = ("status", "superseded_by", "valid_until", "remark", "importance")
+_STATUS_FIELDS = ("status", "superseded_by", "valid_until", "remark", "importance")
 """What may become of a memory for the sake of others."""
 
 
-def _taken_in(
-    writing: Writing, items: Iterable[Item], encoder: Encoder | None, policy: Policy, now: datetime
-) -> Imported:
+def _load_items(
+    writing: WriteTransaction,
+    items: Iterable[ArchiveItem],
+    encoder: Encoder | None,
+    policy: AdmissionPolicy,
+    now: datetime,
+) -> ImportReport:
     """Load the items; then each that is new has its place among what the scope knew of its subject."""
     new: dict[MemoryId, Memory] = {}
-    imported = writing.load(_noting_truths(writing, items, new, policy), encoder)
-    for one in sorted(new.values(), key=lambda one: (begins(one), one.id)):
-        _place(writing, one, new, policy, max(now, observed(one)))
+    imported = writing.load(_note_exclusive(writing, items, new, policy), encoder)
+    for one in sorted(new.values(), key=lambda one: (effective_from(one), one.id)):
+        _place_imported(writing, one, new, policy, max(now, observed_at(one)))
     return imported
 
 
-def _noting_truths(
-    writing: Writing, items: Iterable[Item], new: dict[MemoryId, Memory], policy: Policy
-) -> Iterator[Item]:
+def _note_exclusive(
+    writing: WriteTransaction, items: Iterable[ArchiveItem], new: dict[MemoryId, Memory], policy: AdmissionPolicy
+) -> Iterator[ArchiveItem]:
     """The same, and note is taken of those that are not here yet and hold of a subject."""
     for item in items:
-        if isinstance(item, Saved):
-            present = item.present
-            truth = present.status is Status.ACTIVE and is_a_truth(present, policy)
+        if isinstance(item, ArchivedMemory):
+            present = item.current
+            truth = present.status is Status.ACTIVE and is_exclusive(present, policy)
             if truth and writing.get(present.scope, present.id) is None:
                 new[present.id] = present
         yield item
 
 
-def _place(writing: Writing, memory: Memory, new: Container[MemoryId], policy: Policy, now: datetime) -> None:
+def _place_imported(
+    writing: WriteTransaction, memory: Memory, new: Container[MemoryId], policy: AdmissionPolicy, now: datetime
+) -> None:
     """Judge a memory that came in by what its scope knew before of its subject."""
-    found = writing.about(memory.scope, memory.subject or "", begins(memory))
-    match among(memory, [one for one in found if one.id not in new], policy):
-        case Isolate(reason, _):
+    found = writing.about(memory.scope, memory.subject or "", effective_from(memory))
+    match decide_within_subject(memory, [one for one in found if one.id not in new], policy):
+        case Quarantine(reason, _):
             writing.put(memory.changed(status=Status.QUARANTINED, remark=reason), None)
         case Supersede(old):
-            writing.put(placed(writing, memory, Place(old), now), None)
+            writing.put(place_in_subject(writing, memory, SubjectPosition(old), now), None)
         case Precede(newer, old):
-            writing.put(placed(writing, memory, Place(old, newer), now), None)
+            writing.put(place_in_subject(writing, memory, SubjectPosition(old, newer), now), None)
         case Admit():
             pass
 
 
-def check(lines: Iterable[str], now: datetime) -> Inventory:
+def check_export(lines: Iterable[str], now: datetime) -> ArchiveInfo:
     """What an export says it has, once every line of it has been looked at; refused if anything is amiss."""
-    return _checked(lines, now)[0]
+    return _check_lines(lines, now)[0]
 
 
-def _checked(
+def _check_lines(
     lines: Iterable[str],
     now: datetime,
-    note: Callable[[Item], object] | None = None,
+    note: Callable[[ArchiveItem], object] | None = None,
     secrets: SecretsPolicy | None = None,
-) -> tuple[Inventory, str]:
+) -> tuple[ArchiveInfo, str]:
     """What an export says it has, and the sum of its lines; `note` is told of each item, screened by the policy."""
-    reading = _Reading(lines, now)
-    for item in reading.items() if secrets is None else archive_format.screened(reading.items(), secrets):
+    reading = _ExportReader(lines, now)
+    for item in reading.items() if secrets is None else archive_format.screen_items(reading.items(), secrets):
         if note is not None:
             note(item)
-    return reading.inventory, reading.sum
+    return reading.inventory, reading.checksum
 
 
-def _items(lines: Iterable[str], now: datetime, sum: str) -> Iterator[Item]:
+def _read_checked(lines: Iterable[str], now: datetime, sum: str) -> Iterator[ArchiveItem]:
     """The memories and contexts of an export that was checked; refused at the end if it is another one by now."""
-    reading = _Reading(lines, now)
+    reading = _ExportReader(lines, now)
     yield from reading.items()
-    if reading.sum != sum:
+    if reading.checksum != sum:
         raise InvalidInput("the export was changed while it was read; import it once nobody writes to it")
 
 
-class _Reading:
+class _ExportReader:
     """The lines of an export, read once: what it says it has, then each item, and in the end whether that was all."""
 
     def __init__(self, lines: Iterable[str], now: datetime) -> None:
-        self._numbered = enumerate((line.rstrip("\r\n") for line in texts(lines)), start=1)
+        self._numbered = enumerate((line.rstrip("\r\n") for line in read_texts(lines)), start=1)
         _, first = next(self._numbered, (1, ""))
         self.inventory = archive_format.read_header(first)
         self._sum = hashlib.sha256(f"{first}\n".encode())
         self._now = now
 
     @property
-    def sum(self) -> str:
+    def checksum(self) -> str:
         """Of the lines so far, but for the last one."""
         return self._sum.hexdigest()
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[ArchiveItem]:
         """Each memory and context; refused, with its line, where it cannot be, or in the end if something is amiss."""
-        seen = _Seen(self.inventory, self._now)
+        seen = _ExportChecker(self.inventory, self._now)
         for number, text in self._numbered:
-            value = archive_format.parsed(text, number)
+            value = archive_format.parse_line(text, number)
             if "sha256" in value:
-                _refuse_changed(archive_format.read_end(value, number), self.sum, next(self._numbered, None))
+                _refuse_changed(archive_format.read_end(value, number), self.checksum, next(self._numbered, None))
                 seen.refuse_incomplete(number)
                 return
             item = archive_format.read_item(value, number, seen.dimensions)
@@ -226,32 +241,32 @@ class _Reading:
 
 def read_lines(read: Callable[[int], AnyStr]) -> Iterator[AnyStr]:
     """The lines that a file's `readline` gives; of one that never ends no more is read than an export could have."""
-    return _bounded(iter(lambda: read(validation.LONGEST_LINE + 1) or None, None))
+    return _limit_line_length(iter(lambda: read(validation.MAX_EXPORT_LINE_CHARS + 1) or None, None))
 
 
-def _bounded(lines: Iterable[T]) -> Iterator[T]:
+def _limit_line_length(lines: Iterable[T]) -> Iterator[T]:
     """The lines; one that is longer than any line of an export is refused."""
     for number, line in enumerate(lines, start=1):
-        if isinstance(line, str | bytes) and len(line) > validation.LONGEST_LINE:
-            most = f"at most {validation.LONGEST_LINE} characters are read"
+        if isinstance(line, str | bytes) and len(line) > validation.MAX_EXPORT_LINE_CHARS:
+            most = f"at most {validation.MAX_EXPORT_LINE_CHARS} characters are read"
             raise InvalidInput(f"line {number}: this line does not end ({most}), so it is of no export")
         yield line
 
 
-def texts(lines: Iterable[str]) -> Iterator[str]:
+def read_texts(lines: Iterable[str]) -> Iterator[str]:
     """The lines, as texts of a length that can be."""
     read = getattr(lines, "readline", None)
-    for number, line in enumerate(_bounded(lines) if read is None else read_lines(read), start=1):
+    for number, line in enumerate(_limit_line_length(lines) if read is None else read_lines(read), start=1):
         if not isinstance(line, str):
             raise InvalidInput(f"line {number}: {show(line)} is no text; open the export as text")
         if not line.isascii():
-            _refuse_half_a_character(line, number)
+            _refuse_lone_surrogate(line, number)
         yield line
 
 
-def _refuse_half_a_character(line: str, number: int) -> None:
+def _refuse_lone_surrogate(line: str, number: int) -> None:
     try:
-        validation.a_clean_text("line", line)
+        validation.require_clean_text("line", line)
     except FieldError as error:
         raise InvalidInput(f"line {number}: {error.problem}") from error
 
@@ -263,10 +278,10 @@ def _refuse_changed(said: object, sum: str, behind: object) -> None:
         raise InvalidInput("the export goes on behind its last line; give one export at a time")
 
 
-class _Seen:
+class _ExportChecker:
     """What was met in an export so far, to see what cannot be seen in one line."""
 
-    def __init__(self, inventory: Inventory, now: datetime) -> None:
+    def __init__(self, inventory: ArchiveInfo, now: datetime) -> None:
         self.dimensions = 0 if inventory.encoder is None else inventory.encoder.dimensions
         self._inventory = inventory
         self._now = now
@@ -274,24 +289,24 @@ class _Seen:
         self._contexts: set[tuple[str, str]] = set()
         self._commits: dict[int, datetime] = {}
 
-    def add(self, item: Item, number: int) -> None:
+    def add(self, item: ArchiveItem, number: int) -> None:
         """Take note of an item; refused if it cannot be together with those before."""
-        known, one = (self._contexts, item) if isinstance(item, Trace) else (self._memories, item.present)
+        known, one = (self._contexts, item) if isinstance(item, ContextRecord) else (self._memories, item.current)
         place = one.scope.parts[0], one.id  # a store may count ids, as commits, for each root by itself
         if place in known:
             raise FieldError(f"{show(one.id)} is there twice", field="id", line=number)
         known.add(place)
-        self._refuse_stranger(one.scope, number)
+        self._refuse_other_scope(one.scope, number)
         for field, moment in item.moments:
-            latest = self._now + validation.MOST_AHEAD if field == "recorded_at" else self._now
+            latest = self._now + validation.MAX_CLOCK_LEAD if field == "recorded_at" else self._now
             if moment > latest:
-                raise FieldError(not_come_yet(moment, self._now), field=field, line=number)
-        if isinstance(item, Saved):
-            for commit, recorded_at in item.stamps:
+                raise FieldError(describe_future(moment, self._now), field=field, line=number)
+        if isinstance(item, ArchivedMemory):
+            for commit, recorded_at in item.commit_times:
                 if self._commits.setdefault(commit, recorded_at) != recorded_at:
                     raise FieldError(f"{commit} has two moments in this file", field="commit", line=number)
 
-    def _refuse_stranger(self, scope: Scope, number: int) -> None:
+    def _refuse_other_scope(self, scope: Scope, number: int) -> None:
         whole = self._inventory.scope
         if whole is not None and not scope.within(whole):
             raise FieldError(f"{scope} is not in {whole}, of which this export is", field="scope", line=number)
@@ -299,16 +314,16 @@ class _Seen:
     def refuse_incomplete(self, number: int) -> None:
         counts = (self._inventory.memories, self._inventory.contexts)
         if counts != (len(self._memories), len(self._contexts)):
-            memories = counted(len(self._memories), "memory", "memories")
-            has = f"{memories} and {counted(len(self._contexts), 'context')}"
+            memories = format_count(len(self._memories), "memory", "memories")
+            has = f"{memories} and {format_count(len(self._contexts), 'context')}"
             said = f"its first line says {counts[0]} and {counts[1]}"
             raise FieldError(f"the export has {has}, and {said}", line=number)
         moments = [self._commits[commit] for commit in sorted(self._commits)]
-        if any(timedelta(0) < before - after <= validation.MOST_AHEAD for before, after in pairwise(moments)):
+        if any(timedelta(0) < before - after <= validation.MAX_CLOCK_LEAD for before, after in pairwise(moments)):
             raise FieldError("the commits of this export are not in the order of their moments", line=number)
 
 
-def _telling(items: Iterable[T], total: int, progress: Progress) -> Iterator[T]:
+def _report_each(items: Iterable[T], total: int, progress: ProgressListener) -> Iterator[T]:
     """The same, and progress is told of each."""
     for done, item in enumerate(items):
         progress(done, total)
@@ -317,50 +332,53 @@ def _telling(items: Iterable[T], total: int, progress: Progress) -> Iterator[T]:
 
 
 @contextmanager
-def _again(lines: Iterable[str]) -> Iterator[Lines]:
+def _make_rereadable(lines: Iterable[str]) -> Iterator[OpenLines]:
     """The lines, to be read as often as needed."""
     if iter(lines) is not lines:
-        yield lambda: texts(lines)
+        yield lambda: read_texts(lines)
         return
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as file:
-        file.writelines(line if line.endswith("\n") else f"{line}\n" for line in texts(lines))
-        yield lambda: _rewound(file)
+        file.writelines(line if line.endswith("\n") else f"{line}\n" for line in read_texts(lines))
+        yield lambda: _rewind(file)
 
 
-def _rewound(file: IO[str]) -> Iterator[str]:
+def _rewind(file: IO[str]) -> Iterator[str]:
     file.seek(0)
     return iter(file.readline, "")
 
 
-def _without_vectors(item: Item) -> Item:
+def _without_vectors(item: ArchiveItem) -> ArchiveItem:
     """The item without the vectors of another model."""
-    if isinstance(item, Trace):
+    if isinstance(item, ContextRecord):
         return item
     return replace(item, contents=tuple(replace(one, vector=None) for one in item.contents))
 
 
 @contextmanager
-def _embedded(world: World, items: Iterable[Item]) -> Iterator[IO[bytes]]:
+def _embed_missing(world: Dependencies, items: Iterable[ArchiveItem]) -> Iterator[IO[bytes]]:
     """The vectors that this world's model gives to contents without one, in their order, one behind the other."""
     texts = (
-        text for item in items if isinstance(item, Saved) for text in map(item.embedded_texts.__getitem__, item.lacking)
+        text
+        for item in items
+        if isinstance(item, ArchivedMemory)
+        for text in map(item.embedded_texts.__getitem__, item.places_without_vector)
     )
     with tempfile.TemporaryFile() as file:
-        while batch := list(islice(texts, BATCH)):
+        while batch := list(islice(texts, EMBED_BATCH_TEXTS)):
             file.write(world.embed(batch, "memory").astype("<f4").tobytes())
         file.seek(0)
         yield file
 
 
-def _with_vectors(items: Iterable[Item], vectors: IO[bytes], encoder: Encoder) -> Iterator[Item]:
+def _with_vectors(items: Iterable[ArchiveItem], vectors: IO[bytes], encoder: Encoder) -> Iterator[ArchiveItem]:
     """The items with these vectors where they have none."""
 
-    def embedded(item: Saved) -> Saved:
+    def embedded(item: ArchivedMemory) -> ArchivedMemory:
         contents = list(item.contents)
-        for place in item.lacking:
+        for place in item.places_without_vector:
             contents[place] = replace(contents[place], vector=vectors.read(4 * encoder.dimensions))
         return replace(item, contents=tuple(contents))
 
     vectors.seek(0)
     for item in items:
-        yield embedded(item) if isinstance(item, Saved) else item
+        yield embedded(item) if isinstance(item, ArchivedMemory) else item

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recollect.engine.dependencies import World
-from recollect.engine.edit import sought, visible
-from recollect.engine.recall import Request, find, rank_found, wanted_rows, with_pinned
+from recollect.engine.dependencies import Dependencies
+from recollect.engine.edit import get_visible, require_memory_id
+from recollect.engine.recall import RecallRequest, find_evidence, rank_evidence, select_rows, with_pinned
 from recollect.model import validation
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Memory
@@ -14,46 +14,50 @@ from recollect.packing.prompt import Prompt
 from recollect.packing.why import why_packed
 from recollect.ranking import scorer
 from recollect.ranking.why import Barred, Ranked, Why
-from recollect.retrieval.eligibility import Barrier, as_it_was, barrier
+from recollect.retrieval.eligibility import Barrier, find_barrier, version_at
 
 if TYPE_CHECKING:
-    from recollect.retrieval.evidence import Found
+    from recollect.retrieval.evidence import RecallEvidence
 
 
-def why(world: World, request: Request, id: str, budget: Budget, depth: int) -> Why:
+def explain_why(world: Dependencies, request: RecallRequest, id: str, budget: Budget, depth: int) -> Why:
     """At which step the memory stands or falls when the request is recalled, and what would change it."""
-    validation.a_limit("depth", depth)
-    asked = sought(request.scope, id)
-    found = find(world, request)
+    validation.require_limit("depth", depth)
+    asked = require_memory_id(request.scope, id)
+    found = find_evidence(world, request)
     seen = world.store.get(request.scope, [asked], known_at=request.known_at)
     if not seen:
-        return _barred(visible(world, request.scope, id), request, Barrier.NOT_YET_KNOWN)
+        return _explain_barred(get_visible(world, request.scope, id), request, Barrier.NOT_YET_KNOWN)
 
-    then = seen[0] if request.present else as_it_was(_known(world, request, seen[0]), request.at) or seen[0]
-    in_the_way = barrier(then, request.at, present=request.present, past=request.past) or _unwanted(then, request)
+    then = (
+        seen[0] if request.present else version_at(_load_known_versions(world, request, seen[0]), request.at) or seen[0]
+    )
+    in_the_way = find_barrier(then, request.at, present=request.present, past=request.past) or _find_filter_barrier(
+        then, request
+    )
     if in_the_way is not None:
-        return _barred(then, request, in_the_way)
-    ranking = with_pinned(rank_found(found, request, depth), found, request)
-    reason = _ranked(found, request, seen[0], depth)
+        return _explain_barred(then, request, in_the_way)
+    ranking = with_pinned(rank_evidence(found, request, depth), found, request)
+    reason = _explain_ranking(found, request, seen[0], depth)
     place = next((place for place, scored in enumerate(ranking, start=1) if scored.id == id), None)
     if place is not None:
         reason = replace(reason, fate=Ranked(place), changes=())
-    return why_packed(reason, ranking, budget, Prompt(world.new_marker(), world.count))
+    return why_packed(reason, ranking, budget, Prompt(world.new_marker(), world.count_tokens))
 
 
-def _known(world: World, request: Request, memory: Memory) -> list[Memory]:
+def _load_known_versions(world: Dependencies, request: RecallRequest, memory: Memory) -> list[Memory]:
     """The versions of the memory that were known when the request says, the oldest first."""
     versions = world.store.history(request.scope, memory.id)
     return [one for one in versions if one.commit is None or one.commit <= (memory.commit or 0)]
 
 
-def _unwanted(memory: Memory, request: Request) -> Barrier | None:
+def _find_filter_barrier(memory: Memory, request: RecallRequest) -> Barrier | None:
     if not memory.answers(request.levels):
         return Barrier.LEVEL
     return None if memory.kind in request.kinds else Barrier.KIND
 
 
-def _ranked(found: "Found", request: Request, memory: Memory, depth: int) -> Why:
+def _explain_ranking(found: "RecallEvidence", request: RecallRequest, memory: Memory, depth: int) -> Why:
     from recollect.ranking.row_explanation import why_in_table
 
     return why_in_table(
@@ -64,11 +68,11 @@ def _ranked(found: "Found", request: Request, memory: Memory, depth: int) -> Why
         limit=depth,
         asked=request.question is not None,
         fetch=found.candidates,
-        rows=wanted_rows(found, request),
+        rows=select_rows(found, request),
     )
 
 
-def _barred(memory: Memory, request: Request, in_the_way: Barrier) -> Why:
+def _explain_barred(memory: Memory, request: RecallRequest, in_the_way: Barrier) -> Why:
     """What there is to say of a memory that nobody was asked about: what it says for itself."""
     candidate = Candidate(
         id=memory.id,

@@ -2,46 +2,46 @@
 
 from typing import Any
 
-from recollect.evaluation.pairs import Calibration, Row
-from recollect.render.table import Table
+from recollect.evaluation.pairs import Calibration, ThresholdFigures
+from recollect.render.table import TextTable
 
 
-def table(found: Calibration) -> Table:
+def calibration_table(found: Calibration) -> TextTable:
     """A row a threshold: precision and recall of the decision, and those of similarity alone."""
     rows = [
         (
             f"{row.threshold:.2f}",
-            _share(row.precision),
-            _share(row.recall),
-            _share(alone.precision),
-            _share(alone.recall),
+            _format_share(row.precision),
+            _format_share(row.recall),
+            _format_share(alone.precision),
+            _format_share(alone.recall),
         )
         for row, alone in zip(found.rows, found.by_similarity, strict=True)
     ]
-    return Table(("threshold", "precision", "recall", "by similarity alone", "recall"), rows)
+    return TextTable(("threshold", "precision", "recall", "by similarity alone", "recall"), rows)
 
 
-def sentence(found: Calibration) -> str:
+def describe_calibration(found: Calibration) -> str:
     """Which threshold suits the embedder, and where it goes."""
     setting = f'[duplicates] by_embedder = {{ "{found.embedder}" = {found.threshold:g} }}'
     return f"{found.embedder} on {found.pairs} pairs: {found.threshold:g} suits it; to use it, {setting}"
 
 
-def fields(found: Calibration) -> dict[str, Any]:
+def calibration_to_json(found: Calibration) -> dict[str, Any]:
     """The same as JSON has it."""
     return {
         "embedder": found.embedder,
         "pairs": found.pairs,
         "threshold": found.threshold,
-        "thresholds": [_fields(row) for row in found.rows],
-        "by_similarity_alone": [_fields(row) for row in found.by_similarity],
+        "thresholds": [_threshold_to_json(row) for row in found.rows],
+        "by_similarity_alone": [_threshold_to_json(row) for row in found.by_similarity],
     }
 
 
-def _fields(row: Row) -> dict[str, Any]:
+def _threshold_to_json(row: ThresholdFigures) -> dict[str, Any]:
     counted = {"taken": row.taken, "right": row.right, "same": row.same}
     return {"threshold": row.threshold, "precision": row.precision, "recall": row.recall, **counted}
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"

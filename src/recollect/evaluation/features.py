@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.engine.engine import Engine
-from recollect.evaluation.judgments import Judgements
-from recollect.evaluation.loaded_folder import Loaded
-from recollect.evaluation.measures import gains, most
-from recollect.evaluation.runner import Tell
-from recollect.evaluation.training_set import Numbers, Source, scores, varied
+from recollect.evaluation.judgments import Judgments
+from recollect.evaluation.loaded_folder import LoadedFolder
+from recollect.evaluation.measures import gain_by_id, ideal_gain
+from recollect.evaluation.runner import ProgressCallback
+from recollect.evaluation.training_set import TrainingSetSummary, TunableNumbers, find_varied_rows, score_candidates
 from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows
-from recollect.model.validation import LARGEST_LIMIT
+from recollect.model.validation import MAX_LIMIT
 from recollect.ranking.profile import Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Features:
+class JudgmentTrainingSet:
     """The candidates of a folder's queries that pass the gates, a row for each stored memory, query after query.
 
     Rows of one query are in the order in which ties are broken; `ids` are of the folder, whose words each has then.
@@ -34,7 +34,7 @@ class Features:
     of each row, `grades` is what its place gains, and `counts` how many judged ids are found there: itself and twins.
     """
 
-    judgements: Judgements
+    judgments: Judgments
     k: int
     needed: Floats
     best: Floats
@@ -44,36 +44,36 @@ class Features:
     starts: Rows
     grades: Floats
     counts: Floats
-    rivals: "Rivals"
+    rivals: "JudgedRows"
 
     @property
     def groups(self) -> tuple[Scope, ...]:
         """The scope of every query, with all of which it is held out."""
-        return tuple(query.scope for query in self.judgements.queries)
+        return tuple(query.scope for query in self.judgments.queries)
 
     @property
-    def source(self) -> Source:
+    def source(self) -> TrainingSetSummary:
         """What a report tells of the folder: its name alone says where it is."""
-        judgements = self.judgements
-        return Source(
+        judgements = self.judgments
+        return TrainingSetSummary(
             name=judgements.folder.resolve().name,
             digest=judgements.digest,
             memories=len(judgements.memories),
             queries=len(judgements.queries),
-            judgements=judgements.pairs,
+            judgments=judgements.pairs,
             scopes=len(set(self.groups)),
         )
 
-    def ranked(self, query: int, numbers: Numbers) -> tuple[str, ...]:
+    def rank_ids(self, query: int, numbers: TunableNumbers) -> tuple[str, ...]:
         """The ids that the query of this number finds by these numbers, best first."""
         rows = slice(self.starts[query], self.starts[query + 1])
-        said, ids = scores(self.opinions, numbers)[rows], self.ids[rows]
+        said, ids = score_candidates(self.opinions, numbers)[rows], self.ids[rows]
         order = np.argsort(-said, kind="stable").tolist()
         return tuple(ids[row] for row in order if said[row] >= self.min_score)
 
-    def measured(self, numbers: Numbers) -> dict[str, Floats]:
+    def measure(self, numbers: TunableNumbers) -> dict[str, Floats]:
         """recall@k and nDCG@k of every query by these numbers."""
-        said, judged = scores(self.opinions, numbers), self.rivals.judged
+        said, judged = score_candidates(self.opinions, numbers), self.rivals.judged
         places = self.rivals.places(said)
         found = (places <= self.k) & (said[judged] >= self.min_score)
         of = self.rivals.queries[found]
@@ -82,13 +82,13 @@ class Features:
         ndcg = np.bincount(of, gained, minlength=len(self.needed)) / self.best
         return {f"recall@{self.k}": hits / self.needed, f"ndcg@{self.k}": ndcg}
 
-    def varied(self) -> list[bool]:
+    def find_varied_signals(self) -> list[bool]:
         """Whether each term, and then each factor, says different things of two candidates of any one query."""
-        return varied(self.opinions, self.starts)
+        return find_varied_rows(self.opinions, self.starts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rivals:
+class JudgedRows:
     """The judged rows, each beside all rows of its query: what a measure needs to know is the places of these alone."""
 
     judged: Rows
@@ -125,7 +125,9 @@ class Rivals:
         return found
 
 
-def gather(engine: Engine, judgements: Judgements, loaded: Loaded, profile: Profile, *, k: int, tell: Tell) -> Features:
+def build_training_set(
+    engine: Engine, judgements: Judgments, loaded: LoadedFolder, profile: Profile, *, k: int, tell: ProgressCallback
+) -> JudgmentTrainingSet:
     """Ask every query for all that passes the gates, and keep what the engine's own explanations say of each."""
     queries = judgements.queries
     everyone = replace(profile, min_score=0.0)  # whose score is too low depends on the weights
@@ -137,35 +139,33 @@ def gather(engine: Engine, judgements: Judgements, loaded: Loaded, profile: Prof
 
     tell(0, len(queries))
     for query in queries:
-        together = loaded.twins(query)
-        worth, meant = gains(query.grades, together), Counter(together.get(id, id) for id in query.grades)
-        ranking = engine.search(
-            query.text, scope=query.scope, profile=everyone, limit=LARGEST_LIMIT, as_of=query.asked_at
-        )
+        together = loaded.find_twins(query)
+        worth, meant = gain_by_id(query.grades, together), Counter(together.get(id, id) for id in query.grades)
+        ranking = engine.search(query.text, scope=query.scope, profile=everyone, limit=MAX_LIMIT, as_of=query.asked_at)
         for scored in sorted(ranking, key=lambda one: one.id):
-            name = loaded.name(scored.id, query.asked_at)
+            name = loaded.name_at(scored.id, query.asked_at)
             ids.append(name)
             opinions.append(scored.explanation.opinions)
             grades.append(worth.get(name, 0.0))
             counts.append(meant[name])
         starts.append(len(ids))
-        best.append(most(query.grades, k, together))
+        best.append(ideal_gain(query.grades, k, together))
         tell(len(starts) - 1, len(queries))
     values, begins = np.array(grades), np.array(starts, dtype=np.intp)
-    return Features(
-        judgements=judgements,
+    return JudgmentTrainingSet(
+        judgments=judgements,
         k=k,
         needed=np.array([float(len(query.grades)) for query in queries]),
         best=np.array(best),
         min_score=profile.min_score,
         ids=tuple(ids),
-        opinions=_columns(opinions, len(profile.uses)),
+        opinions=_transpose_opinions(opinions, len(profile.uses)),
         starts=begins,
         grades=values,
         counts=np.array(counts, dtype=np.float64),
-        rivals=Rivals.of(values, begins),
+        rivals=JudgedRows.of(values, begins),
     )
 
 
-def _columns(rows: Sequence[tuple[float, ...]], width: int) -> Floats:
+def _transpose_opinions(rows: Sequence[tuple[float, ...]], width: int) -> Floats:
     return np.ascontiguousarray(np.array(rows, dtype=np.float64).reshape(len(rows), width).T)

@@ -5,48 +5,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from recollect.evaluation.intervals import Difference, Interval, bootstrap, compare
-from recollect.evaluation.judgments import Query
-from recollect.evaluation.measures import Twins, names, quantile, recall, scores
+from recollect.evaluation.intervals import Interval, MeanDifference, bootstrap_intervals, compare_paired
+from recollect.evaluation.judgments import JudgedQuery
+from recollect.evaluation.measures import Twins, measure_names, measure_ranking, quantile, recall
 
-CURVE = 50
+MAX_CURVE_K = 50
 """Up to which k the curve of recall goes."""
 
-USUAL = 10
+DEFAULT_K = 10
 """The k that queries are sorted by, if it is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class QueryAnswer:
     """What came of one query: ids of the folder, one for each memory that was found, best first, and how long it took.
 
-    `twins` are the judged ids that are found where another one is, with that one, and `replaced` those whose words a
+    `twins` are the judged ids that are found where another one is, with that one, and `replaced_ids` those whose words a
     later memory had replaced by then, which are not found. `tokens` is the budget with which
     packing in rank order has packed every judged memory that is within reach, `None` if none is; `complete` if that is
     all that was judged.
     """
 
-    query: Query
-    found: tuple[str, ...]
+    query: JudgedQuery
+    found_ids: tuple[str, ...]
     tokens: int | None
     complete: bool
-    took: timedelta
+    duration: timedelta
     exact: bool = True
     twins: Twins = field(default_factory=dict[str, str], hash=False)
-    replaced: tuple[str, ...] = ()
+    replaced_ids: tuple[str, ...] = ()
 
-    def scores(self, ks: Sequence[int]) -> dict[str, float]:
+    def measure(self, ks: Sequence[int]) -> dict[str, float]:
         """Every measure of what was found, by its name."""
-        return scores(self.found, self.query.grades, ks, self.twins)
+        return measure_ranking(self.found_ids, self.query.grades, ks, self.twins)
 
-    def place(self, id: str) -> int | None:
+    def find_place(self, id: str) -> int | None:
         """The place at which a judged memory was found, from 1; none if it was not."""
         ranked = self.twins.get(id, id)
-        return self.found.index(ranked) + 1 if ranked in self.found else None
+        return self.found_ids.index(ranked) + 1 if ranked in self.found_ids else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
+class TokensNeeded:
     """The budgets that queries need, over the `reached` of them that have any judged memory within reach.
 
     `complete` counts those whose judged memories are all within reach.
@@ -59,19 +59,19 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class MeanFigures:
     """The means of all measures with their intervals, the tokens needed and the time taken."""
 
     queries: int
     means: Mapping[str, float] = field(hash=False)
     intervals: Mapping[str, Interval] = field(hash=False)
-    tokens: Tokens
+    tokens: TokensNeeded
     p50: timedelta
     p95: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ProfileEvaluation:
     """All that is to be said of one profile: the figures, those of each category, and each query's own measures.
 
     `k` is the one that queries are sorted by, and the only one where there is no room for all. `curve` is the mean
@@ -82,27 +82,27 @@ class Outcome:
     version: str
     depth: int
     ks: tuple[int, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[QueryAnswer, ...]
     scores: tuple[Mapping[str, float], ...] = field(hash=False)
-    whole: Figures
-    categories: Mapping[str, Figures] = field(hash=False)
+    overall: MeanFigures
+    categories: Mapping[str, MeanFigures] = field(hash=False)
     curve: tuple[float, ...]
 
     @property
     def k(self) -> int:
-        return USUAL if USUAL in self.ks else self.ks[-1]
+        return DEFAULT_K if DEFAULT_K in self.ks else self.ks[-1]
 
     @property
     def category_means(self) -> dict[str, float]:
         """Every measure as the mean over categories, each of which counts the same however many queries it has."""
         categories = self.categories.values()
-        return {name: statistics.fmean(one.means[name] for one in categories) for name in self.whole.means}
+        return {name: statistics.fmean(one.means[name] for one in categories) for name in self.overall.means}
 
     @property
     def exact(self) -> bool:
         return all(answer.exact for answer in self.answers)
 
-    def worst(self, most: int) -> list[Answer]:
+    def worst_answers(self, most: int) -> list[QueryAnswer]:
         """The answers that found least, the least first."""
 
         def order(place: int) -> tuple[float, float, float, str]:
@@ -119,48 +119,52 @@ class Outcome:
         return [self.answers[place] for place in lacking[:most]]
 
 
-def outcome(profile: str, version: str, depth: int, answers: Sequence[Answer], ks: Sequence[int]) -> Outcome:
+def evaluate_answers(
+    profile: str, version: str, depth: int, answers: Sequence[QueryAnswer], ks: Sequence[int]
+) -> ProfileEvaluation:
     """What the answers come to."""
-    each = [answer.scores(ks) for answer in answers]
+    each = [answer.measure(ks) for answer in answers]
     categories = sorted({answer.query.category for answer in answers})
 
-    def of(category: str) -> Figures:
+    def of(category: str) -> MeanFigures:
         places = [place for place, answer in enumerate(answers) if answer.query.category == category]
-        return _figures([answers[place] for place in places], [each[place] for place in places], ks)
+        return _mean_figures([answers[place] for place in places], [each[place] for place in places], ks)
 
-    return Outcome(
+    return ProfileEvaluation(
         profile=profile,
         version=version,
         depth=depth,
         ks=tuple(ks),
         answers=tuple(answers),
         scores=tuple(each),
-        whole=_figures(answers, each, ks),
+        overall=_mean_figures(answers, each, ks),
         categories={category: of(category) for category in categories},
         curve=tuple(
-            statistics.fmean(recall(answer.found, answer.query.grades, k, answer.twins) for answer in answers)
-            for k in range(1, min(CURVE, depth) + 1)
+            statistics.fmean(recall(answer.found_ids, answer.query.grades, k, answer.twins) for answer in answers)
+            for k in range(1, min(MAX_CURVE_K, depth) + 1)
         ),
     )
 
 
-def _figures(answers: Sequence[Answer], each: Sequence[Mapping[str, float]], ks: Sequence[int]) -> Figures:
-    measured = names(ks)
-    intervals = bootstrap([[values[name] for name in measured] for values in each])
-    took = [answer.took / timedelta(microseconds=1) for answer in answers]
-    return Figures(
+def _mean_figures(
+    answers: Sequence[QueryAnswer], each: Sequence[Mapping[str, float]], ks: Sequence[int]
+) -> MeanFigures:
+    measured = measure_names(ks)
+    intervals = bootstrap_intervals([[values[name] for name in measured] for values in each])
+    took = [answer.duration / timedelta(microseconds=1) for answer in answers]
+    return MeanFigures(
         queries=len(answers),
         means={name: statistics.fmean(values[name] for values in each) for name in measured},
         intervals=dict(zip(measured, intervals, strict=True)),
-        tokens=_tokens(answers),
+        tokens=_summarize_tokens(answers),
         p50=timedelta(microseconds=quantile(took, 0.5)),
         p95=timedelta(microseconds=quantile(took, 0.95)),
     )
 
 
-def _tokens(answers: Sequence[Answer]) -> Tokens:
+def _summarize_tokens(answers: Sequence[QueryAnswer]) -> TokensNeeded:
     needed = [answer.tokens for answer in answers if answer.tokens is not None]
-    return Tokens(
+    return TokensNeeded(
         median=quantile(needed, 0.5) if needed else None,
         p95=quantile(needed, 0.95) if needed else None,
         reached=len(needed),
@@ -169,19 +173,19 @@ def _tokens(answers: Sequence[Answer]) -> Tokens:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ProfileComparison:
     """What the second of two profiles gains over the first, measure by measure, on the same queries."""
 
     one: str
     other: str
-    differences: Mapping[str, Difference] = field(hash=False)
+    differences: Mapping[str, MeanDifference] = field(hash=False)
 
 
-def comparison(one: Outcome, other: Outcome) -> Comparison:
+def compare_profiles(one: ProfileEvaluation, other: ProfileEvaluation) -> ProfileComparison:
     """The two outcomes, query by query; any@k says nothing that recall@k does not."""
-    compared = [name for name in names(one.ks) if not name.startswith("any")]
+    compared = [name for name in measure_names(one.ks) if not name.startswith("any")]
     differences = {
-        name: compare([values[name] for values in one.scores], [values[name] for values in other.scores])
+        name: compare_paired([values[name] for values in one.scores], [values[name] for values in other.scores])
         for name in compared
     }
-    return Comparison(one=one.profile, other=other.profile, differences=differences)
+    return ProfileComparison(one=one.profile, other=other.profile, differences=differences)

@@ -4,18 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from recollect.evaluation import plots, report_text
-from recollect.evaluation.figures import Answer, Comparison, Figures, Outcome
-from recollect.evaluation.plots import Bar
-from recollect.evaluation.report import Report
-from recollect.model.format import printable, shortened
+from recollect.evaluation.figures import MeanFigures, ProfileComparison, ProfileEvaluation, QueryAnswer
+from recollect.evaluation.plots import PlotBar
+from recollect.evaluation.report import EvaluationReport
+from recollect.model.format import make_printable, shorten
 
-WORST = 20
+MAX_WORST_QUERIES = 20
 """How many of the queries that found least are shown."""
 
-CAME = 5
+MAX_TOP_MEMORIES = 5
 """How many of those that came in place of the expected are shown."""
 
-LONGEST = 280
+MAX_TEXT_CHARS = 280
 """How many characters of a text are shown."""
 
 STYLE = """
@@ -57,10 +57,10 @@ svg text { fill: var(--faint); }
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; margin: 0 0 .4rem; padding: 0; }
 """ + "\n".join(
     f".s{n} {{ fill: var(--c{n}); stroke: var(--c{n}); background: var(--c{n}); }} rect.s{n} {{ stroke: none; }}"
-    for n in range(plots.COLOURS)
+    for n in range(plots.SERIES_COLORS)
 )
 
-READING = (
+READING_GUIDE = (
     "recall@k is the mean share of a query's judged memories among the first k; any@k the share of queries with at "
     "least one of them there; nDCG@k rewards an early place, as a share of the best order there could be; MRR is the "
     "mean of 1 over the place of the first. All are means over queries; the mean over categories counts every category "
@@ -70,188 +70,197 @@ READING = (
 )
 
 
-def page(report: Report) -> str:
+def render_page(report: EvaluationReport) -> str:
     """The whole page."""
-    title = f"Evaluation of {', '.join(outcome.profile for outcome in report.outcomes)} on {_folder(report)}"
-    body = "\n".join([*_head(title, report), *_body(report)])
+    title = f"Evaluation of {', '.join(outcome.profile for outcome in report.outcomes)} on {_folder_name(report)}"
+    body = "\n".join([*_render_head(title, report), *_render_body(report)])
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
-        f"<title>{_said(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<title>{_escape_line(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
 
-def _head(title: str, report: Report) -> Iterable[str]:
-    judgements = report.judgements
+def _render_head(title: str, report: EvaluationReport) -> Iterable[str]:
+    judgements = report.judgments
     versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     facts = {
-        "folder": _said(_folder(report)),
+        "folder": _escape_line(_folder_name(report)),
         "memories": str(len(judgements.memories)),
         "queries": f"{len(judgements.queries)}, with {judgements.pairs} judged memories",
-        "profiles": _said(", ".join(f"{one.profile} (version {one.version})" for one in report.outcomes)),
-        "embedder": _said(report.embedder),
+        "profiles": _escape_line(", ".join(f"{one.profile} (version {one.version})" for one in report.outcomes)),
+        "embedder": _escape_line(report.embedder),
         "depth": f"{report.outcomes[0].depth} of each ranking, which is "
         f"{'exact' if all(one.exact for one in report.outcomes) else 'not exact'}",
-        "made": f"{report.made_at:%Y-%m-%d %H:%M} UTC, {_said(versions)}",
-        "command": f"<code>{_said(report.command)}</code>",
+        "made": f"{report.made_at:%Y-%m-%d %H:%M} UTC, {_escape_line(versions)}",
+        "command": f"<code>{_escape_line(report.command)}</code>",
         "digest": f"<code>{judgements.digest}</code>",
     }
-    yield f"<h1>{_said(title)}</h1>"
+    yield f"<h1>{_escape_line(title)}</h1>"
     yield f"<dl>{''.join(f'<dt>{name}</dt><dd>{fact}</dd>' for name, fact in facts.items())}</dl>"
     if report.notes:
-        yield f"<ul>{''.join(f'<li>{_said(note)}</li>' for note in report.notes)}</ul>"
+        yield f"<ul>{''.join(f'<li>{_escape_line(note)}</li>' for note in report.notes)}</ul>"
 
 
-def _body(report: Report) -> Iterable[str]:
+def _render_body(report: EvaluationReport) -> Iterable[str]:
     outcomes = report.outcomes
     names = [outcome.profile for outcome in outcomes]
-    wholes = [outcome.whole for outcome in outcomes]
-    legend = _legend(names)
+    wholes = [outcome.overall for outcome in outcomes]
+    legend = _render_legend(names)
     yield "<h2>Figures</h2>"
-    yield _table(["", *names], _figures(wholes))
-    yield _figure("Every measure, with its 95 % interval", legend, _measure_bars(wholes, names))
+    yield _render_table(["", *names], _figure_rows(wholes))
+    yield _render_figure("Every measure, with its 95 % interval", legend, _measure_bars(wholes, names))
     curves = [(outcome.profile, outcome.curve) for outcome in outcomes]
-    yield _figure(f"Recall among the first 1 to {len(outcomes[0].curve)}", legend, plots.curve("Recall by k", curves))
+    yield _render_figure(
+        f"Recall among the first 1 to {len(outcomes[0].curve)}", legend, plots.plot_curves("Recall by k", curves)
+    )
     budgets = [
         (one.profile, [answer.tokens for answer in one.answers if answer.tokens is not None], len(one.answers))
         for one in outcomes
     ]
-    yield _figure(
+    yield _render_figure(
         "Share of queries whose judged memories within reach fit into a budget of so many tokens",
         legend,
-        plots.served("Queries served by a budget", budgets),
+        plots.plot_served_queries("Queries served by a budget", budgets),
     )
     if report.comparison is not None:
-        yield from _compared(report.comparison)
-    yield from _categories(outcomes, legend)
-    yield from _worst(report)
-    yield f'<h2>How to read this</h2><p class="faint">{_said(READING)}</p>'
+        yield from _render_comparison(report.comparison)
+    yield from _render_categories(outcomes, legend)
+    yield from _render_worst(report)
+    yield f'<h2>How to read this</h2><p class="faint">{_escape_line(READING_GUIDE)}</p>'
 
 
-def _figures(wholes: Sequence[Figures]) -> list[list[str]]:
-    measured = [[name, *(_mean(whole, name) for whole in wholes)] for name in wholes[0].means]
-    others = [report_text.beside(whole) for whole in wholes]
-    return measured + [[_said(name), *(_said(cells[name]) for cells in others)] for name in others[0]]
+def _figure_rows(wholes: Sequence[MeanFigures]) -> list[list[str]]:
+    measured = [[name, *(_mean_cell(whole, name) for whole in wholes)] for name in wholes[0].means]
+    others = [report_text.other_figures(whole) for whole in wholes]
+    return measured + [[_escape_line(name), *(_escape_line(cells[name]) for cells in others)] for name in others[0]]
 
 
-def _measure_bars(wholes: Sequence[Figures], names: Sequence[str]) -> str:
-    groups = [(name, [_bar(whole, name) for whole in wholes]) for name in wholes[0].means]
-    return plots.bars("Measures by profile", groups, names)
+def _measure_bars(wholes: Sequence[MeanFigures], names: Sequence[str]) -> str:
+    groups = [(name, [_interval_bar(whole, name) for whole in wholes]) for name in wholes[0].means]
+    return plots.plot_bars("Measures by profile", groups, names)
 
 
-def _categories(outcomes: Sequence[Outcome], legend: str) -> Iterable[str]:
+def _render_categories(outcomes: Sequence[ProfileEvaluation], legend: str) -> Iterable[str]:
     names = [outcome.profile for outcome in outcomes]
     k = outcomes[0].k
     measures = (f"recall@{k}", f"ndcg@{k}", "mrr")
     yield "<h2>By category</h2>"
     groups = [
-        (category, [_bar(outcome.categories[category], measures[0]) for outcome in outcomes])
+        (category, [_interval_bar(outcome.categories[category], measures[0]) for outcome in outcomes])
         for category in outcomes[0].categories
     ]
-    yield _figure(f"{measures[0]} by category, with its 95 % interval", legend, plots.bars(measures[0], groups, names))
+    yield _render_figure(
+        f"{measures[0]} by category, with its 95 % interval", legend, plots.plot_bars(measures[0], groups, names)
+    )
     rows = [
-        [_said(category), str(outcome.categories[category].queries), _said(outcome.profile)]
-        + [_mean(outcome.categories[category], name) for name in measures]
-        + [_said(report_text.beside(outcome.categories[category])[report_text.MEDIAN])]
+        [_escape_line(category), str(outcome.categories[category].queries), _escape_line(outcome.profile)]
+        + [_mean_cell(outcome.categories[category], name) for name in measures]
+        + [_escape_line(report_text.other_figures(outcome.categories[category])[report_text.MEDIAN_TOKENS])]
         for category in outcomes[0].categories
         for outcome in outcomes
     ]
     rows += [
-        [report_text.OVER_CATEGORIES, str(outcome.whole.queries), _said(outcome.profile)]
-        + [report_text.share(outcome.category_means[name]) for name in measures]
-        + [report_text.NONE]
+        [report_text.MEAN_OVER_CATEGORIES, str(outcome.overall.queries), _escape_line(outcome.profile)]
+        + [report_text.format_share(outcome.category_means[name]) for name in measures]
+        + [report_text.NO_FIGURE]
         for outcome in outcomes
     ]
-    yield _table(["category", "queries", "profile", *measures, report_text.MEDIAN], rows)
+    yield _render_table(["category", "queries", "profile", *measures, report_text.MEDIAN_TOKENS], rows)
 
 
-def _compared(comparison: Comparison) -> Iterable[str]:
-    yield f"<h2>What {_said(comparison.other)} gains over {_said(comparison.one)}</h2>"
+def _render_comparison(comparison: ProfileComparison) -> Iterable[str]:
+    yield f"<h2>What {_escape_line(comparison.other)} gains over {_escape_line(comparison.one)}</h2>"
     rows = [
         [
             name,
             f"{found.mean:+.3f} <small>[{found.interval.low:+.3f}, {found.interval.high:+.3f}]</small>",
-            escape(report_text.chance(found.p)),
+            escape(report_text.format_p_value(found.p)),
             *map(str, (found.wins, found.losses, found.ties)),
         ]
         for name, found in comparison.differences.items()
     ]
-    yield _table(["", "gain", "p", "queries won", "lost", "tied"], rows)
+    yield _render_table(["", "gain", "p", "queries won", "lost", "tied"], rows)
     yield '<p class="faint">p is that of a paired randomisation test over queries, each measure by itself.</p>'
 
 
-def _worst(report: Report) -> Iterable[str]:
-    texts = report.judgements.texts
+def _render_worst(report: EvaluationReport) -> Iterable[str]:
+    texts = report.judgments.texts
     yield "<h2>Queries that found least</h2>"
     for outcome in report.outcomes:
-        worst = outcome.worst(WORST)
-        yield f"<h3>{_said(outcome.profile)}</h3>"
+        worst = outcome.worst_answers(MAX_WORST_QUERIES)
+        yield f"<h3>{_escape_line(outcome.profile)}</h3>"
         if not worst:
             yield f"<p>Every judged memory is among the first {outcome.k}.</p>"
             continue
-        rows = [[_asked(answer), _expected(answer, texts), _came(answer, texts)] for answer in worst]
-        yield _table(["query", "expected, and its place", "what came first"], rows, look="worst")
+        rows = [[_query_cell(answer), _expected_cell(answer, texts), _found_cell(answer, texts)] for answer in worst]
+        yield _render_table(["query", "expected, and its place", "what came first"], rows, look="worst")
 
 
-def _asked(answer: Answer) -> str:
+def _query_cell(answer: QueryAnswer) -> str:
     query = answer.query
     facts = f"{query.id}, {query.category}, {query.scope}, {query.asked_at:%Y-%m-%d}"
-    return f'<div class="said">{_short(query.text)}</div><small>{_said(facts)}</small>'
+    return f'<div class="said">{_escape_short(query.text)}</div><small>{_escape_line(facts)}</small>'
 
 
-def _expected(answer: Answer, texts: Mapping[str, str]) -> str:
+def _expected_cell(answer: QueryAnswer, texts: Mapping[str, str]) -> str:
     def told(id: str) -> str:
-        said = _short(texts[id]) if id in texts else "not in the folder"
-        place = answer.place(id)
-        missed = "replaced by a later one" if id in answer.replaced else "not found"
-        return f"<li>{said} <small>{_said(id)}, {missed if place is None else f'place {place}'}</small></li>"
+        said = _escape_short(texts[id]) if id in texts else "not in the folder"
+        place = answer.find_place(id)
+        missed = "replaced by a later one" if id in answer.replaced_ids else "not found"
+        return f"<li>{said} <small>{_escape_line(id)}, {missed if place is None else f'place {place}'}</small></li>"
 
     return f"<ol>{''.join(map(told, answer.query.grades))}</ol>"
 
 
-def _came(answer: Answer, texts: Mapping[str, str]) -> str:
-    came = [f"<li>{_short(texts[id])} <small>{_said(id)}</small></li>" for id in answer.found[:CAME]]
+def _found_cell(answer: QueryAnswer, texts: Mapping[str, str]) -> str:
+    came = [
+        f"<li>{_escape_short(texts[id])} <small>{_escape_line(id)}</small></li>"
+        for id in answer.found_ids[:MAX_TOP_MEMORIES]
+    ]
     return f"<ol>{''.join(came)}</ol>" if came else "nothing"
 
 
-def _mean(figures: Figures, name: str) -> str:
+def _mean_cell(figures: MeanFigures, name: str) -> str:
     interval = figures.intervals[name]
-    ends = f"[{report_text.share(interval.low)}, {report_text.share(interval.high)}]"
-    return f"{report_text.share(figures.means[name])} <small>{ends}</small>"
+    ends = f"[{report_text.format_share(interval.low)}, {report_text.format_share(interval.high)}]"
+    return f"{report_text.format_share(figures.means[name])} <small>{ends}</small>"
 
 
-def _bar(figures: Figures, name: str) -> Bar:
+def _interval_bar(figures: MeanFigures, name: str) -> PlotBar:
     interval = figures.intervals[name]
-    return Bar(figures.means[name], interval.low, interval.high)
+    return PlotBar(figures.means[name], interval.low, interval.high)
 
 
-def _legend(names: Sequence[str]) -> str:
-    keys = [f'<li><span class="key {plots.colour(n)}"></span>{_said(name)}</li>' for n, name in enumerate(names)]
+def _render_legend(names: Sequence[str]) -> str:
+    keys = [
+        f'<li><span class="key {plots.color_class(n)}"></span>{_escape_line(name)}</li>' for n, name in enumerate(names)
+    ]
     return f'<ul class="legend">{"".join(keys)}</ul>'
 
 
-def _figure(caption: str, legend: str, plot: str) -> str:
-    return f"<figure><figcaption>{_said(caption)}</figcaption>{legend}{plot}</figure>" if plot else ""
+def _render_figure(caption: str, legend: str, plot: str) -> str:
+    return f"<figure><figcaption>{_escape_line(caption)}</figcaption>{legend}{plot}</figure>" if plot else ""
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], look: str = "plain") -> str:
+def _render_table(header: Sequence[str], rows: Sequence[Sequence[str]], look: str = "plain") -> str:
     """A table of cells that are HTML already, under a header that is not."""
-    head = "".join(f"<th>{_said(name)}</th>" for name in header)
+    head = "".join(f"<th>{_escape_line(name)}</th>" for name in header)
     body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return (
         f'<div class="wide"><table class="{look}"><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
     )
 
 
-def _folder(report: Report) -> str:
-    return report.judgements.folder.resolve().name
+def _folder_name(report: EvaluationReport) -> str:
+    return report.judgments.folder.resolve().name
 
 
-def _said(text: str) -> str:
+def _escape_line(text: str) -> str:
     """The text as a page may have it: on one line, nothing in it that steers a browser or hides from a reader."""
-    return escape(printable(text))
+    return escape(make_printable(text))
 
 
-def _short(text: str) -> str:
-    return escape(shortened(text, LONGEST))
+def _escape_short(text: str) -> str:
+    return escape(shorten(text, MAX_TEXT_CHARS))

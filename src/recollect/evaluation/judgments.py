@@ -15,65 +15,65 @@ from recollect.errors import FieldError, InvalidInput, ScopeError, show
 from recollect.model import validation
 from recollect.model.draft import Draft, read_draft
 from recollect.model.memory import Memory
-from recollect.model.scope import Scope, a_scope
-from recollect.ranking.candidates_json import read_moment, read_object
-from recollect.retrieval.eligibility import barrier
+from recollect.model.scope import Scope, as_scope
+from recollect.ranking.candidates_json import parse_datetime, parse_json_object
+from recollect.retrieval.eligibility import find_barrier
 
 T = TypeVar("T")
 
-MEMORIES, QUERIES, QRELS = "memories.jsonl", "queries.jsonl", "qrels.tsv"
+MEMORIES_FILE, QUERIES_FILE, QRELS_FILE = "memories.jsonl", "queries.jsonl", "qrels.tsv"
 
-HOLDS = f"a folder of judgements has {MEMORIES}, {QUERIES} and {QRELS}"
+FOLDER_CONTENTS = f"a folder of judgements has {MEMORIES_FILE}, {QUERIES_FILE} and {QRELS_FILE}"
 """The remedy for a folder that is none."""
 
-HEADER = ("query", "memory", "grade")
+QRELS_HEADER = ("query", "memory", "grade")
 """The first line of the judgements, between tabs."""
 
 TAB = "\t"
 
-HIGHEST = 1e6
+MAX_GRADE = 1e6
 """More than anybody grades, and little enough to be added up."""
 
 _GRADE = re.compile(r"[+-]?([0-9]{1,20}(\.[0-9]{0,20})?|\.[0-9]{1,20})([eE][+-]?[0-9]{1,3})?")
 
-UNCATEGORISED = "uncategorised"
+DEFAULT_CATEGORY = "uncategorised"
 """The category of a query that names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class JudgedQuery:
     """What is asked, by whom and when, and the ids of the memories it needs, each with its grade of 1 or more."""
 
     id: str
     scope: Scope
     text: str
     asked_at: datetime
-    category: str = UNCATEGORISED
+    category: str = DEFAULT_CATEGORY
     grades: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgements:
+class Judgments:
     """The memories of a folder, the oldest first, and those of its queries that have judgements.
 
     `drafts` are the same in the same order, as they are to be remembered.
-    `unjudged` counts the queries without any, which are left out. Of the judged pairs, `absent` name a memory that
-    the folder does not have and `later` one that was not there yet when it was asked: both can never be found, and
-    count as not found. `blind` counts the queries that see no memory at all. `digest` tells one content of the memories
+    `unjudged_queries` counts the queries without any, which are left out. Of the judged pairs, `absent_pairs` name a memory that
+    the folder does not have and `late_pairs` one that was not there yet when it was asked: both can never be found, and
+    count as not found. `blind_queries` counts the queries that see no memory at all. `digest` tells one content of the memories
     from another.
     """
 
     folder: Path
     memories: tuple[Memory, ...]
     drafts: tuple[Draft, ...]
-    queries: tuple[Query, ...]
-    unjudged: int
+    queries: tuple[JudgedQuery, ...]
+    unjudged_queries: int
     digest: str
 
     @property
     def files(self) -> list[Path]:
         """What it was read from."""
-        return [self.folder / name for name in (MEMORIES, QUERIES, QRELS)]
+        return [self.folder / name for name in (MEMORIES_FILE, QUERIES_FILE, QRELS_FILE)]
 
     @property
     def pairs(self) -> int:
@@ -81,27 +81,27 @@ class Judgements:
         return sum(len(query.grades) for query in self.queries)
 
     @property
-    def absent(self) -> int:
+    def absent_pairs(self) -> int:
         known = {memory.id for memory in self.memories}
         return sum(id not in known for query in self.queries for id in query.grades)
 
     @property
-    def later(self) -> int:
-        since = self.since
+    def late_pairs(self) -> int:
+        since = self.creation_times
         return sum(id in since and since[id] > query.asked_at for query in self.queries for id in query.grades)
 
     @property
-    def blind(self) -> int:
-        first = _seen_first(self.memories)
+    def blind_queries(self) -> int:
+        first = _first_visible_memories(self.memories)
 
-        def is_blind(query: Query) -> bool:
+        def is_blind(query: JudgedQuery) -> bool:
             near = (first.get(scope, ()) for scope in (query.scope, *query.scope.ancestors))
-            return not any(sees(query, memory) for memory in chain.from_iterable(near))
+            return not any(can_see(query, memory) for memory in chain.from_iterable(near))
 
         return sum(map(is_blind, self.queries))
 
     @property
-    def since(self) -> dict[str, datetime]:
+    def creation_times(self) -> dict[str, datetime]:
         """From when each memory is there, by its id."""
         return {memory.id: memory.created_at for memory in self.memories}
 
@@ -113,27 +113,27 @@ class Judgements:
     @property
     def written_at(self) -> datetime:
         """The moment of the latest memory."""
-        return max(self.since.values())
+        return max(self.creation_times.values())
 
     @property
     def ended_at(self) -> datetime:
         """The moment of whatever came last, a memory or a query."""
         return max(self.written_at, *(query.asked_at for query in self.queries))
 
-    def some(self, most: int) -> "Judgements":
+    def sample_queries(self, most: int) -> "Judgments":
         """The same with at most so many queries, evenly spread over the file."""
         there = len(self.queries)
         taken = min(most, there)
         return replace(self, queries=tuple(self.queries[place * there // taken] for place in range(taken)))
 
 
-def sees(query: Query, memory: Memory) -> bool:
+def can_see(query: JudgedQuery, memory: Memory) -> bool:
     """Whether the memory was there for the query: known and valid by then, and its scope's or shared by one above."""
     near = memory.scope == query.scope or (memory.shared and query.scope.within(memory.scope))
-    return near and barrier(memory, query.asked_at) is None
+    return near and find_barrier(memory, query.asked_at) is None
 
 
-def _seen_first(memories: Iterable[Memory]) -> dict[Scope, list[Memory]]:
+def _first_visible_memories(memories: Iterable[Memory]) -> dict[Scope, list[Memory]]:
     """By scope, those of the memories, which come oldest first, without which no other is seen: few, and soon asked.
 
     Of those that are shared alike and valid for the same time, whoever sees any sees the oldest.
@@ -145,22 +145,22 @@ def _seen_first(memories: Iterable[Memory]) -> dict[Scope, list[Memory]]:
     return {scope: list(found.values()) for scope, found in first.items()}
 
 
-def read_judgements(folder: Path) -> Judgements:
+def read_judgments(folder: Path) -> Judgments:
     """The judgements of a folder; refused with file, line and field if anything in it cannot be."""
     _refuse_no_folder(folder)
-    written = {name: _content(folder, name) for name in (MEMORIES, QUERIES, QRELS)}
-    kept = _records(folder / MEMORIES, written[MEMORIES], _memory)
+    written = {name: _read_file(folder, name) for name in (MEMORIES_FILE, QUERIES_FILE, QRELS_FILE)}
+    kept = _read_records(folder / MEMORIES_FILE, written[MEMORIES_FILE], _read_memory)
     kept.sort(key=lambda one: (one[0].created_at, one[0].id))
-    queries = _records(folder / QUERIES, written[QUERIES], _query)
-    grades = _grades(folder / QRELS, written[QRELS], {query.id for query in queries})
+    queries = _read_records(folder / QUERIES_FILE, written[QUERIES_FILE], _read_query)
+    grades = _read_grades(folder / QRELS_FILE, written[QRELS_FILE], {query.id for query in queries})
     judged = tuple(replace(query, grades=grades[query.id]) for query in queries if query.id in grades)
-    return Judgements(
+    return Judgments(
         folder=folder,
         memories=tuple(memory for memory, _ in kept),
         drafts=tuple(draft for _, draft in kept),
         queries=judged,
-        unjudged=len(queries) - len(judged),
-        digest=hashlib.sha256(written[MEMORIES]).hexdigest(),
+        unjudged_queries=len(queries) - len(judged),
+        digest=hashlib.sha256(written[MEMORIES_FILE]).hexdigest(),
     )
 
 
@@ -170,18 +170,18 @@ def _refuse_no_folder(folder: Path) -> None:
     except OSError as error:
         raise InvalidInput(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from error
     if not is_there:
-        raise InvalidInput(f"there is no folder {str(folder)!r}; {HOLDS}")
+        raise InvalidInput(f"there is no folder {str(folder)!r}; {FOLDER_CONTENTS}")
     if not is_folder:
-        raise InvalidInput(f"{str(folder)!r} is no folder; {HOLDS}")
+        raise InvalidInput(f"{str(folder)!r} is no folder; {FOLDER_CONTENTS}")
 
 
-def _content(folder: Path, name: str) -> bytes:
+def _read_file(folder: Path, name: str) -> bytes:
     path = folder / name
     try:
         is_ordinary = stat.S_ISREG(path.stat().st_mode)
         content = path.read_bytes() if is_ordinary else b""
     except FileNotFoundError as error:
-        raise InvalidInput(f"there is no {str(path)!r}; {HOLDS}") from error
+        raise InvalidInput(f"there is no {str(path)!r}; {FOLDER_CONTENTS}") from error
     except OSError as error:
         raise InvalidInput(f"{str(path)!r} cannot be read: {error.strerror}") from error
     if not is_ordinary:  # a pipe would be waited for, and a device may have no end
@@ -190,7 +190,7 @@ def _content(folder: Path, name: str) -> bytes:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def _naming_file(path: Path) -> Iterator[None]:
     """Tells of which file the line is that is refused."""
     try:
         yield
@@ -198,7 +198,7 @@ def _reading(path: Path) -> Iterator[None]:
         raise InvalidInput(f"{path}, {error}" if error.line is not None else f"{path}: {error}") from error
 
 
-def _lines(content: bytes) -> Iterator[tuple[int, str]]:
+def _numbered_lines(content: bytes) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, each with its number."""
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         try:
@@ -209,14 +209,14 @@ def _lines(content: bytes) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def _records(path: Path, content: bytes, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
+def _read_records(path: Path, content: bytes, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
     """What is read of each line; refused if an id is there twice, or nothing at all."""
     found: list[T] = []
     seen: dict[str, int] = {}
-    with _reading(path):
-        for number, line in _lines(content):
+    with _naming_file(path):
+        for number, line in _numbered_lines(content):
             try:
-                record = read_object(line)
+                record = parse_json_object(line)
                 found.append(read(record))
             except FieldError as error:
                 raise error.at_line(number) from error
@@ -228,89 +228,89 @@ def _records(path: Path, content: bytes, read: Callable[[Mapping[str, Any]], T])
     return found
 
 
-def _needed(record: Mapping[str, Any], names: tuple[str, ...], noun: str) -> None:
+def _require_fields(record: Mapping[str, Any], names: tuple[str, ...], noun: str) -> None:
     for name in names:
         if record.get(name) is None:
             raise FieldError(f"is missing; every {noun} has {', '.join(names)}", field=name)
 
 
-def _scope(value: Any) -> Scope:
+def _read_scope(value: Any) -> Scope:
     try:
-        return a_scope(value)
+        return as_scope(value)
     except ScopeError as error:
         raise FieldError(str(error), field="scope") from error
 
 
-_TAKEN_OVER = frozenset(one.name for one in fields(Draft)) - {"at", "key"}
+_DRAFT_FIELDS = frozenset(one.name for one in fields(Draft)) - {"at", "key"}
 """The keys of a memory that a draft has too; all others are metadata."""
 
-_CHECKED = frozenset(one.name for one in fields(Draft)) & frozenset(one.name for one in fields(Memory))
+_SHARED_FIELDS = frozenset(one.name for one in fields(Draft)) & frozenset(one.name for one in fields(Memory))
 
 
-def _memory(record: Mapping[str, Any]) -> tuple[Memory, Draft]:
+def _read_memory(record: Mapping[str, Any]) -> tuple[Memory, Draft]:
     """The memory of a line, and the draft that keeps its id and its moment."""
-    _needed(record, ("id", "scope", "text", "created_at"), "memory")
+    _require_fields(record, ("id", "scope", "text", "created_at"), "memory")
     given = {name: value for name, value in record.items() if value is not None}
-    values = {name: value for name, value in given.items() if name in _TAKEN_OVER}
-    values["scope"] = _scope(values["scope"])
-    values["at"] = read_moment("created_at", given.pop("created_at"))
+    values = {name: value for name, value in given.items() if name in _DRAFT_FIELDS}
+    values["scope"] = _read_scope(values["scope"])
+    values["at"] = parse_datetime("created_at", given.pop("created_at"))
     for name in ("valid_from", "valid_until"):
         if name in values:
-            values[name] = read_moment(name, values[name])
+            values[name] = parse_datetime(name, values[name])
     metadata = values.get("metadata", {})
     if not isinstance(metadata, dict):
         raise FieldError(f"{show(metadata)} is no JSON object", field="metadata")
-    values["metadata"] = {**metadata, **{name: value for name, value in given.items() if name not in _TAKEN_OVER}}
+    values["metadata"] = {**metadata, **{name: value for name, value in given.items() if name not in _DRAFT_FIELDS}}
     draft = read_draft(values)
-    said = {name: getattr(draft, name) for name in _CHECKED}
+    said = {name: getattr(draft, name) for name in _SHARED_FIELDS}
     memory = Memory(created_at=values["at"], **{name: value for name, value in said.items() if value is not None})
     return memory, draft
 
 
-def _query(record: Mapping[str, Any]) -> Query:
-    _needed(record, ("id", "scope", "text", "asked_at"), "query")
+def _read_query(record: Mapping[str, Any]) -> JudgedQuery:
+    _require_fields(record, ("id", "scope", "text", "asked_at"), "query")
     category = record.get("category")
-    return Query(
-        id=validation.an_id("id", record["id"]),
-        scope=_scope(record["scope"]),
-        text=validation.a_content("text", record["text"]),
-        asked_at=read_moment("asked_at", record["asked_at"]),
-        category=UNCATEGORISED if category is None else validation.a_line("category", category),
+    return JudgedQuery(
+        id=validation.require_id("id", record["id"]),
+        scope=_read_scope(record["scope"]),
+        text=validation.require_content("text", record["text"]),
+        asked_at=parse_datetime("asked_at", record["asked_at"]),
+        category=DEFAULT_CATEGORY if category is None else validation.require_line("category", category),
     )
 
 
-def _grades(path: Path, content: bytes, queries: set[str]) -> dict[str, dict[str, float]]:
+def _read_grades(path: Path, content: bytes, queries: set[str]) -> dict[str, dict[str, float]]:
     """The grades of each query's memories; refused if nothing is judged, or of a query that is not there."""
     found: dict[str, dict[str, float]] = {}
-    with _reading(path):
-        rows = _lines(content)
+    with _naming_file(path):
+        rows = _numbered_lines(content)
         number, header = next(rows, (1, ""))
-        if tuple(header.split("\t")) != HEADER:
-            raise FieldError(f"{show(header)} is not the header {TAB.join(HEADER)!r}", line=number)
+        if tuple(header.split("\t")) != QRELS_HEADER:
+            raise FieldError(f"{show(header)} is not the header {TAB.join(QRELS_HEADER)!r}", line=number)
         for number, row in rows:
             cells = row.split("\t")
-            if len(cells) != len(HEADER):
-                told = f"{len(cells)} fields between tabs, where {' '.join(HEADER)!r} are asked for"
+            if len(cells) != len(QRELS_HEADER):
+                told = f"{len(cells)} fields between tabs, where {' '.join(QRELS_HEADER)!r} are asked for"
                 raise FieldError(told, line=number)
             query, memory, grade = cells
             if query not in queries:
-                raise FieldError(f"{show(query)} is not in {QUERIES}", field="query", line=number)
+                raise FieldError(f"{show(query)} is not in {QUERIES_FILE}", field="query", line=number)
             if not memory:
                 raise FieldError("is empty; give the id of a memory", field="memory", line=number)
             judged = found.setdefault(query, {})
             if memory in judged:
                 raise FieldError(f"{show(memory)} is judged twice for {show(query)}", field="memory", line=number)
-            judged[memory] = _grade(grade, number)
+            judged[memory] = _parse_grade(grade, number)
         if not found:
             raise FieldError("has no judgements; write a query, a memory and a grade a line, between tabs")
     return found
 
 
-def _grade(written: str, line: int) -> float:
+def _parse_grade(written: str, line: int) -> float:
     if not _GRADE.fullmatch(written):
         raise FieldError(f"{show(written)} is no number", field="grade", line=line)
     grade = float(written)
-    if not 1.0 <= grade <= HIGHEST:
-        told = f"{show(written)} is not a grade within 1..{HIGHEST:,.0f}; leave out what is not relevant"
+    if not 1.0 <= grade <= MAX_GRADE:
+        told = f"{show(written)} is not a grade within 1..{MAX_GRADE:,.0f}; leave out what is not relevant"
         raise FieldError(told, field="grade", line=line)
     return grade

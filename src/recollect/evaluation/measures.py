@@ -29,24 +29,24 @@ def recall(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWIN
     return sum(twins.get(id, id) in first for id in grades) / len(grades)
 
 
-def any_found(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
+def any_recall(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
     """1 if any judged memory is among the first `k`, else 0."""
-    return float(not gains(grades, twins).keys().isdisjoint(ranked[:k]))
+    return float(not gain_by_id(grades, twins).keys().isdisjoint(ranked[:k]))
 
 
 def ndcg(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
     """The gain of the first `k`, each discounted by its place, as a share of the most there could be."""
-    worth = gains(grades, twins)
-    return _discounted([worth.get(id, 0.0) for id in ranked[:k]]) / most(grades, k, twins)
+    worth = gain_by_id(grades, twins)
+    return _discounted_gain([worth.get(id, 0.0) for id in ranked[:k]]) / ideal_gain(grades, k, twins)
 
 
 def reciprocal_rank(ranked: Sequence[str], grades: Grades, twins: Twins = NO_TWINS) -> float:
     """1 over the place of the first judged memory; 0 if there is none."""
-    judged = gains(grades, twins)
+    judged = gain_by_id(grades, twins)
     return next((1.0 / place for place, id in enumerate(ranked, start=1) if id in judged), 0.0)
 
 
-def gains(grades: Grades, twins: Twins = NO_TWINS) -> dict[str, float]:
+def gain_by_id(grades: Grades, twins: Twins = NO_TWINS) -> dict[str, float]:
     """What the place of each id that can be ranked is worth: the highest grade of those that are found there."""
     found: dict[str, float] = {}
     for id, grade in grades.items():
@@ -55,24 +55,26 @@ def gains(grades: Grades, twins: Twins = NO_TWINS) -> dict[str, float]:
     return found
 
 
-def most(grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
+def ideal_gain(grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
     """The discounted gain of the best order there could be, cut to `k` places."""
-    return _discounted(sorted(gains(grades, twins).values(), reverse=True)[:k])
+    return _discounted_gain(sorted(gain_by_id(grades, twins).values(), reverse=True)[:k])
 
 
-def _discounted(worth: Sequence[float]) -> float:
+def _discounted_gain(worth: Sequence[float]) -> float:
     return math.fsum(one / math.log2(place + 1) for place, one in enumerate(worth, start=1))
 
 
-def names(ks: Sequence[int]) -> list[str]:
+def measure_names(ks: Sequence[int]) -> list[str]:
     """What the measures are called, in the order in which they are shown."""
     return [*(f"{what}@{k}" for what in ("recall", "any", "ndcg") for k in ks), "mrr"]
 
 
-def scores(ranked: Sequence[str], grades: Grades, ks: Sequence[int], twins: Twins = NO_TWINS) -> dict[str, float]:
+def measure_ranking(
+    ranked: Sequence[str], grades: Grades, ks: Sequence[int], twins: Twins = NO_TWINS
+) -> dict[str, float]:
     """Every measure of one ranking, by its name."""
-    values = [*(measure(ranked, grades, k, twins) for measure in (recall, any_found, ndcg) for k in ks)]
-    return dict(zip(names(ks), [*values, reciprocal_rank(ranked, grades, twins)], strict=True))
+    values = [*(measure(ranked, grades, k, twins) for measure in (recall, any_recall, ndcg) for k in ks)]
+    return dict(zip(measure_names(ks), [*values, reciprocal_rank(ranked, grades, twins)], strict=True))
 
 
 def quantile(values: Sequence[Number], share: float) -> Number:

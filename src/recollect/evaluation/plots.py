@@ -6,21 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from recollect.model.format import printable, shortened
+from recollect.model.format import make_printable, shorten
 
-WIDTH, HEIGHT = 760, 270
-LEFT, RIGHT, TOP, BOTTOM = 44, 28, 12, 30
+PLOT_WIDTH, PLOT_HEIGHT = 760, 270
+LEFT_MARGIN, RIGHT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 44, 28, 12, 30
 """The room around what is plotted, for the axes and what they say."""
 
-COLOURS = 8
+SERIES_COLORS = 8
 """How many series have a colour of their own."""
 
-LONGEST_LABEL = 24
-GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
+MAX_LABEL_CHARS = 24
+GRID_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class PlotBar:
     """A share, and between which it may lie."""
 
     value: float
@@ -28,43 +28,45 @@ class Bar:
     high: float
 
 
-def colour(place: int) -> str:
+def color_class(place: int) -> str:
     """The class of the series' colour."""
-    return f"s{place % COLOURS}"
+    return f"s{place % SERIES_COLORS}"
 
 
-def bars(title: str, groups: Sequence[tuple[str, Sequence[Bar]]], series: Sequence[str]) -> str:
+def plot_bars(title: str, groups: Sequence[tuple[str, Sequence[PlotBar]]], series: Sequence[str]) -> str:
     """A group of bars for each label, a bar for each series, with whiskers for the interval."""
-    room = (WIDTH - LEFT - RIGHT) / len(groups)
+    room = (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) / len(groups)
     wide = min(0.8 * room / len(series), 56.0)
     parts: list[str] = []
     for place, (label, values) in enumerate(groups):
-        middle = LEFT + room * (place + 0.5)
-        parts.append(_text(middle, HEIGHT - BOTTOM + 18, _short(label, room), "middle"))
+        middle = LEFT_MARGIN + room * (place + 0.5)
+        parts.append(_svg_text(middle, PLOT_HEIGHT - BOTTOM_MARGIN + 18, _shorten_label(label, room), "middle"))
         for number, (name, bar) in enumerate(zip(series, values, strict=True)):
             left = middle + (number - len(series) / 2) * wide
             told = f"{name}, {label}: {bar.value:.3f} [{bar.low:.3f}, {bar.high:.3f}]"
-            parts.append(_bar(left, wide, bar, colour(number), told))
-    return _svg(title, [*_share_axis(), *parts])
+            parts.append(_svg_bar(left, wide, bar, color_class(number), told))
+    return _svg_image(title, [*_svg_share_axis(), *parts])
 
 
-def curve(title: str, series: Sequence[tuple[str, Sequence[float]]]) -> str:
+def plot_curves(title: str, series: Sequence[tuple[str, Sequence[float]]]) -> str:
     """The share among the first 1, 2, 3, … of each series."""
     longest = max(len(values) for _, values in series)
 
     def across(k: int) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (k - 1) / max(longest - 1, 1)
+        return LEFT_MARGIN + (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) * (k - 1) / max(longest - 1, 1)
 
     ticks = sorted({1, longest, *range(10, longest, 10)})
-    marks = [_tick(across(k), str(k)) for k in ticks]
+    marks = [_svg_tick(across(k), str(k)) for k in ticks]
     lines = [
-        _line([(across(k), _up(value)) for k, value in enumerate(values, start=1)], colour(place), name)
+        _svg_line(
+            [(across(k), _share_to_y(value)) for k, value in enumerate(values, start=1)], color_class(place), name
+        )
         for place, (name, values) in enumerate(series)
     ]
-    return _svg(title, [*_share_axis(), *marks, *lines])
+    return _svg_image(title, [*_svg_share_axis(), *marks, *lines])
 
 
-def served(title: str, series: Sequence[tuple[str, Sequence[int], int]]) -> str:
+def plot_served_queries(title: str, series: Sequence[tuple[str, Sequence[int], int]]) -> str:
     """The share of queries that a budget serves, of each series: its name, the budgets needed, and of how many."""
     needed = [tokens for _, values, _ in series for tokens in values]
     if not needed:
@@ -75,64 +77,67 @@ def served(title: str, series: Sequence[tuple[str, Sequence[int], int]]) -> str:
     first, last = math.log10(budgets[0]), math.log10(budgets[-1])
 
     def across(tokens: int) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (math.log10(max(tokens, 1)) - first) / max(last - first, 1e-9)
+        return LEFT_MARGIN + (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) * (math.log10(max(tokens, 1)) - first) / max(
+            last - first, 1e-9
+        )
 
-    marks = [_tick(across(one), f"{one:,}".replace(",", " ")) for one in budgets]
+    marks = [_svg_tick(across(one), f"{one:,}".replace(",", " ")) for one in budgets]
     lines: list[str] = []
     for place, (name, values, queries) in enumerate(series):
-        points, height = [(float(LEFT), _up(0.0))], _up(0.0)
+        points, height = [(float(LEFT_MARGIN), _share_to_y(0.0))], _share_to_y(0.0)
         for done, tokens in enumerate(sorted(values), start=1):
             points.append((across(tokens), height))
-            height = _up(done / queries)
+            height = _share_to_y(done / queries)
             points.append((across(tokens), height))
-        lines.append(_line([*points, (float(WIDTH - RIGHT), height)], colour(place), name))
-    return _svg(title, [*_share_axis(), *marks, *lines])
+        lines.append(_svg_line([*points, (float(PLOT_WIDTH - RIGHT_MARGIN), height)], color_class(place), name))
+    return _svg_image(title, [*_svg_share_axis(), *marks, *lines])
 
 
-def _up(value: float) -> float:
+def _share_to_y(value: float) -> float:
     """How far down a share is drawn."""
-    return TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - value)
+    return TOP_MARGIN + (PLOT_HEIGHT - TOP_MARGIN - BOTTOM_MARGIN) * (1.0 - value)
 
 
-def _short(label: str, room: float) -> str:
-    return shortened(label, max(min(int(room / 7), LONGEST_LABEL), 3))
+def _shorten_label(label: str, room: float) -> str:
+    return shorten(label, max(min(int(room / 7), MAX_LABEL_CHARS), 3))
 
 
-def _text(x: float, y: float, said: str, anchor: str) -> str:
+def _svg_text(x: float, y: float, said: str, anchor: str) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
 
 
-def _tick(x: float, said: str) -> str:
-    foot = HEIGHT - BOTTOM
+def _svg_tick(x: float, said: str) -> str:
+    foot = PLOT_HEIGHT - BOTTOM_MARGIN
     mark = f'<line class="axis" x1="{x:.1f}" y1="{foot}" x2="{x:.1f}" y2="{foot + 4}"/>'
-    return mark + _text(x, foot + 18, said, "middle")
+    return mark + _svg_text(x, foot + 18, said, "middle")
 
 
-def _share_axis() -> Iterable[str]:
-    for share in GRID:
-        y = _up(share)
-        yield f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}"/>'
-        yield _text(LEFT - 6, y + 4, f"{share:.2f}", "end")
+def _svg_share_axis() -> Iterable[str]:
+    for share in GRID_SHARES:
+        y = _share_to_y(share)
+        yield f'<line class="grid" x1="{LEFT_MARGIN}" y1="{y:.1f}" x2="{PLOT_WIDTH - RIGHT_MARGIN}" y2="{y:.1f}"/>'
+        yield _svg_text(LEFT_MARGIN - 6, y + 4, f"{share:.2f}", "end")
 
 
-def _bar(left: float, wide: float, bar: Bar, look: str, told: str) -> str:
-    top, middle, cap = _up(bar.value), left + wide / 2, min(wide / 4, 5.0)
+def _svg_bar(left: float, wide: float, bar: PlotBar, look: str, told: str) -> str:
+    top, middle, cap = _share_to_y(bar.value), left + wide / 2, min(wide / 4, 5.0)
     whisker = (
-        f"M{middle:.1f} {_up(bar.low):.1f}V{_up(bar.high):.1f}"
-        f"M{middle - cap:.1f} {_up(bar.low):.1f}h{2 * cap:.1f}M{middle - cap:.1f} {_up(bar.high):.1f}h{2 * cap:.1f}"
+        f"M{middle:.1f} {_share_to_y(bar.low):.1f}V{_share_to_y(bar.high):.1f}"
+        f"M{middle - cap:.1f} {_share_to_y(bar.low):.1f}h{2 * cap:.1f}"
+        f"M{middle - cap:.1f} {_share_to_y(bar.high):.1f}h{2 * cap:.1f}"
     )
     return (
-        f"<g><title>{escape(printable(told))}</title>"
+        f"<g><title>{escape(make_printable(told))}</title>"
         f'<rect class="{look}" x="{left + 1:.1f}" y="{top:.1f}" width="{max(wide - 2, 1):.1f}" '
-        f'height="{_up(0.0) - top:.1f}"/><path class="whisker" d="{whisker}"/></g>'
+        f'height="{_share_to_y(0.0) - top:.1f}"/><path class="whisker" d="{whisker}"/></g>'
     )
 
 
-def _line(points: Sequence[tuple[float, float]], look: str, name: str) -> str:
+def _svg_line(points: Sequence[tuple[float, float]], look: str, name: str) -> str:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<g><title>{escape(printable(name))}</title><polyline class="line {look}" points="{path}"/></g>'
+    return f'<g><title>{escape(make_printable(name))}</title><polyline class="line {look}" points="{path}"/></g>'
 
 
-def _svg(title: str, parts: Iterable[str]) -> str:
+def _svg_image(title: str, parts: Iterable[str]) -> str:
     drawn = "\n".join(parts)
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">\n{drawn}\n</svg>'
+    return f'<svg viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" role="img" aria-label="{escape(title)}">\n{drawn}\n</svg>'

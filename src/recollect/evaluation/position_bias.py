@@ -7,57 +7,57 @@ import numpy as np
 
 from recollect.model.table import Floats, Rows
 
-STEEPEST = 2.0
+MAX_STEEPNESS = 2.0
 """At most so steep: at the second place a quarter of the first."""
 
-MOST = 10.0
+MAX_INVERSE_PROPENSITY = 10.0
 """For how many words at the first place one further down counts at most, however rarely anybody looks there."""
 
-DOUBT = 4.0
+POSITION_PENALTY = 4.0
 """How strongly it is doubted that places matter at all, as a penalty on the square of the steepness, halved.
 
 It is worth a few dozen words: with fewer, what was said is taken as it is, which favours the ranking as it is.
 """
 
-CAUTION = 1.0
+SIGNAL_PENALTY = 1.0
 """The same of what signals say: with few words they explain little."""
 
-LEVEL = 1e-9
+GRADIENT_TOLERANCE = 1e-9
 """How steep it may still be, for each word that was said, where it counts as the top."""
 
-ROUNDS, HALVINGS = 100, 60
+MAX_NEWTON_STEPS, MAX_STEP_HALVINGS = 100, 60
 """How many steps are made at most, and how often one that leads down is halved: enough for whatever was said."""
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class PositionBias:
     """How steeply attention falls: at place k a memory is looked at k to the power of minus `steepness` as often."""
 
     steepness: float = 0.0
 
-    def seen(self, places: Rows) -> Floats:
+    def propensities(self, places: Rows) -> Floats:
         """How often each place is looked at, for every time that the first one is."""
         return np.asarray(places, dtype=np.float64) ** -self.steepness
 
-    def times(self, places: Rows) -> Floats:
+    def inverse_propensities(self, places: Rows) -> Floats:
         """For how many words at the first place one at each of these counts."""
-        return np.minimum(1.0 / self.seen(places), MOST)
+        return np.minimum(1.0 / self.propensities(places), MAX_INVERSE_PROPENSITY)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choices:
+class ConditionalLogit:
     """Whom somebody spoke of: of each that was shown the number of its context, what tells it apart, and how much was
     said of it.
 
     The first of the traits is the place, as minus its logarithm. Whom somebody says something of is taken as a choice
     among those of the context, each as likely as the exponential of its traits times their slopes (a conditional
-    logit); slopes are doubted, each as strongly as `doubt` says.
+    logit); slopes are doubted, each as strongly as `penalties` says.
     """
 
     contexts: Rows
-    traits: Floats
-    said: Floats
-    doubt: Floats
+    features: Floats
+    weights: Floats
+    penalties: Floats
 
     @classmethod
     def of(cls, contexts: Rows, places: Rows, opinions: Floats, said: Floats) -> Self:
@@ -66,67 +66,67 @@ class Choices:
         rows = np.flatnonzero(total[contexts] > 0.0)
         return cls(
             contexts=np.unique(contexts[rows], return_inverse=True)[1],
-            traits=np.vstack([-np.log(places[rows]), opinions[:, rows]]),
-            said=said[rows],
-            doubt=np.append(DOUBT, np.full(len(opinions), CAUTION)),
+            features=np.vstack([-np.log(places[rows]), opinions[:, rows]]),
+            weights=said[rows],
+            penalties=np.append(POSITION_PENALTY, np.full(len(opinions), SIGNAL_PENALTY)),
         )
 
-    def likelihood(self, slopes: Floats) -> float:
+    def log_likelihood(self, slopes: Floats) -> float:
         """How well the slopes explain the choices, as a logarithm, less what is doubted of them; there is one top."""
-        return float(self.said @ self._chances(slopes) - self.doubt @ slopes**2 / 2.0)
+        return float(self.weights @ self._log_probabilities(slopes) - self.penalties @ slopes**2 / 2.0)
 
-    def uphill(self, slopes: Floats) -> Floats:
+    def gradient(self, slopes: Floats) -> Floats:
         """Which way the likelihood rises, and how steeply: nowhere at the top."""
-        uphill: Floats = self.traits @ (self.said - self._expected(slopes)) - self.doubt * slopes
+        uphill: Floats = self.features @ (self.weights - self._expected_weights(slopes)) - self.penalties * slopes
         return uphill
 
-    def step(self, slopes: Floats) -> Floats:
+    def newton_step(self, slopes: Floats) -> Floats:
         """The way to where the top would be if the likelihood were bent everywhere as it is here (Newton's)."""
-        expected, chances = self._expected(slopes), np.exp(self._chances(slopes))
-        means = np.array([np.bincount(self.contexts, chances * one) for one in self.traits])
-        centred = self.traits - means[:, self.contexts]
-        curvature = (centred * expected) @ centred.T + np.diag(self.doubt)
-        return np.asarray(np.linalg.solve(curvature, self.uphill(slopes)), dtype=np.float64)
+        expected, chances = self._expected_weights(slopes), np.exp(self._log_probabilities(slopes))
+        means = np.array([np.bincount(self.contexts, chances * one) for one in self.features])
+        centred = self.features - means[:, self.contexts]
+        curvature = (centred * expected) @ centred.T + np.diag(self.penalties)
+        return np.asarray(np.linalg.solve(curvature, self.gradient(slopes)), dtype=np.float64)
 
-    def _chances(self, slopes: Floats) -> Floats:
+    def _log_probabilities(self, slopes: Floats) -> Floats:
         """How likely each is chosen in its context by these slopes, as a logarithm."""
-        heights = slopes @ self.traits
+        heights = slopes @ self.features
         tops = np.full(int(self.contexts.max()) + 1, -np.inf)
         np.maximum.at(tops, self.contexts, heights)
         powers = np.exp(heights - tops[self.contexts])
         chances: Floats = heights - (tops + np.log(np.bincount(self.contexts, powers)))[self.contexts]
         return chances
 
-    def _expected(self, slopes: Floats) -> Floats:
+    def _expected_weights(self, slopes: Floats) -> Floats:
         """How much would be said of each by these slopes."""
-        total = np.asarray(np.bincount(self.contexts, self.said), dtype=np.float64)
-        expected: Floats = np.exp(self._chances(slopes)) * total[self.contexts]
+        total = np.asarray(np.bincount(self.contexts, self.weights), dtype=np.float64)
+        expected: Floats = np.exp(self._log_probabilities(slopes)) * total[self.contexts]
         return expected
 
 
-def fit_slopes(choices: Choices) -> Floats:
+def fit_coefficients(choices: ConditionalLogit) -> Floats:
     """The slopes that explain the choices best: uphill step by step, each halved as long as it leads down.
 
     A whole step may go too far, and the next one further still: with many shown, or a few that stand out.
     """
-    slopes = np.zeros(len(choices.traits))
-    level = LEVEL * float(choices.said.sum())
-    for _ in range(ROUNDS):
-        if np.abs(choices.uphill(slopes)).max() <= level:
+    slopes = np.zeros(len(choices.features))
+    level = GRADIENT_TOLERANCE * float(choices.weights.sum())
+    for _ in range(MAX_NEWTON_STEPS):
+        if np.abs(choices.gradient(slopes)).max() <= level:
             break
-        step, reached = choices.step(slopes), choices.likelihood(slopes)
-        parts = (step * 0.5**halved for halved in range(HALVINGS))
-        slopes = next((there for part in parts if choices.likelihood(there := slopes + part) >= reached), slopes)
+        step, reached = choices.newton_step(slopes), choices.log_likelihood(slopes)
+        parts = (step * 0.5**halved for halved in range(MAX_STEP_HALVINGS))
+        slopes = next((there for part in parts if choices.log_likelihood(there := slopes + part) >= reached), slopes)
     return slopes
 
 
-def fit_places(contexts: Rows, places: Rows, opinions: Floats, said: Floats) -> Places:
+def fit_position_bias(contexts: Rows, places: Rows, opinions: Floats, said: Floats) -> PositionBias:
     """How steep it is, by the memories that were shown: of which context each is, its place, and how much was said.
 
     So that what ranks first is better is not mistaken for its being seen first: like opinions at different places tell
     the two apart. `opinions` has a row for each signal.
     """
     if not said.any():
-        return Places()
-    steepness, *_ = fit_slopes(Choices.of(contexts, places, opinions, said))
-    return Places(float(np.clip(steepness, 0.0, STEEPEST)))
+        return PositionBias()
+    steepness, *_ = fit_coefficients(ConditionalLogit.of(contexts, places, opinions, said))
+    return PositionBias(float(np.clip(steepness, 0.0, MAX_STEEPNESS)))

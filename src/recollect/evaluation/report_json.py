@@ -3,59 +3,59 @@
 from datetime import timedelta
 from typing import Any
 
-from recollect.evaluation.figures import Comparison, Figures, Outcome
-from recollect.evaluation.intervals import Difference, Interval
-from recollect.evaluation.report import Report
+from recollect.evaluation.figures import MeanFigures, ProfileComparison, ProfileEvaluation
+from recollect.evaluation.intervals import Interval, MeanDifference
+from recollect.evaluation.report import EvaluationReport
 
 
-def report(report: Report) -> dict[str, Any] | list[dict[str, Any]]:
+def report_to_json(report: EvaluationReport) -> dict[str, Any] | list[dict[str, Any]]:
     """One profile as an object, several as a list of such, a comparison as both and what it came to."""
-    shown = [outcome(one, report) for one in report.outcomes]
+    shown = [evaluation_to_json(one, report) for one in report.outcomes]
     if report.comparison is not None:
-        return {"profiles": shown, "compared": comparison(report.comparison)}
+        return {"profiles": shown, "compared": comparison_to_json(report.comparison)}
     return shown[0] if len(shown) == 1 else shown
 
 
-def outcome(outcome: Outcome, report: Report) -> dict[str, Any]:
+def evaluation_to_json(outcome: ProfileEvaluation, report: EvaluationReport) -> dict[str, Any]:
     """The figures of one profile, with what they were made with."""
-    judgements = report.judgements
+    judgements = report.judgments
     return {
         "profile": outcome.profile,
         "version": outcome.version,
-        **_figures(outcome.whole),
+        **_figures_to_json(outcome.overall),
         "exact": outcome.exact,
-        "by_category": {category: _figures(figures) for category, figures in outcome.categories.items()},
+        "by_category": {category: _figures_to_json(figures) for category, figures in outcome.categories.items()},
         "by_category_mean": outcome.category_means,
         "depth": outcome.depth,
         "folder": judgements.folder.resolve().name,
         "digest": judgements.digest,
         "memories": len(judgements.memories),
-        "merged": report.merged,
+        "merged": report.merged_count,
         "judgements": judgements.pairs,
-        "absent": judgements.absent,
-        "later": judgements.later,
-        "replaced": report.replaced,
-        "outside": report.outside,
-        "blind": judgements.blind,
-        "unjudged": judgements.unjudged,
+        "absent": judgements.absent_pairs,
+        "later": judgements.late_pairs,
+        "replaced": report.replaced_count,
+        "outside": report.invisible_count,
+        "blind": judgements.blind_queries,
+        "unjudged": judgements.unjudged_queries,
         "embedder": report.embedder,
     }
 
 
-def comparison(comparison: Comparison) -> dict[str, Any]:
+def comparison_to_json(comparison: ProfileComparison) -> dict[str, Any]:
     """What the second profile gains over the first."""
     return {
         "one": comparison.one,
         "other": comparison.other,
-        "differences": {name: difference(found) for name, found in comparison.differences.items()},
+        "differences": {name: difference_to_json(found) for name, found in comparison.differences.items()},
     }
 
 
-def difference(difference: Difference) -> dict[str, Any]:
+def difference_to_json(difference: MeanDifference) -> dict[str, Any]:
     """What is gained by going over from one to the other."""
     return {
         "mean": difference.mean,
-        "interval": interval(difference.interval),
+        "interval": interval_to_json(difference.interval),
         "p": difference.p,
         "wins": difference.wins,
         "losses": difference.losses,
@@ -63,12 +63,12 @@ def difference(difference: Difference) -> dict[str, Any]:
     }
 
 
-def interval(interval: Interval) -> list[float]:
+def interval_to_json(interval: Interval) -> list[float]:
     """The low end and the high one."""
     return [interval.low, interval.high]
 
 
-def _figures(figures: Figures) -> dict[str, Any]:
+def _figures_to_json(figures: MeanFigures) -> dict[str, Any]:
     millisecond = timedelta(milliseconds=1)
     tokens = figures.tokens
     return {
@@ -81,5 +81,5 @@ def _figures(figures: Figures) -> dict[str, Any]:
             "reached": tokens.reached,
             "complete": tokens.complete,
         },
-        "intervals": {name: interval(one) for name, one in figures.intervals.items()},
+        "intervals": {name: interval_to_json(one) for name, one in figures.intervals.items()},
     }

@@ -8,33 +8,40 @@ from typing import Any, ClassVar, Literal
 
 from recollect.errors import InvalidInput
 from recollect.evaluation import votes
-from recollect.evaluation.intervals import Difference, Interval, bootstrap, compare
-from recollect.evaluation.judgments import Judgements
-from recollect.evaluation.learning import Learned
-from recollect.evaluation.report_json import difference, interval
-from recollect.evaluation.training_set import Material, Numbers, Source, Values, alike, mean
-from recollect.evaluation.tuning import Tuning, is_settled
-from recollect.model.format import counted, printable
+from recollect.evaluation.intervals import Interval, MeanDifference, bootstrap_intervals, compare_paired
+from recollect.evaluation.judgments import Judgments
+from recollect.evaluation.learning import FeedbackOrigin
+from recollect.evaluation.report_json import difference_to_json, interval_to_json
+from recollect.evaluation.training_set import (
+    MeasuredValues,
+    TrainingSet,
+    TrainingSetSummary,
+    TunableNumbers,
+    equalize,
+    mean_of_means,
+)
+from recollect.evaluation.tuning import Tuning, folds_agree
+from recollect.model.format import format_count, make_printable
 from recollect.model.table import Floats
-from recollect.model.training_example import LeftOut
+from recollect.model.training_example import SkipReason
 from recollect.ranking.profile import Factor, Profile, Term
 from recollect.ranking.tuning_report_check import (
-    CARRIES_OVER,
-    FIGURES,
-    FINGERPRINT,
-    FOLDERS,
-    FOLDS,
-    NUMBERS,
-    WORTH,
+    CARRIES_OVER_KEY,
+    FIGURES_KEY,
+    FINGERPRINT_KEY,
+    FOLDERS_KEY,
+    FOLDS_KEY,
+    NUMBERS_KEY,
+    WORTH_MEASURE,
     fingerprint,
 )
 
-ENDING = ".report.json"
+REPORT_SUFFIX = ".report.json"
 """How the name of a report ends; it begins like that of the profile."""
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MeanFigure:
     """A mean over queries, and how sure it is."""
 
     mean: float
@@ -42,20 +49,20 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class MeasureRow:
     """One measure of one folder, or of all of them alike: before, where it was held out, and fitted to all."""
 
     measure: str
     folder: str | None
-    before: Figure
-    held_out: Figure
-    after: Figure
-    gained: Difference
+    before: MeanFigure
+    held_out: MeanFigure
+    after: MeanFigure
+    gain: MeanDifference
     """What was gained where it was held out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class TunedNumber:
     """A weight or floor of a signal: before, after and in each fold; whether the folders tell anything of it."""
 
     signal: str
@@ -68,11 +75,11 @@ class Number:
     @property
     def settled(self) -> bool:
         """Whether the folds found about the same."""
-        return is_settled(self.folds)
+        return folds_agree(self.folds)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgmentOrigin:
     """It was tuned to folders of judgements: what is to be found is looked for among the best `k`."""
 
     held_by: ClassVar[Literal["scope"]] = "scope"
@@ -85,34 +92,35 @@ class Judged:
         """What was tuned for, in words."""
         return f"the mean of recall@{self.k} and nDCG@{self.k}"
 
-    def amount(self, sources: Sequence[Source]) -> str:
+    def describe_amount(self, sources: Sequence[TrainingSetSummary]) -> str:
         """How much there is in the folders, in words."""
         queries, scopes = sum(one.queries for one in sources), sum(one.scopes for one in sources)
-        return f"{counted(queries, 'query', 'queries')} of {counted(scopes, 'scope')}"
+        return f"{format_count(queries, 'query', 'queries')} of {format_count(scopes, 'scope')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tuned:
+class TunedProfile:
     """What was tuned, from what, with what and when: the profile that came of it, and all that a report tells."""
 
     profile: Profile
     tuning: Tuning
-    folders: tuple[Material, ...]
-    rows: tuple[Row, ...]
-    origin: Judged | Learned
+    training_sets: tuple[TrainingSet, ...]
+    rows: tuple[MeasureRow, ...]
+    origin: JudgmentOrigin | FeedbackOrigin
     embedder: str
     made_at: datetime
     versions: Mapping[str, str] = field(hash=False)
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[TrainingSetSummary, ...]:
         """What is told of the folders, or of the feedback."""
-        return tuple(one.source for one in self.folders)
+        return tuple(one.source for one in self.training_sets)
 
     @property
     def amount(self) -> str:
         """Of what it was tuned on there is how much, in words."""
-        return f"{', '.join(printable(one.name) for one in self.sources)}: {self.origin.amount(self.sources)}"
+        names = ", ".join(make_printable(one.name) for one in self.sources)
+        return f"{names}: {self.origin.describe_amount(self.sources)}"
 
     @property
     def comments(self) -> tuple[str, ...]:
@@ -126,22 +134,22 @@ class Tuned:
         )
 
 
-def tuned(
+def build_tuned_profile(
     tuning: Tuning,
-    folders: Sequence[Material],
+    folders: Sequence[TrainingSet],
     *,
     name: str,
-    origin: Judged | Learned,
+    origin: JudgmentOrigin | FeedbackOrigin,
     embedder: str,
     made_at: datetime,
     versions: Mapping[str, str],
-) -> Tuned:
+) -> TunedProfile:
     """The profile with its new numbers under this name, and all that is to be told of it."""
-    return Tuned(
-        profile=tuning.numbers.put_into(successor(tuning.profile, name)),
+    return TunedProfile(
+        profile=tuning.numbers.apply_to(next_profile(tuning.profile, name)),
         tuning=tuning,
-        folders=tuple(folders),
-        rows=tuple(_rows(tuning, folders)),
+        training_sets=tuple(folders),
+        rows=tuple(_measure_rows(tuning, folders)),
         origin=origin,
         embedder=embedder,
         made_at=made_at,
@@ -149,9 +157,9 @@ def tuned(
     )
 
 
-def successor(profile: Profile, name: str) -> Profile:
+def next_profile(profile: Profile, name: str) -> Profile:
     """The profile as the next version of itself, under this name and with a report; refused where that cannot be."""
-    return replace(profile, name=name, version=next_version(profile), report=f"{name}{ENDING}")
+    return replace(profile, name=name, version=next_version(profile), report=f"{name}{REPORT_SUFFIX}")
 
 
 def next_version(profile: Profile) -> str:
@@ -166,7 +174,7 @@ def file_stem(profile: Profile) -> str:
     return f"{profile.name}-{version}"
 
 
-def refuse_twice(folders: Sequence[Judgements]) -> None:
+def refuse_duplicate_folders(folders: Sequence[Judgments]) -> None:
     """Refuse folders that a report could not tell apart."""
     names = [one.folder.resolve().name for one in folders]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -174,63 +182,63 @@ def refuse_twice(folders: Sequence[Judgements]) -> None:
         raise InvalidInput(f"two folders are called {twice!r}; name each once, or rename one")
 
 
-def document(tuned: Tuned) -> dict[str, Any]:
+def tuning_report_to_json(tuned: TunedProfile) -> dict[str, Any]:
     """The report as JSON; full precision, nothing rounded."""
     tuning, start = tuned.tuning, tuned.tuning.profile
     return {
         "profile": tuned.profile.name,
         "version": tuned.profile.version,
-        FINGERPRINT: fingerprint(tuned.profile),
-        "from": {"profile": start.name, "version": start.version, FINGERPRINT: fingerprint(start)},
+        FINGERPRINT_KEY: fingerprint(tuned.profile),
+        "from": {"profile": start.name, "version": start.version, FINGERPRINT_KEY: fingerprint(start)},
         "made_at": tuned.made_at.isoformat(),
         "versions": dict(tuned.versions),
         "embedder": tuned.embedder,
-        "k": tuned.origin.k if isinstance(tuned.origin, Judged) else None,
-        CARRIES_OVER: tuning.carries_over,
-        FOLDERS: [_folder(one) for one in tuned.sources],
-        "feedback": _feedback(tuned.origin) if isinstance(tuned.origin, Learned) else None,
-        FIGURES: [_row(row) for row in tuned.rows],
-        FOLDS: [
+        "k": tuned.origin.k if isinstance(tuned.origin, JudgmentOrigin) else None,
+        CARRIES_OVER_KEY: tuning.carries_over,
+        FOLDERS_KEY: [_summary_to_json(one) for one in tuned.sources],
+        "feedback": _feedback_to_json(tuned.origin) if isinstance(tuned.origin, FeedbackOrigin) else None,
+        FIGURES_KEY: [_row_to_json(row) for row in tuned.rows],
+        FOLDS_KEY: [
             {
-                f"{tuned.origin.held_by}s": len(fold.held),
+                f"{tuned.origin.held_by}s": len(fold.held_out_groups),
                 "queries": fold.queries,
                 "before": fold.before,
                 "after": fold.after,
             }
             for fold in tuning.folds
         ],
-        NUMBERS: [_number(one) for one in numbers(tuning)],
+        NUMBERS_KEY: [_number_to_json(one) for one in tuned_numbers(tuning)],
     }
 
 
-def numbers(tuning: Tuning) -> tuple[Number, ...]:
+def tuned_numbers(tuning: Tuning) -> tuple[TunedNumber, ...]:
     """Every weight and then every floor, in the profile's order."""
     profile = tuning.profile
-    weights = _each(tuning, "weight", profile.terms, lambda numbers: numbers.weights)
-    return (*weights, *_each(tuning, "floor", profile.factors, lambda numbers: numbers.floors))
+    weights = _iter_numbers(tuning, "weight", profile.terms, lambda numbers: numbers.weights)
+    return (*weights, *_iter_numbers(tuning, "floor", profile.factors, lambda numbers: numbers.floors))
 
 
-def _each(
+def _iter_numbers(
     tuning: Tuning,
     what: Literal["weight", "floor"],
     uses: Sequence[Term | Factor],
-    read: Callable[[Numbers], tuple[float, ...]],
-) -> Iterator[Number]:
+    read: Callable[[TunableNumbers], tuple[float, ...]],
+) -> Iterator[TunedNumber]:
     """The numbers of these terms or factors, which `read` takes out of all."""
-    before, after = read(Numbers.of(tuning.profile)), read(tuning.numbers)
+    before, after = read(TunableNumbers.of(tuning.profile)), read(tuning.numbers)
     folds = [read(fold.numbers) for fold in tuning.folds]
     for place, use in enumerate(uses):
-        yield Number(
+        yield TunedNumber(
             signal=use.signal.name,
             what=what,
             before=before[place],
             after=after[place],
             folds=tuple(one[place] for one in folds),
-            tuned=use.signal.name not in tuning.said_nothing_of,
+            tuned=use.signal.name not in tuning.untuned_signals,
         )
 
 
-def _number(number: Number) -> dict[str, Any]:
+def _number_to_json(number: TunedNumber) -> dict[str, Any]:
     return {
         "signal": number.signal,
         "number": number.what,
@@ -242,82 +250,84 @@ def _number(number: Number) -> dict[str, Any]:
     }
 
 
-def _folder(source: Source) -> dict[str, Any]:
+def _summary_to_json(source: TrainingSetSummary) -> dict[str, Any]:
     return {
         "folder": source.name,
         "digest": source.digest,
         "memories": source.memories,
         "queries": source.queries,
-        "judgements": source.judgements,
+        "judgements": source.judgments,
         "scopes": source.scopes,
     }
 
 
-def _feedback(learned: Learned) -> dict[str, Any]:
+def _feedback_to_json(learned: FeedbackOrigin) -> dict[str, Any]:
     return {
         "contexts": learned.contexts,
-        "unplaced": learned.unplaced,
-        "left_out": {why.value: learned.left_out.get(why, 0) for why in LeftOut},
-        "principals": learned.heard.principals,
-        "uses": {use.value: learned.heard.uses.get(use, 0) for use in votes.WORTH_OF},
-        "steepness": learned.places.steepness,
+        "unplaced": learned.unplaced_contexts,
+        "left_out": {why.value: learned.left_out.get(why, 0) for why in SkipReason},
+        "principals": learned.votes.principals,
+        "uses": {use.value: learned.votes.count_by_use.get(use, 0) for use in votes.WORTH_BY_USE},
+        "steepness": learned.position_bias.steepness,
         "seed": learned.seed,
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row_to_json(row: MeasureRow) -> dict[str, Any]:
     return {
         "measure": row.measure,
         "folder": row.folder,
         **{
-            name: {"mean": one.mean, "interval": interval(one.interval)}
+            name: {"mean": one.mean, "interval": interval_to_json(one.interval)}
             for name, one in (("before", row.before), ("held_out", row.held_out), ("after", row.after))
         },
-        "gained": difference(row.gained),
+        "gained": difference_to_json(row.gain),
     }
 
 
-def _rows(tuning: Tuning, folders: Sequence[Material]) -> Iterator[Row]:
+def _measure_rows(tuning: Tuning, folders: Sequence[TrainingSet]) -> Iterator[MeasureRow]:
     """All measures of all folders together, and then of each if there are several."""
-    before, held_out, after = (_measures(one) for one in (tuning.before, tuning.held_out, tuning.after))
+    before, held_out, after = (_all_measures(one) for one in (tuning.before, tuning.held_out, tuning.after))
     for measure in before:
         values = before[measure], held_out[measure], after[measure]
-        yield _compared(measure, None, *values, tuning.gained if measure == WORTH else _gained(*values[:2]))
+        yield _build_row(
+            measure, None, *values, tuning.gain if measure == WORTH_MEASURE else _compute_gain(*values[:2])
+        )
     if len(folders) == 1:
         return
     for place, one in enumerate(folders):
         for measure in before:
             was, out, now = (values[measure][place : place + 1] for values in (before, held_out, after))
-            yield _compared(measure, one.source.name, was, out, now, _gained(was, out))
+            yield _build_row(measure, one.source.name, was, out, now, _compute_gain(was, out))
 
 
-def _measures(values: Values) -> dict[str, tuple[Floats, ...]]:
+def _all_measures(values: MeasuredValues) -> dict[str, tuple[Floats, ...]]:
     """What is tuned for, and all that it is the mean of."""
-    return {WORTH: values.worth, **values.measures}
+    return {WORTH_MEASURE: values.worth, **values.measures}
 
 
-def _compared(
+def _build_row(
     measure: str,
     folder: str | None,
     before: tuple[Floats, ...],
     held_out: tuple[Floats, ...],
     after: tuple[Floats, ...],
-    gained: Difference,
-) -> Row:
-    return Row(
+    gained: MeanDifference,
+) -> MeasureRow:
+    return MeasureRow(
         measure=measure,
         folder=folder,
-        before=_figure(before),
-        held_out=_figure(held_out),
-        after=_figure(after),
-        gained=gained,
+        before=_mean_figure(before),
+        held_out=_mean_figure(held_out),
+        after=_mean_figure(after),
+        gain=gained,
     )
 
 
-def _gained(before: tuple[Floats, ...], held_out: tuple[Floats, ...]) -> Difference:
-    return compare(alike(before).tolist(), alike(held_out).tolist())
+def _compute_gain(before: tuple[Floats, ...], held_out: tuple[Floats, ...]) -> MeanDifference:
+    return compare_paired(equalize(before).tolist(), equalize(held_out).tolist())
 
 
-def _figure(values: tuple[Floats, ...]) -> Figure:
-    (interval,) = bootstrap(alike(values)[:, None].tolist())
-    return Figure(mean(values), interval)
+def _mean_figure(values: tuple[Floats, ...]) -> MeanFigure:
+    (interval,) = bootstrap_intervals(equalize(values)[:, None].tolist())
+    return MeanFigure(mean_of_means(values), interval)

@@ -8,24 +8,24 @@ from types import MappingProxyType
 from typing import Any
 
 from recollect.errors import FieldError, show
-from recollect.importers.fields import a_label, a_list, a_moment, a_record, first_of
-from recollect.importers.reader import Format, Part, Setting, digest
+from recollect.importers.fields import find_first_field, read_datetime, read_label, require_list, require_object
+from recollect.importers.reader import ImportFormat, ImportOptions, RecordPart, digest
 from recollect.model import validation
 from recollect.model.conversation import Role
 from recollect.model.draft import Draft
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.trust import Provenance
 
-NAME = "chat"
-TEXTS = ("text", "content")
-WORDLESS = ("tool_calls", "function_call", "refusal", "audio")
+FORMAT_NAME = "chat"
+TEXT_FIELDS = ("text", "content")
+NON_TEXT_FIELDS = ("tool_calls", "function_call", "refusal", "audio")
 """What a turn may have in place of words."""
 
-SPEAKERS = ("speaker", "name", "author")
-MOMENTS = ("timestamp", "created_at", "at", "create_time", "date")
-SESSIONS = ("session", "conversation_id", "thread_id", "session_id")
+SPEAKER_FIELDS = ("speaker", "name", "author")
+DATE_FIELDS = ("timestamp", "created_at", "at", "create_time", "date")
+SESSION_FIELDS = ("session", "conversation_id", "thread_id", "session_id")
 
-ROLES: Mapping[str, Role] = MappingProxyType(
+ROLE_BY_NAME: Mapping[str, Role] = MappingProxyType(
     {
         **dict.fromkeys(("user", "human"), Role.USER),
         **dict.fromkeys(("assistant", "ai", "bot", "model", "agent"), Role.ASSISTANT),
@@ -35,10 +35,12 @@ ROLES: Mapping[str, Role] = MappingProxyType(
 )
 """What programs call the parts in a conversation; any other is kept as a tag."""
 
-UNREAD: Mapping[str, str] = MappingProxyType({"mapping": "ChatGPT", "chat_messages": "Claude"})
+UNSUPPORTED_EXPORTS: Mapping[str, str] = MappingProxyType({"mapping": "ChatGPT", "chat_messages": "Claude"})
 """Whose exports have the turns of a conversation under these names, in shapes of their own."""
 
-EXPECTED = 'a line is a turn, such as {"role": "user", "content": "I prefer tea.", "timestamp": "2026-03-02T12:00:00Z"}'
+EXPECTED_LINE = (
+    'a line is a turn, such as {"role": "user", "content": "I prefer tea.", "timestamp": "2026-03-02T12:00:00Z"}'
+)
 
 
 class ChatReader:
@@ -47,7 +49,7 @@ class ChatReader:
     `roles` has the part in which each turn was said, by the id of its event, where it is one that we know.
     """
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: ImportOptions) -> None:
         self.roles: dict[MemoryId, Role] = {}
         self._setting = setting
         self._undated: Counter[str | None] = Counter()
@@ -60,41 +62,43 @@ class ChatReader:
         else:
             yield "", value
 
-    def parts(self, record: Any) -> Iterator[Part]:
+    def parts(self, record: Any) -> Iterator[RecordPart]:
         """The turn, or all turns of the conversation."""
-        found = a_record(record)
+        found = require_object(record)
         if "messages" not in found:
-            _refuse_unread(found)
-            yield Part(found)
+            _refuse_unsupported(found)
+            yield RecordPart(found)
             return
-        messages = a_list("messages", found["messages"])
-        whole = {**found, "session": self._session(found, messages)}
+        messages = require_list("messages", found["messages"])
+        whole = {**found, "session": self._session_name(found, messages)}
         for place, one in enumerate(messages):
-            yield Part(one, f"messages[{place}]", whole)
+            yield RecordPart(one, f"messages[{place}]", whole)
 
-    def draft(self, part: Part) -> Draft | None:
+    def draft(self, part: RecordPart) -> Draft | None:
         """The turn as an event; none if the system spoke, or nothing was said."""
-        turn, whole = a_record(part.value), part.whole or {}
+        turn, whole = require_object(part.value), part.record or {}
         skipped, assumed = self._setting.notes.skipped, self._setting.notes.assumed
         called = self._role_name(turn)
-        role = ROLES.get(called) if called else None
+        role = ROLE_BY_NAME.get(called) if called else None
         if role is Role.SYSTEM:
             skipped["turns of the system"] += 1
             return None
-        field, content = first_of(turn, TEXTS)
-        if not turn.keys() & {*TEXTS, *WORDLESS}:
+        field, content = find_first_field(turn, TEXT_FIELDS)
+        if not turn.keys() & {*TEXT_FIELDS, *NON_TEXT_FIELDS}:
             raise FieldError("is missing; a turn has what was said as text or content", field="content")
-        text = self._text(field, content)
+        text = self._read_text(field, content)
         if not text.strip():
             skipped["turns without words"] += 1
             return None
 
-        validation.a_content(field, text)
-        session = self._label(turn, SESSIONS) or self._label(whole, SESSIONS)
-        speaker = self._label(turn, SPEAKERS) or called
-        stamp = first_of(turn, MOMENTS)
-        at = a_moment(*(first_of(whole, MOMENTS) if stamp[1] is None else stamp), self._setting.moment, assumed)
-        id = self._id(text, at, session, called, speaker)
+        validation.require_content(field, text)
+        session = self._read_label(turn, SESSION_FIELDS) or self._read_label(whole, SESSION_FIELDS)
+        speaker = self._read_label(turn, SPEAKER_FIELDS) or called
+        stamp = find_first_field(turn, DATE_FIELDS)
+        at = read_datetime(
+            *(find_first_field(whole, DATE_FIELDS) if stamp[1] is None else stamp), self._setting.imported_at, assumed
+        )
+        id = self._make_id(text, at, session, called, speaker)
         if role is not None:
             self.roles[id] = role
         return Draft(
@@ -104,44 +108,44 @@ class ChatReader:
             kind=Kind.EVENT,
             session=session,
             speaker=speaker,
-            at=self._one_by_one(at, session),
+            at=self._make_unique(at, session),
             tags=() if role is not None or called is None else (called,),
             provenance=Provenance.TOOL_EXTERNAL if role is Role.TOOL else Provenance.IMPORT,
             source=self._setting.source,
             metadata=None if called is None else {"role": called if role is None else role.value},
         )
 
-    def _session(self, conversation: Mapping[str, Any], messages: list[Any]) -> Any:
+    def _session_name(self, conversation: Mapping[str, Any], messages: list[Any]) -> Any:
         """What a conversation is called, or else a name made of all that was said in it: its turns belong together."""
-        _, named = first_of(conversation, (*SESSIONS, "id"))
+        _, named = find_first_field(conversation, (*SESSION_FIELDS, "id"))
         if named is not None:
             return named
-        return f"conversation-{digest(self._setting.redacted(json.dumps(messages, ensure_ascii=False)))[:16]}"
+        return f"conversation-{digest(self._setting.redact(json.dumps(messages, ensure_ascii=False)))[:16]}"
 
     def _role_name(self, turn: Mapping[str, Any]) -> str | None:
         """What the file calls the part of who speaks; some have it within who speaks."""
         author = turn.get("author")
         given = author.get("role") if isinstance(author, dict) else turn.get("role")
-        called = a_label("role", given)
+        called = read_label("role", given)
         return None if called is None else called.casefold()
 
-    def _label(self, record: Mapping[str, Any], names: Iterable[str]) -> str | None:
-        field, value = first_of(record, names)
+    def _read_label(self, record: Mapping[str, Any], names: Iterable[str]) -> str | None:
+        field, value = find_first_field(record, names)
         if isinstance(value, dict):  # an author or a session with fields of its own
-            field, value = first_of(value, ("name", "id"))
-        return a_label(field, value)
+            field, value = find_first_field(value, ("name", "id"))
+        return read_label(field, value)
 
-    def _id(self, text: str, at: datetime | None, session: str | None, *said: str | None) -> MemoryId:
+    def _make_id(self, text: str, at: datetime | None, session: str | None, *said: str | None) -> MemoryId:
         """Of a turn, which a date and its words tell from others; without a date its place in the session does."""
         if at is not None:
-            return self._setting.identity(NAME, text, at, session, *said)
+            return self._setting.make_id(FORMAT_NAME, text, at, session, *said)
         self._setting.notes.assumed["turns without a date are observed now"] += 1
         place = self._undated[session]
         self._undated[session] += 1
         order = f"{digest(session)[:12]}-{place:06d}-"
-        return self._setting.identity(NAME, text, place, session, *said, order=order)
+        return self._setting.make_id(FORMAT_NAME, text, place, session, *said, order=order)
 
-    def _one_by_one(self, at: datetime | None, session: str | None) -> datetime | None:
+    def _make_unique(self, at: datetime | None, session: str | None) -> datetime | None:
         """The moment, later by a microsecond for each turn before that has the same.
 
         A session is heard by moment, then by id, and ids of the same moment would be in no order.
@@ -151,9 +155,9 @@ class ChatReader:
         latest, before = self._latest.get(session, (at, -1))
         before = before + 1 if latest == at else 0
         self._latest[session] = at, before
-        return min(at + timedelta(microseconds=before), self._setting.moment)
+        return min(at + timedelta(microseconds=before), self._setting.imported_at)
 
-    def _text(self, field: str, content: Any) -> str:
+    def _read_text(self, field: str, content: Any) -> str:
         """What was said: a text, or the texts among parts of several sorts."""
         if isinstance(content, dict):
             content = content.get("parts", content.get("text"))
@@ -163,7 +167,7 @@ class ChatReader:
             raise FieldError(f"{show(content)} is no text", field=field)
         said: list[str] = []
         for one in content:
-            text = one if isinstance(one, str) else a_record(one).get("text")
+            text = one if isinstance(one, str) else require_object(one).get("text")
             if text is None:
                 self._setting.notes.skipped["parts that are no text"] += 1
             elif isinstance(text, str):
@@ -173,27 +177,27 @@ class ChatReader:
         return "\n".join(said)
 
 
-def _refuse_unread(record: Mapping[str, Any]) -> None:
+def _refuse_unsupported(record: Mapping[str, Any]) -> None:
     """Say of a conversation as others export it what it looks like, and what is read instead."""
-    whose = next((by for name, by in UNREAD.items() if isinstance(record.get(name), dict | list)), None)
-    if whose is not None and not record.keys() & {*TEXTS, *WORDLESS}:
+    whose = next((by for name, by in UNSUPPORTED_EXPORTS.items() if isinstance(record.get(name), dict | list)), None)
+    if whose is not None and not record.keys() & {*TEXT_FIELDS, *NON_TEXT_FIELDS}:
         shape = "write its turns as one JSON object a line, with role and content"
         raise FieldError(f"this looks like an export of {whose}, which is not read yet; {shape}")
 
 
-def _recognises(record: Any) -> bool:
+def _is_chat(record: Any) -> bool:
     one = record[0] if isinstance(record, list) and record else record
     if not isinstance(one, dict):
         return False
     return isinstance(one.get("messages"), list) or bool(
-        {"text", "content"} & one.keys() and {"role", *SPEAKERS} & one.keys()
+        {"text", "content"} & one.keys() and {"role", *SPEAKER_FIELDS} & one.keys()
     )
 
 
-CHAT = Format(
-    name=NAME,
+CHAT_FORMAT = ImportFormat(
+    name=FORMAT_NAME,
     about="turns of conversations: JSON, a turn or a conversation with its messages a line",
     reader=ChatReader,
-    recognises=_recognises,
-    expected=EXPECTED,
+    recognizes=_is_chat,
+    expected=EXPECTED_LINE,
 )

@@ -4,20 +4,22 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from recollect.errors import FieldError
-from recollect.importers.chat import CHAT
-from recollect.importers.mcp_memory import MCP_MEMORY
-from recollect.importers.mem0 import MEM0
-from recollect.importers.reader import Format
-from recollect.importers.records import parsed, records
+from recollect.importers.chat import CHAT_FORMAT
+from recollect.importers.mcp_memory import MCP_MEMORY_FORMAT
+from recollect.importers.mem0 import MEM0_FORMAT
+from recollect.importers.reader import ImportFormat
+from recollect.importers.records import parse_record, read_records
 
-FORMATS: Mapping[str, Format] = MappingProxyType({one.name: one for one in (CHAT, MCP_MEMORY, MEM0)})
+FORMATS: Mapping[str, ImportFormat] = MappingProxyType(
+    {one.name: one for one in (CHAT_FORMAT, MCP_MEMORY_FORMAT, MEM0_FORMAT)}
+)
 
 
-def recognised(lines: Iterable[str]) -> Format | None:
+def recognize_format(lines: Iterable[str]) -> ImportFormat | None:
     """The format that the first record looks like; none if it is of no format that is known."""
     try:
-        number, text = next(iter(records(lines)), (1, ""))
-        record = parsed(text, number)
+        number, text = next(iter(read_records(lines)), (1, ""))
+        record = parse_record(text, number)
     except FieldError:
         return None
-    return next((one for one in FORMATS.values() if one.recognises(record)), None)
+    return next((one for one in FORMATS.values() if one.recognizes(record)), None)

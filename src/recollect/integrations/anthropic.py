@@ -7,15 +7,15 @@ from typing import Any, TypeGuard
 
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, InvalidInput, NotFound, show
-from recollect.integrations.key_codec import a_key, notes_of
-from recollect.integrations.optional_deps import brought_by
+from recollect.integrations.key_codec import notes_of, to_topic_key
+from recollect.integrations.optional_deps import requires_extra
 from recollect.model import validation
 from recollect.model.draft import Draft
-from recollect.model.memory import Memory, named
-from recollect.model.scope import Scope, a_scope
+from recollect.model.memory import Memory, parse_choice
+from recollect.model.scope import Scope, as_scope
 from recollect.model.trust import Provenance
 
-with brought_by("anthropic"):
+with requires_extra("anthropic"):
     from anthropic.lib.tools import (
         BetaAbstractMemoryTool,
         BetaAsyncAbstractMemoryTool,
@@ -32,21 +32,21 @@ with brought_by("anthropic"):
         BetaMemoryTool20250818ViewCommand,
     )
 
-MARK = "anthropic"
+METADATA_KEY = "anthropic"
 """Under which a file is noted in the metadata of its memory."""
 
-ROOT = "/memories"
-EMPTY = "(an empty file)"
+ROOT_FOLDER = "/memories"
+EMPTY_FILE_TEXT = "(an empty file)"
 """What the memory of a file says that has nothing but blanks, since a memory says something."""
 
 SHOWN_LEVELS = 2
-MOST_LINES = 999_999
-NUMBER_WIDTH = len(str(MOST_LINES))
-AROUND = 2
+MAX_FILE_LINES = 999_999
+NUMBER_WIDTH = len(str(MAX_FILE_LINES))
+CONTEXT_LINES = 2
 """How many lines are shown before and after one that was changed."""
 
 _COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
-_UNITS = "BKMG"
+_SIZE_UNITS = "BKMG"
 
 
 class RecollectMemoryTool(BetaAbstractMemoryTool):
@@ -66,29 +66,29 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
     ) -> None:
         super().__init__(cache_control=cache_control)
         self._engine = engine
-        self._scope = a_scope(scope)
-        self._provenance = named("provenance", provenance, Provenance)
+        self._scope = as_scope(scope)
+        self._provenance = parse_choice("provenance", provenance, Provenance)
 
     def call(self, input: object) -> BetaFunctionToolResultType:
         """What comes of a command as Claude gives it."""
-        return super().call(_a_command(input))
+        return super().call(_require_command(input))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """The lines of a file with their numbers, or what is in a folder, two levels deep."""
-        with _told():
-            path = _a_path(command, "path")
-            memory = self._file(path)
+        with _translate_errors():
+            path = _require_path(command, "path")
+            memory = self._get_file(path)
             if memory is not None:
-                return _shown(command.path, _content(memory), _a_range(command))
-            files = {key: _content(one) for key, one in self._files().items()}
-            if path != ROOT and not _within(files, path):
+                return _format_file(command.path, _file_content(memory), _require_range(command))
+            files = {key: _file_content(one) for key, one in self._list_files().items()}
+            if path != ROOT_FOLDER and not _files_below(files, path):
                 raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
-            return _listed(path, files)
+            return _format_folder(path, files)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """A new file; refused if there is one, or a folder of that name."""
-        with _told():
-            path, text = _a_path(command, "path"), _a_text(command, "file_text")
+        with _translate_errors():
+            path, text = _require_path(command, "path"), _require_text(command, "file_text")
             self._refuse_taken(path, f"File {command.path} already exists")
             self._refuse_inside_a_file(path)
             self._write(path, text, None)
@@ -96,10 +96,14 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """A file with the one place changed that has exactly that text."""
-        with _told():
-            path, memory = self._to_edit(command)
-            content, old, by = _content(memory), _a_text(command, "old_str"), _a_text(command, "new_str")
-            lines = [content.count("\n", 0, place) for place in _places(content, old)]
+        with _translate_errors():
+            path, memory = self._get_editable_file(command)
+            content, old, by = (
+                _file_content(memory),
+                _require_text(command, "old_str"),
+                _require_text(command, "new_str"),
+            )
+            lines = [content.count("\n", 0, place) for place in _find_all(content, old)]
             if not lines:
                 missing = f"old_str `{old}` did not appear verbatim in {command.path}"
                 raise ToolError(f"No replacement was performed, {missing}.")
@@ -108,54 +112,56 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
                 raise ToolError(f"No replacement was performed. {where}. Please ensure it is unique")
             new = content.replace(old, by)
             self._write(path, new, memory)
-            around = _numbered(new.split("\n"), max(lines[0] - AROUND, 0), lines[0] + AROUND + 1)
+            around = _number_lines(new.split("\n"), max(lines[0] - CONTEXT_LINES, 0), lines[0] + CONTEXT_LINES + 1)
             edited = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
             return "\n".join([edited, *around])
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """A file with more text behind a line, or before all of them (0)."""
-        with _told():
-            path, memory = self._to_edit(command)
-            line, text = _a_number(command, "insert_line"), _a_text(command, "insert_text")
-            lines = _content(memory).removesuffix("\n").split("\n") if _content(memory) else []
+        with _translate_errors():
+            path, memory = self._get_editable_file(command)
+            line, text = _require_integer(command, "insert_line"), _require_text(command, "insert_text")
+            lines = _file_content(memory).removesuffix("\n").split("\n") if _file_content(memory) else []
             if not 0 <= line <= len(lines):
-                raise _invalid("insert_line", line, f"within the range [0, {len(lines)}]")
+                raise _invalid_parameter("insert_line", line, f"within the range [0, {len(lines)}]")
             lines.insert(line, text.rstrip("\n"))
             self._write(path, "\n".join(lines).removesuffix("\n") + "\n", memory)
             return f"The file {command.path} has been edited."
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
         """A file less, or a folder with all that is in it."""
-        with _told():
-            path = _a_path(command, "path")
-            if path == ROOT:
-                raise ToolError(f"Cannot delete the {ROOT} directory itself")
-            found = self._at_or_within(path)
+        with _translate_errors():
+            path = _require_path(command, "path")
+            if path == ROOT_FOLDER:
+                raise ToolError(f"Cannot delete the {ROOT_FOLDER} directory itself")
+            found = self._find_files(path)
             if not found:
                 raise ToolError(f"The path {command.path} does not exist")
-            self._drop(found, self._provenance)
+            self._drop_files(found, self._provenance)
             return f"Successfully deleted {command.path}"
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """A file or a folder by another name; the memories that it gets name those that it had."""
-        with _told():
-            old, new = _a_path(command, "old_path"), _a_path(command, "new_path")
-            if old == ROOT:
-                raise ToolError(f"Cannot rename the {ROOT} directory itself")
+        with _translate_errors():
+            old, new = _require_path(command, "old_path"), _require_path(command, "new_path")
+            if old == ROOT_FOLDER:
+                raise ToolError(f"Cannot rename the {ROOT_FOLDER} directory itself")
             self._refuse_taken(new, f"The destination {command.new_path} already exists")
-            found = self._at_or_within(old)
+            found = self._find_files(old)
             if not found:
                 raise ToolError(f"The path {command.old_path} does not exist")
             if new.startswith(f"{old}/"):
                 raise ToolError(f"Cannot rename {command.old_path} to {command.new_path}, which is inside of it")
             self._refuse_inside_a_file(new)
-            moved = [(_not_too_long(new + path.removeprefix(old)), path, memory) for path, memory in found.items()]
+            moved = [
+                (_require_short_path(new + path.removeprefix(old)), path, memory) for path, memory in found.items()
+            ]
             self._engine.keep(
-                [self._draft(to, _content(memory), derived_from=(memory.id,)) for to, _, memory in moved],
-                drop=[(self._scope, _key(path)) for _, path, _ in moved],
+                [self._draft(to, _file_content(memory), derived_from=(memory.id,)) for to, _, memory in moved],
+                drop=[(self._scope, _topic_key(path)) for _, path, _ in moved],
                 seen=[
-                    *((self._scope, _key(path), memory) for _, path, memory in moved),
-                    *((self._scope, _key(to), None) for to, _, _ in moved),
+                    *((self._scope, _topic_key(path), memory) for _, path, memory in moved),
+                    *((self._scope, _topic_key(to), None) for to, _, _ in moved),
                 ],
                 provenance=self._provenance,
             )
@@ -163,62 +169,62 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
 
     def clear_all_memory(self) -> str:
         """No file left; all of them are forgotten, and none is erased. It is no command: no model can ask for it."""
-        with _told():
-            self._drop(self._files(), None)
+        with _translate_errors():
+            self._drop_files(self._list_files(), None)
             return "All memory cleared"
 
-    def _file(self, path: str) -> Memory | None:
-        memory = self._engine.kept(_key(path), scope=self._scope)
+    def _get_file(self, path: str) -> Memory | None:
+        memory = self._engine.kept(_topic_key(path), scope=self._scope)
         return None if memory is None or _path_of(memory) is None else memory
 
-    def _files(self) -> dict[str, Memory]:
+    def _list_files(self) -> dict[str, Memory]:
         """Every file by its path, in order."""
         now = self._engine.now()
         there = (one for one in self._engine.memories(scope=self._scope) if not one.ended_by(now))
         found = [(path, one) for one in there if (path := _path_of(one)) is not None]
         return dict(sorted(found, key=lambda one: one[0]))
 
-    def _at_or_within(self, path: str) -> dict[str, Memory]:
-        files = self._files()
+    def _find_files(self, path: str) -> dict[str, Memory]:
+        files = self._list_files()
         return {one: files[one] for one in files if one == path or one.startswith(f"{path}/")}
 
-    def _to_edit(
+    def _get_editable_file(
         self, command: BetaMemoryTool20250818StrReplaceCommand | BetaMemoryTool20250818InsertCommand
     ) -> tuple[str, Memory]:
-        path = _a_path(command, "path")
-        memory = self._file(path)
+        path = _require_path(command, "path")
+        memory = self._get_file(path)
         if memory is not None:
             return path, memory
-        if path == ROOT or self._at_or_within(path):
+        if path == ROOT_FOLDER or self._find_files(path):
             raise ToolError(f"The path {command.path} is not a file.")
         raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
 
     def _refuse_taken(self, path: str, taken: str) -> None:
-        if path == ROOT or self._at_or_within(path):
+        if path == ROOT_FOLDER or self._find_files(path):
             raise ToolError(taken)
 
     def _refuse_inside_a_file(self, path: str) -> None:
-        file = next((one for one in _above(path) if self._file(one) is not None), None)
+        file = next((one for one in _parent_folders(path) if self._get_file(one) is not None), None)
         if file is not None:
             raise ToolError(f"The path {file} is a file, so nothing can be inside of it")
 
     def _write(self, path: str, content: str, seen: Memory | None) -> None:
-        self._engine.keep([self._draft(path, content)], seen=[(self._scope, _key(path), seen)])
+        self._engine.keep([self._draft(path, content)], seen=[(self._scope, _topic_key(path), seen)])
 
-    def _drop(self, files: Iterable[str], by: Provenance | None) -> None:
-        self._engine.keep([], drop=[(self._scope, _key(path)) for path in files], provenance=by)
+    def _drop_files(self, files: Iterable[str], by: Provenance | None) -> None:
+        self._engine.keep([], drop=[(self._scope, _topic_key(path)) for path in files], provenance=by)
 
     def _draft(self, path: str, content: str, derived_from: tuple[str, ...] = ()) -> Draft:
         blank = not content or content.isspace()
         notes: dict[str, Any] = {"path": path, **({"content": content} if blank else {})}
         return Draft(
-            text=EMPTY if blank else content,
+            text=EMPTY_FILE_TEXT if blank else content,
             scope=self._scope,
             title=path,
-            topic_key=_key(path),
+            topic_key=_topic_key(path),
             provenance=self._provenance,
             derived_from=derived_from,
-            metadata={MARK: notes},
+            metadata={METADATA_KEY: notes},
         )
 
 
@@ -237,7 +243,7 @@ class RecollectAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         self._tool = RecollectMemoryTool(engine, scope, provenance=provenance)
 
     async def call(self, input: object) -> BetaFunctionToolResultType:
-        return await super().call(_a_command(input))
+        return await super().call(_require_command(input))
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         return await asyncio.to_thread(self._tool.view, command)
@@ -262,7 +268,7 @@ class RecollectAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """What an engine refuses is what the tool says went wrong, so that Claude can do something about it."""
     try:
         yield
@@ -272,11 +278,11 @@ def _told() -> Iterator[None]:
 
 def _path_of(memory: Memory) -> str | None:
     """The path of the file that a memory is; none if it is none of ours, whatever somebody noted in it."""
-    path = (notes_of(MARK, memory) or {}).get("path")
-    return path if isinstance(path, str) and memory.topic_key == _key(path) else None
+    path = (notes_of(METADATA_KEY, memory) or {}).get("path")
+    return path if isinstance(path, str) and memory.topic_key == _topic_key(path) else None
 
 
-def _a_command(given: object) -> object:
+def _require_command(given: object) -> object:
     """What Claude asks for, if it is one of the commands."""
     name = given.get("command") if isinstance(given, Mapping) else None
     if name not in _COMMANDS:
@@ -284,81 +290,83 @@ def _a_command(given: object) -> object:
     return given
 
 
-def _a_text(command: object, name: str) -> str:
+def _require_text(command: object, name: str) -> str:
     """A parameter that is a text which a store could have; a command that was not checked may have anything there."""
     value = getattr(command, name, None)
     if not isinstance(value, str):
-        raise _invalid(name, value, "a text, and this is no text")
-    return validation.a_clean_text(name, value)
+        raise _invalid_parameter(name, value, "a text, and this is no text")
+    return validation.require_clean_text(name, value)
 
 
-def _a_number(command: object, name: str) -> int:
+def _require_integer(command: object, name: str) -> int:
     value = getattr(command, name, None)
-    if not _is_whole(value):
-        raise _invalid(name, value, "a whole number")
+    if not _is_integer(value):
+        raise _invalid_parameter(name, value, "a whole number")
     return value
 
 
-def _a_range(command: BetaMemoryTool20250818ViewCommand) -> tuple[int, int] | None:
+def _require_range(command: BetaMemoryTool20250818ViewCommand) -> tuple[int, int] | None:
     """The first and the last line to show; all of them, if none are named."""
     match command.view_range:
         case None | []:
             return None
-        case [first, last] if _is_whole(first) and _is_whole(last):
+        case [first, last] if _is_integer(first) and _is_integer(last):
             return first, last
         case other:
-            raise _invalid("view_range", other, "two whole numbers, the first line and the last one, or -1 for the end")
+            raise _invalid_parameter(
+                "view_range", other, "two whole numbers, the first line and the last one, or -1 for the end"
+            )
 
 
-def _is_whole(value: object) -> TypeGuard[int]:
+def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _invalid(name: str, value: object, wanted: str) -> ToolError:
+def _invalid_parameter(name: str, value: object, wanted: str) -> ToolError:
     return ToolError(f"Invalid `{name}` parameter: {show(value)}. It should be {wanted}.")
 
 
-def _a_path(command: object, name: str) -> str:
+def _require_path(command: object, name: str) -> str:
     """The path without a slash at its end; refused outside of /memories, and if any part of it is odd."""
-    given = _a_text(command, name)
-    if not (given == ROOT or given.startswith(f"{ROOT}/")):
-        raise ToolError(f"Path must start with {ROOT}, got: {_short(given)}")
-    path = _not_too_long(given.rstrip("/"))
+    given = _require_text(command, name)
+    if not (given == ROOT_FOLDER or given.startswith(f"{ROOT_FOLDER}/")):
+        raise ToolError(f"Path must start with {ROOT_FOLDER}, got: {_shorten_path(given)}")
+    path = _require_short_path(given.rstrip("/"))
     parts = path.split("/")[1:]
     if any(part in ("", ".", "..") for part in parts):
-        raise ToolError(f"Path {given} would escape {ROOT} directory, or has a part that names nothing")
-    if "\\" in path or validation.unseen(path) is not None:
+        raise ToolError(f"Path {given} would escape {ROOT_FOLDER} directory, or has a part that names nothing")
+    if "\\" in path or validation.find_invisible_character(path) is not None:
         raise ToolError(f"Path {show(given)} has a backslash or a character that nobody can see")
     return path
 
 
-def _not_too_long(path: str) -> str:
-    if len(_key(path)) > validation.LONGEST_ID:
-        most = f"It should have at most {validation.LONGEST_ID} characters, of which each % counts as three"
-        raise ToolError(f"Path {_short(path)} is too long. {most}.")
+def _require_short_path(path: str) -> str:
+    if len(_topic_key(path)) > validation.MAX_ID_CHARS:
+        most = f"It should have at most {validation.MAX_ID_CHARS} characters, of which each % counts as three"
+        raise ToolError(f"Path {_shorten_path(path)} is too long. {most}.")
     return path
 
 
-def _short(given: str) -> str:
-    return given if len(given) <= validation.LONGEST_ID else show(given)
+def _shorten_path(given: str) -> str:
+    return given if len(given) <= validation.MAX_ID_CHARS else show(given)
 
 
-def _key(path: str) -> str:
-    return a_key("", path)
+def _topic_key(path: str) -> str:
+    return to_topic_key("", path)
 
 
-def _above(path: str) -> list[str]:
+def _parent_folders(path: str) -> list[str]:
     """The folders that a path is in, below /memories."""
     parts = path.split("/")
     return ["/".join(parts[:length]) for length in range(3, len(parts))]
 
 
-def _content(memory: Memory) -> str:
-    notes = notes_of(MARK, memory) or {}
+def _file_content(memory: Memory) -> str:
+    notes = notes_of(METADATA_KEY, memory) or {}
     return str(notes.get("content", memory.text))
 
 
-def _places(content: str, wanted: str) -> list[int]:
+def _find_all(content: str, wanted: str) -> list[int]:
     """Where a text stands in another, overlaps included."""
     if not wanted:
         raise ToolError("No replacement was performed, old_str is empty.")
@@ -372,29 +380,29 @@ def _places(content: str, wanted: str) -> list[int]:
     return places
 
 
-def _shown(given: str, content: str, view_range: tuple[int, int] | None) -> str:
+def _format_file(given: str, content: str, view_range: tuple[int, int] | None) -> str:
     lines = content.split("\n")
-    if len(lines) > MOST_LINES:
-        raise ToolError(f"File {given} exceeds maximum line limit of {MOST_LINES:,} lines.")
+    if len(lines) > MAX_FILE_LINES:
+        raise ToolError(f"File {given} exceeds maximum line limit of {MAX_FILE_LINES:,} lines.")
     first, last = 0, len(lines)
     if view_range is not None:
         first = max(view_range[0], 1) - 1
         last = last if view_range[1] == -1 else view_range[1]
-    return f"Here's the content of {given} with line numbers:\n" + "\n".join(_numbered(lines, first, last))
+    return f"Here's the content of {given} with line numbers:\n" + "\n".join(_number_lines(lines, first, last))
 
 
-def _numbered(lines: Sequence[str], first: int, last: int) -> list[str]:
+def _number_lines(lines: Sequence[str], first: int, last: int) -> list[str]:
     return [f"{number:>{NUMBER_WIDTH}}\t{line}" for number, line in enumerate(lines[first:last], start=first + 1)]
 
 
-def _within(files: Iterable[str], folder: str) -> list[str]:
+def _files_below(files: Iterable[str], folder: str) -> list[str]:
     return [one for one in files if one.startswith(f"{folder}/")]
 
 
-def _listed(folder: str, files: dict[str, str]) -> str:
+def _format_folder(folder: str, files: dict[str, str]) -> str:
     """What is in a folder and in those in it, with sizes; that of a folder is that of all its files."""
     sizes: dict[tuple[str, ...], int] = {}
-    inside = {path: path.removeprefix(f"{folder}/").split("/") for path in _within(files, folder)}
+    inside = {path: path.removeprefix(f"{folder}/").split("/") for path in _files_below(files, folder)}
     for path, parts in inside.items():
         size = len(files[path].encode())
         for depth in range(min(len(parts), SHOWN_LEVELS) + 1):
@@ -402,11 +410,11 @@ def _listed(folder: str, files: dict[str, str]) -> str:
             sizes[name] = sizes.get(name, 0) + size
     shown = [name for name in sorted(sizes) if name and not any(part.startswith(".") for part in name)]
     header = f"Here're the files and directories up to {SHOWN_LEVELS} levels deep in {folder}, excluding hidden items:"
-    lines = [f"{_size(sizes.get(name, 0))}\t{'/'.join((folder, *name))}" for name in ((), *shown)]
+    lines = [f"{_format_size(sizes.get(name, 0))}\t{'/'.join((folder, *name))}" for name in ((), *shown)]
     return "\n".join([header, *lines])
 
 
-def _size(size: int) -> str:
-    unit = min(max(size.bit_length() - 1, 0) // 10, len(_UNITS) - 1)
+def _format_size(size: int) -> str:
+    unit = min(max(size.bit_length() - 1, 0) // 10, len(_SIZE_UNITS) - 1)
     amount = size / 1024**unit
-    return f"{amount:.0f}{_UNITS[unit]}" if amount.is_integer() else f"{amount:.1f}{_UNITS[unit]}"
+    return f"{amount:.0f}{_SIZE_UNITS[unit]}" if amount.is_integer() else f"{amount:.1f}{_SIZE_UNITS[unit]}"

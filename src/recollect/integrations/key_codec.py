@@ -11,32 +11,32 @@ from typing import Any, TypeVar
 
 from recollect.errors import Conflict, FieldError, ScopeError, show
 from recollect.model import validation
-from recollect.model.memory import Memory, a_metadata
+from recollect.model.memory import Memory, require_metadata
 from recollect.model.scope import Scope
 
 T = TypeVar("T")
 
-DEEPEST = 100
+MAX_NESTING = 100
 """How many levels a value may be nested."""
 
 
-def below(root: Scope, *labels: str) -> Scope:
+def child_scope(root: Scope, *labels: str) -> Scope:
     """The scope below a root that these labels name, one part each; whatever no scope can have is escaped."""
-    return Scope((*root.parts, *map(_a_part, labels)))
+    return Scope((*root.parts, *map(_to_scope_part, labels)))
 
 
 def labels_of(scope: Scope, root: Scope) -> tuple[str, ...]:
     """The labels by which the scope is below the root."""
-    return tuple(_unescaped(part, "~") for part in scope.parts[len(root.parts) :])
+    return tuple(_unescape(part, "~") for part in scope.parts[len(root.parts) :])
 
 
-def a_key(prefix: str, name: str) -> str:
+def to_topic_key(prefix: str, name: str) -> str:
     """The topic key for a name: with the prefix of whoever gives such names, and what no key can have escaped."""
-    validation.a_text("key", name)
+    validation.require_text("key", name)
     ends = {0, len(name) - 1}
     odd = {place for place in ends if name and name[place].isspace()}
     return prefix + "".join(
-        _escape(one, "%") if one == "%" or place in odd or validation.unseen(one) else one
+        _escape(one, "%") if one == "%" or place in odd or validation.find_invisible_character(one) else one
         for place, one in enumerate(name)
     )
 
@@ -46,24 +46,24 @@ def name_of(prefix: str, topic_key: str | None) -> str | None:
     if topic_key is None or not topic_key.startswith(prefix):
         return None
     try:
-        return _unescaped(topic_key.removeprefix(prefix), "%")
+        return _unescape(topic_key.removeprefix(prefix), "%")
     except UnicodeDecodeError:  # which nothing of ours was escaped to
         return None
 
 
 @lru_cache(maxsize=4096)
-def _a_part(label: str) -> str:
+def _to_scope_part(label: str) -> str:
     if not isinstance(label, str):
         raise ScopeError(f"{show(label)} is no text, so no part of a scope can be called so")
-    part = _escaped(label, lambda one: not _can_be_in_a_part(one))
+    part = _escape_matching(label, lambda one: not _can_be_in_a_part(one))
     if not unicodedata.is_normalized("NFC", part):
-        part = _escaped(label, lambda one: not one.isascii() or not _can_be_in_a_part(one))
+        part = _escape_matching(label, lambda one: not one.isascii() or not _can_be_in_a_part(one))
     if not part.strip("."):
         return part.replace(".", _escape(".", "~")) or "~"
     return part
 
 
-def _escaped(label: str, odd: Callable[[str], bool]) -> str:
+def _escape_matching(label: str, odd: Callable[[str], bool]) -> str:
     return "".join(_escape(one, "~") if odd(one) else one for one in label)
 
 
@@ -82,44 +82,44 @@ def _escape(one: str, mark: str) -> str:
     return "".join(f"{mark}{byte:02X}" for byte in one.encode("utf-8", "surrogatepass"))
 
 
-def _unescaped(text: str, mark: str) -> str:
+def _unescape(text: str, mark: str) -> str:
     """What was escaped with the mark; a mark by itself is an empty text."""
     if text == mark:
         return ""
-    pieces = re.sub(re.escape(mark.encode()) + rb"([0-9A-F]{2})", _byte, text.encode("utf-8", "surrogatepass"))
+    pieces = re.sub(re.escape(mark.encode()) + rb"([0-9A-F]{2})", _decode_byte, text.encode("utf-8", "surrogatepass"))
     return pieces.decode("utf-8", "surrogatepass")
 
 
-def _byte(match: re.Match[bytes]) -> bytes:
+def _decode_byte(match: re.Match[bytes]) -> bytes:
     return bytes([int(match[1], 16)])
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class EncodedValue:
     """A value as a memory has it: a text to be found by, and metadata from which the value can be had again."""
 
     text: str
     metadata: Mapping[str, Any]
 
 
-def carry(mark: str, value: T, say: Callable[[T], str], **notes: Any) -> Carried:
+def encode_value(mark: str, value: T, say: Callable[[T], str], **notes: Any) -> EncodedValue:
     """The value under a mark of whoever keeps it, with notes beside it, in a memory that says what `say` makes of it.
 
     A value that metadata cannot have, because it is long, deep, or has characters that no store keeps, is the memory's
     text instead, as JSON.
     """
-    written = _json(value)
+    written = _to_json(value)
     metadata = {mark: {**notes, "value": value}}
     try:
-        a_metadata("value", metadata)
+        require_metadata("value", metadata)
     except FieldError:
-        return Carried(written, {mark: notes})
+        return EncodedValue(written, {mark: notes})
     said = say(value)
-    blank = not said or said.isspace() or not validation.can_be_kept(said)
-    return Carried(written if blank else said, metadata)
+    blank = not said or said.isspace() or not validation.is_storable(said)
+    return EncodedValue(written if blank else said, metadata)
 
 
-def carried(mark: str, memory: Memory) -> Any:
+def decode_value(mark: str, memory: Memory) -> Any:
     """The value that the memory carries under the mark, as a copy."""
     notes = notes_of(mark, memory) or {}
     if "value" in notes:
@@ -140,34 +140,34 @@ def notes_of(mark: str, memory: Memory) -> Mapping[str, Any] | None:
 def is_too_deep(value: Any) -> bool:
     """Whether a value of JSON is nested deeper than one can be that is carried."""
     try:
-        _refuse_odd(value, DEEPEST)
+        _refuse_unencodable(value, MAX_NESTING)
     except FieldError:
         return True
     return False
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     """The value as JSON, in as many characters of its own as a store can keep; refused if JSON cannot have it."""
-    _refuse_odd(value, DEEPEST)
+    _refuse_unencodable(value, MAX_NESTING)
     try:
         plain = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        return plain if validation.can_be_kept(plain) else json.dumps(value, allow_nan=False)
+        return plain if validation.is_storable(plain) else json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise FieldError(f"{show(value)} cannot be written as JSON", field="value") from error
 
 
-def _refuse_odd(value: Any, levels: int) -> None:
+def _refuse_unencodable(value: Any, levels: int) -> None:
     """Refuse names that are no texts, of which JSON would make some, and what is nested too deep."""
     if levels == 0:
-        raise FieldError(f"is nested more than {DEEPEST} levels deep", field="value")
+        raise FieldError(f"is nested more than {MAX_NESTING} levels deep", field="value")
     match value:
         case Mapping():
             for name, inner in value.items():
                 if not isinstance(name, str):
                     raise FieldError(f"the name {show(name)} in it is no text", field="value")
-                _refuse_odd(inner, levels - 1)
+                _refuse_unencodable(inner, levels - 1)
         case list() | tuple():
             for inner in value:
-                _refuse_odd(inner, levels - 1)
+                _refuse_unencodable(inner, levels - 1)
         case _:
             pass

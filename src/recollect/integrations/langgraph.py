@@ -9,18 +9,26 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from recollect.engine.engine import Engine
-from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, remedy, show
-from recollect.integrations.key_codec import a_key, below, carried, carry, labels_of, name_of, notes_of
-from recollect.integrations.optional_deps import brought_by
-from recollect.integrations.ttl_sweeper import Sweeper
+from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, show, suggest
+from recollect.integrations.key_codec import (
+    child_scope,
+    decode_value,
+    encode_value,
+    labels_of,
+    name_of,
+    notes_of,
+    to_topic_key,
+)
+from recollect.integrations.optional_deps import requires_extra
+from recollect.integrations.ttl_sweeper import TtlSweeper
 from recollect.model import validation
 from recollect.model.draft import Draft
-from recollect.model.memory import Memory, named
-from recollect.model.scope import Scope, a_scope
+from recollect.model.memory import Memory, parse_choice
+from recollect.model.scope import Scope, as_scope
 from recollect.model.trust import Provenance
 from recollect.ranking.profile import Profile
 
-with brought_by("langgraph"):
+with requires_extra("langgraph"):
     from langgraph.store.base import (
         BaseStore,
         GetOp,
@@ -36,24 +44,24 @@ with brought_by("langgraph"):
         get_text_at_path,
     )
 
-MARK = "langgraph"
+METADATA_KEY = "langgraph"
 """Under which an item has its value in the metadata of its memory."""
 
-PREFIX = "langgraph:"
+TOPIC_KEY_PREFIX = "langgraph:"
 """With which the topic key of an item begins."""
 
-WHOLE = "$"
+WHOLE_VALUE = "$"
 """The field that is all of a value."""
 
-SWEEPS_EVERY = 5
+DEFAULT_SWEEP_MINUTES = 5
 """How many minutes are between two sweeps if nobody says, as in LangGraph's own stores."""
 
-DEEPER = 4
+OVERFETCH_FACTOR = 4
 """How many times as many are ranked where too few of them pass a filter."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredItem:
     """An item, the memory that it is, and what a search said of it."""
 
     memory: Memory
@@ -61,7 +69,7 @@ class _Kept:
     score: float | None = None
 
     @property
-    def found(self) -> SearchItem:
+    def search_item(self) -> SearchItem:
         one = self.item
         return SearchItem(one.namespace, one.key, one.value, one.created_at, one.updated_at, self.score)
 
@@ -87,12 +95,12 @@ class RecollectStore(BaseStore):
         provenance: Provenance | str = Provenance.MODEL_INFERENCE,
     ) -> None:
         self._engine = engine
-        self._root = a_scope(scope)
-        self._fields = (WHOLE,) if fields is None else validation.several("fields", fields)
-        self.ttl_config = _a_ttl_config(ttl)
+        self._root = as_scope(scope)
+        self._fields = (WHOLE_VALUE,) if fields is None else validation.require_several("fields", fields)
+        self.ttl_config = _check_ttl_config(ttl)
         self._profile = profile
-        self._provenance = named("provenance", provenance, Provenance)
-        self._sweeper = Sweeper(self.sweep_ttl, lambda: engine.closed)
+        self._provenance = parse_choice("provenance", provenance, Provenance)
+        self._sweeper = TtlSweeper(self.sweep_ttl, lambda: engine.closed)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """What every operation gives, in order: all is read as it was before, then all is written, or nothing.
@@ -108,7 +116,7 @@ class RecollectStore(BaseStore):
                 case SearchOp():
                     results.append(self._search(op))
                 case ListNamespacesOp():
-                    results.append(self._namespaces(op))
+                    results.append(self._list_namespaces(op))
                 case PutOp():
                     puts[op.namespace, op.key] = op
                     results.append(None)
@@ -125,7 +133,7 @@ class RecollectStore(BaseStore):
         """Forget the items that have expired, and say how many; nobody sees them before that either."""
         now, swept = self._engine.now(), 0
         for memory in self._engine.memories(scope=self._root, below=True):
-            if memory.topic_key is None or notes_of(MARK, memory) is None or not memory.ended_by(now):
+            if memory.topic_key is None or notes_of(METADATA_KEY, memory) is None or not memory.ended_by(now):
                 continue
             key = memory.scope, memory.topic_key
             try:
@@ -141,42 +149,42 @@ class RecollectStore(BaseStore):
         If none are given, those of the configuration; if there are none either, every five. The future is done when it
         has ended, and to cancel it stops it. Whoever starts it again gets the same one.
         """
-        wanted = (sweep_interval_minutes, (self.ttl_config or {}).get("sweep_interval_minutes"), SWEEPS_EVERY)
+        wanted = (sweep_interval_minutes, (self.ttl_config or {}).get("sweep_interval_minutes"), DEFAULT_SWEEP_MINUTES)
         minutes = next(one for one in wanted if one is not None)
-        return self._sweeper.start(_minutes(minutes, _SWEEPS))
+        return self._sweeper.start(_to_duration(minutes, _SWEEP_INTERVAL_FIELD))
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Sweep no more; whether that has ended within so many seconds, for as long as it takes if none are given."""
         return self._sweeper.stop(timeout)
 
     def _get(self, op: GetOp) -> Item | None:
-        memory = self._engine.kept(a_key(PREFIX, op.key), scope=below(self._root, *op.namespace))
-        found = None if memory is None else self._read(memory)
+        memory = self._engine.kept(to_topic_key(TOPIC_KEY_PREFIX, op.key), scope=child_scope(self._root, *op.namespace))
+        found = None if memory is None else self._read_item(memory)
         if found is None:
             return None
         if op.refresh_ttl:
-            self._refresh([found])
+            self._refresh_ttl([found])
         return found.item
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         if op.limit < 0 or op.offset < 0:
             raise InvalidInput(f"a limit of {op.limit} and an offset of {op.offset}; give none below 0")
-        until = min(op.offset + op.limit, validation.LARGEST_LIMIT)
+        until = min(op.offset + op.limit, validation.MAX_LIMIT)
         if until == 0:
             return []
-        scope = below(self._root, *op.namespace_prefix)
-        ranked = self._ranked(op.query, scope, op.filter, until) if op.query and not op.query.isspace() else []
+        scope = child_scope(self._root, *op.namespace_prefix)
+        ranked = self._search_items(op.query, scope, op.filter, until) if op.query and not op.query.isspace() else []
         if len(ranked) < until:
             there = {one.memory.id for one in ranked}
-            others = (one for one in self._all(scope) if one.memory.id not in there)
-            ranked += [one for one in others if _passes(one.item.value, op.filter)]
+            others = (one for one in self._list_items(scope) if one.memory.id not in there)
+            ranked += [one for one in others if _passes_filter(one.item.value, op.filter)]
         page = ranked[op.offset : until]
         if op.refresh_ttl:
-            self._refresh(page)
-        self._served(one.memory for one in page if one.score is not None)
-        return [one.found for one in page]
+            self._refresh_ttl(page)
+        self._count_served(one.memory for one in page if one.score is not None)
+        return [one.search_item for one in page]
 
-    def _served(self, found: Iterable[Memory]) -> None:
+    def _count_served(self, found: Iterable[Memory]) -> None:
         """Count what was found for a question as handed to an agent; what is only listed is looked at."""
         by_scope: dict[Scope, list[str]] = {}
         for memory in found:
@@ -184,31 +192,31 @@ class RecollectStore(BaseStore):
         for scope, ids in by_scope.items():
             self._engine.served(ids, scope=scope)
 
-    def _ranked(self, query: str, scope: Scope, wanted: Mapping[str, Any] | None, most: int) -> list[_Kept]:
+    def _search_items(self, query: str, scope: Scope, wanted: Mapping[str, Any] | None, most: int) -> list[_StoredItem]:
         """The best items that pass the filter, each with its score."""
         asked = most
         while True:
             ranking = self._engine.search(query, scope=scope, profile=self._profile, limit=asked, below=True)
             found = [
-                _Kept(one.memory, kept.item, float(one.score))
+                _StoredItem(one.memory, kept.item, float(one.score))
                 for one in ranking
-                if (kept := self._seen(one.memory)) is not None
-                and (notes_of(MARK, one.memory) or {}).get("index") is not False
-                and _passes(kept.item.value, wanted)
+                if (kept := self._read_item_or_skip(one.memory)) is not None
+                and (notes_of(METADATA_KEY, one.memory) or {}).get("index") is not False
+                and _passes_filter(kept.item.value, wanted)
             ]
             if len(found) >= most or len(ranking) < asked:
                 return found
-            asked = min(asked * DEEPER, validation.LARGEST_LIMIT)
+            asked = min(asked * OVERFETCH_FACTOR, validation.MAX_LIMIT)
 
-    def _all(self, scope: Scope) -> list[_Kept]:
+    def _list_items(self, scope: Scope) -> list[_StoredItem]:
         """Every item of the scope and those below it, in the order in which they came."""
         now = self._engine.now()
         memories = (one for one in self._engine.memories(scope=scope, below=True) if not one.ended_by(now))
-        found = [kept for one in memories if (kept := self._seen(one)) is not None]
+        found = [kept for one in memories if (kept := self._read_item_or_skip(one)) is not None]
         return sorted(found, key=lambda one: (one.memory.created_at, one.memory.id))
 
-    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = {one.item.namespace for one in self._all(self._root)}
+    def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        found = {one.item.namespace for one in self._list_items(self._root)}
         conditions = op.match_conditions or ()
         matching = {one[: op.max_depth] for one in found if all(_matches(one, each) for each in conditions)}
         return sorted(matching)[op.offset : op.offset + op.limit]
@@ -217,7 +225,11 @@ class RecollectStore(BaseStore):
         if not puts:
             return
         now = self._engine.now()
-        drop = [(below(self._root, *op.namespace), a_key(PREFIX, op.key)) for op in puts if op.value is None]
+        drop = [
+            (child_scope(self._root, *op.namespace), to_topic_key(TOPIC_KEY_PREFIX, op.key))
+            for op in puts
+            if op.value is None
+        ]
         drafts = [self._draft(op, now) for op in puts if op.value is not None]
         self._engine.keep(drafts, drop=drop, provenance=self._provenance)
 
@@ -227,24 +239,26 @@ class RecollectStore(BaseStore):
                 f"{show(op.value)} is no mapping, which the value of {show(op.key)} has to be", field="value"
             )
         value = dict(op.value)
-        fields = self._fields if op.index is None or op.index is False else validation.several("index", op.index)
+        fields = (
+            self._fields if op.index is None or op.index is False else validation.require_several("index", op.index)
+        )
         notes = {**({"index": False} if op.index is False else {}), **({} if op.ttl is None else {"ttl": op.ttl})}
-        found = carry(MARK, value, lambda given: _said(given, fields), **notes)
+        found = encode_value(METADATA_KEY, value, lambda given: _searchable_text(given, fields), **notes)
         return Draft(
             text=found.text,
-            scope=below(self._root, *op.namespace),
-            topic_key=a_key(PREFIX, op.key),
+            scope=child_scope(self._root, *op.namespace),
+            topic_key=to_topic_key(TOPIC_KEY_PREFIX, op.key),
             metadata=found.metadata,
-            valid_until=None if op.ttl is None else now + _minutes(op.ttl),
+            valid_until=None if op.ttl is None else now + _to_duration(op.ttl),
             provenance=self._provenance,
         )
 
-    def _read(self, memory: Memory) -> _Kept | None:
+    def _read_item(self, memory: Memory) -> _StoredItem | None:
         """The item that a memory is; `None` if it is something else."""
-        key = name_of(PREFIX, memory.topic_key)
-        if key is None or notes_of(MARK, memory) is None:
+        key = name_of(TOPIC_KEY_PREFIX, memory.topic_key)
+        if key is None or notes_of(METADATA_KEY, memory) is None:
             return None
-        value = carried(MARK, memory)
+        value = decode_value(METADATA_KEY, memory)
         if not isinstance(value, dict):
             return None
         item = Item(
@@ -254,76 +268,79 @@ class RecollectStore(BaseStore):
             created_at=memory.created_at,
             updated_at=memory.updated_at or memory.created_at,
         )
-        return _Kept(memory, item)
+        return _StoredItem(memory, item)
 
-    def _seen(self, memory: Memory) -> _Kept | None:
+    def _read_item_or_skip(self, memory: Memory) -> _StoredItem | None:
         """The same where many are looked at: what is no item any more hides none of the others."""
         try:
-            return self._read(memory)
+            return self._read_item(memory)
         except Conflict:
             return None
 
-    def _refresh(self, read: Iterable[_Kept]) -> None:
+    def _refresh_ttl(self, read: Iterable[_StoredItem]) -> None:
         """Let what was read last as long as it was put for, from now on."""
         now = self._engine.now()
         for one in read:
-            ttl = (notes_of(MARK, one.memory) or {}).get("ttl")
+            ttl = (notes_of(METADATA_KEY, one.memory) or {}).get("ttl")
             if isinstance(ttl, bool) or not isinstance(ttl, int | float):  # there is none, or somebody else noted it
                 continue
             try:
-                self._engine.hold(one.memory, until=now + _minutes(ttl))
+                self._engine.hold(one.memory, until=now + _to_duration(ttl))
             except NotFound:  # somebody erased it since it was read
                 continue
 
 
-def _a_ttl_config(given: TTLConfig | None) -> TTLConfig | None:
+def _check_ttl_config(given: TTLConfig | None) -> TTLConfig | None:
     if given is None:
         return None
     known = ("refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minutes")
     odd = next((name for name in given if name not in known), None)
     if odd is not None:
-        raise FieldError(f"is no setting of a time to live; {remedy(odd, known)}", field=odd)
+        raise FieldError(f"is no setting of a time to live; {suggest(odd, known)}", field=odd)
     if given.get("omit_expired") is False:
         raise FieldError("what has expired is never shown; leave this out", field="omit_expired")
-    for minutes, field in ((given.get("default_ttl"), "default_ttl"), (given.get("sweep_interval_minutes"), _SWEEPS)):
+    for minutes, field in (
+        (given.get("default_ttl"), "default_ttl"),
+        (given.get("sweep_interval_minutes"), _SWEEP_INTERVAL_FIELD),
+    ):
         if minutes is not None:
-            _minutes(minutes, field)
+            _to_duration(minutes, field)
     return given
 
 
-def _minutes(given: float, field: str = "ttl") -> timedelta:
+def _to_duration(given: float, field: str = "ttl") -> timedelta:
     """So many minutes; refused if nothing would last for them, or they have no end."""
-    number = validation.a_number(field, given)
-    if not number < _LONGEST or timedelta(minutes=number) <= timedelta():
+    number = validation.require_number(field, given)
+    if not number < _MAX_TTL_MINUTES or timedelta(minutes=number) <= timedelta():
         raise FieldError(f"{show(given)} minutes; give more than 0, and less than a hundred years", field=field)
     return timedelta(minutes=number)
 
 
-_SWEEPS = "sweep_interval_minutes"
-_LONGEST = timedelta(days=36_500) / timedelta(minutes=1)
+_SWEEP_INTERVAL_FIELD = "sweep_interval_minutes"
+_MAX_TTL_MINUTES = timedelta(days=36_500) / timedelta(minutes=1)
 
 
-def _said(value: Mapping[str, Any], fields: Sequence[str]) -> str:
+def _searchable_text(value: Mapping[str, Any], fields: Sequence[str]) -> str:
     """What of a value is searched, as a person would read it."""
-    return "\n".join(text for field in fields for text in _texts(value, field))
+    return "\n".join(text for field in fields for text in _field_texts(value, field))
 
 
-def _texts(value: Mapping[str, Any], field: str) -> list[str]:
-    if field != WHOLE:
+def _field_texts(value: Mapping[str, Any], field: str) -> list[str]:
+    if field != WHOLE_VALUE:
         return get_text_at_path(value, field)
-    leaves = list(_leaves("", value))
+    leaves = list(_iterate_leaves("", value))
     return [leaves[0][1]] if len(leaves) == 1 else [f"{path}: {text}" for path, text in leaves]
 
 
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
+def _iterate_leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
     """Everything in a value that can be read, with the names that lead to it."""
     match value:
         case Mapping():
             for name, inner in value.items():
-                yield from _leaves(f"{path}.{name}" if path else str(name), inner)
+                yield from _iterate_leaves(f"{path}.{name}" if path else str(name), inner)
         case list() | tuple():
             for inner in value:
-                yield from _leaves(path, inner)
+                yield from _iterate_leaves(path, inner)
         case None:
             pass
         case _:
@@ -342,7 +359,7 @@ def _matches(namespace: Sequence[str], condition: MatchCondition) -> bool:
     return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))
 
 
-def _passes(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+def _passes_filter(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
     return all(_is_like(value.get(name), one) for name, one in (wanted or {}).items())
 
 
@@ -350,7 +367,7 @@ def _is_like(value: Any, wanted: Any) -> bool:
     """Whether a value is what is wanted: equal, of a length and alike in each part, or as operators say."""
     match wanted:
         case dict() if any(str(name).startswith("$") for name in wanted):
-            return all(_holds(value, operator, other) for operator, other in wanted.items())
+            return all(_apply_operator(value, operator, other) for operator, other in wanted.items())
         case dict():
             return isinstance(value, dict) and all(_is_like(value.get(name), one) for name, one in wanted.items())
         case list() | tuple():
@@ -361,18 +378,18 @@ def _is_like(value: Any, wanted: Any) -> bool:
             return bool(value == wanted)
 
 
-def _holds(value: Any, operator: str, other: Any) -> bool:
+def _apply_operator(value: Any, operator: str, other: Any) -> bool:
     if operator not in OPERATORS:
-        raise InvalidInput(f"{show(operator)} is no operator of a filter; {remedy(str(operator), OPERATORS)}")
+        raise InvalidInput(f"{show(operator)} is no operator of a filter; {suggest(str(operator), OPERATORS)}")
     return OPERATORS[operator](value, other)
 
 
-def _by_number(compare: Callable[[float, float], bool]) -> Callable[[Any, Any], bool]:
+def _compare_as_numbers(compare: Callable[[float, float], bool]) -> Callable[[Any, Any], bool]:
     """A comparison of numbers; what is none compares with nothing."""
-    return lambda value, other: compare(_number(value), _number(other))
+    return lambda value, other: compare(_to_number(value), _to_number(other))
 
 
-def _number(value: Any) -> float:
+def _to_number(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -382,9 +399,9 @@ def _number(value: Any) -> float:
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, other: bool(value == other),
     "$ne": lambda value, other: bool(value != other),
-    "$gt": _by_number(lambda value, other: value > other),
-    "$gte": _by_number(lambda value, other: value >= other),
-    "$lt": _by_number(lambda value, other: value < other),
-    "$lte": _by_number(lambda value, other: value <= other),
+    "$gt": _compare_as_numbers(lambda value, other: value > other),
+    "$gte": _compare_as_numbers(lambda value, other: value >= other),
+    "$lt": _compare_as_numbers(lambda value, other: value < other),
+    "$lte": _compare_as_numbers(lambda value, other: value <= other),
 }
 """What a filter can ask, as LangGraph has it."""

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def brought_by(extra: str) -> Iterator[None]:
+def requires_extra(extra: str) -> Iterator[None]:
     """What is imported inside is brought by an extra; whoever has not installed it, or another version, is told so."""
     try:
         yield

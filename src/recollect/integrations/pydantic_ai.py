@@ -10,26 +10,26 @@ from pydantic import Field
 
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.integrations.optional_deps import brought_by
-from recollect.model.memory import Kind, Memory, named
-from recollect.model.scope import Scope, a_scope
+from recollect.integrations.optional_deps import requires_extra
+from recollect.model.memory import Kind, Memory, parse_choice
+from recollect.model.scope import Scope, as_scope
 from recollect.model.trust import Provenance
 from recollect.model.verdict import Receipt
 from recollect.ranking.profile import Profile
-from recollect.ranking.why_text import change_in_words, fate_in_words
+from recollect.ranking.why_text import describe_change, describe_fate
 
-with brought_by("pydantic-ai"):
+with requires_extra("pydantic-ai"):
     from pydantic_ai import FunctionToolset
     from pydantic_ai.exceptions import ToolFailed
 
-TOKENS = 1200
+DEFAULT_TOKENS = 1200
 """How many tokens a recall may take, unless it is said."""
 
-MOST_FOUND = 50
+MAX_RESULTS = 50
 """How many memories a search may give."""
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Limit = Annotated[int, Field(ge=1, le=MOST_FOUND)]
+UnitInterval = Annotated[float, Field(ge=0, le=1)]
+Limit = Annotated[int, Field(ge=1, le=MAX_RESULTS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,20 +91,20 @@ class MemoryToolset(FunctionToolset[Any]):
         engine: Engine,
         scope: str | Scope,
         *,
-        tokens: int = TOKENS,
+        tokens: int = DEFAULT_TOKENS,
         profile: Profile | str | None = None,
         provenance: Provenance | str = Provenance.MODEL_INFERENCE,
         id: str = "recollect",
     ) -> None:
         self._engine = engine
-        self._scope = a_scope(scope)
+        self._scope = as_scope(scope)
         self._tokens = tokens
         self._profile = profile
-        self._provenance = named("provenance", provenance, Provenance)
+        self._provenance = parse_choice("provenance", provenance, Provenance)
         super().__init__((self.remember, self.recall, self.search, self.why, self.feedback, self.forget), id=id)
 
     def remember(
-        self, text: str, kind: Kind | None = None, importance: Share | None = None, topic_key: str | None = None
+        self, text: str, kind: Kind | None = None, importance: UnitInterval | None = None, topic_key: str | None = None
     ) -> Written:
         """Remember one thing that is worth knowing later, in a sentence that can be understood by itself.
 
@@ -114,7 +114,7 @@ class MemoryToolset(FunctionToolset[Any]):
             importance: How much it matters, from 0 to 1.
             topic_key: A name for what it is about; what was remembered under that name before is replaced.
         """
-        with _told():
+        with _translate_errors():
             receipt = self._engine.remember(
                 text,
                 scope=self._scope,
@@ -123,7 +123,7 @@ class MemoryToolset(FunctionToolset[Any]):
                 topic_key=topic_key,
                 provenance=self._provenance,
             )
-        return _written(receipt)
+        return _to_remember_result(receipt)
 
     def recall(self, question: str) -> Recalled:
         """Recall what is known that helps to answer a question, ready to be read.
@@ -131,7 +131,7 @@ class MemoryToolset(FunctionToolset[Any]):
         Args:
             question: What you want to know.
         """
-        with _told():
+        with _translate_errors():
             found = self._engine.recall(question, scope=self._scope, tokens=self._tokens, profile=self._profile)
         return Recalled(context=found.id, text=found.text, ids=tuple(one.id for one in found.packed))
 
@@ -142,10 +142,10 @@ class MemoryToolset(FunctionToolset[Any]):
             query: What to look for.
             limit: How many at most.
         """
-        with _told():
+        with _translate_errors():
             ranking = self._engine.search(query, scope=self._scope, limit=limit, profile=self._profile)
             self._engine.served(ranking, scope=self._scope)
-        return Found(memories=tuple(_shown(one.memory, float(one.score)) for one in ranking))
+        return Found(memories=tuple(_to_search_hit(one.memory, float(one.score)) for one in ranking))
 
     def why(self, id: str, question: str) -> Reason:
         """Say why a memory is recalled for a question, or why it is not, and what would change that.
@@ -154,13 +154,13 @@ class MemoryToolset(FunctionToolset[Any]):
             id: The id of the memory.
             question: The question that is asked.
         """
-        with _told():
+        with _translate_errors():
             found = self._engine.why(id, question, scope=self._scope, tokens=self._tokens, profile=self._profile)
         return Reason(
-            step=f"it {fate_in_words(found.fate, found.candidate.memory)}",
+            step=f"it {describe_fate(found.fate, found.candidate.memory)}",
             score=found.explanation.score,
             explanation=str(found.explanation),
-            changes=tuple(map(change_in_words, found.changes)),
+            changes=tuple(map(describe_change, found.changes)),
         )
 
     def feedback(
@@ -174,7 +174,7 @@ class MemoryToolset(FunctionToolset[Any]):
             misled: Ids of the memories that misled.
             answer: The answer that was given.
         """
-        with _told():
+        with _translate_errors():
             self._engine.feedback(context, scope=self._scope, helped=helped, misled=misled, answer=answer)
         return f"noted: {len(helped)} helped, {len(misled)} misled"
 
@@ -184,12 +184,12 @@ class MemoryToolset(FunctionToolset[Any]):
         Args:
             id: The id of the memory.
         """
-        with _told():
-            return _written(self._engine.forget(id, scope=self._scope, provenance=self._provenance))
+        with _translate_errors():
+            return _to_remember_result(self._engine.forget(id, scope=self._scope, provenance=self._provenance))
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """What an engine refuses is the failure of the tool, which the model sees; everything else ends the run."""
     try:
         yield
@@ -197,7 +197,7 @@ def _told() -> Iterator[None]:
         raise ToolFailed(str(error)) from error
 
 
-def _written(receipt: Receipt) -> Written:
+def _to_remember_result(receipt: Receipt) -> Written:
     return Written(
         id=receipt.id if receipt.kept else None,
         verdict=type(receipt.verdict).__name__.lower(),
@@ -206,6 +206,6 @@ def _written(receipt: Receipt) -> Written:
     )
 
 
-def _shown(memory: Memory, score: float) -> Shown:
+def _to_search_hit(memory: Memory, score: float) -> Shown:
     observed = memory.observed_at or memory.created_at
     return Shown(id=memory.id, text=memory.text, kind=memory.kind.value, observed_at=observed, score=score)

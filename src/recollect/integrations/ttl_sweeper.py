@@ -8,22 +8,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from recollect.errors import RecollectError, frames
-from recollect.fork_safety import Lock
+from recollect.errors import RecollectError, list_frames
+from recollect.fork_safety import ForkSafeLock
 
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Round:
+class _SweepThread:
     """A thread that sweeps: what stops it, and what is done when it has ended."""
 
     thread: threading.Thread
-    stopping: threading.Event
-    ended: Future[None]
+    stop_event: threading.Event
+    done: Future[None]
 
 
-class Sweeper:
+class TtlSweeper:
     """Sweeps in a thread of its own, at most one; what fails is tried again the next time, unless `is_over`.
 
     A child process has no such thread until it starts one.
@@ -32,33 +32,33 @@ class Sweeper:
     def __init__(self, sweep: Callable[[], object], is_over: Callable[[], bool]) -> None:
         self._sweep = sweep
         self._is_over = is_over
-        self._lock = Lock()
-        self._round: _Round | None = None
+        self._lock = ForkSafeLock()
+        self._round: _SweepThread | None = None
 
     def start(self, every: timedelta) -> Future[None]:
         """Sweep at that interval from now on, or as somebody started it before; to cancel the future stops it."""
-        with self._lock.here:
-            if self._round is None or self._round.stopping.is_set() or not self._round.thread.is_alive():
-                self._round = self._begun(every)
-            return self._round.ended
+        with self._lock.rlock:
+            if self._round is None or self._round.stop_event.is_set() or not self._round.thread.is_alive():
+                self._round = self._start_thread(every)
+            return self._round.done
 
     def stop(self, timeout: float | None) -> bool:
         """Sweep no more; whether that has ended within so many seconds, or at all if none are given."""
-        with self._lock.here:
+        with self._lock.rlock:
             latest = self._round
         if latest is None or not latest.thread.is_alive():
             return True
-        latest.stopping.set()
+        latest.stop_event.set()
         latest.thread.join(timeout)
         return not latest.thread.is_alive()
 
-    def _begun(self, every: timedelta) -> _Round:
+    def _start_thread(self, every: timedelta) -> _SweepThread:
         stopping, ended = threading.Event(), Future[None]()
         given = (every, stopping, ended)
         thread = threading.Thread(target=self._run, args=given, name="recollect-sweeper", daemon=True)
         ended.add_done_callback(lambda _: stopping.set())
         thread.start()
-        return _Round(thread, stopping, ended)
+        return _SweepThread(thread, stopping, ended)
 
     def _run(self, every: timedelta, stopping: threading.Event, ended: Future[None]) -> None:
         problem: Exception | None = None
@@ -66,7 +66,7 @@ class Sweeper:
             self._sweep_until(stopping, every)
         except Exception as error:  # which nobody would hear of: this thread is nobody's
             problem = error
-            _LOG.error("sweeper_ended", extra={"error": type(error).__name__, "frames": frames(error)})
+            _LOG.error("sweeper_ended", extra={"error": type(error).__name__, "frames": list_frames(error)})
         with suppress(InvalidStateError):  # whoever stopped it has cancelled this
             ended.set_result(None) if problem is None else ended.set_exception(problem)
 

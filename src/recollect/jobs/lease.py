@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from recollect.errors import RecollectError
-from recollect.model.job_runs import Occurrence
-from recollect.protocols import Timetable
+from recollect.model.job_runs import JobOccurrence
+from recollect.protocols import JobStore
 
-_LOG = logging.getLogger(__name__)
+_LEASE_LOG = logging.getLogger(__name__)
 
-RENEWALS = 4
+RENEWALS_PER_LEASE = 4
 """How often a lease is renewed before it would run out. What is left of it then, clocks may differ by."""
 
 
@@ -20,7 +20,7 @@ class Lease:
     """Renewed by a thread of its own while somebody is at work; lost once somebody else went on."""
 
     def __init__(
-        self, timetable: Timetable, ours: Occurrence, *, length: timedelta, clock: Callable[[], datetime]
+        self, timetable: JobStore, ours: JobOccurrence, *, length: timedelta, clock: Callable[[], datetime]
     ) -> None:
         self._timetable = timetable
         self._ours = ours
@@ -48,16 +48,16 @@ class Lease:
             try:
                 self._renew()
             except RecollectError as error:
-                _LOG.warning("lease_not_renewed", extra={"job": self._ours.job, "error": type(error).__name__})
+                _LEASE_LOG.warning("lease_not_renewed", extra={"job": self._ours.job, "error": type(error).__name__})
                 return False
         return not self._lost
 
     def _renew_until_over(self) -> None:
-        while not self._lost and not self._over.wait(self._length.total_seconds() / RENEWALS):
+        while not self._lost and not self._over.wait(self._length.total_seconds() / RENEWALS_PER_LEASE):
             try:
                 self._renew()
             except RecollectError as error:  # there is time to try again
-                _LOG.warning("lease_not_renewed", extra={"job": self._ours.job, "error": type(error).__name__})
+                _LEASE_LOG.warning("lease_not_renewed", extra={"job": self._ours.job, "error": type(error).__name__})
 
     def _renew(self) -> None:
         until = self._clock() + self._length

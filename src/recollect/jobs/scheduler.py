@@ -10,24 +10,24 @@ from datetime import datetime
 from typing import Self
 
 from recollect.engine.engine import Engine
-from recollect.errors import FieldError, RecollectError, remedy, show
-from recollect.fork_safety import Lock, tell_children
+from recollect.errors import FieldError, RecollectError, show, suggest
+from recollect.fork_safety import ForkSafeLock, register_fork_aware
 from recollect.jobs.lease import Lease
-from recollect.jobs.runner import Failure, Work, worked
-from recollect.lifecycle.schedule import NEVER, Schedule, SchedulerPolicy
+from recollect.jobs.runner import JobFailure, JobFunction, run_in_every_scope
+from recollect.lifecycle.schedule import NEVER_EXPRESSION, Schedule, SchedulerPolicy
 from recollect.model import validation
-from recollect.model.job_runs import JobStatus, Occurrence, State
+from recollect.model.job_runs import JobOccurrence, JobState, JobStatus
 from recollect.model.scope import Scope
-from recollect.protocols import Timetable
+from recollect.protocols import JobStore
 
 _LOG = logging.getLogger(__name__)
 
-LOOKS_EVERY = 15.0
+POLL_SECONDS = 15.0
 """After how many seconds it looks again whether something is due, was resumed, or was left behind by another one."""
 
-TAKEN_OVER = "another scheduler has gone on with it, which had not heard of this one"
+TAKEN_OVER_PROBLEM = "another scheduler has gone on with it, which had not heard of this one"
 
-Heard = Callable[[Occurrence | Failure], object]
+JobListener = Callable[[JobOccurrence | JobFailure], object]
 """Told when an occurrence begins and ends, and of what fails meanwhile."""
 
 
@@ -39,16 +39,16 @@ class Scheduler:
 
     def __init__(
         self,
-        timetable: Timetable,
+        timetable: JobStore,
         opened: Callable[[], AbstractContextManager[Engine]],
         *,
-        jobs: Mapping[str, Work],
+        jobs: Mapping[str, JobFunction],
         schedules: Mapping[str, Schedule],
         policy: SchedulerPolicy,
         clock: Callable[[], datetime],
         dice: Callable[[], float],
         name: str,
-        heard: Heard,
+        heard: JobListener,
     ) -> None:
         """A scheduler by that name, which no other has. It opens an engine for each occurrence, so that it never has
         one of a model that the store has no more."""
@@ -63,10 +63,10 @@ class Scheduler:
         self._heard = heard
         self._failing = self._at_work = False
         self._beginnings: dict[str, tuple[datetime, datetime]] = {}
-        self._working = Lock()
+        self._working = ForkSafeLock()
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
-        tell_children(self)
+        register_fork_aware(self)
 
     def __repr__(self) -> str:
         return f"<recollect.Scheduler {self._name} of {', '.join(self._schedules)}>"
@@ -99,10 +99,10 @@ class Scheduler:
         self._stopping = threading.Event()
         self._at_work = False
 
-    def run_due(self) -> list[Occurrence]:
+    def run_due(self) -> list[JobOccurrence]:
         """Run at once what is due, and what others left behind; gives what became of it."""
         stopping = self._stopping
-        with self._working.here:
+        with self._working.rlock:
             return list(self._run_all(stopping, jitter=False))
 
     def run(self) -> None:
@@ -112,15 +112,15 @@ class Scheduler:
     def _run_until(self, stopping: threading.Event) -> None:
         while not stopping.is_set():
             try:
-                with self._working.here:
+                with self._working.rlock:
                     for _ in self._run_all(stopping, jitter=True):
                         pass
                 self._failing = False
             except RecollectError as error:  # the store may be back the next time
                 self._failing = True
                 _LOG.warning("scheduler_failed", extra={"scheduler": self._name, "error": type(error).__name__})
-                self._heard(Failure(None, None, error))
-            stopping.wait(LOOKS_EVERY)
+                self._heard(JobFailure(None, None, error))
+            stopping.wait(POLL_SECONDS)
 
     def start(self) -> None:
         """Do that in a thread, until `stop` or `close`; nothing if it does already."""
@@ -143,62 +143,62 @@ class Scheduler:
     def status(self) -> list[JobStatus]:
         """How it stands with each job."""
         at = self._now()
-        return [self._status(job, at) for job in self._schedules]
+        return [self._read_status(job, at) for job in self._schedules]
 
     def pause(self, job: str | None = None) -> None:
         """Let nothing of the job begin, or of any, on whatever scheduler; what is under way goes on."""
-        for one in self._named(job):
+        for one in self._select_jobs(job):
             self._timetable.pause(one, self._now())
 
     def resume(self, job: str | None = None) -> None:
         """Let the job begin again, or all of them; what fell due meanwhile is not made up for."""
-        for one in self._named(job):
+        for one in self._select_jobs(job):
             self._timetable.resume(one, self._now())
 
-    def _named(self, job: str | None) -> list[str]:
+    def _select_jobs(self, job: str | None) -> list[str]:
         if job is None:
             return list(self._schedules)
         if job not in self._schedules:
-            raise FieldError(f"{show(job)} is no job; {remedy(str(job), self._schedules)}", field="job")
+            raise FieldError(f"{show(job)} is no job; {suggest(str(job), self._schedules)}", field="job")
         return [job]
 
     def _now(self) -> datetime:
-        return validation.a_moment("clock", self._clock())
+        return validation.require_moment("clock", self._clock())
 
-    def _status(self, job: str, at: datetime) -> JobStatus:
-        entry, due = self._timetable.entry(job), self._due(job, at)
+    def _read_status(self, job: str, at: datetime) -> JobStatus:
+        entry, due = self._timetable.entry(job), self._find_due(job, at)
         paused = entry is not None and entry.paused
-        is_awaited = entry is not None and due is not None and entry.awaits(due, at)
+        is_awaited = entry is not None and due is not None and entry.should_run(due, at)
         coming = due if is_awaited else self._schedules[job].after(at)
         return JobStatus(
             job=job,
             schedule=self._schedules[job].expression,
             paused=paused,
             next_at=None if paused else coming,
-            under_way=None if entry is None else entry.begun,
-            last=None if entry is None else entry.last,
+            under_way=None if entry is None else entry.unfinished,
+            last=None if entry is None else entry.last_finished,
         )
 
-    def _due(self, job: str, at: datetime) -> datetime | None:
+    def _find_due(self, job: str, at: datetime) -> datetime | None:
         """The last moment at which the job fell due, if that still counts."""
         due = self._schedules[job].latest(at)
-        return due if due is not None and self._policy.still_counts(due, at) else None
+        return due if due is not None and self._policy.is_still_due(due, at) else None
 
-    def _run_all(self, stopping: threading.Event, *, jitter: bool) -> Iterator[Occurrence]:
+    def _run_all(self, stopping: threading.Event, *, jitter: bool) -> Iterator[JobOccurrence]:
         for job, schedule in self._schedules.items():
             if stopping.is_set():
                 return
-            if schedule.expression == NEVER:  # nor is what others left behind gone on with
+            if schedule.expression == NEVER_EXPRESSION:  # nor is what others left behind gone on with
                 continue
             at = self._now()
-            due = self._due(job, at)
-            if jitter and due is not None and at < self._beginning(job, due):
+            due = self._find_due(job, at)
+            if jitter and due is not None and at < self._choose_start(job, due):
                 due = None
             ours = self._timetable.claim(job, due, by=self._name, at=at, until=at + self._policy.lease)
             if ours is not None:
-                yield self._worked_off(ours, stopping)
+                yield self._run_marked(ours, stopping)
 
-    def _beginning(self, job: str, due_at: datetime) -> datetime:
+    def _choose_start(self, job: str, due_at: datetime) -> datetime:
         """When to begin: after the moment, by chance, and well before the next."""
         known = self._beginnings.get(job)
         if known is None or known[0] != due_at:
@@ -208,43 +208,43 @@ class Scheduler:
             self._beginnings[job] = known
         return known[1]
 
-    def _worked_off(self, ours: Occurrence, stopping: threading.Event) -> Occurrence:
+    def _run_marked(self, ours: JobOccurrence, stopping: threading.Event) -> JobOccurrence:
         self._at_work = True
         try:
-            return self._run(ours, stopping)
+            return self._run_leased(ours, stopping)
         finally:
             self._at_work = False
 
-    def _run(self, ours: Occurrence, stopping: threading.Event) -> Occurrence:
+    def _run_leased(self, ours: JobOccurrence, stopping: threading.Event) -> JobOccurrence:
         """Do the work of an occurrence that is ours; whatever happens, the others learn what became of it."""
         self._heard(ours)
         try:
             with Lease(self._timetable, ours, length=self._policy.lease, clock=self._now) as lease:
-                ended = self._worked(ours, lambda: lease.is_held and not stopping.is_set())
+                ended = self._run_job(ours, lambda: lease.is_held and not stopping.is_set())
         except BaseException:  # so that nobody waits until the lease has run out
-            self._timetable.finish(ours.ended(State.INTERRUPTED, self._now()))
+            self._timetable.finish(ours.finish(JobState.INTERRUPTED, self._now()))
             raise
         if not self._timetable.finish(ended):
-            ended = replace(ended, state=State.INTERRUPTED, problem=TAKEN_OVER)
+            ended = replace(ended, state=JobState.INTERRUPTED, problem=TAKEN_OVER_PROBLEM)
         told = {"job": ours.job, "due": ours.due_at.isoformat(), "state": ended.state.value, "counts": ended.counts}
         runs = [f"run {run} of {scope}" for scope, run in ended.runs]
         _LOG.info("job_ended", extra={**told, "runs": runs})
         self._heard(ended)
         return ended
 
-    def _worked(self, ours: Occurrence, goes_on: Callable[[], bool]) -> Occurrence:
+    def _run_job(self, ours: JobOccurrence, goes_on: Callable[[], bool]) -> JobOccurrence:
         def failed(scope: Scope | None, error: Exception) -> None:
             _LOG.info("job_failed", extra={"job": ours.job, "scope": str(scope), "error": type(error).__name__})
-            self._heard(Failure(ours.job, scope, error))
+            self._heard(JobFailure(ours.job, scope, error))
 
         try:
             with self._opened() as engine:
-                done = worked(engine, self._jobs[ours.job], goes_on, failed)
+                done = run_in_every_scope(engine, self._jobs[ours.job], goes_on, failed)
         except Exception as error:  # the outermost door of a job: whatever it was, the next one is run
             if not isinstance(error, RecollectError):
                 _LOG.error("job_broke", exc_info=error, extra={"job": ours.job})
             failed(None, error)
-            return ours.ended(State.FAILED, self._now(), {}, type(error).__name__)
-        whole = State.DONE if done.problem is None else State.FAILED
-        ended = ours.ended(whole if done.whole else State.INTERRUPTED, self._now(), done.counts, done.problem)
+            return ours.finish(JobState.FAILED, self._now(), {}, type(error).__name__)
+        whole = JobState.DONE if done.problem is None else JobState.FAILED
+        ended = ours.finish(whole if done.is_complete else JobState.INTERRUPTED, self._now(), done.counts, done.problem)
         return replace(ended, runs=done.runs)

@@ -14,25 +14,25 @@ from numpy.typing import NDArray
 
 from recollect.model.table import Floats
 
-NEAREST = 16
+MAX_LINKS = 16
 """How many of those near a direction it is linked with, the nearest of them; the others come with these."""
 
-MEAN = 0.8
+MEAN_SHARE = 0.8
 """What share of the threshold two groups must have on average to become one."""
 
 
-def clusters(
+def find_clusters(
     vectors: NDArray[np.float32], near: Sequence[Sequence[int]], *, threshold: float, least: int
 ) -> list[list[int]]:
     """The rows of each cluster of at least so many, in order; `near` names those near each row, the nearest first."""
-    groups = _Groups(vectors.astype(np.float64), [[row] for row in range(len(near))], MEAN * threshold)
+    groups = _Groups(vectors.astype(np.float64), [[row] for row in range(len(near))], MEAN_SHARE * threshold)
     for row, others in enumerate(near):
-        for other in others[:NEAREST]:
+        for other in others[:MAX_LINKS]:
             groups.linked[row].add(other)
             groups.linked[other].add(row)
     for row, linked in enumerate(groups.linked):
-        groups.offer(row, sorted(other for other in linked if other > row))
-    groups.join_all()
+        groups.push_candidates(row, sorted(other for other in linked if other > row))
+    groups.merge_all()
     return [sorted(members) for members in groups.members if len(members) >= least]
 
 
@@ -42,23 +42,23 @@ class _Groups:
 
     sums: Floats
     members: list[list[int]]
-    enough: float
+    min_mean: float
     linked: list[set[int]] = field(init=False)
-    waiting: list[tuple[float, int, int, int]] = field(default_factory=list[tuple[float, int, int, int]])
+    queue: list[tuple[float, int, int, int]] = field(default_factory=list[tuple[float, int, int, int]])
     """Two groups with how near they are on average, and how many rows they had when that was said."""
 
     def __post_init__(self) -> None:
         self.linked = [set() for _ in self.members]
 
-    def join_all(self) -> None:
+    def merge_all(self) -> None:
         """Join the two that are nearest, the first ones of equals, as long as any are near enough."""
-        while self.waiting:
-            _, first, second, rows = heappop(self.waiting)
+        while self.queue:
+            _, first, second, rows = heappop(self.queue)
             there = self.members[first] and self.members[second]
             if there and len(self.members[first]) + len(self.members[second]) == rows:  # or it was said again since
-                self._join(first, second)
+                self._merge(first, second)
 
-    def offer(self, group: int, others: Sequence[int]) -> None:
+    def push_candidates(self, group: int, others: Sequence[int]) -> None:
         """Say how near a group is to others, if that is enough."""
         if not others:
             return
@@ -66,10 +66,10 @@ class _Groups:
         own = len(self.members[group])
         means = (self.sums[list(others)] @ self.sums[group]) / (sizes * own)
         for other, size, mean in zip(others, sizes.tolist(), means.tolist(), strict=True):
-            if mean >= self.enough:
-                heappush(self.waiting, (-mean, min(group, other), max(group, other), own + size))
+            if mean >= self.min_mean:
+                heappush(self.queue, (-mean, min(group, other), max(group, other), own + size))
 
-    def _join(self, first: int, second: int) -> None:
+    def _merge(self, first: int, second: int) -> None:
         self.sums[first] += self.sums[second]
         self.members[first] += self.members[second]
         self.members[second] = []
@@ -78,4 +78,4 @@ class _Groups:
             self.linked[other].add(first)
         self.linked[first] = (self.linked[first] | self.linked[second]) - {first, second}
         self.linked[second] = set()
-        self.offer(first, sorted(self.linked[first]))
+        self.push_candidates(first, sorted(self.linked[first]))

@@ -15,20 +15,20 @@ from heapq import heapify, heappop, heappush
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.memory import MOST_ITEMS, Memory, MemoryId
-from recollect.model.nfc import composed
+from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
+from recollect.model.nfc import to_nfc
 from recollect.text.canonical_tokens import POSSESSIVE
-from recollect.text.lexicon import words
-from recollect.text.paraphrase import Same, difference, tokens
-from recollect.text.paraphrase_key import LONGEST
+from recollect.text.lexicon import split_words
+from recollect.text.paraphrase import SameMeaning, canonicalize_text, compare_meanings
+from recollect.text.paraphrase_key import MAX_COMPARED_CHARS
 
-BONUS = 0.1
+IMPORTANCE_BONUS = 0.1
 """How much more important the one is than the most important of those that it speaks for, once."""
 
-UNKNOWN = 0.5
+DEFAULT_IMPORTANCE = 0.5
 """What an importance that nobody said counts as, here as in a ranking."""
 
-FEWEST, MOST = 2, MOST_ITEMS
+MIN_GROUP_MEMORIES, MAX_GROUP_MEMORIES = 2, MAX_LIST_ITEMS
 """How many memories can become one."""
 
 
@@ -44,15 +44,17 @@ class ConsolidationPolicy:
     more_than: int = 20
 
     def __post_init__(self) -> None:
-        if validation.a_share("threshold", self.threshold) <= 0.0:
+        if validation.require_fraction("threshold", self.threshold) <= 0.0:
             raise FieldError(f"{show(self.threshold)} is not above 0, so that all would be near", field="threshold")
-        if not FEWEST <= validation.a_count("least", self.least) <= MOST:
-            raise FieldError(f"{show(self.least)} is not within {FEWEST}..{MOST}", field="least")
-        validation.a_count("more_than", self.more_than)
+        if not MIN_GROUP_MEMORIES <= validation.require_count("least", self.least) <= MAX_GROUP_MEMORIES:
+            raise FieldError(
+                f"{show(self.least)} is not within {MIN_GROUP_MEMORIES}..{MAX_GROUP_MEMORIES}", field="least"
+            )
+        validation.require_count("more_than", self.more_than)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ConsolidationGroup:
     """Memories that say the same, and the one of them that speaks for all."""
 
     lead: Memory
@@ -65,7 +67,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class UnmergedMemory:
     """A memory that is near several others and stays as it is, why, and which other memory that concerns."""
 
     memory: Memory
@@ -77,11 +79,11 @@ class Left:
 class Consolidation:
     """What can become one, and what is left for the curator; both in the order of ids."""
 
-    groups: tuple[Group, ...]
-    left: tuple[Left, ...]
+    groups: tuple[ConsolidationGroup, ...]
+    unmerged: tuple[UnmergedMemory, ...]
 
 
-def consolidation(
+def find_consolidation(
     memories: Sequence[Memory],
     near: Sequence[Sequence[int]],
     *,
@@ -95,98 +97,108 @@ def consolidation(
     others before speak for others and are not spoken for, so that the same again changes nothing. `rivals` tells
     whether two are of one subject and cannot both be true.
     """
-    work = _Work([_Saying.of(one) for one in memories], near, frozenset(made), rivals)
+    work = _Grouping([_MemoryWords.of(one) for one in memories], near, frozenset(made), rivals)
     alone = {row for row, others in enumerate(near) if not others}
-    disputes = {row: other for row in range(len(memories)) if (other := work.dispute(row)) is not None}
-    free = {row for row in range(len(memories)) if row not in alone | disputes.keys() and not work.stays(row)}
-    groups = work.grouped(free, least)
+    disputes = {row: other for row in range(len(memories)) if (other := work.find_dispute(row)) is not None}
+    free = {row for row in range(len(memories)) if row not in alone | disputes.keys() and not work.find_obstacle(row)}
+    groups = work.find_groups(free, least)
     taken = {row for lead, others in groups for row in (lead, *others)}
     crowd = (row for row, others in enumerate(near) if len(others) >= least - 1 and row not in taken)
     return Consolidation(
-        tuple(Group(memories[lead], tuple(memories[row] for row in sorted(others))) for lead, others in groups),
-        tuple(work.left(row, disputes.get(row)) for row in crowd),
+        tuple(
+            ConsolidationGroup(memories[lead], tuple(memories[row] for row in sorted(others)))
+            for lead, others in groups
+        ),
+        tuple(work.explain_unmerged(row, disputes.get(row)) for row in crowd),
     )
 
 
-def heightened(members: Iterable[Memory], made: Collection[MemoryId]) -> float:
+def raise_importance(members: Iterable[Memory], made: Collection[MemoryId]) -> float:
     """How important the one is: more than the most important of them, unless that was made so before."""
     return max(
-        _known(one) if one.id in made else min(_known(one) + BONUS, 1.0)  # once, however often it is consolidated
+        _importance_of(one)
+        if one.id in made
+        else min(_importance_of(one) + IMPORTANCE_BONUS, 1.0)  # once, however often it is consolidated
         for one in members
     )
 
 
-def _known(memory: Memory) -> float:
-    return UNKNOWN if memory.importance is None else memory.importance
+def _importance_of(memory: Memory) -> float:
+    return DEFAULT_IMPORTANCE if memory.importance is None else memory.importance
 
 
 @dataclass(frozen=True, slots=True)
-class _Saying:
+class _MemoryWords:
     """What a memory says: its words in order, those that tell it from others of the same words, and the others."""
 
     memory: Memory
     words: tuple[str, ...]
-    telling: Counter[str]
+    distinctive: Counter[str]
     plain: Counter[str]
 
     @classmethod
-    def of(cls, memory: Memory) -> "_Saying":
+    def of(cls, memory: Memory) -> "_MemoryWords":
         """What the memory says; of one that is too long to be compared, nothing."""
-        if len(memory.text) > LONGEST:
+        if len(memory.text) > MAX_COMPARED_CHARS:
             return cls(memory, (), Counter(), Counter())
-        found = [one for one in tokens(memory.embedded_text) if one.said or one.key == POSSESSIVE]
-        telling = Counter(one.key for one in found if one.sort not in _PLAIN)
+        found = [one for one in canonicalize_text(memory.embedded_text) if one.text or one.key == POSSESSIVE]
+        telling = Counter(one.key for one in found if one.kind not in _PLAIN_SORTS)
         return cls(
-            memory, tuple(one.key for one in found), telling, Counter(one.key for one in found if one.sort in _PLAIN)
+            memory,
+            tuple(one.key for one in found),
+            telling,
+            Counter(one.key for one in found if one.kind in _PLAIN_SORTS),
         )
 
     @property
-    def lot(self) -> tuple[object, ...]:
+    def merge_key(self) -> tuple[object, ...]:
         """What memories must have in common to become one: nobody is heard for another, what is trusted less changes
         nothing of what is trusted more, and nobody sees more or less of it, or for longer, than before.
         """
         one = self.memory
-        speaker = None if one.speaker is None else composed(one.speaker).casefold()
+        speaker = None if one.speaker is None else to_nfc(one.speaker).casefold()
         return one.kind, speaker, one.trust, one.shared, one.valid_until, one.subject
 
-    def speaks_for(self, other: "_Saying") -> bool:
+    def speaks_for(self, other: "_MemoryWords") -> bool:
         """Whether it says all that the other says, in the same order, and besides nothing that could turn it."""
-        if not other.words or self.telling != other.telling or self.lot != other.lot:
+        if not other.words or self.distinctive != other.distinctive or self.merge_key != other.merge_key:
             return False
         more = Counter(self.words) - Counter(other.words)
-        return not any(word.lower() in TURNING for word in more) and _is_within(other.words, self.words)
+        return not any(word.lower() in MEANING_CHANGING_WORDS for word in more) and _is_subsequence(
+            other.words, self.words
+        )
 
-    def is_at_odds_with(self, other: "_Saying") -> bool:
+    def is_at_odds_with(self, other: "_MemoryWords") -> bool:
         """Whether the two are the same but for what tells them apart, for one word, or for the order."""
         if not self.words or not other.words or self.words == other.words:
             return False
         lacking, more = self.plain - other.plain, other.plain - self.plain
-        if self.telling != other.telling:
+        if self.distinctive != other.distinctive:
             return not lacking or not more
         return lacking.total() == more.total() <= 1
 
 
-_PLAIN = ("word", "order")
+_PLAIN_SORTS = ("word", "order")
 """The sorts of words that tell nothing by themselves."""
 
 
-def _is_within(said: Sequence[str], others: Sequence[str]) -> bool:
+def _is_subsequence(said: Sequence[str], others: Sequence[str]) -> bool:
     """Whether the others have these words in this order, whatever is between them."""
     rest = iter(others)
     return all(word in rest for word in said)
 
 
 @dataclass(slots=True)
-class _Work:
+class _Grouping:
     """One look at memories that are near each other."""
 
-    sayings: Sequence[_Saying]
+    sayings: Sequence[_MemoryWords]
     near: Sequence[Sequence[int]]
-    made: Set[MemoryId]
+    consolidated_ids: Set[MemoryId]
     rivals: Callable[[Memory, Memory], bool]
-    cut: set[int] = field(default_factory=set[int])
+    overflow: set[int] = field(default_factory=set[int])
 
-    def stays(self, row: int) -> str | None:
+    def find_obstacle(self, row: int) -> str | None:
         """Why a memory can take no part, if it cannot, whatever is near it."""
         memory = self.sayings[row].memory
         if memory.pinned:
@@ -195,22 +207,22 @@ class _Work:
             return "is of a topic, and changes with that"
         return None if self.sayings[row].words else "is too long to be compared by its words"
 
-    def dispute(self, row: int) -> int | None:
+    def find_dispute(self, row: int) -> int | None:
         """The nearest of those near it that it is at odds with."""
-        return next((other for other in self.near[row] if self._at_odds(row, other)), None)
+        return next((other for other in self.near[row] if self._are_at_odds(row, other)), None)
 
-    def _at_odds(self, row: int, other: int) -> bool:
+    def _are_at_odds(self, row: int, other: int) -> bool:
         one, two = self.sayings[row], self.sayings[other]
-        if one.lot[1] != two.lot[1]:  # two people may well say two things
+        if one.merge_key[1] != two.merge_key[1]:  # two people may well say two things
             return False
         return self.rivals(one.memory, two.memory) or one.is_at_odds_with(two)
 
-    def grouped(self, free: Set[int], least: int) -> list[tuple[int, list[int]]]:
+    def find_groups(self, free: Set[int], least: int) -> list[tuple[int, list[int]]]:
         """Who speaks for whom: always the one next that speaks for most of those that are left, the newest of several,
         and then the first.
         """
-        wanted = {row: self._spoken_for(row, free) for row in free}
-        queue = [self._place(row, len(others)) for row, others in wanted.items() if len(others) >= least - 1]
+        wanted = {row: self._find_covered(row, free) for row in free}
+        queue = [self._queue_entry(row, len(others)) for row, others in wanted.items() if len(others) >= least - 1]
         heapify(queue)
         groups, taken = list[tuple[int, list[int]]](), set[int]()
         while queue:
@@ -219,60 +231,70 @@ class _Work:
             others = [] if row in taken else [one for one in wanted[row] if one not in taken]
             if len(others) < least - 1:
                 continue
-            if self._place(row, len(others)) != place:  # some were taken since
-                heappush(queue, self._place(row, len(others)))
+            if self._queue_entry(row, len(others)) != place:  # some were taken since
+                heappush(queue, self._queue_entry(row, len(others)))
                 continue
-            groups.append((row, others[: MOST - 1]))
-            self.cut |= set(others[MOST - 1 :])
-            taken |= {row, *others[: MOST - 1]}
+            groups.append((row, others[: MAX_GROUP_MEMORIES - 1]))
+            self.overflow |= set(others[MAX_GROUP_MEMORIES - 1 :])
+            taken |= {row, *others[: MAX_GROUP_MEMORIES - 1]}
         return sorted(groups)
 
-    def _spoken_for(self, row: int, free: Set[int]) -> list[int]:
+    def _find_covered(self, row: int, free: Set[int]) -> list[int]:
         own = self.sayings[row]
-        others = (one for one in self.near[row] if one in free and self.sayings[one].memory.id not in self.made)
+        others = (
+            one for one in self.near[row] if one in free and self.sayings[one].memory.id not in self.consolidated_ids
+        )
         return [one for one in others if own.speaks_for(self.sayings[one])]
 
-    def _place(self, row: int, count: int) -> tuple[int, float, int]:
-        return -count, -_said_at(self.sayings[row].memory).timestamp(), row
+    def _queue_entry(self, row: int, count: int) -> tuple[int, float, int]:
+        return -count, -_observed_at(self.sayings[row].memory).timestamp(), row
 
-    def left(self, row: int, dispute: int | None) -> Left:
+    def explain_unmerged(self, row: int, dispute: int | None) -> UnmergedMemory:
         """Why a memory that is near several stays as it is."""
         one = self.sayings[row]
-        reason, other = self.stays(row), self.sayings[self.near[row][0] if dispute is None else dispute]
+        reason, other = self.find_obstacle(row), self.sayings[self.near[row][0] if dispute is None else dispute]
         if reason is None and dispute is not None:
             subject = self.rivals(one.memory, other.memory)
-            told = f"both are of the subject {one.memory.subject!r}" if subject else _told(one.memory, other.memory)
+            told = (
+                f"both are of the subject {one.memory.subject!r}"
+                if subject
+                else _describe_difference(one.memory, other.memory)
+            )
             reason = f"may contradict what is near it: {told}"
-        elif reason is None and row in self.cut:
-            reason = f"more than {MOST} say the same; the next run goes on"
-        elif reason is None and one.lot != other.lot:
-            names = [name for name, own, its in zip(_LOT, one.lot, other.lot, strict=True) if own != its]
+        elif reason is None and row in self.overflow:
+            reason = f"more than {MAX_GROUP_MEMORIES} say the same; the next run goes on"
+        elif reason is None and one.merge_key != other.merge_key:
+            names = [
+                name
+                for name, own, its in zip(_MERGE_KEY_NAMES, one.merge_key, other.merge_key, strict=True)
+                if own != its
+            ]
             reason = f"has another {names[0]} than what is near it"
         elif reason is None:
-            reason = f"too few say all of the same: {_told(one.memory, other.memory)}"
-        return Left(one.memory, reason, other.memory)
+            reason = f"too few say all of the same: {_describe_difference(one.memory, other.memory)}"
+        return UnmergedMemory(one.memory, reason, other.memory)
 
 
-_LOT = ("kind", "speaker", "trust", "reach", "end", "subject")
+_MERGE_KEY_NAMES = ("kind", "speaker", "trust", "reach", "end", "subject")
 """What memories must have in common, as it is told."""
 
 
-def _said_at(memory: Memory) -> datetime:
+def _observed_at(memory: Memory) -> datetime:
     return memory.observed_at or memory.created_at
 
 
-def _told(memory: Memory, other: Memory) -> str:
+def _describe_difference(memory: Memory, other: Memory) -> str:
     """How two texts differ."""
-    if max(len(memory.text), len(other.text)) > LONGEST:
+    if max(len(memory.text), len(other.text)) > MAX_COMPARED_CHARS:
         return "one of them is too long to be compared"
-    found = difference(memory.embedded_text, other.embedded_text)
-    return "in nothing" if isinstance(found, Same) else f"{found.sort}, {found.old!r} → {found.new!r}"
+    found = compare_meanings(memory.embedded_text, other.embedded_text)
+    return "in nothing" if isinstance(found, SameMeaning) else f"{found.kind}, {found.old!r} → {found.new!r}"
 
 
-TURNING = frozenset(
+MEANING_CHANGING_WORDS = frozenset(
     {
         POSSESSIVE,
-        *words("""
+        *split_words("""
         if when whenever unless whether while until till since once after before during except besides but yet although
         though however only just almost nearly hardly barely without instead rather than otherwise or nor
         former formerly ex past previous previously next future deputy vice assistant acting interim

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from recollect.model.episode import Episode, learned
-from recollect.model.format import counted, shortened
+from recollect.model.episode import Episode, summarize_lessons
+from recollect.model.format import format_count, shorten
 from recollect.model.memory import MemoryId, content_hash
-from recollect.ranking.explanation import Explanation, Part, Scale
+from recollect.ranking.explanation import Explanation, ScoreFactor, ScorePart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +17,8 @@ class Similar:
     explanation: Explanation
 
     def __repr__(self) -> str:
-        taught = learned(self.episode.lessons, self.episode.failure_modes)
-        return f"<Similar {self.score:.3f} {shortened(self.episode.task)}{taught}>"
+        taught = summarize_lessons(self.episode.lessons, self.episode.failure_modes)
+        return f"<Similar {self.score:.3f} {shorten(self.episode.task)}{taught}>"
 
     @property
     def score(self) -> float:
@@ -34,19 +34,19 @@ class FailureMode:
     explanation: Explanation
 
     def __repr__(self) -> str:
-        return f"<FailureMode {self.score:.3f} in {counted(len(self.episodes), 'episode')}: {shortened(self.text)}>"
+        return f"<FailureMode {self.score:.3f} in {format_count(len(self.episodes), 'episode')}: {shorten(self.text)}>"
 
     @property
     def score(self) -> float:
         return self.explanation.score
 
 
-def similar(found: Iterable[tuple[Episode, float]], *, min_score: float) -> list[Similar]:
+def rank_similar(found: Iterable[tuple[Episode, float]], *, min_score: float) -> list[Similar]:
     """The finished ones of these episodes, each with how similar its task is, the best first; those that are not
     similar at all, or score less, are left out.
     """
     weighed = [
-        Similar(episode=episode, explanation=_explained(similarity, episode.outcome.score, episode.value))
+        Similar(episode=episode, explanation=_explain(similarity, episode.outcome.score, episode.value))
         for episode, similarity in found
         if episode.outcome is not None and episode.value is not None
     ]
@@ -54,7 +54,7 @@ def similar(found: Iterable[tuple[Episode, float]], *, min_score: float) -> list
     return [one for one in ranked if one.score > 0.0 and one.score >= min_score]
 
 
-def failure_modes(found: Iterable[tuple[Episode, float]], *, min_score: float) -> list[FailureMode]:
+def rank_failure_modes(found: Iterable[tuple[Episode, float]], *, min_score: float) -> list[FailureMode]:
     """What went wrong in these, that of the most similar task first, however bad it was; what went wrong in several is
     told once, with all of them.
     """
@@ -63,15 +63,17 @@ def failure_modes(found: Iterable[tuple[Episode, float]], *, min_score: float) -
         for text in episode.failure_modes if similarity > 0.0 and similarity >= min_score else ():
             hash = content_hash(text.casefold())
             known = modes.get(hash) or FailureMode(
-                text=text, episodes=(), explanation=Explanation((_part(similarity),))
+                text=text, episodes=(), explanation=Explanation((_similarity_part(similarity),))
             )
             modes[hash] = replace(known, episodes=tuple(dict.fromkeys((*known.episodes, episode.id))))
     return list(modes.values())
 
 
-def _explained(similarity: float, outcome: float, value: float) -> Explanation:
-    return Explanation((_part(similarity),), (Scale("value", value, 0.0, note=f"outcome {outcome:g}"),))
+def _explain(similarity: float, outcome: float, value: float) -> Explanation:
+    return Explanation(
+        (_similarity_part(similarity),), (ScoreFactor("value", value, 0.0, note=f"outcome {outcome:g}"),)
+    )
 
 
-def _part(similarity: float) -> Part:
-    return Part("similarity", min(max(similarity, 0.0), 1.0), 1.0)
+def _similarity_part(similarity: float) -> ScorePart:
+    return ScorePart("similarity", min(max(similarity, 0.0), 1.0), 1.0)

@@ -9,54 +9,54 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from recollect.errors import FieldError, remedy, show
-from recollect.lifecycle.schedule import an_expression
+from recollect.errors import FieldError, show, suggest
+from recollect.lifecycle.schedule import require_expression
 from recollect.model import validation
 from recollect.model.episode import Episode
 
-TARGET = 0.65
+TARGET_OUTCOME = 0.65
 """The outcome that teaches most: not too easy, not too hard (seed 004)."""
 
-THRESHOLD = 0.18
+MIN_VALUE = 0.18
 """The value from which on an episode is kept (seed 004)."""
 
-MOST_EPISODES = 1_000
+MAX_EPISODES = 1_000
 """How many finished episodes of a scope are kept at most (seed 004)."""
 
-LARGEST_MOST = 1_000_000
+MAX_EPISODES_SETTING = 1_000_000
 
-SUCCESS = 0.65
+SUCCESS_OUTCOME = 0.65
 """The outcome from which on a task succeeded: what it was decided by may have helped."""
 
 ValueName = Literal["plain", "normalised"]
 
 
-def value(outcome: float, target: float = TARGET) -> float:
+def compute_value(outcome: float, target: float = TARGET_OUTCOME) -> float:
     """How much an episode teaches by its outcome: max(0, 1 - |outcome - target|), the form of the source.
 
     It is never below 0.35 for the default target, so the default threshold never lets such an episode go.
     """
-    return max(0.0, 1.0 - _distance(outcome, target))
+    return max(0.0, 1.0 - _outcome_distance(outcome, target))
 
 
-def normalised_value(outcome: float, target: float = TARGET) -> float:
+def compute_normalized_value(outcome: float, target: float = TARGET_OUTCOME) -> float:
     """The same on the whole of 0..1: 1 - |outcome - target| / max(target, 1 - target).
 
     For this form the default threshold bites, below an outcome of about 0.117.
     """
-    return 1.0 - _distance(outcome, target) / max(target, 1.0 - target)
+    return 1.0 - _outcome_distance(outcome, target) / max(target, 1.0 - target)
 
 
-def retained(value: float, threshold: float = THRESHOLD) -> bool:
+def is_retained(value: float, threshold: float = MIN_VALUE) -> bool:
     """Whether an episode of that value is worth its place."""
-    validation.a_share("value", value)
-    validation.a_share("threshold", threshold)
+    validation.require_fraction("value", value)
+    validation.require_fraction("threshold", threshold)
     return value >= threshold
 
 
-def _distance(outcome: float, target: float) -> float:
-    validation.a_share("outcome", outcome)
-    validation.a_share("target", target)
+def _outcome_distance(outcome: float, target: float) -> float:
+    validation.require_fraction("outcome", outcome)
+    validation.require_fraction("target", target)
     return abs(outcome - target)
 
 
@@ -69,31 +69,31 @@ class EpisodicPolicy:
     """
 
     enabled: bool = True
-    value_threshold: float = THRESHOLD
-    midpoint_target: float = TARGET
-    max_episodes: int = MOST_EPISODES
+    value_threshold: float = MIN_VALUE
+    midpoint_target: float = TARGET_OUTCOME
+    max_episodes: int = MAX_EPISODES
     value: ValueName = "plain"
-    success: float = SUCCESS
+    success: float = SUCCESS_OUTCOME
     prune_schedule: str = "30 3 * * *"
 
     def __post_init__(self) -> None:
-        validation.a_flag("enabled", self.enabled)
+        validation.require_flag("enabled", self.enabled)
         for name in ("value_threshold", "midpoint_target", "success"):
-            validation.a_share(name, getattr(self, name))
-        if not 1 <= validation.a_count("max_episodes", self.max_episodes) <= LARGEST_MOST:
-            raise FieldError(f"{show(self.max_episodes)} is not within 1..{LARGEST_MOST}", field="max_episodes")
+            validation.require_fraction(name, getattr(self, name))
+        if not 1 <= validation.require_count("max_episodes", self.max_episodes) <= MAX_EPISODES_SETTING:
+            raise FieldError(f"{show(self.max_episodes)} is not within 1..{MAX_EPISODES_SETTING}", field="max_episodes")
         if self.value not in get_args(ValueName):
-            known = remedy(str(self.value), get_args(ValueName))
+            known = suggest(str(self.value), get_args(ValueName))
             raise FieldError(f"{show(self.value)} is no form of a value; {known}", field="value")
-        an_expression("prune_schedule", self.prune_schedule)
+        require_expression("prune_schedule", self.prune_schedule)
 
     def value_of(self, outcome: float) -> float:
         """How much an episode teaches by its outcome."""
-        form = value if self.value == "plain" else normalised_value
+        form = compute_value if self.value == "plain" else compute_normalized_value
         return form(outcome, self.midpoint_target)
 
 
-def had_their_day(episodes: Sequence[Episode], policy: EpisodicPolicy) -> Iterator[tuple[Episode, str]]:
+def select_expired(episodes: Sequence[Episode], policy: EpisodicPolicy) -> Iterator[tuple[Episode, str]]:
     """The episodes that are let go of, and why: those that teach too little, and then those that teach least, the
     oldest first, as long as there are too many. None that is under way, and none that is pinned.
     """
@@ -104,7 +104,7 @@ def had_their_day(episodes: Sequence[Episode], policy: EpisodicPolicy) -> Iterat
     )
     over = len(finished) - policy.max_episodes
     for place, (one, worth) in enumerate(free):
-        if not retained(worth, policy.value_threshold):
+        if not is_retained(worth, policy.value_threshold):
             yield one, f"its value {worth:.3f} is below {policy.value_threshold:g}"
         elif place < over:
             yield one, f"at most {policy.max_episodes} are kept, and its value {worth:.3f} is among the least"

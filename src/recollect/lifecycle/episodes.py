@@ -12,34 +12,35 @@ from typing import Any
 
 from recollect.errors import FieldError
 from recollect.model import validation
-from recollect.model.episode import Episode, Outcome, action_of
+from recollect.model.episode import Episode, Outcome, read_action
 from recollect.model.index import Index
-from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS, Memory
+from recollect.model.memory import MAX_LIST_ITEMS, MAX_METADATA_CHARS, Memory
 
-NOTES = ("plan", "outcome", "lessons", "failure_modes", "completed_at", "contexts")
+EPISODE_METADATA_FIELDS = ("plan", "outcome", "lessons", "failure_modes", "completed_at", "contexts")
 """What is kept in the metadata of an episode."""
 
-ROOM = 256
+OUTCOME_RESERVE_CHARS = 256
 """So many characters of JSON are left for completing an episode with an outcome alone."""
 
-NOWHERE = tuple(Index)
+ACTION_LEFT_INDEXES = tuple(Index)
 """The indexes that an action is not in."""
 
-LEAST_SURE, MOST_SURE = 0.3, 0.9
+MIN_LESSON_CONFIDENCE, MAX_LESSON_CONFIDENCE = 0.3, 0.9
 """Between what what is learned of one episode is taken for sure: one case proves nothing, and is no rumour either."""
 
 
-def begun(plan: Sequence[str]) -> dict[str, Any]:
+def build_start_metadata(plan: Sequence[str]) -> dict[str, Any]:
     """What an episode keeps when it begins."""
     noted = {"plan": list(plan)}
     size = len(json.dumps(noted))
-    if size > LONGEST_METADATA - ROOM:
-        what = f"its steps are {size} characters of JSON together; at most {LONGEST_METADATA - ROOM} fit"
+    max_size = MAX_METADATA_CHARS - OUTCOME_RESERVE_CHARS
+    if size > max_size:
+        what = f"its steps are {size} characters of JSON together; at most {max_size} fit"
         raise FieldError(f"{what}: say less in each", field="plan")
     return noted
 
 
-def ended(metadata: Mapping[str, Any], outcome: Outcome, contexts: Iterable[str]) -> dict[str, Any]:
+def build_outcome_metadata(metadata: Mapping[str, Any], outcome: Outcome, contexts: Iterable[str]) -> dict[str, Any]:
     """What it keeps from when it is completed on; refused if that is too much."""
     noted = {
         **metadata,
@@ -50,31 +51,33 @@ def ended(metadata: Mapping[str, Any], outcome: Outcome, contexts: Iterable[str]
         "contexts": list(contexts),
     }
     size = len(json.dumps(noted))
-    if size > LONGEST_METADATA:
+    if size > MAX_METADATA_CHARS:
         longest = max(("lessons", "failure_modes", "contexts"), key=lambda name: len(json.dumps(noted[name])))
-        what = f"plan, lessons and failure modes are {size} characters of JSON together; at most {LONGEST_METADATA} fit"
+        what = (
+            f"plan, lessons and failure modes are {size} characters of JSON together; at most {MAX_METADATA_CHARS} fit"
+        )
         raise FieldError(f"{what}: say less in each, or remember the rest by itself", field=longest)
     return noted
 
 
-def outcome_of(memory: Memory) -> Outcome | None:
+def read_outcome(memory: Memory) -> Outcome | None:
     """How the task of an episode went, if it is completed; what somebody put there that is none counts as nothing."""
     noted = memory.metadata
-    lessons, failures = _texts(noted.get("lessons")), _texts(noted.get("failure_modes"))
+    lessons, failures = _read_texts(noted.get("lessons")), _read_texts(noted.get("failure_modes"))
     try:
-        score = validation.a_share("outcome", noted["outcome"])
-        at = validation.a_moment("completed_at", datetime.fromisoformat(noted["completed_at"]))
+        score = validation.require_fraction("outcome", noted["outcome"])
+        at = validation.require_moment("completed_at", datetime.fromisoformat(noted["completed_at"]))
     except (KeyError, TypeError, ValueError):
         return None
     return Outcome(score=score, lessons=lessons, failure_modes=failures, at=at)
 
 
-def contexts_of(memory: Memory) -> tuple[str, ...]:
+def read_contexts(memory: Memory) -> tuple[str, ...]:
     """The contexts that were named when a task was completed."""
-    return _texts(memory.metadata.get("contexts"))
+    return _read_texts(memory.metadata.get("contexts"))
 
 
-def actions_by_episode(actions: Iterable[Memory]) -> dict[str, list[Memory]]:
+def group_actions_by_episode(actions: Iterable[Memory]) -> dict[str, list[Memory]]:
     """What was done, by the id of what it was done for."""
     found = defaultdict[str, list[Memory]](list)
     for one in actions:
@@ -83,43 +86,45 @@ def actions_by_episode(actions: Iterable[Memory]) -> dict[str, list[Memory]]:
     return found
 
 
-def decided_by(episode: Memory, actions: Iterable[Memory]) -> tuple[str, ...]:
+def collect_contexts(episode: Memory, actions: Iterable[Memory]) -> tuple[str, ...]:
     """All contexts that a task was decided by: those of what was done for it, and those named in the end."""
-    done = (action_of(one).context for one in actions)
-    return tuple(dict.fromkeys([*(one for one in done if one is not None), *contexts_of(episode)]))
+    done = (read_action(one).context for one in actions)
+    return tuple(dict.fromkeys([*(one for one in done if one is not None), *read_contexts(episode)]))
 
 
-def episode_of(memory: Memory, *, value: float | None) -> Episode:
+def read_episode(memory: Memory, *, value: float | None) -> Episode:
     """The episode that a memory is, without its actions."""
     return Episode(
         id=memory.id,
         scope=memory.scope,
         task=memory.text,
         started_at=memory.created_at,
-        plan=_texts(memory.metadata.get("plan")),
-        outcome=outcome_of(memory),
+        plan=_read_texts(memory.metadata.get("plan")),
+        outcome=read_outcome(memory),
         value=value,
         session=memory.session,
         status=memory.status,
         pinned=memory.pinned,
-        contexts=contexts_of(memory),
+        contexts=read_contexts(memory),
     )
 
 
-def sureness(outcome: float, *, of_failure: bool) -> float:
+def lesson_confidence(outcome: float, *, of_failure: bool) -> float:
     """How sure what was learned is: a lesson the more, the better it went; what went wrong the more, the worse."""
-    validation.a_share("outcome", outcome)
+    validation.require_fraction("outcome", outcome)
     share = 1.0 - outcome if of_failure else outcome
-    return LEAST_SURE + (MOST_SURE - LEAST_SURE) * share
+    return MIN_LESSON_CONFIDENCE + (MAX_LESSON_CONFIDENCE - MIN_LESSON_CONFIDENCE) * share
 
 
-def some_texts(field: str, given: Iterable[str]) -> tuple[str, ...]:
+def require_texts(field: str, given: Iterable[str]) -> tuple[str, ...]:
     """Texts, each once and none of them blank; refused if there are too many."""
-    texts = tuple(dict.fromkeys(validation.a_content(field, one) for one in validation.several(field, given)))
-    if len(texts) > MOST_ITEMS:
-        raise FieldError(f"{len(texts)} of them; at most {MOST_ITEMS} are allowed", field=field)
+    texts = tuple(
+        dict.fromkeys(validation.require_content(field, one) for one in validation.require_several(field, given))
+    )
+    if len(texts) > MAX_LIST_ITEMS:
+        raise FieldError(f"{len(texts)} of them; at most {MAX_LIST_ITEMS} are allowed", field=field)
     return texts
 
 
-def _texts(noted: object) -> tuple[str, ...]:
+def _read_texts(noted: object) -> tuple[str, ...]:
     return tuple(one for one in noted if isinstance(one, str)) if isinstance(noted, list) else ()

@@ -10,29 +10,29 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from recollect.model.index import Index
-from recollect.model.level import HAPPENED, NODES, Level
+from recollect.model.level import CALENDAR_LEVELS, TIMELINE_LEVELS, Level
 from recollect.model.memory import Memory, MemoryId, Status
 
-COARSEST_FIRST = (*reversed(NODES), Level.SEGMENT, Level.GRIP, Level.EVENT)
+LEVELS_COARSEST_FIRST = (*reversed(CALENDAR_LEVELS), Level.SEGMENT, Level.GRIP, Level.EVENT)
 
-THROUGH_PARTS = (Level.GRIP, Level.WEEK)
+LEVELS_COVERED_BY_PARTS = (Level.GRIP, Level.WEEK)
 """Of these nothing coarser is made: what tells them is made of what they are made of."""
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class IndexRetention:
     """What an index keeps: how long the records of each level that is looked at (`None`: for ever), and how coarse a
-    record must be to stand in for finer ones. With `returning`, what has left and should not have comes back.
+    record must be to stand in for finer ones. With `restores`, what has left and should not have comes back.
     """
 
     index: Index
     retention: Mapping[Level, timedelta | None]
-    least: Level = Level.DAY
-    returning: bool = False
+    min_level: Level = Level.DAY
+    restores: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Aged:
+class AgedRecord:
     """What is to become of a record: the indexes that it is outside of then, the levels that it stands in for, and who
     stand in for it in each that it leaves.
     """
@@ -40,51 +40,51 @@ class Aged:
     memory: Memory
     left: tuple[Index, ...]
     stands_for: tuple[Level, ...]
-    tellers: Mapping[Index, tuple[Memory, ...]]
+    stand_ins: Mapping[Index, tuple[Memory, ...]]
 
     @property
-    def leaves(self) -> bool:
+    def leaves_an_index(self) -> bool:
         return not set(self.left) <= set(self.memory.left)
 
     @property
-    def returns(self) -> bool:
+    def returns_to_an_index(self) -> bool:
         return not set(self.memory.left) <= set(self.left)
 
 
 @dataclass(frozen=True, slots=True)
-class Ageing:
+class AgingResult:
     """The records that change, the coarsest first; and those that are old enough to leave, and stay: because they are
     pinned, or because nothing that would stay tells what they tell.
     """
 
-    changed: tuple[Aged, ...]
+    changed: tuple[AgedRecord, ...]
     pinned: tuple[Memory, ...]
-    untold: tuple[Memory, ...]
+    uncovered: tuple[Memory, ...]
 
 
-def ageing(records: Sequence[Memory], keeping: Sequence[Keeping], now: datetime) -> Ageing:
+def age_records(records: Sequence[Memory], keeping: Sequence[IndexRetention], now: datetime) -> AgingResult:
     """What these rules come to for the active records of a scope."""
-    lineage = _Lineage.of(records)
-    in_order = sorted(lineage.records.values(), key=_coarseness)
+    lineage = _RecordLineage.of(records)
+    in_order = sorted(lineage.records.values(), key=_sort_key)
     outside = {one.id: set(one.left) for one in in_order}
     tellers: dict[MemoryId, dict[Index, tuple[Memory, ...]]] = defaultdict(dict)
     pinned, untold = dict[MemoryId, Memory](), dict[MemoryId, Memory]()
     for rule in keeping:
         for one in in_order:
             was_outside = rule.index in outside[one.id]
-            old = _is_old(one, rule, now)
-            told_by = lineage.tellers(one, rule, outside) if old and not one.pinned else ()
+            old = _is_expired(one, rule, now)
+            told_by = lineage.find_stand_ins(one, rule, outside) if old and not one.pinned else ()
             if told_by:
                 outside[one.id].add(rule.index)
                 if rule.index not in one.left:
                     tellers[one.id][rule.index] = told_by
-            elif was_outside and rule.returning:
+            elif was_outside and rule.restores:
                 outside[one.id].discard(rule.index)
             elif old and not was_outside:
                 (pinned if one.pinned else untold)[one.id] = one
-    standing = _standing(in_order, lineage, keeping, outside)
+    standing = _find_stand_ins(in_order, lineage, keeping, outside)
     aged = [
-        Aged(
+        AgedRecord(
             one,
             tuple(index for index in Index if index in outside[one.id]),
             tuple(level for level in Level if level in standing[one.id]),
@@ -98,93 +98,101 @@ def ageing(records: Sequence[Memory], keeping: Sequence[Keeping], now: datetime)
     def staying(found: Mapping[MemoryId, Memory]) -> tuple[Memory, ...]:
         return tuple(one for id, one in found.items() if id not in leaving)
 
-    return Ageing(tuple(changed), staying(pinned), staying(untold))
+    return AgingResult(tuple(changed), staying(pinned), staying(untold))
 
 
-def _is_old(record: Memory, rule: Keeping, now: datetime) -> bool:
-    kept = rule.retention.get(_level(record))
+def _is_expired(record: Memory, rule: IndexRetention, now: datetime) -> bool:
+    kept = rule.retention.get(_level_of(record))
     return kept is not None and now - record.created_at > kept
 
 
-def _standing(
+def _find_stand_ins(
     in_order: Iterable[Memory],
-    lineage: "_Lineage",
-    keeping: Sequence[Keeping],
+    lineage: "_RecordLineage",
+    keeping: Sequence[IndexRetention],
     outside: Mapping[MemoryId, set[Index]],
 ) -> dict[MemoryId, set[Level]]:
     """Which levels each record stands in for: those of the records that have left, of which it is the finest told. What
     is told in part by now is found in part.
     """
     found: dict[MemoryId, set[Level]] = defaultdict(set)
-    least = {rule.index: rule.least for rule in keeping}
+    least = {rule.index: rule.min_level for rule in keeping}
     for one in in_order:
         for index in outside[one.id]:
-            wanted = lineage.finest(one, Keeping(index, {}, least.get(index, Level.DAY)), outside)
-            there = wanted if all(wanted) else lineage.finest(one, Keeping(index, {}), outside)
+            wanted = lineage.find_finest(one, IndexRetention(index, {}, least.get(index, Level.DAY)), outside)
+            there = wanted if all(wanted) else lineage.find_finest(one, IndexRetention(index, {}), outside)
             for first, second in zip(wanted, there, strict=True):
                 teller = first or second
                 if teller is not None:
-                    found[teller.id].add(_level(one))
+                    found[teller.id].add(_level_of(one))
     return found
 
 
-def unfound(records: Iterable[Memory], *, before: Iterable[Memory] | None = None) -> list[Memory]:
+def find_uncovered(records: Iterable[Memory], *, before: Iterable[Memory] | None = None) -> list[Memory]:
     """Those that have left an index in which nothing stands in for them that tells them, or for a part of what they
     tell; with what stood before, only those that were found so far.
     """
-    then = _Lineage.of(records)
-    gaps = set(then.gaps())
+    then = _RecordLineage.of(records)
+    gaps = set(then.find_gaps())
     if gaps and before is not None:
-        now = _Lineage.of(before)
-        gaps = {gap for gap in gaps - set(now.gaps()) if gap[0] in now.records}
+        now = _RecordLineage.of(before)
+        gaps = {gap for gap in gaps - set(now.find_gaps()) if gap[0] in now.records}
     found = {id for id, _, _ in gaps}
     return [one for one in then.records.values() if one.id in found]
 
 
 @dataclass(frozen=True, slots=True)
-class _Lineage:
+class _RecordLineage:
     """The active records by their ids, and those that are made of each."""
 
     records: Mapping[MemoryId, Memory]
     made_of: Mapping[str, Sequence[Memory]]
 
     @classmethod
-    def of(cls, records: Iterable[Memory]) -> "_Lineage":
-        known = {one.id: one for one in records if is_told(one)}
+    def of(cls, records: Iterable[Memory]) -> "_RecordLineage":
+        known = {one.id: one for one in records if is_findable_record(one)}
         made_of: dict[str, list[Memory]] = defaultdict(list)
-        for one in sorted(known.values(), key=_coarseness):
+        for one in sorted(known.values(), key=_sort_key):
             if one.level is not Level.GRIP:
                 for part in one.derived_from:
                     made_of[part].append(one)
         return cls(known, made_of)
 
-    def tellers(self, record: Memory, rule: Keeping, outside: Mapping[MemoryId, set[Index]]) -> tuple[Memory, ...]:
+    def find_stand_ins(
+        self, record: Memory, rule: IndexRetention, outside: Mapping[MemoryId, set[Index]]
+    ) -> tuple[Memory, ...]:
         """The finest records that stay in the index, are coarse enough, and tell all that this one does together."""
-        told = self.finest(record, rule, outside)
+        told = self.find_finest(record, rule, outside)
         found = {one.id: one for one in told if one is not None}
         return tuple(found.values()) if all(told) else ()
 
-    def finest(self, record: Memory, rule: Keeping, outside: Mapping[MemoryId, set[Index]]) -> list[Memory | None]:
+    def find_finest(
+        self, record: Memory, rule: IndexRetention, outside: Mapping[MemoryId, set[Index]]
+    ) -> list[Memory | None]:
         """The finest such record for each part of what this one tells, where there is one."""
-        levels = [level for level in _coarser(record) if NODES.index(level) >= NODES.index(rule.least)]
+        levels = [
+            level
+            for level in _coarser_levels(record)
+            if CALENDAR_LEVELS.index(level) >= CALENDAR_LEVELS.index(rule.min_level)
+        ]
         found = list[Memory | None]()
-        for part in _parts(record):
-            there = (one for one in self._above(part, record) if one.level in levels)
+        for part in _covered_parts(record):
+            there = (one for one in self._find_derived(part, record) if one.level in levels)
             staying = (one for one in there if rule.index not in outside[one.id])
             found.append(
-                min(staying, key=lambda one: (levels.index(_level(one)), one.created_at, one.id), default=None)
+                min(staying, key=lambda one: (levels.index(_level_of(one)), one.created_at, one.id), default=None)
             )
         return found
 
-    def gaps(self) -> Iterator[tuple[MemoryId, Index, str]]:
+    def find_gaps(self) -> Iterator[tuple[MemoryId, Index, str]]:
         """Which records have left which index, with the parts of what they tell that nothing stands in for there."""
         for one in self.records.values():
-            for part in _parts(one) if one.left else ():
-                above = (other for other in self._above(part, one) if other.level in _coarser(one))
+            for part in _covered_parts(one) if one.left else ():
+                above = (other for other in self._find_derived(part, one) if other.level in _coarser_levels(one))
                 standing = [other for other in above if one.level in other.stands_for]
                 yield from ((one.id, index, part) for index in one.left if all(index in by.left for by in standing))
 
-    def _above(self, id: str, record: Memory) -> list[Memory]:
+    def _find_derived(self, id: str, record: Memory) -> list[Memory]:
         """All that is made of it, and what is made of that, but for the record itself."""
         found: dict[MemoryId, Memory] = {}
         waiting = [id]
@@ -195,25 +203,29 @@ class _Lineage:
         return list(found.values())
 
 
-def is_told(record: Memory) -> bool:
+def is_findable_record(record: Memory) -> bool:
     """Whether it is a record of what happened that holds and is to be found."""
-    return record.level in HAPPENED and record.status is Status.ACTIVE and record.indexed
+    return record.level in TIMELINE_LEVELS and record.status is Status.ACTIVE and record.indexed
 
 
-def _parts(record: Memory) -> Sequence[str]:
+def _covered_parts(record: Memory) -> Sequence[str]:
     """What must be told in its place: itself, or where nothing is made of it, what it is made of."""
-    return (record.level in THROUGH_PARTS and record.derived_from) or (record.id,)
+    return (record.level in LEVELS_COVERED_BY_PARTS and record.derived_from) or (record.id,)
 
 
-def _coarser(record: Memory) -> Sequence[Level]:
+def _coarser_levels(record: Memory) -> Sequence[Level]:
     """The levels of records that may stand in for it, the finest first."""
-    return NODES[NODES.index(record.level) + 1 :] if record.level in NODES else NODES
+    return (
+        CALENDAR_LEVELS[CALENDAR_LEVELS.index(record.level) + 1 :]
+        if record.level in CALENDAR_LEVELS
+        else CALENDAR_LEVELS
+    )
 
 
-def _coarseness(record: Memory) -> tuple[int, datetime, MemoryId]:
+def _sort_key(record: Memory) -> tuple[int, datetime, MemoryId]:
     """The order of records: the coarsest first, then by time, so that what belongs together is done together."""
-    return COARSEST_FIRST.index(_level(record)), record.created_at, record.id
+    return LEVELS_COARSEST_FIRST.index(_level_of(record)), record.created_at, record.id
 
 
-def _level(record: Memory) -> Level:
+def _level_of(record: Memory) -> Level:
     return record.level or Level.EVENT

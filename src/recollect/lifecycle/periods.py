@@ -11,14 +11,14 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.level import NODES, Level
-from recollect.model.memory import a_choice
+from recollect.model.level import CALENDAR_LEVELS, Level
+from recollect.model.memory import require_choice
 
 _DAY = timedelta(days=1)
 _WEEK = timedelta(weeks=1)
 _INSTANT = timedelta(microseconds=1)
 
-_YEARS = range(validation.EARLIEST.year - 1, validation.LATEST.year + 1)
+_YEARS = range(validation.EARLIEST_DATETIME.year - 1, validation.LATEST_DATETIME.year + 1)
 """The years that any moment is in, somewhere: in some zones the first or the last few hours are of another year."""
 
 _EXAMPLE = date(2026, 3, 1)
@@ -34,27 +34,27 @@ class Period:
     def __post_init__(self) -> None:
         if type(self.first) is not date:
             raise FieldError(f"{show(self.first)} is no date without a time", field="first")
-        if self.first != (begun := _first(_a_node(self.level), self.first)):
+        if self.first != (begun := _first_day(_require_calendar_level(self.level), self.first)):
             told = f"{self.first} is not the first day of its {self.level.value}, which is {begun}"
             raise FieldError(told, field="first")
 
     @classmethod
     def of(cls, moment: datetime, level: Level, zone: tzinfo) -> "Period":
         """The one period of that level that holds the moment."""
-        at = validation.a_moment("moment", moment)
-        period = cls(level, _first(_a_node(level), at.astimezone(zone).date()))
-        while period.over_by(at, zone):  # clocks were put back, and show a day again that is over
-            period = cls(level, _after(level, period.first))
+        at = validation.require_moment("moment", moment)
+        period = cls(level, _first_day(_require_calendar_level(level), at.astimezone(zone).date()))
+        while period.is_over_by(at, zone):  # clocks were put back, and show a day again that is over
+            period = cls(level, _next_first_day(level, period.first))
         return period
 
     @classmethod
     def parse(cls, level: Level, key: str) -> "Period":
         """The period of that level that a key names; the key of any other level is refused."""
-        _a_node(level)
+        _require_calendar_level(level)
         try:
-            first = _named(level, validation.a_text("key", key))
+            first = _parse_key(level, validation.require_text("key", key))
         except ValueError as error:
-            example = cls(level, _first(level, _EXAMPLE)).key
+            example = cls(level, _first_day(level, _EXAMPLE)).key
             raise FieldError(f"{show(key)} is no {level.value}; give one such as {example}", field="key") from error
         if first.year not in _YEARS:
             raise FieldError(f"{show(key)} is not within 1900..2199", field="key")
@@ -76,59 +76,68 @@ class Period:
 
     def begins(self, zone: tzinfo) -> datetime:
         """When it begins in the zone, in UTC."""
-        return _shown(self.first, zone)
+        return _start_of_day(self.first, zone)
 
     def ends(self, zone: tzinfo) -> datetime:
         """When the next one begins, which is the first moment that is not of it, in UTC."""
-        return _shown(_after(self.level, self.first), zone)
+        return _start_of_day(_next_first_day(self.level, self.first), zone)
 
-    def over_by(self, moment: datetime, zone: tzinfo) -> bool:
+    def is_over_by(self, moment: datetime, zone: tzinfo) -> bool:
         """Whether all of it has passed at the moment."""
-        return self.ends(zone) <= validation.a_moment("moment", moment)
+        return self.ends(zone) <= validation.require_moment("moment", moment)
 
     def days(self) -> "tuple[Period, ...]":
         """The days it is made of, in their order."""
-        return self._cut_into(Level.DAY)
+        return self._periods_of_level(Level.DAY)
 
     def parts(self) -> "tuple[Period, ...]":
         """The periods one level down that have any of it, in their order; a day has none."""
-        return () if self.level is Level.DAY else self._cut_into(NODES[NODES.index(self.level) - 1])
+        return (
+            ()
+            if self.level is Level.DAY
+            else self._periods_of_level(CALENDAR_LEVELS[CALENDAR_LEVELS.index(self.level) - 1])
+        )
 
     @property
-    def within(self) -> "tuple[Period, ...]":
+    def parents(self) -> "tuple[Period, ...]":
         """The periods one level up that hold any of it, in their order: two, for a week in which a month begins."""
-        return () if self.level is Level.YEAR else self._cut_into(NODES[NODES.index(self.level) + 1])
+        return (
+            ()
+            if self.level is Level.YEAR
+            else self._periods_of_level(CALENDAR_LEVELS[CALENDAR_LEVELS.index(self.level) + 1])
+        )
 
-    def _cut_into(self, level: Level) -> "tuple[Period, ...]":
+    def _periods_of_level(self, level: Level) -> "tuple[Period, ...]":
         """All periods of the level that have a day of this one."""
-        found, first, end = list[Period](), _first(level, self.first), _after(self.level, self.first)
+        found, first, end = list[Period](), _first_day(level, self.first), _next_first_day(self.level, self.first)
         while first < end:
             found.append(Period(level, first))
-            first = _after(level, first)
+            first = _next_first_day(level, first)
         return tuple(found)
 
     def __str__(self) -> str:
         match self.level:
             case Level.WEEK:
                 year, week, _ = self.first.isocalendar()
-                return f"week {week} of {year} ({_from_to(self.first, _after(self.level, self.first) - _DAY)})"
+                last = _next_first_day(self.level, self.first) - _DAY
+                return f"week {week} of {year} ({_format_days(self.first, last)})"
             case Level.MONTH:
                 return f"{_MONTHS[self.first.month - 1]} {self.first.year}"
             case Level.YEAR:
                 return str(self.first.year)
             case _:
-                return f"{_WEEKDAYS[self.first.weekday()]}, {_day(self.first)} {self.first.year}"
+                return f"{_WEEKDAYS[self.first.weekday()]}, {_format_day(self.first)} {self.first.year}"
 
 
-def _a_node(level: Level) -> Level:
+def _require_calendar_level(level: Level) -> Level:
     """The level; refused if it is none of the calendar."""
-    if a_choice("level", level, Level) not in NODES:
-        known = ", ".join(node.value for node in NODES)
+    if require_choice("level", level, Level) not in CALENDAR_LEVELS:
+        known = ", ".join(node.value for node in CALENDAR_LEVELS)
         raise FieldError(f"{level.value} is none of the calendar; give one of {known}", field="level")
     return level
 
 
-def _first(level: Level, day: date) -> date:
+def _first_day(level: Level, day: date) -> date:
     """The first day of the period that has the day."""
     match level:
         case Level.WEEK:
@@ -141,7 +150,7 @@ def _first(level: Level, day: date) -> date:
             return day
 
 
-def _after(level: Level, first: date) -> date:
+def _next_first_day(level: Level, first: date) -> date:
     """The first day of the next period after the one that begins on that day."""
     match level:
         case Level.WEEK:
@@ -154,7 +163,7 @@ def _after(level: Level, first: date) -> date:
             return first + _DAY
 
 
-def _shown(day: date, zone: tzinfo) -> datetime:
+def _start_of_day(day: date, zone: tzinfo) -> datetime:
     """The first moment at which clocks in the zone show that date or a later one."""
     midnight = datetime.combine(day, time(), zone)
     shown = midnight.astimezone(UTC)  # of two midnights the first
@@ -170,7 +179,7 @@ def _shown(day: date, zone: tzinfo) -> datetime:
     return shown
 
 
-_KEYS = {
+_KEY_PATTERNS = {
     Level.DAY: re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})"),
     Level.WEEK: re.compile(r"([0-9]{4})-W([0-9]{2})"),
     Level.MONTH: re.compile(r"([0-9]{4})-([0-9]{2})"),
@@ -178,9 +187,9 @@ _KEYS = {
 }
 
 
-def _named(level: Level, key: str) -> date:
+def _parse_key(level: Level, key: str) -> date:
     """The first day of what the key names; a `ValueError` if no calendar has it."""
-    match = _KEYS[level].fullmatch(key)
+    match = _KEY_PATTERNS[level].fullmatch(key)
     if match is None:
         raise ValueError("is written otherwise")
     year, *rest = map(int, match.groups())
@@ -198,12 +207,12 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 """In English, whatever the language of the machine."""
 
 
-def _day(day: date) -> str:
+def _format_day(day: date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]}"
 
 
-def _from_to(first: date, last: date) -> str:
+def _format_days(first: date, last: date) -> str:
     """Both days, with no more of the first than is needed."""
     if first.year != last.year:
-        return f"{_day(first)} {first.year} to {_day(last)} {last.year}"
-    return f"{first.day if first.month == last.month else _day(first)} to {_day(last)}"
+        return f"{_format_day(first)} {first.year} to {_format_day(last)} {last.year}"
+    return f"{first.day if first.month == last.month else _format_day(first)} to {_format_day(last)}"

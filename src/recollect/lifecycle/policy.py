@@ -4,27 +4,27 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, get_args
 
-from recollect.errors import FieldError, remedy, show
-from recollect.lifecycle.schedule import an_expression
-from recollect.lifecycle.segments import GAP, MOST_TOKENS
+from recollect.errors import FieldError, show, suggest
+from recollect.lifecycle.schedule import require_expression
+from recollect.lifecycle.segments import DEFAULT_SEGMENT_GAP, DEFAULT_SEGMENT_TOKENS
 from recollect.model import validation
 from recollect.model.level import Level
-from recollect.model.plan import AGEING_LEVELS, MOST_DAYS
+from recollect.model.plan import AGING_LEVELS, MAX_AGE_DAYS
 
-SummariserName = Literal["extractive", "llm"]
+SummarizerName = Literal["extractive", "llm"]
 
-LONGEST_GAP = 1_440.0
+MAX_GAP_MINUTES = 1_440.0
 """How many minutes a conversation may pause at most and go on: a day."""
 
-FEWEST_TOKENS, LARGEST_SEGMENT = 100, 100_000
+MIN_SEGMENT_TOKENS, MAX_SEGMENT_TOKENS = 100, 100_000
 """Within how many tokens a segment may be told to end."""
 
 
 NEVER: Literal["never"] = "never"
-Days = int | Literal["never"]
+RetentionDays = int | Literal["never"]
 """How many days something can be found, or that it never leaves."""
 
-Standing = Literal["day", "week", "month", "year"]
+StandInLevel = Literal["day", "week", "month", "year"]
 """The levels whose records can stand in for finer ones."""
 
 
@@ -34,16 +34,16 @@ class VectorPolicy:
     had their time. Months and years never leave.
     """
 
-    event_retention_days: Days = NEVER
-    segment_retention_days: Days = 30
-    grip_retention_days: Days = 30
-    day_retention_days: Days = 365
-    week_retention_days: Days = 1825
+    event_retention_days: RetentionDays = NEVER
+    segment_retention_days: RetentionDays = 30
+    grip_retention_days: RetentionDays = 30
+    day_retention_days: RetentionDays = 365
+    week_retention_days: RetentionDays = 1825
     prune_schedule: str = "0 3 * * *"
 
     def __post_init__(self) -> None:
-        _check_retention(self)
-        an_expression("prune_schedule", self.prune_schedule)
+        _require_retention(self)
+        require_expression("prune_schedule", self.prune_schedule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,37 +52,39 @@ class Bm25Policy:
     this says, and how coarse a record must be to stand in for finer ones.
     """
 
-    event_retention_days: Days = NEVER
-    segment_retention_days: Days = 30
-    grip_retention_days: Days = 30
-    day_retention_days: Days = 365
-    week_retention_days: Days = 1825
+    event_retention_days: RetentionDays = NEVER
+    segment_retention_days: RetentionDays = 30
+    grip_retention_days: RetentionDays = 30
+    day_retention_days: RetentionDays = 365
+    week_retention_days: RetentionDays = 1825
     rebuild_schedule: str = "0 4 * * 0"
-    min_level_after_rollup: Standing = "day"
+    min_level_after_rollup: StandInLevel = "day"
 
     def __post_init__(self) -> None:
-        _check_retention(self)
-        an_expression("rebuild_schedule", self.rebuild_schedule)
-        if self.min_level_after_rollup not in get_args(Standing):
-            known = remedy(str(self.min_level_after_rollup), get_args(Standing))
-            raise FieldError(f"{show(self.min_level_after_rollup)} can stand in for nothing; {known}", field=MIN_LEVEL)
+        _require_retention(self)
+        require_expression("rebuild_schedule", self.rebuild_schedule)
+        if self.min_level_after_rollup not in get_args(StandInLevel):
+            known = suggest(str(self.min_level_after_rollup), get_args(StandInLevel))
+            raise FieldError(
+                f"{show(self.min_level_after_rollup)} can stand in for nothing; {known}", field=MIN_LEVEL_FIELD
+            )
 
 
-MIN_LEVEL = "min_level_after_rollup"
+MIN_LEVEL_FIELD = "min_level_after_rollup"
 
 
 def retention_of(policy: VectorPolicy | Bm25Policy) -> dict[Level, timedelta | None]:
     """How long the records of each level can be found; `None`: for ever."""
-    said = {level: getattr(policy, f"{level.value}_retention_days") for level in AGEING_LEVELS}
+    said = {level: getattr(policy, f"{level.value}_retention_days") for level in AGING_LEVELS}
     return {level: None if days == NEVER else timedelta(days=days) for level, days in said.items()}
 
 
-def _check_retention(policy: VectorPolicy | Bm25Policy) -> None:
-    for level in AGEING_LEVELS:
+def _require_retention(policy: VectorPolicy | Bm25Policy) -> None:
+    for level in AGING_LEVELS:
         name = f"{level.value}_retention_days"
         days = getattr(policy, name)
-        if days != NEVER and not 1 <= validation.a_count(name, days) <= MOST_DAYS:
-            problem = f"{show(days)} days are not within 1..{MOST_DAYS}; what never leaves is {show(NEVER)}"
+        if days != NEVER and not 1 <= validation.require_count(name, days) <= MAX_AGE_DAYS:
+            problem = f"{show(days)} days are not within 1..{MAX_AGE_DAYS}; what never leaves is {show(NEVER)}"
             raise FieldError(problem, field=name)
 
 
@@ -94,27 +96,31 @@ class LifecyclePolicy:
 
     enabled: bool = True
     time_zone: str = "UTC"
-    segment_gap_minutes: float = GAP / timedelta(minutes=1)
-    segment_tokens: int = MOST_TOKENS
-    summariser: SummariserName = "extractive"
+    segment_gap_minutes: float = DEFAULT_SEGMENT_GAP / timedelta(minutes=1)
+    segment_tokens: int = DEFAULT_SEGMENT_TOKENS
+    summariser: SummarizerName = "extractive"
     vector: VectorPolicy = VectorPolicy()
     bm25: Bm25Policy = Bm25Policy()
 
     def __post_init__(self) -> None:
-        validation.a_flag("enabled", self.enabled)
+        validation.require_flag("enabled", self.enabled)
         for name, wanted in (("vector", VectorPolicy), ("bm25", Bm25Policy)):
             if not isinstance(getattr(self, name), wanted):
                 raise FieldError(f"{show(getattr(self, name))} is no {wanted.__name__}", field=name)
-        validation.a_text("time_zone", self.time_zone)
-        if not 0.0 < validation.a_number("segment_gap_minutes", self.segment_gap_minutes) <= LONGEST_GAP:
+        validation.require_text("time_zone", self.time_zone)
+        if not 0.0 < validation.require_number("segment_gap_minutes", self.segment_gap_minutes) <= MAX_GAP_MINUTES:
             problem = f"{show(self.segment_gap_minutes)} is no number of minutes up to a day"
             raise FieldError(problem, field="segment_gap_minutes")
-        if not FEWEST_TOKENS <= validation.a_count("segment_tokens", self.segment_tokens) <= LARGEST_SEGMENT:
-            problem = f"{show(self.segment_tokens)} is not within {FEWEST_TOKENS}..{LARGEST_SEGMENT}"
+        if (
+            not MIN_SEGMENT_TOKENS
+            <= validation.require_count("segment_tokens", self.segment_tokens)
+            <= MAX_SEGMENT_TOKENS
+        ):
+            problem = f"{show(self.segment_tokens)} is not within {MIN_SEGMENT_TOKENS}..{MAX_SEGMENT_TOKENS}"
             raise FieldError(problem, field="segment_tokens")
-        known = get_args(SummariserName)
+        known = get_args(SummarizerName)
         if self.summariser not in known:
-            problem = f"{show(self.summariser)} is no summariser; {remedy(str(self.summariser), known)}"
+            problem = f"{show(self.summariser)} is no summariser; {suggest(str(self.summariser), known)}"
             raise FieldError(problem, field="summariser")
 
     @property

@@ -9,24 +9,24 @@ from cronsim import CronSim, CronSimError
 from recollect.errors import FieldError, show
 from recollect.model import validation
 
-NEVER = ""
+NEVER_EXPRESSION = ""
 """What is written for a job that never falls due."""
 
-LONGEST = 256
+MAX_EXPRESSION_CHARS = 256
 """How many characters an expression may have."""
 
-FIELDS = 5
+EXPRESSION_FIELD_COUNT = 5
 
-LONGEST_FOLD = timedelta(hours=3)
+MAX_CLOCK_FOLD = timedelta(hours=3)
 """More than any clock is put back at once, so that no moment is passed over that its hands show twice."""
 
-LONGEST_JITTER = 3_600.0
+MAX_JITTER_SECONDS = 3_600.0
 """How many seconds after a moment a job may begin at most: an hour."""
 
-SHORTEST_LEASE, LONGEST_LEASE = 1.0, 1_440.0
+MIN_LEASE_MINUTES, MAX_LEASE_MINUTES = 1.0, 1_440.0
 """Within how many minutes a scheduler that is heard of no more may be given up: a day at most."""
 
-GRACE = timedelta(minutes=5)
+LATE_START_GRACE = timedelta(minutes=5)
 """How late what is not to be caught up may still begin, beside the jitter."""
 
 _EXAMPLE = "five fields as cron has them, such as '0 3 * * *' for every day at 3"
@@ -44,34 +44,34 @@ class Schedule:
     zone: tzinfo = UTC
 
     def __post_init__(self) -> None:
-        an_expression("schedule", self.expression)
+        require_expression("schedule", self.expression)
 
     def after(self, at: datetime) -> datetime | None:
         """The first moment after this one; none if nothing falls due before the last date there is."""
-        return next((one for one in self._from(at) if one > at), None)
+        return next((one for one in self._iterate(at) if one > at), None)
 
     def latest(self, at: datetime) -> datetime | None:
         """The last moment that is not after this one."""
-        return next((one for one in self._from(at + LONGEST_FOLD, reverse=True) if one <= at), None)
+        return next((one for one in self._iterate(at + MAX_CLOCK_FOLD, reverse=True) if one <= at), None)
 
-    def _from(self, at: datetime, *, reverse: bool = False) -> Iterator[datetime]:
-        if self.expression == NEVER:
+    def _iterate(self, at: datetime, *, reverse: bool = False) -> Iterator[datetime]:
+        if self.expression == NEVER_EXPRESSION:
             return
         for one in CronSim(self.expression, at.astimezone(self.zone), reverse=reverse):
             moment = one.astimezone(UTC)
-            if not validation.EARLIEST <= moment < validation.LATEST:
+            if not validation.EARLIEST_DATETIME <= moment < validation.LATEST_DATETIME:
                 return
             yield moment
 
 
-def an_expression(field: str, value: str) -> str:
+def require_expression(field: str, value: str) -> str:
     """The cron expression; refused if it is none, or of a day that no month has. An empty one never falls due."""
-    if validation.a_text(field, value) == NEVER:
+    if validation.require_text(field, value) == NEVER_EXPRESSION:
         return value
-    if len(value) > LONGEST or len(value.split()) != FIELDS:
+    if len(value) > MAX_EXPRESSION_CHARS or len(value.split()) != EXPRESSION_FIELD_COUNT:
         raise FieldError(f"{show(value)} is no schedule; give {_EXAMPLE}, or nothing for never", field=field)
     try:
-        CronSim(value, validation.EARLIEST)
+        CronSim(value, validation.EARLIEST_DATETIME)
     except (CronSimError, AssertionError, TypeError) as error:  # the last two of what it does not expect
         why = str(error).lower() if isinstance(error, CronSimError) else "an odd field"
         problem = f"{show(value)} is no schedule ({why}); give {_EXAMPLE}, or nothing for never"
@@ -95,14 +95,14 @@ class SchedulerPolicy:
 
     def __post_init__(self) -> None:
         for name in ("rollup", "extract", "topics", "consolidate"):
-            an_expression(name, getattr(self, name))
-        if not 0.0 <= validation.a_number("jitter_seconds", self.jitter_seconds) <= LONGEST_JITTER:
+            require_expression(name, getattr(self, name))
+        if not 0.0 <= validation.require_number("jitter_seconds", self.jitter_seconds) <= MAX_JITTER_SECONDS:
             problem = f"{show(self.jitter_seconds)} is no number of seconds up to an hour"
             raise FieldError(problem, field="jitter_seconds")
-        if not SHORTEST_LEASE <= validation.a_number("lease_minutes", self.lease_minutes) <= LONGEST_LEASE:
-            problem = f"{show(self.lease_minutes)} is not within {SHORTEST_LEASE:g}..{LONGEST_LEASE:g} minutes"
+        if not MIN_LEASE_MINUTES <= validation.require_number("lease_minutes", self.lease_minutes) <= MAX_LEASE_MINUTES:
+            problem = f"{show(self.lease_minutes)} is not within {MIN_LEASE_MINUTES:g}..{MAX_LEASE_MINUTES:g} minutes"
             raise FieldError(problem, field="lease_minutes")
-        validation.a_flag("catch_up", self.catch_up)
+        validation.require_flag("catch_up", self.catch_up)
 
     @property
     def jitter(self) -> timedelta:
@@ -114,6 +114,6 @@ class SchedulerPolicy:
         """For how long a job is a scheduler's that is not heard of."""
         return timedelta(minutes=self.lease_minutes)
 
-    def still_counts(self, due_at: datetime, at: datetime) -> bool:
+    def is_still_due(self, due_at: datetime, at: datetime) -> bool:
         """Whether what fell due then is still to be run."""
-        return self.catch_up or at - due_at <= self.jitter + GRACE
+        return self.catch_up or at - due_at <= self.jitter + LATE_START_GRACE

@@ -5,29 +5,29 @@ from datetime import datetime, timedelta
 
 from recollect.model.memory import Memory, MemoryId
 
-GAP = timedelta(minutes=30)
+DEFAULT_SEGMENT_GAP = timedelta(minutes=30)
 """After a longer silence, what comes next is another stretch."""
 
-MOST_TOKENS = 4_000
+DEFAULT_SEGMENT_TOKENS = 4_000
 """How many tokens a stretch has at most, unless one event alone has more."""
 
-MOST_EVENTS = 512
+MAX_SEGMENT_EVENTS = 512
 """How many events a stretch has at most, however short they are."""
 
 
-def sessions(events: Iterable[Memory]) -> list[list[Memory]]:
+def group_by_session(events: Iterable[Memory]) -> list[list[Memory]]:
     """The events of each session in their order, in the order in which sessions began; those of none are one."""
     found = dict[str | None, list[Memory]]()
-    for event in sorted(events, key=_place):
+    for event in sorted(events, key=_event_key):
         found.setdefault(event.session, []).append(event)
     return list(found.values())
 
 
-def cut(
+def split_into_segments(
     events: Iterable[Memory],
     *,
-    gap: timedelta = GAP,
-    most_tokens: int = MOST_TOKENS,
+    gap: timedelta = DEFAULT_SEGMENT_GAP,
+    most_tokens: int = DEFAULT_SEGMENT_TOKENS,
     count: Callable[[str], int],
 ) -> list[tuple[Memory, ...]]:
     """The events of one session as stretches, all of them in the order of time and id, whatever order they come in.
@@ -37,9 +37,9 @@ def cut(
     only if it makes one too long.
     """
     stretches, tokens = list[list[Memory]](), 0
-    for event in sorted(events, key=_place):
+    for event in sorted(events, key=_event_key):
         more = count(event.text)
-        if stretches and _goes_on(stretches[-1], event, gap) and tokens + more <= most_tokens:
+        if stretches and _continues_segment(stretches[-1], event, gap) and tokens + more <= most_tokens:
             stretches[-1].append(event)
             tokens += more
         else:
@@ -48,17 +48,19 @@ def cut(
     return [tuple(stretch) for stretch in stretches]
 
 
-def has_ended(stretch: Sequence[Memory], later: bool, now: datetime, gap: timedelta = GAP) -> bool:
+def is_segment_closed(
+    stretch: Sequence[Memory], later: bool, now: datetime, gap: timedelta = DEFAULT_SEGMENT_GAP
+) -> bool:
     """Whether nothing that is said from now on can belong to the stretch: a later one of its session has begun, or the
     gap has passed since its last event.
     """
     return later or now - stretch[-1].created_at > gap
 
 
-def _goes_on(stretch: Sequence[Memory], event: Memory, gap: timedelta) -> bool:
+def _continues_segment(stretch: Sequence[Memory], event: Memory, gap: timedelta) -> bool:
     """Whether the event comes soon enough after the stretch, which has room for one more."""
-    return event.created_at - stretch[-1].created_at <= gap and len(stretch) < MOST_EVENTS
+    return event.created_at - stretch[-1].created_at <= gap and len(stretch) < MAX_SEGMENT_EVENTS
 
 
-def _place(event: Memory) -> tuple[datetime, MemoryId]:
+def _event_key(event: Memory) -> tuple[datetime, MemoryId]:
     return event.created_at, event.id

@@ -9,30 +9,30 @@ from datetime import datetime, timedelta
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.format import counted, shortened
+from recollect.model.format import format_count, shorten
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.session import Session
-from recollect.model.trust import TRUST, Provenance
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance
 
-NOTES = ("last_active_at", "ended_at", "summarised")
+SESSION_METADATA_FIELDS = ("last_active_at", "ended_at", "summarised")
 """What is kept in the metadata of a session."""
 
-UNSAID = "(no summary)"
+NO_SUMMARY_TEXT = "(no summary)"
 """The text of a session of which nobody has said anything yet."""
 
-NOWHERE = tuple(Index)
+SESSION_LEFT_INDEXES = tuple(Index)
 """The indexes that a session is not in."""
 
-LONGEST_SUMMARY = 16_384
+MAX_SUMMARY_CHARS = 16_384
 """How many characters a summary may have: five of them are told whenever a session starts."""
 
-TITLED = 5
+MAX_NAMED_MEMORIES = 5
 """How many of the memories of a session are named where nobody summed it up."""
 
-LONGEST_SILENCE = 24.0 * 3650
+MAX_INACTIVITY_HOURS = 24.0 * 3650
 """How many hours a session may be silent at most before it is over."""
 
 
@@ -43,8 +43,8 @@ class SessionsPolicy:
     inactivity_hours: float = 24.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < validation.a_number("inactivity_hours", self.inactivity_hours) <= LONGEST_SILENCE:
-            what = f"{show(self.inactivity_hours)} is not above 0 and at most {LONGEST_SILENCE:g}"
+        if not 0.0 < validation.require_number("inactivity_hours", self.inactivity_hours) <= MAX_INACTIVITY_HOURS:
+            what = f"{show(self.inactivity_hours)} is not above 0 and at most {MAX_INACTIVITY_HOURS:g}"
             raise FieldError(what, field="inactivity_hours")
 
     @property
@@ -53,83 +53,83 @@ class SessionsPolicy:
         return timedelta(hours=self.inactivity_hours)
 
 
-def an_inactivity(field: str, value: timedelta) -> timedelta:
+def require_inactivity(field: str, value: timedelta) -> timedelta:
     """How long a session may be silent; refused if that is no time at all, or no length of time."""
     if not isinstance(value, timedelta):
         raise FieldError(f"{show(value)} is no timedelta; give one such as timedelta(hours=24)", field=field)
-    if not timedelta() < value <= timedelta(hours=LONGEST_SILENCE):
-        raise FieldError(f"{value} is not above 0 and at most {LONGEST_SILENCE:g} hours", field=field)
+    if not timedelta() < value <= timedelta(hours=MAX_INACTIVITY_HOURS):
+        raise FieldError(f"{value} is not above 0 and at most {MAX_INACTIVITY_HOURS:g} hours", field=field)
     return value
 
 
-def a_summary(field: str, value: str) -> str:
+def require_summary(field: str, value: str) -> str:
     """What is said of a session; refused if it says nothing, or too much to be told again and again."""
-    if len(validation.a_content(field, value)) > LONGEST_SUMMARY:
-        many = f"{len(value)} characters; at most {LONGEST_SUMMARY} are told of a session"
+    if len(validation.require_content(field, value)) > MAX_SUMMARY_CHARS:
+        many = f"{len(value)} characters; at most {MAX_SUMMARY_CHARS} are told of a session"
         raise FieldError(f"{many}: say less, and save the rest as observations", field=field)
     return value
 
 
-def begun(id: MemoryId, scope: Scope, at: datetime, by: Provenance = Provenance.MODEL_INFERENCE) -> Memory:
+def start_session(id: MemoryId, scope: Scope, at: datetime, by: Provenance = Provenance.MODEL_INFERENCE) -> Memory:
     """A session that begins, trusted as far as who begins it until somebody says what it came to."""
     return Memory(
         id=id,
         scope=scope,
-        text=UNSAID,
+        text=NO_SUMMARY_TEXT,
         created_at=at,
         observed_at=at,
         updated_at=at,
         kind=Kind.SUMMARY,
         level=Level.SESSION,
-        left=NOWHERE,
+        left=SESSION_LEFT_INDEXES,
         provenance=by,
         metadata={"last_active_at": at.isoformat(), "summarised": False},
     )
 
 
-def active(session: Memory, now: datetime) -> Memory:
+def touch_session(session: Memory, now: datetime) -> Memory:
     """The session in which something happened just now: by the clock as it is, for what it said before may be wrong."""
     noted = {**session.metadata, "last_active_at": now.isoformat()}
     return session.changed(metadata=noted, updated_at=max(now, session.created_at))
 
 
-def summarised(session: Memory, summary: str, by: Provenance) -> Memory:
+def set_summary(session: Memory, summary: str, by: Provenance) -> Memory:
     """The session with what somebody said of it, trusted as far as who said that."""
     noted = {**session.metadata, "summarised": True}
-    return session.changed(text=summary, metadata=noted, provenance=by, trust=TRUST[by])
+    return session.changed(text=summary, metadata=noted, provenance=by, trust=TRUST_BY_PROVENANCE[by])
 
 
-def ended(session: Memory, at: datetime) -> Memory:
+def end_session(session: Memory, at: datetime) -> Memory:
     """The session that ended then, and never before it began."""
     noted = {**session.metadata, "ended_at": max(at, session.created_at).isoformat()}
     status = Status.COMPLETED if session.status is Status.ACTIVE else session.status
     return session.changed(metadata=noted, status=status)
 
 
-def last_active(session: Memory) -> datetime:
+def read_last_active_at(session: Memory) -> datetime:
     """When something happened in it last."""
-    return _moment(session.metadata.get("last_active_at")) or session.created_at
+    return _read_moment(session.metadata.get("last_active_at")) or session.created_at
 
 
-def ended_at(session: Memory) -> datetime | None:
+def read_ended_at(session: Memory) -> datetime | None:
     """When it ended, if it has."""
-    return _moment(session.metadata.get("ended_at"))
+    return _read_moment(session.metadata.get("ended_at"))
 
 
-def fell_silent(session: Memory, inactivity: timedelta, now: datetime) -> bool:
+def is_inactive(session: Memory, inactivity: timedelta, now: datetime) -> bool:
     """Whether nothing has happened in it for so long; a clock that went back says nothing of that."""
-    return now - last_active(session) >= inactivity
+    return now - read_last_active_at(session) >= inactivity
 
 
-def session_of(memory: Memory, saved: Sequence[str] = ()) -> Session:
+def read_session(memory: Memory, saved: Sequence[str] = ()) -> Session:
     """The session that a memory is; `saved` are titles of what was saved in it, for one that ended without a word."""
-    said, over = memory.metadata.get("summarised") is True, ended_at(memory)
-    unsaid = None if over is None else put_together(saved)
+    said, over = memory.metadata.get("summarised") is True, read_ended_at(memory)
+    unsaid = None if over is None else compose_summary(saved)
     return Session(
         id=memory.id,
         scope=memory.scope,
         started_at=memory.created_at,
-        last_active_at=last_active(memory),
+        last_active_at=read_last_active_at(memory),
         ended_at=over,
         summary=memory.text if said else unsaid,
         summarised=said,
@@ -137,18 +137,18 @@ def session_of(memory: Memory, saved: Sequence[str] = ()) -> Session:
     )
 
 
-def put_together(titles: Sequence[str]) -> str:
+def compose_summary(titles: Sequence[str]) -> str:
     """What is told of a session that nobody summed up: how much was saved in it, and how the first few begin."""
     if not titles:
         return "It ended without a summary, and nothing that was saved in it is left."
-    named = "; ".join(shortened(one) for one in titles[:TITLED])
-    more = f"; and {len(titles) - TITLED} more" if len(titles) > TITLED else ""
-    return f"It ended without a summary. Saved in it: {counted(len(titles), 'observation')}: {named}{more}"
+    named = "; ".join(shorten(one) for one in titles[:MAX_NAMED_MEMORIES])
+    more = f"; and {len(titles) - MAX_NAMED_MEMORIES} more" if len(titles) > MAX_NAMED_MEMORIES else ""
+    return f"It ended without a summary. Saved in it: {format_count(len(titles), 'observation')}: {named}{more}"
 
 
-def _moment(noted: object) -> datetime | None:
+def _read_moment(noted: object) -> datetime | None:
     """The moment that is noted, if it is one; whoever changed it by hand may have put anything there."""
     try:
-        return validation.a_moment("noted", datetime.fromisoformat(noted)) if isinstance(noted, str) else None
+        return validation.require_moment("noted", datetime.fromisoformat(noted)) if isinstance(noted, str) else None
     except ValueError:
         return None

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.model.context_record import Trace
+from recollect.model.context_record import ContextRecord
 from recollect.model.encoder import Encoder
-from recollect.model.idempotency import Kept
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.index import Index
-from recollect.model.memory import Memory, embedded, searched
+from recollect.model.memory import Memory, build_embedded_text, build_searched_text
 from recollect.model.scope import Scope
 from recollect.model.usage import Use, Vote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inventory:
+class ArchiveInfo:
     """What is in an archive: whose memories, how many, and up to when the store had taken in what they say."""
 
     encoder: Encoder | None
@@ -25,7 +25,7 @@ class Inventory:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ArchivedContent:
     """What a memory says or said, and the direction it has: 32-bit floats, little-endian."""
 
     title: str | None
@@ -35,11 +35,11 @@ class Content:
     @property
     def searched_text(self) -> str:
         """What of it a question is compared with, as `Memory.searched_text`."""
-        return searched(self.title, self.text)
+        return build_searched_text(self.title, self.text)
 
 
 @dataclass(frozen=True, slots=True)
-class SavedUse:
+class ArchivedUse:
     """A use of a memory, and which commit took it in when."""
 
     use: Use
@@ -50,7 +50,7 @@ class SavedUse:
 
 
 @dataclass(frozen=True, slots=True)
-class SavedVote:
+class ArchivedVote:
     """A vote on a memory, and which commit took it in when."""
 
     vote: Vote
@@ -58,28 +58,30 @@ class SavedVote:
     recorded_at: datetime
 
 
-PAST = ("created_at", "observed_at", "updated_at", "recorded_at")
+PAST_DATE_FIELDS = ("created_at", "observed_at", "updated_at", "recorded_at")
 """The moments of a memory that it cannot have before they come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
+class ArchivedMemory:
     """One memory with all that a store knows of it: every version, the oldest first, each with its content's place."""
 
-    contents: tuple[Content, ...]
+    contents: tuple[ArchivedContent, ...]
     versions: tuple[tuple[Memory, int], ...]
-    uses: tuple[SavedUse, ...] = ()
-    votes: tuple[SavedVote, ...] = ()
-    keys: tuple[Kept, ...] = ()
+    uses: tuple[ArchivedUse, ...] = ()
+    votes: tuple[ArchivedVote, ...] = ()
+    keys: tuple[IdempotencyRecord, ...] = ()
 
     @property
     def embedded_texts(self) -> list[str]:
         """What of each content gets a direction: it is said by who says it in its first version."""
         speakers = {place: memory.speaker for memory, place in reversed(self.versions)}
-        return [embedded(one.title, one.text, speakers.get(place)) for place, one in enumerate(self.contents)]
+        return [
+            build_embedded_text(one.title, one.text, speakers.get(place)) for place, one in enumerate(self.contents)
+        ]
 
     @property
-    def lacking(self) -> list[int]:
+    def places_without_vector(self) -> list[int]:
         """The places of the contents that lack a vector, and had not to let go of it to leave an index."""
         gone = {place for memory, place in self.versions if Index.VECTOR in memory.left}
         present, place = self.versions[-1]
@@ -87,12 +89,12 @@ class Saved:
         return [place for place, one in enumerate(self.contents) if one.vector is None and place not in gone]
 
     @property
-    def present(self) -> Memory:
+    def current(self) -> Memory:
         """The memory as it stands."""
         return self.versions[-1][0]
 
     @property
-    def stamps(self) -> list[tuple[int, datetime]]:
+    def commit_times(self) -> list[tuple[int, datetime]]:
         """Every commit that took in something of it, and when."""
         found = [(one.commit, one.recorded_at) for one, _ in self.versions]
         known = [(commit, at) for commit, at in found if commit is not None and at is not None]
@@ -102,19 +104,19 @@ class Saved:
     @property
     def moments(self) -> list[tuple[str, datetime]]:
         """Every moment that had come when it was told, by the name of its field."""
-        found = [(name, getattr(one, name)) for one, _ in self.versions for name in PAST]
+        found = [(name, getattr(one, name)) for one, _ in self.versions for name in PAST_DATE_FIELDS]
         known = [(name, moment) for name, moment in found if moment is not None]
         logged = [*(one.at for one in self.uses), *(one.vote.at for one in self.votes), *(one.at for one in self.keys)]
         known += [("at", moment) for moment in logged]
-        return known + [("recorded_at", recorded_at) for _, recorded_at in self.stamps]
+        return known + [("recorded_at", recorded_at) for _, recorded_at in self.commit_times]
 
 
-Item = Saved | Trace
+ArchiveItem = ArchivedMemory | ContextRecord
 """What an archive is made of: memories, then contexts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportReport:
     """What came of an archive: how many memories and contexts are new, and how many were there already.
 
     `re_embedded` is the model whose vectors were dropped, since the store's are of another, and made anew.
@@ -126,6 +128,6 @@ class Imported:
     re_embedded: Encoder | None = None
 
 
-def said(versions: "tuple[Memory, ...] | list[Memory]") -> list[Memory]:
+def strip_store_fields(versions: "tuple[Memory, ...] | list[Memory]") -> list[Memory]:
     """The versions without what only a store says of them: equal for two stores that know the same."""
     return [one.changed(recorded_at=None, commit=None) for one in versions]

@@ -7,9 +7,9 @@ from typing import Any
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.format import printable, shortened
-from recollect.model.frozen_copy import amended
-from recollect.model.memory import Kind, Memory, MemoryId, a_kind
+from recollect.model.format import make_printable, shorten
+from recollect.model.frozen_copy import copy_with
+from recollect.model.memory import Kind, Memory, MemoryId, require_kind
 from recollect.model.scope import Scope
 
 
@@ -54,8 +54,8 @@ class Candidate:
     memory: Memory | None = None
 
     def __post_init__(self) -> None:
-        validation.an_id("id", self.id)
-        for field, check in _CHECKS.items():
+        validation.require_id("id", self.id)
+        for field, check in _FIELD_CHECKS.items():
             value = getattr(self, field)
             if value is not None:
                 object.__setattr__(self, field, check(field, value))
@@ -71,13 +71,13 @@ class Candidate:
         """The candidate with what a reader is shown; all else was checked before and is not checked again."""
         if memory.id != self.id:
             raise FieldError(f"shows the memory {memory.id!r}, but is the candidate {self.id!r}", field="memory")
-        return amended(self, memory=memory)
+        return copy_with(self, memory=memory)
 
     def __repr__(self) -> str:
         found = {"similarity": self.similarity, "lexical": self.lexical, "relevance": self.relevance}
         evidence = [f", {name} {value:.3f}" for name, value in found.items() if value is not None]
-        said = "" if self.memory is None else f": {shortened(self.memory.text)}"
-        return f"<Candidate {printable(self.id)}{''.join(evidence)}{said}>"
+        said = "" if self.memory is None else f": {shorten(self.memory.text)}"
+        return f"<Candidate {make_printable(self.id)}{''.join(evidence)}{said}>"
 
     @property
     def questioned(self) -> bool:
@@ -85,39 +85,39 @@ class Candidate:
         return any(arm is not None for arm in (self.similarity, self.lexical, self.relevance))
 
 
-SHARES = (
+FRACTION_FIELDS = (
     *("lexical", "relevance", "addressed", "setting", "linked"),
     *("importance", "usefulness", "confidence", "salience"),
 )
 """The fields that are numbers within 0..1."""
 
-COUNTS = ("served", "revisions", "words")
+COUNT_FIELDS = ("served", "revisions", "words")
 """The fields that count."""
 
-MOMENTS = ("created_at", "updated_at", "last_accessed_at", "valid_from")
+DATE_FIELDS = ("created_at", "updated_at", "last_accessed_at", "valid_from")
 """The fields that are dates."""
 
-LABELS = ("session", "speaker")
+LABEL_FIELDS = ("session", "speaker")
 """The fields that are names which many share."""
 
-LINK = "link"
+LINK_FIELD = "link"
 """The field that says by which names a question is linked to it."""
 
 
-def _a_scope(field: str, value: Any) -> Scope:
+def _require_scope(field: str, value: Any) -> Scope:
     if not isinstance(value, Scope):
         raise FieldError(f"{show(value)} is no scope; give recollect.Scope.parse(…)", field=field)
     return value
 
 
-_CHECKS: Mapping[str, Callable[[str, Any], object]] = {
-    "kind": a_kind,
-    "scope": _a_scope,
-    "similarity": validation.a_cosine,
-    "days_off": validation.a_distance,
-    **dict.fromkeys((*LABELS, LINK), validation.an_id),
-    **dict.fromkeys(SHARES, validation.a_share),
-    **dict.fromkeys(MOMENTS, validation.a_moment),
-    **dict.fromkeys(COUNTS, validation.a_count),
-    "vector": validation.a_vector,
+_FIELD_CHECKS: Mapping[str, Callable[[str, Any], object]] = {
+    "kind": require_kind,
+    "scope": _require_scope,
+    "similarity": validation.require_cosine,
+    "days_off": validation.require_days_off,
+    **dict.fromkeys((*LABEL_FIELDS, LINK_FIELD), validation.require_id),
+    **dict.fromkeys(FRACTION_FIELDS, validation.require_fraction),
+    **dict.fromkeys(DATE_FIELDS, validation.require_moment),
+    **dict.fromkeys(COUNT_FIELDS, validation.require_count),
+    "vector": validation.require_vector,
 }

@@ -10,7 +10,7 @@ from recollect.model.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PackedEntry:
     """A memory that was handed over, and its score."""
 
     id: MemoryId
@@ -18,7 +18,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class OmittedEntry:
     """A memory that was considered and left out: why, and what it would have cost."""
 
     id: MemoryId
@@ -28,7 +28,7 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Making:
+class ContextRecipe:
     """With what a context was made, as far as the question does not say it, so that it can be made again.
 
     `present` says that it was for the present; of the budget there is what the trace has not. If there was a question,
@@ -53,7 +53,7 @@ class Making:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class ContextRecord:
     """What a context was made of: the question, the clocks, the profile, and each memory's place.
 
     `formula` is the profile as it was, written out. `at` is the moment it was ranked for, `made_at` when that was done,
@@ -77,12 +77,12 @@ class Trace:
     depth: int
     kinds: tuple[str, ...]
     marker: str
-    packed: tuple[Placed, ...]
-    omitted: tuple[Passed, ...]
+    packed: tuple[PackedEntry, ...]
+    omitted: tuple[OmittedEntry, ...]
     excluded: Mapping[str, int]
     past: bool = False
     levels: tuple[str, ...] = ()
-    making: Making | None = None
+    making: ContextRecipe | None = None
     elsewhere: bool = False
 
     @property
@@ -91,11 +91,11 @@ class Trace:
         known = [] if self.known_at is None else [("known_at", self.known_at)]
         return [("made_at", self.made_at), ("at", self.at), *known]
 
-    def counted_as(self, other: "Trace") -> "Trace":
+    def with_commit_of(self, other: "ContextRecord") -> "ContextRecord":
         """The trace with the commit of another one, which each store counts by itself."""
         return replace(self, commit=other.commit, elsewhere=other.elsewhere)
 
-    def without(self, gone: Collection[MemoryId]) -> "Trace":
+    def without_memories(self, gone: Collection[MemoryId]) -> "ContextRecord":
         """The trace without any mention of these memories, and without the sum of a text that they were in."""
         packed = tuple(one for one in self.packed if one.id not in gone)
         making = self.making

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from recollect.model import validation
-from recollect.model.memory import MemoryId, a_choice
+from recollect.model.memory import MemoryId, require_choice
 from recollect.model.trust import Provenance
 
 
@@ -19,7 +19,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-PROVENANCE: Mapping[Role, Provenance] = {
+PROVENANCE_BY_ROLE: Mapping[Role, Provenance] = {
     Role.USER: Provenance.DIRECT_USER,
     Role.ASSISTANT: Provenance.MODEL_INFERENCE,
     Role.SYSTEM: Provenance.MODEL_INFERENCE,
@@ -29,7 +29,7 @@ PROVENANCE: Mapping[Role, Provenance] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ConversationTurn:
     """One turn of a conversation: what was said, by whom, when, and in which session; `id` if a memory keeps it."""
 
     text: str
@@ -40,10 +40,10 @@ class Said:
     id: MemoryId | None = None
 
     def __post_init__(self) -> None:
-        validation.a_content("text", self.text)
-        a_choice("role", self.role, Role)
+        validation.require_content("text", self.text)
+        require_choice("role", self.role, Role)
         for name in ("speaker", "session", "id"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, validation.an_id(name, getattr(self, name)))
+                object.__setattr__(self, name, validation.require_id(name, getattr(self, name)))
         if self.at is not None:
-            object.__setattr__(self, "at", validation.a_moment("at", self.at))
+            object.__setattr__(self, "at", validation.require_moment("at", self.at))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from recollect.model.format import counted, printable
+from recollect.model.format import format_count, make_printable
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 
@@ -20,9 +20,9 @@ class Purge:
     run: int | None = None
 
     def __repr__(self) -> str:
-        memories = counted(len(self.memories), "memory", "memories")
+        memories = format_count(len(self.memories), "memory", "memories")
         state = "preview" if self.run is None else f"run {self.run}"
-        return f"<Purge of {memories} of {self.scope} from {printable(self.source)}, {state}>"
+        return f"<Purge of {memories} of {self.scope} from {make_printable(self.source)}, {state}>"
 
     @property
     def ids(self) -> tuple[MemoryId, ...]:
@@ -36,7 +36,7 @@ class Purge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
+class UndoReport:
     """The memories that stand again as they did before a run was made; `run` is that of the undoing itself."""
 
     scope: Scope
@@ -45,7 +45,7 @@ class Undone:
     run: int
 
     def __repr__(self) -> str:
-        memories = counted(len(self.memories), "memory", "memories")
+        memories = format_count(len(self.memories), "memory", "memories")
         return f"<Undone run {self.undone} of {self.scope}, {memories}, run {self.run}>"
 
     @property

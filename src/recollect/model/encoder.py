@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.format import counted
+from recollect.model.format import format_count
 
-MOST_DIMENSIONS = 16_384
+MAX_DIMENSIONS = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,10 @@ class Encoder:
     dimensions: int
 
     def __post_init__(self) -> None:
-        validation.an_id("embedder", self.name)
-        validation.a_count("dimensions", self.dimensions)
-        if not 1 <= self.dimensions <= MOST_DIMENSIONS:
-            raise FieldError(f"{show(self.dimensions)} is not within 1..{MOST_DIMENSIONS}", field="dimensions")
+        validation.require_id("embedder", self.name)
+        validation.require_count("dimensions", self.dimensions)
+        if not 1 <= self.dimensions <= MAX_DIMENSIONS:
+            raise FieldError(f"{show(self.dimensions)} is not within 1..{MAX_DIMENSIONS}", field="dimensions")
 
     def __str__(self) -> str:
-        return f"{self.name} ({counted(self.dimensions, 'dimension')})"
+        return f"{self.name} ({format_count(self.dimensions, 'dimension')})"

@@ -14,7 +14,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class LinkedMemory:
     """A memory, and the name by which it is linked."""
 
     memory: Memory
@@ -22,7 +22,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class EntityNeighbors:
     """What is linked to a name or to a memory: names, and memories.
 
     To a name: those that are mentioned together with it, by how many memories; and the memories that mention it.
@@ -31,4 +31,4 @@ class Neighbours:
 
     of: str | Memory
     entities: tuple[Entity, ...]
-    memories: tuple[Neighbour, ...]
+    memories: tuple[LinkedMemory, ...]

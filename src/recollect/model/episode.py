@@ -6,12 +6,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from recollect.model import validation
-from recollect.model.format import counted, shortened
+from recollect.model.format import format_count, shorten
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.verdict import Receipt
 
-LESSON, FAILURE = "lesson", "failure"
+LESSON_TAG, FAILURE_TAG = "lesson", "failure"
 """The tags of what was learned of an episode: what it taught, and what went wrong."""
 
 
@@ -40,7 +40,7 @@ class Action:
     context: str | None = None
 
     def __repr__(self) -> str:
-        return f"<Action {self.type}, {self.result.value}: {shortened(self.input)}>"
+        return f"<Action {self.type}, {self.result.value}: {shorten(self.input)}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,17 +53,17 @@ class Outcome:
     at: datetime
 
     def __repr__(self) -> str:
-        return f"<Outcome {self.score:g}{learned(self.lessons, self.failure_modes)}>"
+        return f"<Outcome {self.score:g}{summarize_lessons(self.lessons, self.failure_modes)}>"
 
 
-def learned(lessons: tuple[str, ...], failure_modes: tuple[str, ...]) -> str:
+def summarize_lessons(lessons: tuple[str, ...], failure_modes: tuple[str, ...]) -> str:
     """What to add to a line about a task: the first lesson and the first failure, and how many more there are."""
-    return f"{_first('lesson', lessons)}{_first('failure', failure_modes)}"
+    return f"{_summarize_texts('lesson', lessons)}{_summarize_texts('failure', failure_modes)}"
 
 
-def _first(name: str, texts: tuple[str, ...]) -> str:
+def _summarize_texts(name: str, texts: tuple[str, ...]) -> str:
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
-    return f"; {name}: {shortened(texts[0])}{more}" if texts else ""
+    return f"; {name}: {shorten(texts[0])}{more}" if texts else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +94,8 @@ class Episode:
 
     def __repr__(self) -> str:
         went = "under way" if self.outcome is None else f"outcome {self.outcome.score:g}"
-        done = f", {counted(len(self.actions), 'action')}" if self.actions else ""
-        return f"<Episode {self.id} of {self.scope}, {went}{done}: {shortened(self.task)}>"
+        done = f", {format_count(len(self.actions), 'action')}" if self.actions else ""
+        return f"<Episode {self.id} of {self.scope}, {went}{done}: {shorten(self.task)}>"
 
     @property
     def finished(self) -> bool:
@@ -113,7 +113,7 @@ class Episode:
         return () if self.outcome is None else self.outcome.failure_modes
 
 
-def told(action: Action) -> str:
+def render_action(action: Action) -> str:
     """An action as the text of a memory."""
     return json.dumps(
         {
@@ -127,18 +127,18 @@ def told(action: Action) -> str:
     )
 
 
-def action_of(memory: Memory) -> Action:
+def read_action(memory: Memory) -> Action:
     """The action that a memory is; whoever changed its text by hand may have put anything there."""
     try:
         noted = json.loads(memory.text)
         return Action(
             id=memory.id,
-            type=validation.a_text("type", noted["type"]),
+            type=validation.require_text("type", noted["type"]),
             at=memory.created_at,
-            input=validation.a_text("input", noted["input"]),
-            output=validation.a_text("output", noted["output"]),
+            input=validation.require_text("input", noted["input"]),
+            output=validation.require_text("output", noted["output"]),
             result=Result(noted["result"]),
-            context=None if noted["context"] is None else validation.a_text("context", noted["context"]),
+            context=None if noted["context"] is None else validation.require_text("context", noted["context"]),
         )
     except (ValueError, TypeError, KeyError, RecursionError):
         return Action(id=memory.id, type="?", at=memory.created_at, output=memory.text)

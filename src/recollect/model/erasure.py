@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from recollect.model.format import counted, printable
+from recollect.model.format import format_count, make_printable
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 
-OUT_OF_REACH = (
+UNREACHABLE_COPIES = (
     "backups and exports of this store, and copies that others made of its files",
     "the memory of other processes that have the store open, until they close it",
     "blocks that the disk or the file system keeps for itself, as journals, snapshots and flash memory do",
 )
 """What no erasure of ours can touch; a receipt names it, so that somebody can see to it."""
 
-ON_A_SERVER = (
+UNREACHABLE_SERVER_COPIES = (
     "backups and exports of this store, and copies that others made of the files of the server",
     "the write-ahead log of the server and its archive, and replicas with theirs",
     "what the server tells of statements: its log, pg_stat_statements and pg_stat_activity",
@@ -34,7 +34,7 @@ class Lineage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erased:
+class ErasedRows:
     """What one transaction removed; `pieces` are bytes of it, for whoever looks whether any are left."""
 
     ids: tuple[MemoryId, ...] = ()
@@ -49,7 +49,7 @@ class Erased:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class ResidueSearch:
     """Where erased bytes were looked for, and what was found.
 
     `rewritten` names the tables of a database whose files were written anew without what was erased: of what is
@@ -67,11 +67,11 @@ class Search:
     copies: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
     unsearched: str | None = None
-    out_of_reach: tuple[str, ...] = OUT_OF_REACH
+    out_of_reach: tuple[str, ...] = UNREACHABLE_COPIES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erasure:
+class ErasureReceipt:
     """The receipt of an erasure: which memories, how many versions and whatever else went with them, and what the
     search found. The words of each version are gone from the index of texts as well.
 
@@ -90,16 +90,16 @@ class Erasure:
     contexts: int
     restored: tuple[MemoryId, ...] = ()
     made_of: tuple[MemoryId, ...] = ()
-    search: Search
+    search: ResidueSearch
     pieces: frozenset[bytes] = field(default=frozenset(), repr=False, compare=False)
-    out_of_reach: tuple[str, ...] = OUT_OF_REACH
+    out_of_reach: tuple[str, ...] = UNREACHABLE_COPIES
 
     def __repr__(self) -> str:
-        memories = counted(self.memories, "memory", "memories")
+        memories = format_count(self.memories, "memory", "memories")
         left = [f"left in {place}" for place in self.search.remains]
         again = "then look again with `prove_erased`" if self.retryable else None
         why_not = "; ".join(filter(None, [*left, self.search.unfinished, again]))
-        proof = "proven" if self.proven else f"not proven: {printable(why_not)}"
+        proof = "proven" if self.proven else f"not proven: {make_printable(why_not)}"
         return f"<Erasure of {memories} of {self.scope}, {proof}>"
 
     @property

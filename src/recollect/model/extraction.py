@@ -5,12 +5,12 @@ from enum import StrEnum
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.memory import Kind, a_choice, a_kind
+from recollect.model.memory import Kind, require_choice, require_kind
 
-MOST_EXTRACTED = 10
+MAX_EXTRACTS = 10
 """How many memories one call extracts at most."""
 
-PER = 1_000_000
+TOKENS_PER_PRICE = 1_000_000
 """How many tokens a price is for."""
 
 
@@ -31,17 +31,17 @@ class Extract:
     subject: str | None = None
 
     def __post_init__(self) -> None:
-        validation.a_content("text", self.text)
-        validation.a_content("quote", self.quote)
-        a_kind("kind", self.kind)
+        validation.require_content("text", self.text)
+        validation.require_content("quote", self.quote)
+        require_kind("kind", self.kind)
         for name in ("importance", "confidence"):
             if getattr(self, name) is not None:
-                validation.a_share(name, getattr(self, name))
+                validation.require_fraction(name, getattr(self, name))
         if type(self.turn) is not int or self.turn < 0:
             raise FieldError(f"{show(self.turn)} is no place of a turn", field="turn")
 
 
-class Objection(StrEnum):
+class RejectionReason(StrEnum):
     """Why something that was proposed is no memory."""
 
     NOT_SAID = "its quote does not occur in the conversation"
@@ -49,26 +49,26 @@ class Objection(StrEnum):
     TOO_LONG = "it, its quote or its subject is longer than one may be"
     NO_TEXT = "it says nothing, or has characters that cannot be kept"
     NO_SUBJECT = "its subject is blank, or has characters that no eye can see"
-    IMPORTANCE = "its importance is not within 0..1"
+    BAD_IMPORTANCE = "its importance is not within 0..1"
     THIRD_PARTY = "it is about somebody else than the speaker and does not say so"
-    TWICE = "it is there already"
+    DUPLICATE = "it is there already"
     TOO_MANY = "others are more important, and there were too many"
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedExtract:
     """Something that was proposed and not taken: how it began, on one line, and why."""
 
     text: str
-    reason: Objection
+    reason: RejectionReason
 
     def __post_init__(self) -> None:
-        validation.a_clean_text("text", self.text)
-        a_choice("reason", self.reason, Objection)
+        validation.require_clean_text("text", self.text)
+        require_choice("reason", self.reason, RejectionReason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
+class ModelPrices:
     """What a million tokens cost, of those that are read and of those that are written, in whatever currency."""
 
     prompt: float
@@ -76,12 +76,12 @@ class Prices:
 
     def __post_init__(self) -> None:
         for name in ("prompt", "completion"):
-            if validation.a_number(name, getattr(self, name)) < 0.0:
+            if validation.require_number(name, getattr(self, name)) < 0.0:
                 raise FieldError(f"{show(getattr(self, name))} is below zero; give a price", field=name)
 
-    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
         """What so many tokens cost."""
-        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / PER
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / TOKENS_PER_PRICE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Extraction:
     """
 
     extracts: tuple[Extract, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedExtract, ...] = ()
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -103,6 +103,6 @@ class Extraction:
 
     def __post_init__(self) -> None:
         for name in ("calls", "prompt_tokens", "completion_tokens", "uncounted"):
-            validation.a_count(name, getattr(self, name))
-        if self.cost is not None and validation.a_number("cost", self.cost) < 0.0:
+            validation.require_count(name, getattr(self, name))
+        if self.cost is not None and validation.require_number("cost", self.cost) < 0.0:
             raise FieldError(f"{show(self.cost)} is below zero", field="cost")

@@ -2,13 +2,13 @@
 
 from typing import Any, TypeVar
 
-V = TypeVar("V")
+FrozenT = TypeVar("FrozenT")
 
 
-def amended(value: V, **changes: Any) -> V:
+def copy_with(value: FrozenT, **changes: Any) -> FrozenT:
     """The same value with some of its fields changed; whoever asks vouches for those."""
     kind = type(value)
-    found: V = object.__new__(kind)
+    found: FrozenT = object.__new__(kind)
     for name in kind.__slots__:  # type: ignore[attr-defined]
         object.__setattr__(found, name, changes[name] if name in changes else getattr(value, name))
     return found

@@ -8,11 +8,11 @@ from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.verdict import Verdict
 
-KEPT_FOR = timedelta(days=30)
+IDEMPOTENCY_KEY_LIFETIME = timedelta(days=30)
 """How long a key is remembered."""
 
 
-class Keyed(Protocol):
+class HasIdempotencyKey(Protocol):
     """What is said under a key, if it has one; `body` tells it from all else that may be said."""
 
     @property
@@ -23,7 +23,7 @@ class Keyed(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class IdempotencyRecord:
     """A key, what was said under it, and what became of it."""
 
     scope: Scope

@@ -7,16 +7,16 @@ from enum import StrEnum
 from typing import Self
 
 from recollect.model.scope import Scope
-from recollect.model.validation import MOST_AHEAD
+from recollect.model.validation import MAX_CLOCK_LEAD
 
-MOST_ATTEMPTS = 5
+MAX_ATTEMPTS = 5
 """How often an occurrence is begun whose schedulers end without a word."""
 
-MOST_OCCURRENCES = 100
+MAX_OCCURRENCES = 100
 """How many occurrences of a job are kept."""
 
 
-class State(StrEnum):
+class JobState(StrEnum):
     """Where an occurrence stands: somebody is at it, nobody is and it is not over, or it ended well or badly."""
 
     RUNNING = "running"
@@ -26,7 +26,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Occurrence:
+class JobOccurrence:
     """One moment at which a job fell due, and what became of it.
 
     It is the holder's until a moment, which the holder puts off while at it. `attempt` counts who was at it, so that
@@ -36,7 +36,7 @@ class Occurrence:
 
     job: str
     due_at: datetime
-    state: State
+    state: JobState
     attempt: int
     holder: str
     until: datetime
@@ -49,20 +49,20 @@ class Occurrence:
     @property
     def is_over(self) -> bool:
         """Whether nothing is left to do."""
-        return self.state in (State.DONE, State.FAILED)
+        return self.state in (JobState.DONE, JobState.FAILED)
 
     def is_free(self, at: datetime, until: datetime) -> bool:
         """Whether another one may go on with it until that moment: it was let go of, or its holder was not heard of, or
         has it for so long that its clock must have been wrong.
         """
-        wrong = self.until - until > MOST_AHEAD
-        return self.state is State.INTERRUPTED or (self.state is State.RUNNING and (self.until < at or wrong))
+        wrong = self.until - until > MAX_CLOCK_LEAD
+        return self.state is JobState.INTERRUPTED or (self.state is JobState.RUNNING and (self.until < at or wrong))
 
-    def taken(self, by: str, at: datetime, until: datetime) -> Self:
+    def acquire(self, by: str, at: datetime, until: datetime) -> Self:
         """The same in the hands of somebody else."""
         return replace(
             self,
-            state=State.RUNNING,
+            state=JobState.RUNNING,
             attempt=self.attempt + 1,
             holder=by,
             until=until,
@@ -72,15 +72,15 @@ class Occurrence:
             problem=None,
         )
 
-    def ended(
-        self, state: State, at: datetime, counts: Mapping[str, int] | None = None, problem: str | None = None
+    def finish(
+        self, state: JobState, at: datetime, counts: Mapping[str, int] | None = None, problem: str | None = None
     ) -> Self:
         """The same when whoever was at it is done, or stopped."""
         return replace(self, state=state, ended_at=at, counts=counts or {}, problem=problem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class JobRecord:
     """A job as all schedulers of a store know it.
 
     Nothing counts that fell due up to `since`: when it was first seen, or resumed. Occurrences are the latest first.
@@ -89,26 +89,26 @@ class Entry:
     job: str
     since: datetime
     paused: bool
-    occurrences: tuple[Occurrence, ...] = ()
+    occurrences: tuple[JobOccurrence, ...] = ()
 
     @property
-    def begun(self) -> Occurrence | None:
+    def unfinished(self) -> JobOccurrence | None:
         """The occurrence that is not over; there is one at most."""
         return next((one for one in self.occurrences if not one.is_over), None)
 
     @property
-    def last(self) -> Occurrence | None:
+    def last_finished(self) -> JobOccurrence | None:
         """The last one that is over."""
         return next((one for one in self.occurrences if one.is_over), None)
 
-    def is_ahead(self, at: datetime) -> bool:
+    def is_clock_ahead(self, at: datetime) -> bool:
         """Whether it was seen by a clock so far ahead that it must have been wrong."""
-        return self.since - at > MOST_AHEAD
+        return self.since - at > MAX_CLOCK_LEAD
 
-    def awaits(self, due_at: datetime, at: datetime) -> bool:
+    def should_run(self, due_at: datetime, at: datetime) -> bool:
         """Whether it is to be run for that moment: it was for none as late, but for those of a clock far ahead."""
         dues = [self.since, *(one.due_at for one in self.occurrences)]
-        return not self.is_ahead(at) and all(one < due_at for one in dues if one - at <= MOST_AHEAD)
+        return not self.is_clock_ahead(at) and all(one < due_at for one in dues if one - at <= MAX_CLOCK_LEAD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,5 +122,5 @@ class JobStatus:
     schedule: str
     paused: bool
     next_at: datetime | None
-    under_way: Occurrence | None
-    last: Occurrence | None
+    under_way: JobOccurrence | None
+    last: JobOccurrence | None

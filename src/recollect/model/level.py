@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from recollect.errors import FieldError, remedy, show, spelled
+from recollect.errors import FieldError, show, show_name, suggest
 
 
 class Level(StrEnum):
@@ -20,31 +20,31 @@ class Level(StrEnum):
     SESSION = "session"
 
 
-PLAIN = "plain"
+PLAIN_LEVEL_NAME = "plain"
 """What memories are called that are no record of what happened."""
 
-RECALLED: frozenset[Level | None] = frozenset({None, Level.EVENT})
+RECALL_LEVELS: frozenset[Level | None] = frozenset({None, Level.EVENT})
 """What is recalled where nothing else is said: plain memories and events, each in its own words."""
 
-BRIEFED: frozenset[Level | None] = frozenset({None})
+BRIEF_LEVELS: frozenset[Level | None] = frozenset({None})
 """The same without a question: what is known, and not all that was said."""
 
-HAPPENED = (Level.EVENT, Level.SEGMENT, Level.GRIP, Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
+TIMELINE_LEVELS = (Level.EVENT, Level.SEGMENT, Level.GRIP, Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
 """The levels of what happened; the others are of what was done for a task, and of sessions."""
 
-UNFOUND = (Level.ACTION, Level.SESSION)
+UNINDEXED_LEVELS = (Level.ACTION, Level.SESSION)
 """The levels that are in no index: who wants them asks for them by what they are of."""
 
-NODES = (Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
+CALENDAR_LEVELS = (Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
 """The levels that are of a time of the calendar."""
 
 
-def a_level(field: str, value: str) -> Level | None:
+def parse_level(field: str, value: str) -> Level | None:
     """The level of that name, none of which plain memories have; refused with the nearest known one."""
-    if value == PLAIN:
+    if value == PLAIN_LEVEL_NAME:
         return None
     try:
         return Level(value)
     except ValueError:
-        known = [PLAIN, *(level.value for level in Level)]
-        raise FieldError(f"{show(value)} is no level; {remedy(spelled(value), known)}", field=field) from None
+        known = [PLAIN_LEVEL_NAME, *(level.value for level in Level)]
+        raise FieldError(f"{show(value)} is no level; {suggest(show_name(value), known)}", field=field) from None

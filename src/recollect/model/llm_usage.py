@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from recollect.model.extraction import Prices
+from recollect.model.extraction import ModelPrices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class LlmUsage:
     """How many requests were answered, and the tokens of those whose answers told them believably."""
 
     calls: int = 0
@@ -14,23 +14,23 @@ class Tally:
     completion_tokens: int = 0
     uncounted: int = 0
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
+    def __add__(self, other: "LlmUsage") -> "LlmUsage":
+        return LlmUsage(
             calls=self.calls + other.calls,
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
             uncounted=self.uncounted + other.uncounted,
         )
 
-    def __sub__(self, earlier: "Tally") -> "Tally":
+    def __sub__(self, earlier: "LlmUsage") -> "LlmUsage":
         """What came since an earlier one."""
-        return Tally(
+        return LlmUsage(
             calls=self.calls - earlier.calls,
             prompt_tokens=self.prompt_tokens - earlier.prompt_tokens,
             completion_tokens=self.completion_tokens - earlier.completion_tokens,
             uncounted=self.uncounted - earlier.uncounted,
         )
 
-    def cost(self, prices: Prices | None) -> float | None:
+    def cost(self, prices: ModelPrices | None) -> float | None:
         """What the tokens cost; not told without prices, or if some of the tokens are not known."""
-        return None if prices is None or self.uncounted else prices.of(self.prompt_tokens, self.completion_tokens)
+        return None if prices is None or self.uncounted else prices.cost_of(self.prompt_tokens, self.completion_tokens)

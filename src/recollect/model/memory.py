@@ -9,19 +9,19 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, NewType, TypeVar, cast
 
-from recollect.errors import FieldError, remedy, show, spelled
+from recollect.errors import FieldError, show, show_name, suggest
 from recollect.model import validation
-from recollect.model.format import printable, shortened
-from recollect.model.frozen_copy import amended
+from recollect.model.format import make_printable, shorten
+from recollect.model.frozen_copy import copy_with
 from recollect.model.index import Index
 from recollect.model.level import Level
-from recollect.model.nfc import composed
+from recollect.model.nfc import to_nfc
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST, Provenance, Trust
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust
 
 MemoryId = NewType("MemoryId", str)
 
-Choice = TypeVar("Choice", bound=StrEnum)
+ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
 
 
 class Kind(StrEnum):
@@ -57,16 +57,16 @@ class Status(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-MOST_ITEMS = 64
+MAX_LIST_ITEMS = 64
 """How many tags, pieces of evidence or origins a memory may name."""
 
-MOST_PARTS = 65_536
+MAX_RECORD_ORIGINS = 65_536
 """How many origins a record of what happened may name, if it is no plain memory."""
 
-DEEPEST_METADATA = 32
+MAX_METADATA_DEPTH = 32
 """How many levels metadata may be nested: readers of JSON give up at some depth, each at its own."""
 
-LONGEST_METADATA = 16_384
+MAX_METADATA_CHARS = 16_384
 """How many characters of JSON the metadata of a memory may be."""
 
 
@@ -122,38 +122,40 @@ class Memory:
     commit: int | None = None
 
     def __post_init__(self) -> None:
-        validation.an_id("id", self.id)
+        validation.require_id("id", self.id)
         if not isinstance(self.scope, Scope):
             raise FieldError(f"{show(self.scope)} is no scope; give recollect.Scope.parse(…)", field="scope")
-        validation.a_content("text", self.text)
-        a_kind("kind", self.kind)
+        validation.require_content("text", self.text)
+        require_kind("kind", self.kind)
         for name in ("shared", "pinned", "indexed"):
-            validation.a_flag(name, getattr(self, name))
+            validation.require_flag(name, getattr(self, name))
         if self.level is not None:
-            a_choice("level", self.level, Level)
+            require_choice("level", self.level, Level)
         for name, choices in (("left", Index), ("stands_for", Level)):
             if getattr(self, name):
-                object.__setattr__(self, name, self._of_a_record(name, choices))
-        for name, check in _CHECKS.items():
+                object.__setattr__(self, name, self._require_record_values(name, choices))
+        for name, check in _MEMORY_CHECKS.items():
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, check(name, value))
-        origins = _several("derived_from", self.derived_from, MOST_ITEMS if self.level is None else MOST_PARTS)
-        object.__setattr__(self, "derived_from", _names("derived_from", origins))
+        origins = _require_texts(
+            "derived_from", self.derived_from, MAX_LIST_ITEMS if self.level is None else MAX_RECORD_ORIGINS
+        )
+        object.__setattr__(self, "derived_from", _unique_ids("derived_from", origins))
         if self.valid_from is not None and self.valid_until is not None and self.valid_until < self.valid_from:
             begins = f"{self.valid_from.isoformat()}, from when it holds"
             raise FieldError(f"{self.valid_until.isoformat()} is before {begins}", field="valid_until")
-        a_choice("status", self.status, Status)
-        a_choice("provenance", self.provenance, Provenance)
-        object.__setattr__(self, "trust", cast("Trust | None", self.trust) or TRUST[self.provenance])
-        a_choice("trust", self.trust, Trust)
-        if self.trust is not Trust.VOUCHED and TRUST[self.provenance].less_than(self.trust):
+        require_choice("status", self.status, Status)
+        require_choice("provenance", self.provenance, Provenance)
+        object.__setattr__(self, "trust", cast("Trust | None", self.trust) or TRUST_BY_PROVENANCE[self.provenance])
+        require_choice("trust", self.trust, Trust)
+        if self.trust is not Trust.VOUCHED and TRUST_BY_PROVENANCE[self.provenance].less_than(self.trust):
             came = f"what came through {self.provenance.value} is not trusted so far unless an operator vouches for it"
             raise FieldError(f"{self.trust.value}, but {came}", field="trust")
 
-    def _of_a_record(self, name: str, choices: type[Choice]) -> tuple[Choice, ...]:
+    def _require_record_values(self, name: str, choices: type[ChoiceT]) -> tuple[ChoiceT, ...]:
         """Values that only a record of what happened has, each once and in the order of the choices."""
-        given = {a_choice(name, one, choices) for one in _several(name, getattr(self, name))}
+        given = {require_choice(name, one, choices) for one in _require_texts(name, getattr(self, name))}
         if self.level is None:
             raise FieldError("is of records of what happened, and this memory has no level", field=name)
         return tuple(one for one in choices if one in given)
@@ -169,7 +171,7 @@ class Memory:
     def __repr__(self) -> str:
         revision = [f"revision {self.revisions}"] if self.revisions > 1 else []
         facts = ", ".join([str(self.scope), self.kind.value, *revision, *self.marks])
-        return f"<Memory {printable(self.id)} of {facts}: {shortened(self.text)}>"
+        return f"<Memory {make_printable(self.id)} of {facts}: {shorten(self.text)}>"
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -200,12 +202,12 @@ class Memory:
     @property
     def searched_text(self) -> str:
         """What of it a question is compared with: its title, if it has one, and its text."""
-        return searched(self.title, self.text)
+        return build_searched_text(self.title, self.text)
 
     @property
     def embedded_text(self) -> str:
         """What of it gets a direction: its title, if it has one, and what was said, without the name of who said it."""
-        return embedded(self.title, self.text, self.speaker)
+        return build_embedded_text(self.title, self.text, self.speaker)
 
     def reads_like(self, other: "Memory") -> bool:
         """Whether the words and the direction of both are those of the same text."""
@@ -213,7 +215,7 @@ class Memory:
 
     def recorded(self, at: datetime, commit: int) -> "Memory":
         """The memory as a store took it in; what was checked before is not checked again."""
-        return amended(self, recorded_at=at, commit=commit)
+        return copy_with(self, recorded_at=at, commit=commit)
 
     def ended_by(self, at: datetime) -> bool:
         """Whether it held only until that moment or before."""
@@ -224,32 +226,32 @@ class Memory:
         return replace(self, **changes)
 
 
-def searched(title: str | None, text: str) -> str:
+def build_searched_text(title: str | None, text: str) -> str:
     """What of a memory with that title and text a question is compared with."""
     return text if title is None else f"{title}\n{text}"
 
 
-def embedded(title: str | None, text: str, speaker: str | None) -> str:
+def build_embedded_text(title: str | None, text: str, speaker: str | None) -> str:
     """What gets a direction of a memory with that title, text and speaker.
 
     Transcripts put a name before what was said. A direction is to be of what was said: the name would draw all that
     one person said together.
     """
-    return searched(title, text if speaker is None else _unattributed(text, speaker))
+    return build_searched_text(title, text if speaker is None else _strip_speaker(text, speaker))
 
 
-def _unattributed(text: str, speaker: str) -> str:
+def _strip_speaker(text: str, speaker: str) -> str:
     """The text without the speaker's name and a colon before it, if anything is left."""
     colons = 1 + speaker.count(":")  # a name may have colons of its own
     parts = text.split(":", colons)
     name = ":".join(parts[:colons])
-    attributed = len(parts) > colons and composed(name).strip().casefold() == composed(speaker).strip().casefold()
+    attributed = len(parts) > colons and to_nfc(name).strip().casefold() == to_nfc(speaker).strip().casefold()
     return parts[-1].strip() or text if attributed else text
 
 
 def content_hash(text: str) -> str:
     """What tells a text from others: SHA-256 of its composed form (NFC), any run of blanks as one."""
-    return hashlib.sha256(" ".join(composed(text).split()).encode()).hexdigest()
+    return hashlib.sha256(" ".join(to_nfc(text).split()).encode()).hexdigest()
 
 
 def said_hash(text: str, speaker: str | None, kind: str) -> str:
@@ -259,11 +261,11 @@ def said_hash(text: str, speaker: str | None, kind: str) -> str:
     raw = kind == Kind.EVENT
     if speaker is None and not raw:
         return content_hash(text)
-    whose = "" if speaker is None else composed(speaker).casefold()
+    whose = "" if speaker is None else to_nfc(speaker).casefold()
     return hashlib.sha256(f"{content_hash(text)} {'event' if raw else ''} {whose}".encode()).hexdigest()
 
 
-def a_choice(field: str, value: Choice, choices: type[Choice]) -> Choice:
+def require_choice(field: str, value: ChoiceT, choices: type[ChoiceT]) -> ChoiceT:
     """The value; refused if it is none of the choices, a text that names one among them."""
     if not isinstance(value, choices):
         name = choices.__name__
@@ -271,29 +273,29 @@ def a_choice(field: str, value: Choice, choices: type[Choice]) -> Choice:
     return value
 
 
-def a_kind(field: str, value: Kind) -> Kind:
+def require_kind(field: str, value: Kind) -> Kind:
     """The kind; refused if it is none."""
-    return a_choice(field, value, Kind)
+    return require_choice(field, value, Kind)
 
 
-def named(field: str, value: str, choices: type[Choice]) -> Choice:
+def parse_choice(field: str, value: str, choices: type[ChoiceT]) -> ChoiceT:
     """The choice of that name, as a caller outside writes it; refused with the nearest known one."""
     try:
         return choices(value)
     except ValueError:
         what = choices.__name__.lower()
         raise FieldError(
-            f"{show(value)} is no {what}; {remedy(spelled(value), [one.value for one in choices])}", field=field
+            f"{show(value)} is no {what}; {suggest(show_name(value), [one.value for one in choices])}", field=field
         ) from None  # it would say the same in Python's words
 
 
-def _title(field: str, value: str) -> str | None:
+def _require_title(field: str, value: str) -> str | None:
     """The title; a blank one is none."""
-    validation.a_text(field, value)
-    return validation.a_line(field, value) if value.strip() else None
+    validation.require_text(field, value)
+    return validation.require_line(field, value) if value.strip() else None
 
 
-def _several(field: str, value: Any, most: int = MOST_ITEMS) -> tuple[Any, ...]:
+def _require_texts(field: str, value: Any, most: int = MAX_LIST_ITEMS) -> tuple[Any, ...]:
     if not isinstance(value, tuple | list):
         raise FieldError(f"{show(value)} is no list of texts", field=field)
     if len(value) > most:
@@ -301,80 +303,81 @@ def _several(field: str, value: Any, most: int = MOST_ITEMS) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _labels(field: str, value: Any) -> tuple[str, ...]:
-    return _names(field, _several(field, value))
+def _require_labels(field: str, value: Any) -> tuple[str, ...]:
+    return _unique_ids(field, _require_texts(field, value))
 
 
-def _names(field: str, value: tuple[Any, ...]) -> tuple[str, ...]:
+def _unique_ids(field: str, value: tuple[Any, ...]) -> tuple[str, ...]:
     """Each of them once."""
-    return tuple(dict.fromkeys(validation.an_id(field, one) for one in value))
+    return tuple(dict.fromkeys(validation.require_id(field, one) for one in value))
 
 
-def _quotes(field: str, value: Any) -> tuple[str, ...]:
-    quotes = tuple(validation.a_content(field, one) for one in _several(field, value))
-    validation.a_sum(field, quotes)
+def _require_quotes(field: str, value: Any) -> tuple[str, ...]:
+    quotes = tuple(validation.require_content(field, one) for one in _require_texts(field, value))
+    validation.require_total_length(field, quotes)
     return quotes
 
 
-def a_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+def require_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The mapping as JSON has it; refused if JSON cannot have it, or it is too long."""
     if not isinstance(value, Mapping):
         raise FieldError(f"{show(value)} is no mapping", field=field)
     if not value:
         return {}
-    _refuse_deep(field, value)
+    _refuse_deep_nesting(field, value)
     try:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=True)
         found: Mapping[str, Any] = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise FieldError(f"{show(value)} cannot be written as JSON", field=field) from error
-    if len(text) > LONGEST_METADATA:
-        raise FieldError(f"{len(text)} characters of JSON; at most {LONGEST_METADATA} are allowed", field=field)
+    if len(text) > MAX_METADATA_CHARS:
+        raise FieldError(f"{len(text)} characters of JSON; at most {MAX_METADATA_CHARS} are allowed", field=field)
     if "\\u0000" in text or "\\ud" in text:
-        for said in _said_in(found):
-            validation.a_clean_text(field, said)
+        for said in _texts_in(found):
+            validation.require_clean_text(field, said)
     return found
 
 
-def _said_in(value: Any) -> Iterator[str]:
+def _texts_in(value: Any) -> Iterator[str]:
     """Every text in a value of JSON, names among them."""
     match value:
         case str():
             yield value
         case dict():
             yield from value
-            yield from _said_in(list(value.values()))
+            yield from _texts_in(list(value.values()))
         case list():
             for inner in value:
-                yield from _said_in(inner)
+                yield from _texts_in(inner)
         case _:
             pass
 
 
-def _refuse_deep(field: str, value: Any) -> None:
+def _refuse_deep_nesting(field: str, value: Any) -> None:
     """Refuse what is nested too deep to be written as JSON, or has more parts than JSON of that length can have."""
     level = [value]
-    for _ in range(DEEPEST_METADATA):
-        inner = [one.values() if isinstance(one, Mapping) else one for one in level if isinstance(one, _NESTED)]
-        level = [part for one in inner for part in islice(one, LONGEST_METADATA)]
-        if len(level) > LONGEST_METADATA:
-            raise FieldError(f"has too many parts; at most {LONGEST_METADATA} characters of JSON fit", field=field)
-    if any(isinstance(one, _NESTED) for one in level):
-        raise FieldError(f"is nested more than {DEEPEST_METADATA} levels deep", field=field)
+    for _ in range(MAX_METADATA_DEPTH):
+        inner = [one.values() if isinstance(one, Mapping) else one for one in level if isinstance(one, _NESTED_TYPES)]
+        level = [part for one in inner for part in islice(one, MAX_METADATA_CHARS)]
+        if len(level) > MAX_METADATA_CHARS:
+            raise FieldError(f"has too many parts; at most {MAX_METADATA_CHARS} characters of JSON fit", field=field)
+    if any(isinstance(one, _NESTED_TYPES) for one in level):
+        raise FieldError(f"is nested more than {MAX_METADATA_DEPTH} levels deep", field=field)
 
 
-_NESTED = (Mapping, list, tuple)
+_NESTED_TYPES = (Mapping, list, tuple)
 
-_CHECKS: Mapping[str, Any] = {
-    "title": _title,
-    "tags": _labels,
-    **dict.fromkeys(("session", "speaker", "topic_key", "subject", "source", "superseded_by"), validation.an_id),
-    "evidence": _quotes,
-    "remark": validation.a_line,
-    **dict.fromkeys(("importance", "confidence", "salience"), validation.a_share),
+_MEMORY_CHECKS: Mapping[str, Any] = {
+    "title": _require_title,
+    "tags": _require_labels,
+    **dict.fromkeys(("session", "speaker", "topic_key", "subject", "source", "superseded_by"), validation.require_id),
+    "evidence": _require_quotes,
+    "remark": validation.require_line,
+    **dict.fromkeys(("importance", "confidence", "salience"), validation.require_fraction),
     **dict.fromkeys(
-        ("created_at", "observed_at", "updated_at", "valid_from", "valid_until", "recorded_at"), validation.a_moment
+        ("created_at", "observed_at", "updated_at", "valid_from", "valid_until", "recorded_at"),
+        validation.require_moment,
     ),
-    "metadata": a_metadata,
-    **dict.fromkeys(("revisions", "commit"), validation.a_count),
+    "metadata": require_metadata,
+    **dict.fromkeys(("revisions", "commit"), validation.require_count),
 }

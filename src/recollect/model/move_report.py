@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class MoveReport:
     """How much was moved, how much of it an earlier run had moved, and the sum that both stores have in common."""
 
     memories: int

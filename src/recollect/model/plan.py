@@ -11,12 +11,12 @@ from typing import Any, cast
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.format import counted, printable
-from recollect.model.level import NODES, Level
-from recollect.model.memory import Memory, MemoryId, a_choice, named
-from recollect.model.scope import Scope, a_scope
+from recollect.model.format import format_count, make_printable
+from recollect.model.level import CALENDAR_LEVELS, Level
+from recollect.model.memory import Memory, MemoryId, parse_choice, require_choice
+from recollect.model.scope import Scope, as_scope
 
-Value = str | int | float | bool | None
+PlanValue = str | int | float | bool | None
 """What a plan was made with: nothing that has parts."""
 
 
@@ -43,15 +43,15 @@ class Act(StrEnum):
     KEEP = "keep"
 
 
-AGEING = (Act.PRUNE, Act.RETURN, Act.STAND_IN)
+INDEX_ACTS = (Act.PRUNE, Act.RETURN, Act.STAND_IN)
 """What happens to a record in the indexes."""
 
-UNTOLD = "untold"
+UNSUMMARIZED = "untold"
 """The name under which a plan counts records that are old enough to leave an index, and that nothing sums up yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class RetentionOverrides:
     """What somebody wants otherwise than the settings say: that only records of one `level` leave, those of which are
     older than `age_days`; or that such as are finer than `min_level` leave once they are older than `max_age_days`.
     """
@@ -62,33 +62,33 @@ class Wish:
     max_age_days: int | None = None
 
     def __post_init__(self) -> None:
-        for name, levels in (("level", AGEING_LEVELS), ("min_level", NODES)):
+        for name, levels in (("level", AGING_LEVELS), ("min_level", CALENDAR_LEVELS)):
             level = getattr(self, name)
-            if level is not None and a_choice(name, level, Level) not in levels:
+            if level is not None and require_choice(name, level, Level) not in levels:
                 known = ", ".join(one.value for one in levels)
                 raise FieldError(f"{show(level.value)} is not one of {known}", field=name)
         for name in ("age_days", "max_age_days"):
             days = getattr(self, name)
-            if days is not None and not 1 <= validation.a_count(name, days) <= MOST_DAYS:
-                raise FieldError(f"{days} days are not within 1..{MOST_DAYS}", field=name)
+            if days is not None and not 1 <= validation.require_count(name, days) <= MAX_AGE_DAYS:
+                raise FieldError(f"{days} days are not within 1..{MAX_AGE_DAYS}", field=name)
         if self.age_days is not None and self.level is None:
             raise FieldError("is an age for one level; say which, with level", field="age_days")
 
-    def of(self, job: Job) -> "Wish":
+    def for_job(self, job: Job) -> "RetentionOverrides":
         """The wish; refused if it is for another job."""
         for one in fields(self):
-            if getattr(self, one.name) is not None and one.name not in WISHES.get(job, ()):
+            if getattr(self, one.name) is not None and one.name not in OVERRIDES_BY_JOB.get(job, ()):
                 raise FieldError(f"is nothing that {job.value} goes by", field=one.name)
         return self
 
 
-MOST_DAYS = 36_500
+MAX_AGE_DAYS = 36_500
 """How many days may be said; what is to stay longer never leaves."""
 
-AGEING_LEVELS = (Level.EVENT, Level.SEGMENT, Level.GRIP, Level.DAY, Level.WEEK)
+AGING_LEVELS = (Level.EVENT, Level.SEGMENT, Level.GRIP, Level.DAY, Level.WEEK)
 """The levels whose records may leave an index."""
 
-WISHES: Mapping[Job, tuple[str, ...]] = {
+OVERRIDES_BY_JOB: Mapping[Job, tuple[str, ...]] = {
     Job.PRUNE_VECTORS: ("level", "age_days"),
     Job.REBUILD_INDEX: ("min_level", "max_age_days"),
 }
@@ -114,18 +114,18 @@ class Step:
     state: str | None = None
 
     def __post_init__(self) -> None:
-        validation.an_id("memory", self.memory)
-        a_choice("act", self.act, Act)
+        validation.require_id("memory", self.memory)
+        require_choice("act", self.act, Act)
         for name in ("reason", "text"):
-            validation.a_content(name, getattr(self, name))
+            validation.require_content(name, getattr(self, name))
         if self.commit is not None:
-            validation.a_count("commit", self.commit)
+            validation.require_count("commit", self.commit)
         if self.by is not None:
-            validation.an_id("by", self.by)
+            validation.require_id("by", self.by)
         if self.state is not None:
-            validation.a_text("state", self.state)
+            validation.require_text("state", self.state)
         made = self.act is Act.CREATE
-        if made is not (self.commit is None) or (made or self.act in AGEING) is not (self.state is not None):
+        if made is not (self.commit is None) or (made or self.act in INDEX_ACTS) is not (self.state is not None):
             what = "only what is to be made or is in an index has a state, and only the former has no commit"
             raise FieldError(what, field="act")
         if self.by is None and self.act in (Act.CREATE, Act.CONSOLIDATE, Act.PRUNE):
@@ -142,27 +142,29 @@ class Plan:
     job: Job
     scope: Scope
     made_at: datetime
-    parameters: Mapping[str, Value] = field(default_factory=dict[str, Value], hash=False)
+    parameters: Mapping[str, PlanValue] = field(default_factory=dict[str, PlanValue], hash=False)
     counts: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     steps: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
-        a_choice("job", self.job, Job)
+        require_choice("job", self.job, Job)
         if not isinstance(self.scope, Scope):
             raise FieldError(f"{show(self.scope)} is no scope; give recollect.Scope.parse(…)", field="scope")
-        object.__setattr__(self, "made_at", validation.a_moment("made_at", self.made_at))
-        for name, value in _named("parameters", self.parameters).items():
+        object.__setattr__(self, "made_at", validation.require_moment("made_at", self.made_at))
+        for name, value in _require_text_keys("parameters", self.parameters).items():
             if value is not None and not isinstance(value, str):
-                validation.a_number(f"parameters.{name}", float(value) if isinstance(value, bool) else value)
-        for name, count in _named("counts", self.counts).items():
-            validation.a_count(f"counts.{name}", count)
+                validation.require_number(f"parameters.{name}", float(value) if isinstance(value, bool) else value)
+        for name, count in _require_text_keys("counts", self.counts).items():
+            validation.require_count(f"counts.{name}", count)
         for name in ("parameters", "counts"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
-        if not all(isinstance(one, Step) for one in validation.several("steps", self.steps)):
+        if not all(isinstance(one, Step) for one in validation.require_several("steps", self.steps)):
             raise FieldError(f"{show(self.steps)} has something in it that is no step", field="steps")
         twice = len(self.steps) - len({one.memory for one in self.steps})
         if twice:
-            raise FieldError(f"names {counted(twice, 'memory', 'memories')} twice; each has one step", field="steps")
+            raise FieldError(
+                f"names {format_count(twice, 'memory', 'memories')} twice; each has one step", field="steps"
+            )
 
     def __repr__(self) -> str:
         acts = [(len(self.of(act)), act) for act in Act]
@@ -201,15 +203,15 @@ class Plan:
     @classmethod
     def read(cls, given: "str | bytes | Mapping[str, Any]") -> "Plan":
         """The plan that `to_json` gave, as a mapping or as text; refused if it is not what its hash says."""
-        told = _mapping("plan", _parsed(given) if isinstance(given, str | bytes) else given)
-        _refuse_others("plan", told, ("hash", *(one.name for one in fields(cls))))
+        told = _require_mapping("plan", _parse_json(given) if isinstance(given, str | bytes) else given)
+        _refuse_other_fields("plan", told, ("hash", *(one.name for one in fields(cls))))
         plan = cls(
-            job=named("job", validation.a_text("job", told["job"]), Job),
-            scope=a_scope(validation.a_text("scope", told["scope"])),
-            made_at=_moment("made_at", told["made_at"]),
-            parameters=_mapping("parameters", told["parameters"]),
-            counts=_mapping("counts", told["counts"]),
-            steps=tuple(_step(one) for one in validation.several("steps", told["steps"])),
+            job=parse_choice("job", validation.require_text("job", told["job"]), Job),
+            scope=as_scope(validation.require_text("scope", told["scope"])),
+            made_at=_parse_moment("made_at", told["made_at"]),
+            parameters=_require_mapping("parameters", told["parameters"]),
+            counts=_require_mapping("counts", told["counts"]),
+            steps=tuple(_read_step(one) for one in validation.require_several("steps", told["steps"])),
         )
         if told["hash"] != plan.hash:
             other = f"{show(told['hash'])} is not the hash of what it says, which is {plan.hash[:12]}…"
@@ -233,7 +235,7 @@ class Run:
     counts: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     def __repr__(self) -> str:
-        memories = counted(len(self.memories), "memory", "memories")
+        memories = format_count(len(self.memories), "memory", "memories")
         return f"<Run {self.run} to {self.job.value} {self.scope}, {memories}>"
 
     @property
@@ -242,47 +244,47 @@ class Run:
         return tuple(one.id for one in self.memories)
 
 
-LEFT, CAME_BACK, STAND_IN, STOOD_IN = "left", "came_back", "stand_in", "stood_in"
+LEFT_COUNT, RETURNED_COUNT, STAND_IN_COUNT, STOOD_IN_COUNT = "left", "came_back", "stand_in", "stood_in"
 """What a run counts: records that left an index, came back into one, are found in place of others, or no longer are."""
 
 
-def found_otherwise(changes: Iterable[tuple[Memory, Memory]]) -> dict[str, int]:
+def count_index_changes(changes: Iterable[tuple[Memory, Memory]]) -> dict[str, int]:
     """How many of these memories, each as it was and as it is, are found in another way than before."""
-    counts = dict.fromkeys((LEFT, CAME_BACK, STAND_IN, STOOD_IN), 0)
+    counts = dict.fromkeys((LEFT_COUNT, RETURNED_COUNT, STAND_IN_COUNT, STOOD_IN_COUNT), 0)
     for was, now in changes:
-        counts[LEFT] += not set(now.left) <= set(was.left)
-        counts[CAME_BACK] += not set(was.left) <= set(now.left)
-        counts[STAND_IN] += bool(now.stands_for) and not was.stands_for
-        counts[STOOD_IN] += bool(was.stands_for) and not now.stands_for
+        counts[LEFT_COUNT] += not set(now.left) <= set(was.left)
+        counts[RETURNED_COUNT] += not set(was.left) <= set(now.left)
+        counts[STAND_IN_COUNT] += bool(now.stands_for) and not was.stands_for
+        counts[STOOD_IN_COUNT] += bool(was.stands_for) and not now.stands_for
     return {name: count for name, count in counts.items() if count}
 
 
-def _parsed(text: str | bytes) -> Any:
+def _parse_json(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FieldError(f"{show(text)} is no JSON: {printable(str(error))}", field="plan") from error
+        raise FieldError(f"{show(text)} is no JSON: {make_printable(str(error))}", field="plan") from error
 
 
-def _mapping(field: str, value: Any) -> Mapping[str, Any]:
+def _require_mapping(field: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise FieldError(f"{show(value)} is no mapping; give what `to_json` gave", field=field)
     return cast("Mapping[str, Any]", value)
 
 
-def _named(field: str, value: Any) -> Mapping[str, Any]:
-    for name in _mapping(field, value):
-        validation.a_text(field, name)
+def _require_text_keys(field: str, value: Any) -> Mapping[str, Any]:
+    for name in _require_mapping(field, value):
+        validation.require_text(field, name)
     return cast("Mapping[str, Any]", value)
 
 
-def _step(given: Any) -> Step:
-    told = _mapping("steps", given)
-    _refuse_others("steps", told, tuple(one.name for one in fields(Step)))
-    return Step(**{**told, "act": named("act", validation.a_text("act", told["act"]), Act)})
+def _read_step(given: Any) -> Step:
+    told = _require_mapping("steps", given)
+    _refuse_other_fields("steps", told, tuple(one.name for one in fields(Step)))
+    return Step(**{**told, "act": parse_choice("act", validation.require_text("act", told["act"]), Act)})
 
 
-def _refuse_others(field: str, told: Mapping[str, Any], known: tuple[str, ...]) -> None:
+def _refuse_other_fields(field: str, told: Mapping[str, Any], known: tuple[str, ...]) -> None:
     """It has just these names: a plan with more would not say all that it is applied for, and one with less is none."""
     odd = next((name for name in told if name not in known), None)
     lacking = next((name for name in known if name not in told), None)
@@ -291,9 +293,9 @@ def _refuse_others(field: str, told: Mapping[str, Any], known: tuple[str, ...]) 
         raise FieldError(f"{what}; give what `to_json` gave", field=field)
 
 
-def _moment(field: str, value: Any) -> datetime:
+def _parse_moment(field: str, value: Any) -> datetime:
     try:
-        moment = datetime.fromisoformat(validation.a_text(field, value))
+        moment = datetime.fromisoformat(validation.require_text(field, value))
     except ValueError as error:
         raise FieldError(f"{show(value)} is no moment", field=field) from error
-    return validation.a_moment(field, moment)
+    return validation.require_moment(field, moment)

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recollect.model.encoder import Encoder
-from recollect.model.memory import embedded
+from recollect.model.memory import build_embedded_text
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ContentRow:
     """What a memory says or once said, by the number that the store gave it."""
 
     number: int
@@ -19,19 +19,19 @@ class Content:
     @property
     def embedded_text(self) -> str:
         """What of it gets a direction, as `Memory.embedded_text`."""
-        return embedded(self.title, self.text, self.speaker)
+        return build_embedded_text(self.title, self.text, self.speaker)
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class EmbeddingBatch:
     """The next contents that lack a vector, in the order of their numbers; `last` is the highest number of all."""
 
-    contents: tuple[Content, ...]
+    contents: tuple[ContentRow, ...]
     last: int
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class VectorRemoval:
     """How many vectors of former models a step removed, and up to which content, of the highest there is."""
 
     count: int
@@ -44,7 +44,7 @@ class Removal:
         return self.reached >= self.last
 
 
-class Stage(StrEnum):
+class ReembeddingStage(StrEnum):
     """What is being done."""
 
     EMBEDDING = "embedding"
@@ -52,16 +52,16 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReembeddingProgress:
     """How far a stage has come."""
 
-    stage: Stage
+    stage: ReembeddingStage
     done: int
     total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reembedded:
+class ReembeddingReport:
     """Which model a store's vectors come from now, which they came from before, and how much this run did.
 
     What an earlier run did that was interrupted does not count.

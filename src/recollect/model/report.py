@@ -6,7 +6,7 @@ from recollect.model.encoder import Encoder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class VerifyReport:
     """What is in a file, and everything that is wrong with it, in words.
 
     `sealed` says that the file carries the sum of all its bytes, and that it is right: a backup does, a store in use

@@ -7,12 +7,12 @@ from functools import lru_cache
 from recollect.errors import ScopeError, show
 from recollect.model import validation
 
-MOST_PARTS = 16
-LONGEST_PART = 128
-MARKS = frozenset("-_.@:+=~#")
+MAX_PARTS = 16
+MAX_PART_CHARS = 128
+ALLOWED_MARKS = frozenset("-_.@:+=~#")
 """What a part may have besides letters, digits and their marks."""
 
-_LETTERS = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd", "Nl", "No"})
+_LETTER_CATEGORIES = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd", "Nl", "No"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,10 +24,10 @@ class Scope:
     def __post_init__(self) -> None:
         if not isinstance(self.parts, tuple):
             raise ScopeError(f"{show(self.parts)} is no tuple of parts; Scope.parse reads a path")
-        if not 1 <= len(self.parts) <= MOST_PARTS:
-            raise ScopeError(f"the scope {show(self.parts)} needs 1 to {MOST_PARTS} parts, as in acme/agent-7")
+        if not 1 <= len(self.parts) <= MAX_PARTS:
+            raise ScopeError(f"the scope {show(self.parts)} needs 1 to {MAX_PARTS} parts, as in acme/agent-7")
         for part in self.parts:
-            _refuse_odd(part)
+            _refuse_bad_part(part)
 
     @staticmethod
     def parse(text: str) -> "Scope":
@@ -36,9 +36,9 @@ class Scope:
             raise ScopeError(f"{show(text)} is no scope; write whose memory it is, as acme/agent-7")
         if not text:
             raise ScopeError("the scope is empty; write whose memory it is, as acme/agent-7")
-        if len(text) > MOST_PARTS * (LONGEST_PART * 4 + 1):
-            raise ScopeError(f"a scope of {len(text)} characters; at most {MOST_PARTS} parts of {LONGEST_PART} fit")
-        return _parsed(text)
+        if len(text) > MAX_PARTS * (MAX_PART_CHARS * 4 + 1):
+            raise ScopeError(f"a scope of {len(text)} characters; at most {MAX_PARTS} parts of {MAX_PART_CHARS} fit")
+        return _parse_cached(text)
 
     def __str__(self) -> str:
         return "/".join(self.parts)
@@ -57,28 +57,30 @@ class Scope:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> Scope:
+def _parse_cached(text: str) -> Scope:
     """Remembered, because every call names the same few scopes."""
     return Scope(tuple(unicodedata.normalize("NFC", text).split("/")))
 
 
-def a_scope(value: "str | Scope") -> Scope:
+def as_scope(value: "str | Scope") -> Scope:
     """The scope, given as one or as its path."""
     return value if isinstance(value, Scope) else Scope.parse(value)
 
 
-def _refuse_odd(part: str) -> None:
+def _refuse_bad_part(part: str) -> None:
     if not isinstance(part, str):
         raise ScopeError(f"the part {show(part)} of a scope is no text")
-    if not 1 <= len(part) <= LONGEST_PART:
-        raise ScopeError(f"the part {show(part)} of a scope needs 1 to {LONGEST_PART} characters")
-    odd = next((one for one in part if one not in MARKS and unicodedata.category(one) not in _LETTERS), None)
+    if not 1 <= len(part) <= MAX_PART_CHARS:
+        raise ScopeError(f"the part {show(part)} of a scope needs 1 to {MAX_PART_CHARS} characters")
+    odd = next(
+        (one for one in part if one not in ALLOWED_MARKS and unicodedata.category(one) not in _LETTER_CATEGORIES), None
+    )
     if odd is not None:
-        marks = " ".join(sorted(MARKS))
+        marks = " ".join(sorted(ALLOWED_MARKS))
         raise ScopeError(f"the part {show(part)} of a scope has {odd!r}; letters, digits and {marks} are allowed")
-    hidden = validation.unseen(part)
+    hidden = validation.find_invisible_character(part)
     if hidden is not None:
-        code = validation.code_point(hidden)
+        code = validation.format_code_point(hidden)
         raise ScopeError(f"the part {show(part)} of a scope has {code}, which nobody can see; leave it out")
     if not unicodedata.is_normalized("NFC", part):
         raise ScopeError(f"the part {show(part)} of a scope is not in composed form (NFC); use Scope.parse")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from recollect.model.format import counted, shortened
+from recollect.model.format import format_count, shorten
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 
@@ -28,7 +28,7 @@ class Session:
 
     def __repr__(self) -> str:
         state = "under way" if self.under_way else "over"
-        said = "" if self.summary is None else f": {shortened(self.summary)}"
+        said = "" if self.summary is None else f": {shorten(self.summary)}"
         return f"<Session {self.id} of {self.scope}, {state}{said}>"
 
     @property
@@ -38,7 +38,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class NearbyMemories:
     """A memory with those that came just before and just after it, all in the order of time and id."""
 
     memory: Memory
@@ -47,7 +47,7 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holdings:
+class ScopeHoldings:
     """How many plain memories of its own a scope has that can be recalled now, by kind, from when to when, and how many
     sessions; `current` is the one that is under way.
     """
@@ -60,5 +60,5 @@ class Holdings:
     current: MemoryId | None
 
     def __repr__(self) -> str:
-        memories = counted(self.memories, "memory", "memories")
-        return f"<Holdings: {memories}, {counted(self.sessions, 'session')}>"
+        memories = format_count(self.memories, "memory", "memories")
+        return f"<Holdings: {memories}, {format_count(self.sessions, 'session')}>"

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from recollect.model.encoder import Encoder
-from recollect.model.format import counted
+from recollect.model.format import format_count
 from recollect.model.memory import Kind, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 
-MOST_SCOPES = 10
+MAX_NAMED_SCOPES = 10
 """How many of the largest scopes are named."""
 
 
@@ -37,6 +37,6 @@ class Stats:
     bytes: int
 
     def __repr__(self) -> str:
-        memories = f"{counted(self.memories, 'memory', 'memories')} of {counted(self.scopes, 'scope')}"
-        versions, contexts = counted(self.versions, "version"), counted(self.contexts, "context")
-        return f"<Stats: {memories}, {versions}, {contexts}, {counted(self.bytes, 'byte')}>"
+        memories = f"{format_count(self.memories, 'memory', 'memories')} of {format_count(self.scopes, 'scope')}"
+        versions, contexts = format_count(self.versions, "version"), format_count(self.contexts, "context")
+        return f"<Stats: {memories}, {versions}, {contexts}, {format_count(self.bytes, 'byte')}>"

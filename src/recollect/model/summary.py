@@ -7,13 +7,13 @@ from recollect.errors import FieldError, show
 from recollect.model import validation
 from recollect.model.memory import MemoryId
 
-MOST_BULLETS = 12
+MAX_BULLETS = 12
 """How many points a summary has at most."""
 
-MOST_KEYWORDS = 12
+MAX_KEYWORDS = 12
 
-LONGEST_TITLE = 120
-LONGEST_BULLET = 400
+MAX_SUMMARY_TITLE_CHARS = 120
+MAX_BULLET_CHARS = 400
 """How many characters a title and a point have at most."""
 
 
@@ -27,8 +27,8 @@ class Passage:
     speaker: str | None = None
 
     def __post_init__(self) -> None:
-        validation.a_content("text", self.text)
-        object.__setattr__(self, "at", validation.a_moment("at", self.at))
+        validation.require_content("text", self.text)
+        object.__setattr__(self, "at", validation.require_moment("at", self.at))
         if not self.cites:
             raise FieldError("is empty; a passage rests on at least one memory", field="cites")
 
@@ -41,9 +41,9 @@ class Bullet:
     cites: tuple[MemoryId, ...]
 
     def __post_init__(self) -> None:
-        validation.a_content("text", self.text)
-        if len(self.text) > LONGEST_BULLET:
-            raise FieldError(f"{len(self.text)} characters; a point has at most {LONGEST_BULLET}", field="text")
+        validation.require_content("text", self.text)
+        if len(self.text) > MAX_BULLET_CHARS:
+            raise FieldError(f"{len(self.text)} characters; a point has at most {MAX_BULLET_CHARS}", field="text")
         if not self.cites:
             raise FieldError("is empty; a point rests on at least one memory", field="cites")
 
@@ -57,13 +57,15 @@ class Summary:
     keywords: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        validation.a_line("title", self.title)
-        if len(self.title) > LONGEST_TITLE:
-            raise FieldError(f"{len(self.title)} characters; at most {LONGEST_TITLE} are allowed", field="title")
-        if not 1 <= len(self.bullets) <= MOST_BULLETS:
-            raise FieldError(f"{len(self.bullets)} of them; give 1 to {MOST_BULLETS}", field="bullets")
-        if len(self.keywords) > MOST_KEYWORDS:
-            raise FieldError(f"{len(self.keywords)} of them; give at most {MOST_KEYWORDS}", field="keywords")
+        validation.require_line("title", self.title)
+        if len(self.title) > MAX_SUMMARY_TITLE_CHARS:
+            raise FieldError(
+                f"{len(self.title)} characters; at most {MAX_SUMMARY_TITLE_CHARS} are allowed", field="title"
+            )
+        if not 1 <= len(self.bullets) <= MAX_BULLETS:
+            raise FieldError(f"{len(self.bullets)} of them; give 1 to {MAX_BULLETS}", field="bullets")
+        if len(self.keywords) > MAX_KEYWORDS:
+            raise FieldError(f"{len(self.keywords)} of them; give at most {MAX_KEYWORDS}", field="keywords")
         for one in self.keywords:
-            if not validation.a_line("keywords", one).strip():
+            if not validation.require_line("keywords", one).strip():
                 raise FieldError(f"{show(one)} is blank", field="keywords")

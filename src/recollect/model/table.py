@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import FieldError, remedy
+from recollect.errors import FieldError, suggest
 from recollect.model import validation
-from recollect.model.candidate import COUNTS, LABELS, LINK, MOMENTS, SHARES, Candidate
+from recollect.model.candidate import COUNT_FIELDS, DATE_FIELDS, FRACTION_FIELDS, LABEL_FIELDS, LINK_FIELD, Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.scope import Scope
 
@@ -24,7 +24,7 @@ KINDS = tuple(Kind)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """A name for each row, as the number that it has among `names`; a row without one has `NONE`.
+    """A name for each row, as the number that it has among `names`; a row without one has `NO_LABEL`.
 
     Things are told apart by their numbers: a name is there twice where two have it, such as sessions of two scopes.
     """
@@ -37,17 +37,17 @@ class Labels:
         """These names, one for each row; with `whose`, what has a name is another thing for each owner."""
         numbers: dict[tuple[str | None, str], int] = {}
         codes = [
-            NONE if name is None else numbers.setdefault((owner, name), len(numbers))
+            NO_LABEL if name is None else numbers.setdefault((owner, name), len(numbers))
             for owner, name in zip(repeat(None, len(given)) if whose is None else whose, given, strict=True)
         ]
         return cls(np.array(codes, dtype=np.intp), tuple(name for _, name in numbers))
 
     @classmethod
-    def joined(cls, parts: "Sequence[Labels]") -> Self:
+    def concatenate(cls, parts: "Sequence[Labels]") -> Self:
         """These, one below the other; what has a name in one is another thing than what has it in the next."""
         codes, names = list[NDArray[np.intp]](), list[str]()
         for part in parts:
-            codes.append(np.where(part.codes == NONE, NONE, part.codes + len(names)))
+            codes.append(np.where(part.codes == NO_LABEL, NO_LABEL, part.codes + len(names)))
             names += part.names
         return cls(np.concatenate(codes), tuple(names))
 
@@ -57,21 +57,21 @@ class Labels:
     def __getitem__(self, rows: Rows) -> "Labels":
         return Labels(self.codes[rows], self.names)
 
-    def there(self) -> frozenset[str]:
+    def present_names(self) -> frozenset[str]:
         """Every name that some row has."""
-        times = np.bincount(self.codes[self.codes != NONE], minlength=len(self.names))
+        times = np.bincount(self.codes[self.codes != NO_LABEL], minlength=len(self.names))
         return frozenset(name for name, count in zip(self.names, times.tolist(), strict=True) if count)
 
     def tolist(self) -> list[str | None]:
         """The name of each row."""
-        return [None if code == NONE else self.names[code] for code in self.codes.tolist()]
+        return [None if code == NO_LABEL else self.names[code] for code in self.codes.tolist()]
 
 
-NONE = -1
+NO_LABEL = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class CandidateTable:
     """Candidates as columns. A field without a column is unknown for all of them.
 
     Dates are microseconds since 1970, UTC; every moment a candidate may have is exact in a float.
@@ -90,17 +90,17 @@ class Table:
 
     def __post_init__(self) -> None:
         for id in self.ids:
-            validation.an_id("id", id)
-        validation.unique_ids(self.ids)
-        _refuse_error(self.similarity_error)
+            validation.require_id("id", id)
+        validation.require_unique_ids(self.ids)
+        _refuse_bad_error(self.similarity_error)
         columns = {**self.numbers, **self.dates, "kind": self.kinds, "vector": self.vectors}
         for name, column in {**columns, **self.labels}.items():
             if column is not None:
                 _refuse_length(name, column, self.ids)
-        for known, given in ((RANGES, self.numbers), (DATE_RANGES, self.dates)):
+        for known, given in ((NUMBER_RANGES, self.numbers), (DATE_RANGES, self.dates)):
             for name, values in given.items():
                 if name not in known:
-                    raise FieldError(f"no column is called so; {remedy(name, known)}", field=name)
+                    raise FieldError(f"no column is called so; {suggest(name, known)}", field=name)
                 off = self.similarity_error if name == "similarity" else 0.0
                 _refuse_outside(name, values, known[name][0] - off, known[name][1] + off)
         if self.vectors is not None and self.vectors.ndim != 2:
@@ -108,13 +108,13 @@ class Table:
         if self.kinds is not None:
             _refuse_outside("kind", self.kinds, -1, len(KINDS) - 1)
         for name, label in self.labels.items():
-            if name not in NAMED:
-                raise FieldError(f"no column is called so; {remedy(name, NAMED)}", field=name)
-            _refuse_outside(name, label.codes, NONE, len(label.names) - 1)
-        _refuse_strewn(self.labels)
+            if name not in LABEL_COLUMNS:
+                raise FieldError(f"no column is called so; {suggest(name, LABEL_COLUMNS)}", field=name)
+            _refuse_outside(name, label.codes, NO_LABEL, len(label.names) - 1)
+        _refuse_ambiguous_labels(self.labels)
 
     @classmethod
-    def trusted(
+    def from_checked(
         cls,
         *,
         ids: Sequence[MemoryId],
@@ -137,14 +137,14 @@ class Table:
     def of(cls, candidates: Sequence[Candidate]) -> Self:
         """The candidates as columns, in their order."""
         ids = [candidate.id for candidate in candidates]
-        validation.unique_ids(ids)
-        return cls.trusted(
+        validation.require_unique_ids(ids)
+        return cls.from_checked(
             ids=ids,
-            numbers={name: _numbers(name, candidates) for name in RANGES},
-            dates={name: _dates(name, candidates) for name in MOMENTS},
+            numbers={name: _number_column(name, candidates) for name in NUMBER_RANGES},
+            dates={name: _date_column(name, candidates) for name in DATE_FIELDS},
             kinds=np.array([-1 if c.kind is None else KINDS.index(c.kind) for c in candidates], dtype=np.int8),
-            vectors=_vectors(candidates),
-            labels=_labels(candidates),
+            vectors=_vector_matrix(candidates),
+            labels=_label_columns(candidates),
         )
 
     def with_evidence(
@@ -155,7 +155,7 @@ class Table:
         similarity_error: float | None = None,
         link: Labels | None = None,
         **others: NDArray[np.floating[Any]] | None,
-    ) -> "Table":
+    ) -> "CandidateTable":
         """The same columns and what one question brought up; of the evidence, only the length is checked.
 
         Without a `similarity_error` it is what it was, or none for similarities that are given.
@@ -167,15 +167,15 @@ class Table:
         for name, column in evidence.items():
             _refuse_length(name, column, self.ids)
         if link is not None:
-            _refuse_length(LINK, link, self.ids)
-        _refuse_error(error)
-        return Table.trusted(
+            _refuse_length(LINK_FIELD, link, self.ids)
+        _refuse_bad_error(error)
+        return CandidateTable.from_checked(
             ids=self.ids,
             numbers={**self.numbers, **evidence},
             dates=self.dates,
             kinds=self.kinds,
             vectors=self.vectors,
-            labels=self.labels if link is None else {**self.labels, LINK: link},
+            labels=self.labels if link is None else {**self.labels, LINK_FIELD: link},
             similarity_error=error,
         )
 
@@ -198,12 +198,12 @@ class Table:
             _refuse_length("similarity", similarities, rows)
             numbers["similarity"] = similarities
         if "similarity" in numbers:  # a rough one may be no cosine
-            _refuse_outside("similarity", numbers["similarity"], *RANGES["similarity"])
-        known: dict[str, list[Any]] = {name: _values(column) for name, column in numbers.items()}
-        for name in COUNTS:
+            _refuse_outside("similarity", numbers["similarity"], *NUMBER_RANGES["similarity"])
+        known: dict[str, list[Any]] = {name: _column_values(column) for name, column in numbers.items()}
+        for name in COUNT_FIELDS:
             if name in known:
                 known[name] = [None if count is None else int(count) for count in known[name]]
-        known |= {name: [_moment(value) for value in column[here].tolist()] for name, column in self.dates.items()}
+        known |= {name: [_to_datetime(value) for value in column[here].tolist()] for name, column in self.dates.items()}
         if self.kinds is not None:
             known["kind"] = [None if kind < 0 else KINDS[kind] for kind in self.kinds[here].tolist()]
         known |= {name: label[here].tolist() for name, label in self.labels.items()}
@@ -211,11 +211,14 @@ class Table:
             known["scope"] = [path and Scope.parse(path) for path in known["scope"]]
         known["id"] = [self.ids[row] for row in rows]
         unknown = [None] * len(rows)
-        return [_candidate(values) for values in zip(*(known.get(name, unknown) for name in FIELDS), strict=True)]
+        return [
+            _build_candidate(values)
+            for values in zip(*(known.get(name, unknown) for name in CANDIDATE_FIELDS), strict=True)
+        ]
 
-    def take(self, rows: Rows) -> "Table":
+    def take(self, rows: Rows) -> "CandidateTable":
         """A table of these rows alone, each once, in this order."""
-        return Table.trusted(
+        return CandidateTable.from_checked(
             ids=[self.ids[row] for row in rows.tolist()],
             numbers={name: column[rows] for name, column in self.numbers.items()},
             dates={name: column[rows] for name, column in self.dates.items()},
@@ -225,7 +228,7 @@ class Table:
             similarity_error=self.similarity_error,
         )
 
-    def inputs(self, rows: Rows, fields: Collection[str]) -> list[Floats]:
+    def field_columns(self, rows: Rows, fields: Collection[str]) -> list[Floats]:
         """What these rows have in these fields, a column for each that the table has."""
         columns = [*self.numbers.items(), *self.dates.items()]
         found = [column[rows] for name, column in columns if name in fields]
@@ -234,7 +237,7 @@ class Table:
         return found
 
 
-def microseconds(moment: datetime) -> float:
+def to_microseconds(moment: datetime) -> float:
     """An aware moment as a column has it."""
     return float((moment - EPOCH) // MICROSECOND)
 
@@ -242,27 +245,27 @@ def microseconds(moment: datetime) -> float:
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
-_WIDEST_COSINE = 1.0 + validation.COSINE_ROUNDING
-RANGES: Mapping[str, tuple[float, float]] = {
-    "similarity": (-_WIDEST_COSINE, _WIDEST_COSINE),
-    "days_off": (0.0, validation.FARTHEST_DAYS),
-    **dict.fromkeys(SHARES, (0.0, 1.0)),
-    **dict.fromkeys(COUNTS, (0.0, float(validation.LARGEST_COUNT))),
+_MAX_COSINE = 1.0 + validation.COSINE_ROUNDING
+NUMBER_RANGES: Mapping[str, tuple[float, float]] = {
+    "similarity": (-_MAX_COSINE, _MAX_COSINE),
+    "days_off": (0.0, validation.MAX_DAYS_OFF),
+    **dict.fromkeys(FRACTION_FIELDS, (0.0, 1.0)),
+    **dict.fromkeys(COUNT_FIELDS, (0.0, float(validation.MAX_COUNT))),
 }
 """The fields kept as floats, and what each may be; counts are exact in them up to 2**53."""
 
 DATE_RANGES: Mapping[str, tuple[float, float]] = dict.fromkeys(
-    MOMENTS, (microseconds(validation.EARLIEST), microseconds(validation.LATEST) - 1.0)
+    DATE_FIELDS, (to_microseconds(validation.EARLIEST_DATETIME), to_microseconds(validation.LATEST_DATETIME) - 1.0)
 )
 """What a date may be, by field."""
 
-WHOLE = frozenset({*COUNTS, *MOMENTS})
+WHOLE_NUMBER_FIELDS = frozenset({*COUNT_FIELDS, *DATE_FIELDS})
 """The fields without fractions: a candidate would lose them."""
 
-NAMED = ("scope", *LABELS, LINK)
+LABEL_COLUMNS = ("scope", *LABEL_FIELDS, LINK_FIELD)
 """The fields kept as labels; a scope by its path."""
 
-FIELDS = tuple(field.name for field in fields(Candidate))
+CANDIDATE_FIELDS = tuple(field.name for field in fields(Candidate))
 """Every field of a candidate, in order."""
 
 
@@ -271,7 +274,7 @@ def _refuse_length(name: str, column: Sequence[Any] | NDArray[Any] | Labels, ids
         raise FieldError(f"{len(column)} values for {len(ids)} ids", field=name)
 
 
-def _refuse_error(error: float) -> None:
+def _refuse_bad_error(error: float) -> None:
     if not 0.0 <= error < math.inf:
         raise FieldError(f"{error!r} is no error; give at least 0", field="similarity_error")
 
@@ -280,11 +283,11 @@ def _refuse_outside(name: str, column: NDArray[Any], low: float, high: float) ->
     outside = (column < low) | (column > high)
     if outside.any():
         raise FieldError(f"{column[outside][0].item()!r} is not within {low:g}..{high:g}", field=name)
-    if name in WHOLE and (np.floor(column) < column).any():
+    if name in WHOLE_NUMBER_FIELDS and (np.floor(column) < column).any():
         raise FieldError("some values are no whole numbers", field=name)
 
 
-def _refuse_strewn(labels: Mapping[str, Labels]) -> None:
+def _refuse_ambiguous_labels(labels: Mapping[str, Labels]) -> None:
     """A name has one number, and a session one in each scope; else candidates of the columns had other sessions."""
     for name, label in labels.items():
         if name != "session" and len(set(label.names)) < len(label.names):
@@ -294,35 +297,38 @@ def _refuse_strewn(labels: Mapping[str, Labels]) -> None:
     if "session" not in labels:
         return
     sessions = labels["session"]
-    scopes = labels["scope"].codes.tolist() if "scope" in labels else [NONE] * len(sessions.codes)
+    scopes = labels["scope"].codes.tolist() if "scope" in labels else [NO_LABEL] * len(sessions.codes)
     homes: dict[int, int] = {}
     numbers: dict[tuple[int, str], int] = {}
     for session, scope in zip(sessions.codes.tolist(), scopes, strict=True):
-        if session != NONE and homes.setdefault(session, scope) != scope:
+        if session != NO_LABEL and homes.setdefault(session, scope) != scope:
             raise FieldError("a session is in two scopes; give it a number in each", field="session")
-        if session != NONE and numbers.setdefault((scope, sessions.names[int(session)]), session) != session:
+        if session != NO_LABEL and numbers.setdefault((scope, sessions.names[int(session)]), session) != session:
             raise FieldError("a session of one scope has two numbers; give it one", field="session")
 
 
-def _numbers(name: str, candidates: Sequence[Candidate]) -> Floats:
+def _number_column(name: str, candidates: Sequence[Candidate]) -> Floats:
     values = [getattr(candidate, name) for candidate in candidates]
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _dates(name: str, candidates: Sequence[Candidate]) -> Floats:
+def _date_column(name: str, candidates: Sequence[Candidate]) -> Floats:
     values = [getattr(candidate, name) for candidate in candidates]
-    return np.array([np.nan if value is None else microseconds(value) for value in values], dtype=np.float64)
+    return np.array([np.nan if value is None else to_microseconds(value) for value in values], dtype=np.float64)
 
 
-def _labels(candidates: Sequence[Candidate]) -> dict[str, Labels]:
+def _label_columns(candidates: Sequence[Candidate]) -> dict[str, Labels]:
     scopes = [None if one.scope is None else str(one.scope) for one in candidates]
     owners = {"session": scopes}
-    found = {name: Labels.of([getattr(one, name) for one in candidates], owners.get(name)) for name in (*LABELS, LINK)}
+    found = {
+        name: Labels.of([getattr(one, name) for one in candidates], owners.get(name))
+        for name in (*LABEL_FIELDS, LINK_FIELD)
+    }
     return {"scope": Labels.of(scopes), **found}
 
 
-def _vectors(candidates: Sequence[Candidate]) -> Floats | None:
-    validation.same_dimensions((candidate.id, candidate.vector) for candidate in candidates)
+def _vector_matrix(candidates: Sequence[Candidate]) -> Floats | None:
+    validation.require_same_dimensions((candidate.id, candidate.vector) for candidate in candidates)
     known = [candidate.vector for candidate in candidates if candidate.vector is not None]
     if not known:
         return None
@@ -330,18 +336,18 @@ def _vectors(candidates: Sequence[Candidate]) -> Floats | None:
     return np.array([nothing if candidate.vector is None else candidate.vector for candidate in candidates])
 
 
-def _values(column: Floats) -> list[float | None]:
+def _column_values(column: Floats) -> list[float | None]:
     """The numbers as a candidate has them: NaN is unknown, and -0.0 the zero it equals."""
     return [None if math.isnan(value) else value for value in (column + 0.0).tolist()]
 
 
-def _moment(value: float) -> datetime | None:
+def _to_datetime(value: float) -> datetime | None:
     return None if math.isnan(value) else EPOCH + timedelta(microseconds=int(value))
 
 
-def _candidate(values: Sequence[Any]) -> Candidate:
+def _build_candidate(values: Sequence[Any]) -> Candidate:
     """A candidate of values from columns that were checked, so that it need not check them again."""
     candidate = object.__new__(Candidate)
-    for name, value in zip(FIELDS, values, strict=True):
+    for name, value in zip(CANDIDATE_FIELDS, values, strict=True):
         object.__setattr__(candidate, name, value)
     return candidate

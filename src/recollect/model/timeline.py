@@ -8,7 +8,7 @@ from recollect.model.memory import Memory, MemoryId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TimelineNode:
     """A place on the timeline: what it is called, the time it covers, and its record, if there is one by now.
 
     `key` is by what one goes there: 2026, 2026-03, 2026-W09, 2026-03-01, or the id of a segment, a grip or an event.
@@ -23,16 +23,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class TimelinePage:
     """A place with what is below it, in order; without a place, all years. `grips` are those that a segment cites."""
 
-    place: Place | None
-    parts: tuple[Place, ...]
-    grips: tuple[Place, ...] = ()
+    place: TimelineNode | None
+    parts: tuple[TimelineNode, ...]
+    grips: tuple[TimelineNode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expansion:
+class GripExpansion:
     """The events that a grip is an excerpt of, in order, with some before and after them."""
 
     record: Memory

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.model.format import counted, printable
+from recollect.model.format import format_count, make_printable
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 
@@ -29,15 +29,14 @@ class Topic:
     pruned: bool
 
     def __repr__(self) -> str:
-        of = counted(len(self.memories), "memory", "memories")
+        of = format_count(len(self.memories), "memory", "memories")
         mark = ", pruned" if self.pruned else ""
-        return (
-            f"<Topic {self.id} of {self.scope}, {of}, importance {self.importance:.3f}{mark}: {printable(self.label)}>"
-        )
+        label = make_printable(self.label)
+        return f"<Topic {self.id} of {self.scope}, {of}, importance {self.importance:.3f}{mark}: {label}>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refreshed:
+class TopicRefreshReport:
     """What a look at the memories of a scope came to: how many there are, how many of them are of a topic, and how many
     topics there are; `new` ones were not there before, and `gone` ones are not any more.
     """

@@ -17,7 +17,7 @@ from recollect.model.usage import Sign, Vote
 
 
 @dataclass(frozen=True, slots=True)
-class Showing:
+class ShownMemory:
     """A memory that was handed over: its place in the text, from 1, and which of the candidates it is.
 
     Where others of its context have been erased since, nobody knows the place.
@@ -29,11 +29,11 @@ class Showing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Experience:
+class TrainingExample:
     """A context: what was asked, who was a candidate, who was shown at which place, and what was said of them.
 
     It was ranked by the profile that learns from it, before anything was learned.
-    `opinions` is what a profile's signals say of the candidates, by what was known when the context was made: a row for
+    `signal_values` is what a profile's signals say of the candidates, by what was known when the context was made: a row for
     every term and then for every factor, with what silence is worth; a column for every candidate that passed the gates
     and could come first, in the order of ids. Who was shown and did not pass these gates is not in `shown`.
     """
@@ -42,48 +42,48 @@ class Experience:
     scope: Scope
     question: tuple[str, ...]
     made_at: datetime
-    opinions: Floats = field(repr=False)
-    shown: tuple[Showing, ...]
+    signal_values: Floats = field(repr=False)
+    shown: tuple[ShownMemory, ...]
     votes: tuple[Vote, ...]
     signs: tuple[Sign, ...]
 
     def __post_init__(self) -> None:
-        if self.opinions.ndim != 2 or not np.all((self.opinions >= 0.0) & (self.opinions <= 1.0)):
+        if self.signal_values.ndim != 2 or not np.all((self.signal_values >= 0.0) & (self.signal_values <= 1.0)):
             raise InvalidInput(f"the opinions on the candidates of {self.context!r} are not all numbers within 0..1")
         candidates = [one.candidate for one in self.shown]
         places = [one.place for one in self.shown if one.place is not None]
-        if any(not 0 <= one < self.opinions.shape[1] for one in candidates) or any(place < 1 for place in places):
+        if any(not 0 <= one < self.signal_values.shape[1] for one in candidates) or any(place < 1 for place in places):
             raise InvalidInput(f"a memory that {self.context!r} shows is no candidate of it, or has no place")
         if len(set(candidates)) < len(candidates) or len(set(places)) < len(places):
             raise InvalidInput(f"two memories that {self.context!r} shows are one, or have one place")
 
     @property
-    def when(self) -> tuple[datetime, str]:
+    def sort_key(self) -> tuple[datetime, str]:
         """By what contexts are in order: no two have the same."""
         return self.made_at, self.context
 
     @property
-    def placed(self) -> bool:
+    def has_all_places(self) -> bool:
         """Whether it is known at which place each memory stood."""
         return all(one.place is not None for one in self.shown)
 
 
-class LeftOut(StrEnum):
+class SkipReason(StrEnum):
     """Why nothing can be learned for a profile from a context that something was said of."""
 
-    ELSEWHERE = "elsewhere"
+    OTHER_STORE = "elsewhere"
     """It was made in another store, which knows what was known then."""
 
-    FOLLOWED = "followed"
+    ONLY_FOLLOWED = "followed"
     """Only success followed, which is said of all that it shows alike."""
 
-    ASKED = "asked"
+    HAS_QUESTION = "asked"
     """It was asked something, and the profile takes no question."""
 
-    UNASKED = "unasked"
+    NO_QUESTION = "unasked"
     """It was asked nothing, and the profile needs a question."""
 
-    OTHERWISE = "otherwise"
+    OTHER_PROFILE = "otherwise"
     """Another profile ranked it, and what would be learned is who was shown by that one."""
 
     UNRECORDED = "unrecorded"
@@ -91,21 +91,21 @@ class LeftOut(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Experiences:
+class TrainingSet:
     """What can be learned from the contexts of some scopes, the oldest first; and how many were left out, by reason."""
 
     scopes: tuple[Scope, ...]
-    told: tuple[Experience, ...]
-    left_out: Mapping[LeftOut, int] = field(default_factory=dict[LeftOut, int], hash=False)
+    examples: tuple[TrainingExample, ...]
+    skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int], hash=False)
 
     @classmethod
-    def together(cls, several: Sequence["Experiences"]) -> Self:
+    def merge(cls, several: Sequence["TrainingSet"]) -> Self:
         """All of them as one; their order makes no difference."""
-        left_out = Counter[LeftOut]()
+        left_out = Counter[SkipReason]()
         for one in several:
-            left_out.update(one.left_out)
+            left_out.update(one.skipped)
         return cls(
             scopes=tuple(sorted({scope for one in several for scope in one.scopes}, key=str)),
-            told=tuple(sorted((one for some in several for one in some.told), key=lambda one: one.when)),
-            left_out=left_out,
+            examples=tuple(sorted((one for some in several for one in some.examples), key=lambda one: one.sort_key)),
+            skipped=left_out,
         )

@@ -31,16 +31,16 @@ class Trust(StrEnum):
     @property
     def level(self) -> int:
         """How much it is, from 0 on; texts would compare by their letters."""
-        return _LEVELS[self]
+        return _TRUST_LEVELS[self]
 
     def less_than(self, other: "Trust") -> bool:
         """Whether it is less than the other."""
         return self.level < other.level
 
 
-_LEVELS: Mapping[Trust, int] = MappingProxyType({trust: level for level, trust in enumerate(Trust)})
+_TRUST_LEVELS: Mapping[Trust, int] = MappingProxyType({trust: level for level, trust in enumerate(Trust)})
 
-TRUST: Mapping[Provenance, Trust] = MappingProxyType(
+TRUST_BY_PROVENANCE: Mapping[Provenance, Trust] = MappingProxyType(
     {
         Provenance.TOOL_EXTERNAL: Trust.EXTERNAL,
         Provenance.DOCUMENT: Trust.SECONDHAND,
@@ -54,6 +54,6 @@ TRUST: Mapping[Provenance, Trust] = MappingProxyType(
 """What a memory is trusted that came through whom, and was made of nothing else."""
 
 
-def least(trusts: Iterable[Trust]) -> Trust:
+def lowest_trust(trusts: Iterable[Trust]) -> Trust:
     """The least of them; of none it is the least there is, as nobody stands for it."""
     return min(trusts, key=lambda one: one.level, default=Trust.EXTERNAL)

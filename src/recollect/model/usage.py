@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import count
 
-from recollect.model.format import counted
+from recollect.model.format import format_count
 from recollect.model.memory import MemoryId
 
 
@@ -23,14 +23,14 @@ class Use(StrEnum):
     FOLLOWED = "followed"
 
 
-SIGNS = frozenset({Use.QUOTED, Use.FOLLOWED})
+SIGN_USES = frozenset({Use.QUOTED, Use.FOLLOWED})
 """What nobody said of a memory and yet speaks for it: its words stand in the answer that was given from a context, or
 what a context was used for ended in success. Each is noted once for a context."""
 
-VOTES_THAT_COUNT = 5
+MAX_COUNTED_VOTES = 5
 """Of one principal's votes on one memory, only the newest so many count."""
 
-_NAMELESS = re.compile(r"erased \d+")
+_ERASED_NAME = re.compile(r"erased \d+")
 """What a principal or a context is called that was erased."""
 
 
@@ -51,9 +51,9 @@ class Usage:
     last_echoed_at: datetime | None = None
 
     def __repr__(self) -> str:
-        said = f"served {counted(self.served, 'time')}, {self.helped} helped, {self.misled} misled"
+        said = f"served {format_count(self.served, 'time')}, {self.helped} helped, {self.misled} misled"
         signs = f", {self.quoted} quoted, {self.followed} followed" if self.quoted or self.followed else ""
-        return f"<Usage: {said}{signs}, said again {counted(self.echoed, 'time')}>"
+        return f"<Usage: {said}{signs}, said again {format_count(self.echoed, 'time')}>"
 
     @property
     def usefulness(self) -> float | None:
@@ -62,7 +62,7 @@ class Usage:
         return None if judged == 0 else (self.helped + 1) / (judged + 2)
 
 
-UNUSED = Usage()
+NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +98,10 @@ class Noted:
 
     def __repr__(self) -> str:
         why = "" if self.remark is None else f": {self.remark}"
-        return f"<Noted {counted(self.votes, 'vote')}, {len(self.quoted)} quoted{why}>"
+        return f"<Noted {format_count(self.votes, 'vote')}, {len(self.quoted)} quoted{why}>"
 
 
-def standing(votes: Iterable[Vote]) -> list[Vote]:
+def select_current_votes(votes: Iterable[Vote]) -> list[Vote]:
     """Of all votes ever cast, the oldest first, those that stand, each where it was last cast.
 
     The oldest is the one that the store took first, whatever clock each was cast by.
@@ -114,42 +114,44 @@ def standing(votes: Iterable[Vote]) -> list[Vote]:
     return list(last.values())
 
 
-def that_count(votes: Sequence[Vote]) -> list[Vote]:
+def select_counted_votes(votes: Sequence[Vote]) -> list[Vote]:
     """Those of the standing votes, the oldest first, that count, the newest first: of each principal the newest few on
     a memory. All whose names were erased are one principal.
     """
     counted = Counter[tuple[MemoryId, str]]()
     found: list[Vote] = []
     for vote in reversed(votes):
-        voice = vote.memory, "erased" if _NAMELESS.fullmatch(vote.by) else vote.by
+        voice = vote.memory, "erased" if _ERASED_NAME.fullmatch(vote.by) else vote.by
         counted[voice] += 1
-        if counted[voice] <= VOTES_THAT_COUNT:
+        if counted[voice] <= MAX_COUNTED_VOTES:
             found.append(vote)
     return found
 
 
-def tally_votes(votes: Sequence[Vote]) -> tuple[int, int]:
+def count_votes(votes: Sequence[Vote]) -> tuple[int, int]:
     """How many of the standing votes on a memory, the oldest first, count as helped and as misled."""
-    uses = [vote.use for vote in that_count(votes)]
+    uses = [vote.use for vote in select_counted_votes(votes)]
     return uses.count(Use.HELPED), uses.count(Use.MISLED)
 
 
-def without_names(votes: Sequence[Vote], contexts: Collection[str], principal: str) -> list[Vote]:
+def anonymize_votes(votes: Sequence[Vote], contexts: Collection[str], principal: str) -> list[Vote]:
     """The votes on one memory, in their order; those of erased contexts, and of that principal, say no longer whose.
 
     As many stand as before, but all that say no longer whose they are count for no more than those of one principal, or
     one could have as many as one likes by erasing in between. The names they get are no others' on this memory.
     """
     spoken = {one for one in votes if one.context in contexts or one.by == principal}
-    voices = _nameless([one.by for one in votes if one in spoken], {one.by for one in votes})
-    places = _nameless([one.context for one in votes if one.context in contexts], {one.context for one in votes})
+    voices = _assign_anonymous_names([one.by for one in votes if one in spoken], {one.by for one in votes})
+    places = _assign_anonymous_names(
+        [one.context for one in votes if one.context in contexts], {one.context for one in votes}
+    )
     return [
         replace(one, by=voices[one.by], context=places.get(one.context, one.context)) if one in spoken else one
         for one in votes
     ]
 
 
-def _nameless(names: Iterable[str], taken: Collection[str]) -> dict[str, str]:
+def _assign_anonymous_names(names: Iterable[str], taken: Collection[str]) -> dict[str, str]:
     """A name that says nothing for each of these, the first one first; none that is taken."""
     free = (name for number in count(1) if (name := f"erased {number}") not in taken)
     return {name: next(free) for name in dict.fromkeys(names)}

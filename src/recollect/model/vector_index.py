@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Indexed:
+class ScopeVectorIndex:
     """An index of the vectors of a scope, and how much is in it.
 
     `scope` is nothing if the scope was erased, and `model` if it is not known any more; `present` if that is the model
@@ -22,6 +22,6 @@ class Indexed:
     built: bool = False
 
     @property
-    def of_use(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether a question can be answered by it."""
         return self.valid and self.present and self.scope is not None

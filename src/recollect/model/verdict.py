@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 
 from recollect.errors import NotFound
-from recollect.model.format import printable, shortened
+from recollect.model.format import make_printable, shorten
 from recollect.model.memory import Memory, MemoryId
 
 
@@ -164,11 +164,11 @@ class Receipt:
 
     def __repr__(self) -> str:
         if self._id is None or self._memory is None:
-            return f"<Receipt {self._said}>"
-        return f"<Receipt {self._said}: {printable(self._id)}  {shortened(self._memory.text)}>"
+            return f"<Receipt {self._describe_verdict}>"
+        return f"<Receipt {self._describe_verdict}: {make_printable(self._id)}  {shorten(self._memory.text)}>"
 
     @property
-    def _said(self) -> str:
+    def _describe_verdict(self) -> str:
         """The verdict with what it says, and nothing of what it leaves open."""
         given = {one.name: getattr(self.verdict, one.name) for one in fields(self.verdict)}
         told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from recollect.errors import BudgetError, show
 from recollect.model.memory import Kind
-from recollect.model.validation import LARGEST_LIMIT
+from recollect.model.validation import MAX_LIMIT
 
 PINNED_SHARE = 0.3
 """The share of the tokens that pinned memories may take before the ranking has its turn."""
@@ -15,8 +15,8 @@ PINNED_SHARE = 0.3
 RESPONSE_PERCENT = 15
 """How much of a model's window is kept for its answer, in percent."""
 
-RESPONSE_LEAST = 500
-RESPONSE_MOST = 4096
+MIN_RESPONSE_TOKENS = 500
+MAX_RESPONSE_TOKENS = 4096
 SAFETY_PERCENT = 10
 """How much of a model's window is kept because other people's token counts are never quite ours."""
 
@@ -38,10 +38,10 @@ class Budget:
     pinned_share: float = PINNED_SHARE
 
     def __post_init__(self) -> None:
-        _whole("tokens", self.tokens, least=1)
+        _require_integer("tokens", self.tokens, least=1)
         if self.items is not None:
-            _whole("items", self.items, least=1)
-        _share("pinned_share", self.pinned_share)
+            _require_integer("items", self.items, least=1)
+        _require_share("pinned_share", self.pinned_share)
         object.__setattr__(self, "reserves", self._checked_reserves())
 
     @classmethod
@@ -56,11 +56,11 @@ class Budget:
         pinned_share: float = PINNED_SHARE,
     ) -> "Budget":
         """The tokens a model's window leaves, after its answer, a margin, the messages and the tools."""
-        _whole("window", window, least=1)
-        _whole("messages", messages, least=0)
-        _whole("tools", tools, least=0)
-        response = min(max(_percent(RESPONSE_PERCENT, window), RESPONSE_LEAST), RESPONSE_MOST)
-        safety = _percent(SAFETY_PERCENT, window)
+        _require_integer("window", window, least=1)
+        _require_integer("messages", messages, least=0)
+        _require_integer("tools", tools, least=0)
+        response = min(max(_percent_of(RESPONSE_PERCENT, window), MIN_RESPONSE_TOKENS), MAX_RESPONSE_TOKENS)
+        safety = _percent_of(SAFETY_PERCENT, window)
         tokens = window - response - safety - messages - tools
         if tokens < 1:
             raise BudgetError(
@@ -83,7 +83,7 @@ class Budget:
         for kind, room in self.reserves.items():
             if kind not in set(Kind):
                 raise BudgetError(f"reserves names the kind {kind!r}; give one of {', '.join(Kind)}")
-            _whole(f"the reserve for {kind}", room, least=0)
+            _require_integer(f"the reserve for {kind}", room, least=0)
         total = sum(self.reserves.values())
         if total > self.tokens:
             raise BudgetError(
@@ -92,18 +92,18 @@ class Budget:
         return {Kind(kind): room for kind, room in self.reserves.items()}
 
 
-def _whole(what: str, value: int, *, least: int) -> None:
+def _require_integer(what: str, value: int, *, least: int) -> None:
     if type(value) is not int or value < least:
         raise BudgetError(f"{what} is {show(value)}; give a whole number of at least {least}")
-    if value > LARGEST_LIMIT:
+    if value > MAX_LIMIT:
         raise BudgetError(f"{what} is {show(value)}, which is no limit; give a whole number below 2**63")
 
 
-def _share(what: str, value: object) -> None:
+def _require_share(what: str, value: object) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0.0 <= value <= 1.0:
         raise BudgetError(f"{what} is {show(value)}; give a number within 0..1")
 
 
-def _percent(percent: int, of: int) -> int:
+def _percent_of(percent: int, of: int) -> int:
     """That many percent, rounded up."""
     return -(-percent * of // 100)

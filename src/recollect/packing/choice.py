@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 
 from recollect.model.memory import Kind
 from recollect.packing.budget import Budget
-from recollect.packing.prompt import READING_ORDER, Block, Prompt
+from recollect.packing.prompt import READING_ORDER, Prompt, PromptBlock
 from recollect.ranking.result import Ranking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class RenderedRanking:
     """Everything considered, each rendered and counted once; a place is a position in the ranking.
 
     `limit` is how many may be taken: the least of what the budget and the profile allow and what there is.
     """
 
     prompt: Prompt
-    blocks: tuple[Block, ...]
+    blocks: tuple[PromptBlock, ...]
     costs: tuple[int, ...]
     frame: int
     limit: int
@@ -26,8 +26,8 @@ class Offer:
     by_kind: Mapping[Kind, Sequence[int]]
 
     @classmethod
-    def of(cls, ranking: Ranking, budget: Budget, prompt: Prompt) -> "Offer":
-        blocks = tuple(Block(scored, prompt.block(scored)) for scored in ranking)
+    def of(cls, ranking: Ranking, budget: Budget, prompt: Prompt) -> "RenderedRanking":
+        blocks = tuple(PromptBlock(scored, prompt.block(scored)) for scored in ranking)
         limits = (budget.items, ranking.scheme.profile.max_items, len(blocks))
         by_kind: dict[Kind, list[int]] = {kind: [] for kind in READING_ORDER}
         for place, block in enumerate(blocks):
@@ -42,25 +42,25 @@ class Offer:
             by_kind=by_kind,
         )
 
-    def favoured(self, place: int, budget: Budget) -> bool:
+    def has_priority(self, place: int, budget: Budget) -> bool:
         """Whether the memory may be taken before its turn in rank order."""
         memory = self.blocks[place].scored.memory
         return memory.pinned or memory.kind in budget.reserves
 
-    def text(self, places: Iterable[int]) -> str:
+    def render(self, places: Iterable[int]) -> str:
         """These memories rendered together, in rank order within a kind."""
         return self.prompt.assemble(self.blocks[place] for place in sorted(places))
 
-    def alone(self, place: int) -> int:
+    def tokens_alone(self, place: int) -> int:
         """What a context of this memory alone counts."""
-        return self.prompt.tokens(self.text([place]))
+        return self.prompt.tokens(self.render([place]))
 
 
 @dataclass(slots=True)
-class Choice:
+class PackingChoice:
     """The places taken, in the order of taking, and how much room the others met at their last turn.
 
-    A place that is neither taken nor in `room` came when the limit of items was reached. `more` is the
+    A place that is neither taken nor in `room_met` came when the limit of items was reached. `more` is the
     smallest larger budget with which anything could come out differently: every decision asks whether the
     budget is at least so much, and a yes stays a yes, so nothing changes before the least of those that were
     answered with no.
@@ -69,34 +69,34 @@ class Choice:
     tokens: int
     limit: int
     spent: int
-    taken: dict[int, None] = field(default_factory=dict[int, None])
-    room: dict[int, int] = field(default_factory=dict[int, int])
-    more: float = math.inf
+    chosen: dict[int, None] = field(default_factory=dict[int, None])
+    room_met: dict[int, int] = field(default_factory=dict[int, int])
+    next_budget: float = math.inf
 
     @property
-    def full(self) -> bool:
-        return len(self.taken) >= self.limit
+    def is_full(self) -> bool:
+        return len(self.chosen) >= self.limit
 
     def take(self, place: int, cost: int, *, least: float = 0) -> bool:
         """Take the memory if an item is left and the budget is `least` and has the room; says whether."""
-        if self.full:
+        if self.is_full:
             return False
         needs = max(least, self.spent + cost)
         if needs > self.tokens:
-            self.more = min(self.more, needs)
+            self.next_budget = min(self.next_budget, needs)
             return False
-        self.taken[place] = None
+        self.chosen[place] = None
         self.spent += cost
         return True
 
 
-def choose(offer: Offer, budget: Budget, *, last: int | None = None) -> Choice:
+def choose_memories(offer: RenderedRanking, budget: Budget, *, last: int | None = None) -> PackingChoice:
     """Take pinned memories into their share, each kind into its reserve, then whatever fits in rank order.
 
     What does not fit is passed over, so that a smaller one further down gets its chance. With `last`, the
     turns in rank order end with that place.
     """
-    choice = Choice(budget.tokens, offer.limit, offer.frame)
+    choice = PackingChoice(budget.tokens, offer.limit, offer.frame)
     shared = 0
     for place in offer.pinned:
         cost = offer.costs[place]
@@ -106,16 +106,16 @@ def choose(offer: Offer, budget: Budget, *, last: int | None = None) -> Choice:
         reserve = budget.reserves[kind]
         for place in offer.by_kind[kind]:
             cost = offer.costs[place]
-            if place not in choice.taken and cost <= reserve and choice.take(place, cost):
+            if place not in choice.chosen and cost <= reserve and choice.take(place, cost):
                 reserve -= cost
     for place, cost in enumerate(offer.costs if last is None else offer.costs[: last + 1]):
-        if place not in choice.taken and not choice.take(place, cost) and not choice.full:
-            choice.room[place] = choice.tokens - choice.spent
+        if place not in choice.chosen and not choice.take(place, cost) and not choice.is_full:
+            choice.room_met[place] = choice.tokens - choice.spent
     return choice
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class FittedText:
     """What remains of a choice once its text is counted as a whole.
 
     `over` is by how much the text exceeded the budget with each place that had to go. `more` is the smallest
@@ -125,28 +125,28 @@ class Settled:
     places: tuple[int, ...]
     text: str
     tokens: int
-    over: Mapping[int, int]
-    more: float
+    excess: Mapping[int, int]
+    next_budget: float
 
 
-def settle(offer: Offer, choice: Choice) -> Settled:
+def fit_text(offer: RenderedRanking, choice: PackingChoice) -> FittedText:
     """Drop the last taken until the text is within the budget; if none remains, the first that fits alone.
 
     Counters do not add up: a text may count more than its parts, and also less.
     """
     over: dict[int, int] = {}
     more = math.inf
-    taken = list(choice.taken)
+    taken = list(choice.chosen)
     while taken:
-        text = offer.text(taken)
+        text = offer.render(taken)
         tokens = offer.prompt.tokens(text)
         if tokens <= choice.tokens:
-            return Settled(tuple(sorted(taken)), text, tokens, over, more)
+            return FittedText(tuple(sorted(taken)), text, tokens, over, more)
         more = min(more, tokens)
         over[taken.pop()] = tokens - choice.tokens
     for place in range(len(offer.costs)):
-        tokens = offer.alone(place)
+        tokens = offer.tokens_alone(place)
         if tokens <= choice.tokens:
-            return Settled((place,), offer.text([place]), tokens, over, more)
+            return FittedText((place,), offer.render([place]), tokens, over, more)
         more = min(more, tokens)
-    return Settled((), "", 0, over, more)
+    return FittedText((), "", 0, over, more)

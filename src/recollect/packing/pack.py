@@ -4,14 +4,14 @@ from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
-from recollect.model.format import counted, left_out
+from recollect.model.format import format_count, format_left_out
 from recollect.packing.budget import Budget
-from recollect.packing.choice import Offer, choose, settle
+from recollect.packing.choice import RenderedRanking, choose_memories, fit_text
 from recollect.packing.prompt import Prompt
-from recollect.ranking.result import Ranking, Scored, listed
+from recollect.ranking.result import Ranking, Scored, format_listing
 
 
-class Reason(StrEnum):
+class OmissionReason(StrEnum):
     """Why a memory was left out."""
 
     BUDGET = "budget"
@@ -23,18 +23,18 @@ class Omitted:
     """A memory that was considered and left out: why, what it would have cost, and the room it met."""
 
     scored: Scored
-    reason: Reason
+    reason: OmissionReason
     cost: int
     room: int
 
     def __repr__(self) -> str:
-        lacking = f", {counted(self.short, 'token')} short" if self.reason is Reason.BUDGET else ""
+        lacking = f", {format_count(self.short, 'token')} short" if self.reason is OmissionReason.BUDGET else ""
         return f"<Omitted by {self.reason.value}{lacking}: {self.scored}>"
 
     @property
     def short(self) -> int:
         """How many tokens were missing; none were if the limit of items kept it out."""
-        return self.cost - self.room if self.reason is Reason.BUDGET else 0
+        return self.cost - self.room if self.reason is OmissionReason.BUDGET else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +57,14 @@ class Context:
 
     def __repr__(self) -> str:
         name = "Context" if self.id is None else f"Context {self.id}"
-        return listed(f"<{name}: {self.summary}>", self.packed)
+        return format_listing(f"<{name}: {self.summary}>", self.packed)
 
     @property
     def summary(self) -> str:
         """What it came to, in a line: memories, tokens, and what was left out by which reason."""
         tokens = f"{self.tokens} of {self.budget.tokens} tokens{' (estimated)' if self.estimated else ''}"
         reasons = {**Counter(one.reason.value for one in self.omitted), **self.ranking.excluded}
-        return f"{counted(len(self.packed), 'memory', 'memories')}, {tokens}{left_out(reasons)}"
+        return f"{format_count(len(self.packed), 'memory', 'memories')}, {tokens}{format_left_out(reasons)}"
 
 
 def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
@@ -72,19 +72,19 @@ def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
 
     Every memory of the ranking is packed or omitted, and if any of them fits, the context is not empty.
     """
-    offer = Offer.of(ranking, budget, prompt)
-    choice = choose(offer, budget)
-    settled = settle(offer, choice)
+    offer = RenderedRanking.of(ranking, budget, prompt)
+    choice = choose_memories(offer, budget)
+    settled = fit_text(offer, choice)
     kept = set(settled.places)
 
     def omitted(place: int) -> Omitted:
         cost = offer.costs[place]
-        if place in settled.over:
-            reason, room = Reason.BUDGET, cost - settled.over[place]
-        elif place in choice.room:
-            reason, room = Reason.BUDGET, choice.room[place]
+        if place in settled.excess:
+            reason, room = OmissionReason.BUDGET, cost - settled.excess[place]
+        elif place in choice.room_met:
+            reason, room = OmissionReason.BUDGET, choice.room_met[place]
         else:
-            reason, room = Reason.ITEMS, choice.tokens - choice.spent
+            reason, room = OmissionReason.ITEMS, choice.tokens - choice.spent
         return Omitted(scored=ranking[place], reason=reason, cost=cost, room=room)
 
     return Context(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date
 
 from recollect.errors import InvalidInput, show
-from recollect.model.memory import Kind, Memory, embedded
+from recollect.model.memory import Kind, Memory, build_embedded_text
 from recollect.model.trust import Trust
 from recollect.packing import escaping
 from recollect.packing.tokens import Estimate, TokenCounter
@@ -32,29 +32,29 @@ READING_ORDER = (
 )
 """Which kind a model reads first: how to act, then for whom, then what is known, then what was seen."""
 
-_TURN = {kind: turn for turn, kind in enumerate(READING_ORDER)}
-MARKER = re.compile(r"[0-9a-f]{16,64}")
+_READING_POSITION = {kind: turn for turn, kind in enumerate(READING_ORDER)}
+MARKER_PATTERN = re.compile(r"[0-9a-f]{16,64}")
 """What a marker is."""
 
 
-def _said_on(memory: Memory) -> date:
+def _observation_date(memory: Memory) -> date:
     """The day, in UTC, on which the text as it is was observed."""
     return (memory.updated_at or memory.created_at).astimezone(UTC).date()
 
 
-def _held_until(memory: Memory) -> str | None:
+def _end_date(memory: Memory) -> str | None:
     """The day, in UTC, until which it holds or held."""
     return None if memory.valid_until is None else memory.valid_until.astimezone(UTC).date().isoformat()
 
 
-def said_by(memory: Memory) -> str | None:
+def speaker_to_show(memory: Memory) -> str | None:
     """Who said it; `None` if that is not known, or the text begins with the name and a colon and so tells it itself."""
-    tells_itself = embedded(None, memory.text, memory.speaker) != memory.text
+    tells_itself = build_embedded_text(None, memory.text, memory.speaker) != memory.text
     return None if tells_itself else memory.speaker
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PromptBlock:
     """One memory as it stands in a prompt."""
 
     scored: Scored
@@ -73,7 +73,7 @@ class Prompt:
     count: TokenCounter = Estimate()
 
     def __post_init__(self) -> None:
-        if not MARKER.fullmatch(self.marker):
+        if not MARKER_PATTERN.fullmatch(self.marker):
             raise InvalidInput(f"the marker {self.marker!r} is not 16 to 64 digits of 0-9 and a-f")
 
     def tokens(self, text: str) -> int:
@@ -99,21 +99,21 @@ class Prompt:
         labels = {
             "id": memory.id,
             "kind": memory.kind.value,
-            "date": _said_on(memory).isoformat(),
-            "until": _held_until(memory),
+            "date": _observation_date(memory).isoformat(),
+            "until": _end_date(memory),
             "superseded-by": memory.superseded_by,
             "trust": None if memory.trust.level >= Trust.INFERRED.level else memory.trust.value,
-            "speaker": said_by(memory),
+            "speaker": speaker_to_show(memory),
             "title": memory.title,
         }
-        head = "".join(f' {name}="{escaping.attribute(value)}"' for name, value in labels.items() if value)
-        return f"<memory-{self.marker}{head}>\n{escaping.text(memory.text)}\n</memory-{self.marker}>\n"
+        head = "".join(f' {name}="{escaping.escape_attribute(value)}"' for name, value in labels.items() if value)
+        return f"<memory-{self.marker}{head}>\n{escaping.escape_text(memory.text)}\n</memory-{self.marker}>\n"
 
-    def assemble(self, blocks: Iterable[Block]) -> str:
+    def assemble(self, blocks: Iterable[PromptBlock]) -> str:
         """The frame, and the blocks grouped by kind in reading order; nothing at all for no blocks."""
-        grouped = sorted(blocks, key=lambda block: _TURN[block.scored.memory.kind])
+        grouped = sorted(blocks, key=lambda block: _READING_POSITION[block.scored.memory.kind])
         return self.frame + "".join(block.text for block in grouped) if grouped else ""
 
     def render(self, packed: Iterable[Scored]) -> str:
         """The memories as one text, those of a kind in the order given; nothing at all for none."""
-        return self.assemble(Block(scored, self.block(scored)) for scored in packed)
+        return self.assemble(PromptBlock(scored, self.block(scored)) for scored in packed)

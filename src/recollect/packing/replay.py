@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from recollect.model.format import counted
-from recollect.model.replay_diff import Difference
+from recollect.model.format import format_count
+from recollect.model.replay_diff import ReplayDifference
 from recollect.packing.pack import Context
 
 
@@ -12,10 +12,10 @@ class Replay:
     """A context that was made again, and how it differs from what was recorded; it is identical if nothing does."""
 
     context: Context
-    differences: tuple[Difference, ...]
+    differences: tuple[ReplayDifference, ...]
 
     def __repr__(self) -> str:
-        told = "identical" if self.identical else counted(len(self.differences), "difference")
+        told = "identical" if self.identical else format_count(len(self.differences), "difference")
         return f"<Replay of {self.context.id}: {told}>"
 
     @property

@@ -17,7 +17,7 @@ class TokenCounter(Protocol):
     def __call__(self, text: str) -> int: ...
 
 
-_PIECE = re.compile(
+_TOKEN_PATTERN = re.compile(
     rb"""
       [ ][A-Z]?[a-z]{1,6}+                    # a word, or the first half of a long one
     | (?<![0-9A-Za-z])[A-Z]?[a-z]{1,6}+
@@ -58,4 +58,4 @@ class Estimate:
     exact: bool = field(default=False, init=False)
 
     def __call__(self, text: str) -> int:
-        return len(_PIECE.findall(text.encode("utf-8", "surrogatepass")))
+        return len(_TOKEN_PATTERN.findall(text.encode("utf-8", "surrogatepass")))

@@ -8,14 +8,14 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.packing.budget import Budget
-from recollect.packing.pack import Reason, pack
+from recollect.packing.pack import OmissionReason, pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.shortfall import smallest_budget
 from recollect.ranking import ranker
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import Document
+from recollect.ranking.profile_toml import ProfileDocument
 from recollect.ranking.result import Ranking
-from recollect.ranking.why import Change, Ranked, Unpacked, Why, into_the_first
+from recollect.ranking.why import Ranked, SignalChange, Unpacked, Why, changes_to_reach
 
 
 def why(
@@ -24,7 +24,7 @@ def why(
     profile: Profile | str,
     at: datetime,
     *,
-    overrides: Document | None = None,
+    overrides: ProfileDocument | None = None,
     limit: int | None = None,
     asked: bool = False,
     budget: Budget | None = None,
@@ -37,8 +37,8 @@ def why(
     """
     if (budget is None) != (prompt is None):
         raise InvalidInput("packing is asked about with a budget and a prompt; give both or neither")
-    pool, chosen = ranker.take_in(candidates), ranker.choose(profile, overrides)
-    reason = ranker.why(id, pool, chosen, at, limit=limit, asked=asked)
+    pool, chosen = ranker.parse_candidates(candidates), ranker.resolve_profile(profile, overrides)
+    reason = ranker.why_in_ranking(id, pool, chosen, at, limit=limit, asked=asked)
     if budget is None or prompt is None or not isinstance(reason.fate, Ranked):
         return reason
     return why_packed(reason, ranker.rank(pool, chosen, at, limit=limit, asked=asked), budget, prompt)
@@ -59,11 +59,11 @@ def why_packed(reason: Why, ranking: Ranking, budget: Budget, prompt: Prompt) ->
     enough = smallest_budget(ranking, budget, prompt, reason.id)
     tokens, smallest = (enough.tokens, enough.smallest) if enough else (None, True)
     fate = Unpacked(omitted.reason.value, omitted.cost, omitted.room, tokens, smallest)
-    changes = _into_the_items(reason, ranking, budget) if omitted.reason is Reason.ITEMS else ()
+    changes = _changes_to_be_packed(reason, ranking, budget) if omitted.reason is OmissionReason.ITEMS else ()
     return replace(reason, fate=fate, changes=changes)
 
 
-def _into_the_items(reason: Why, ranking: Ranking, budget: Budget) -> tuple[Change, ...]:
+def _changes_to_be_packed(reason: Why, ranking: Ranking, budget: Budget) -> tuple[SignalChange, ...]:
     """What would have ranked it among as many as may be packed."""
     limit = min(number for number in (budget.items, ranking.scheme.profile.max_items) if number is not None)
-    return into_the_first(reason, ranking, limit)
+    return changes_to_reach(reason, ranking, limit)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from heapq import heappop, heappush
 
-SPACE = "▁"
-WORD = re.compile(f"{SPACE}+[^{SPACE}]*|[^{SPACE}]+")
+SPACE_MARK = "▁"
+WORD_PATTERN = re.compile(f"{SPACE_MARK}+[^{SPACE_MARK}]*|[^{SPACE_MARK}]+")
 """Spaces and the word behind them. No token has a space behind a letter, so no merge joins two of these."""
 
 MAX_CACHED_WORDS = 20_000
@@ -37,7 +37,7 @@ class BytePairTokenizer:
             if position % 2 == 1:
                 ids.append(self._ids[part])
             elif part:
-                for word in WORD.findall(SPACE + part.replace(" ", SPACE)):
+                for word in WORD_PATTERN.findall(SPACE_MARK + part.replace(" ", SPACE_MARK)):
                     ids += self._cached_word_ids(word) if len(word) <= MAX_CACHED_CHARS else self._word_ids(word)
         return ids
 

@@ -10,7 +10,7 @@ from recollect.providers.vectors import Vector, Vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fixed:
+class ConstantEmbedder:
     """Speaks for a model that need not be installed, as long as only this direction is asked for."""
 
     name: str

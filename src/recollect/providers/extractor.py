@@ -8,42 +8,42 @@ from typing import Any, Protocol
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.conversation import Role, Said
-from recollect.model.extraction import Extract, Extraction, Objection, Prices, Rejected
-from recollect.model.format import shortened
-from recollect.model.llm_usage import Tally
+from recollect.model.conversation import ConversationTurn, Role
+from recollect.model.extraction import Extract, Extraction, ModelPrices, RejectedExtract, RejectionReason
+from recollect.model.format import shorten
+from recollect.model.llm_usage import LlmUsage
 from recollect.model.memory import Kind
-from recollect.providers.chat import LONGEST, TIMEOUT, Chat, Question, Wrong
-from recollect.providers.http_client import PATIENCE, Patience
-from recollect.providers.transcript import windows
+from recollect.providers.chat import COMPLETION_TIMEOUT, MAX_ANSWER_TOKENS, BadAnswer, ChatClient, ChatRequest
+from recollect.providers.http_client import DEFAULT_RETRY_POLICY, RetryPolicy
+from recollect.providers.transcript import split_conversation
 from recollect.providers.windows import Window
-from recollect.text.quote_match import WITH_BLANKS, folded, said
+from recollect.text.quote_match import SPACED_SCRIPTS_END, find_quote, fold_quotes
 
-MOST_ASKED = 50
+MAX_REQUESTED_MEMORIES = 50
 """How many memories a model is asked for at once, however many are wanted."""
 
-MOST_PROPOSED = 200
+MAX_PROPOSED_MEMORIES = 200
 """How many memories an answer may have and still be read."""
 
-LONGEST_TEXT = 1_000
-LONGEST_QUOTE = 2_000
-SHORTEST_QUOTE = 4
+MAX_TEXT_CHARS = 1_000
+MAX_QUOTE_CHARS = 2_000
+MIN_QUOTE_LETTERS = 4
 """How many letters and digits a quote has at least, unless it is all that was said."""
 
-LONGEST_SUBJECT = 120
+MAX_SUBJECT_CHARS = 120
 SPEAKER, NOBODY = "speaker", "nobody"
 USER = "user"
 """Whom a subject is of, if the speaker has no name."""
 
 _POSSESSIVE = "'s "
 _WORD = re.compile(r"\w+")
-_NOBODYS_NAME = frozenset(
+_NON_NAME_WORDS = frozenset(
     {"s", "the", "of", "a", "an", "my", "his", "her", "their", "user", "speaker", "other", "person"}
 )
 """Words that do not tell one person from another."""
 
 
-class Confidences(Protocol):
+class ConfidenceLevels(Protocol):
     """How sure a memory is that was said outright, clearly meant, or hedged."""
 
     @property
@@ -54,7 +54,7 @@ class Confidences(Protocol):
     def uncertain(self) -> float: ...
 
 
-class Rubric(Protocol):
+class ImportanceLevels(Protocol):
     """How important a memory is by what it is about."""
 
     @property
@@ -69,7 +69,7 @@ class Rubric(Protocol):
     def casual(self) -> float: ...
 
 
-def _schema() -> dict[str, Any]:
+def _build_schema() -> dict[str, Any]:
     """The shape of an answer, with nothing in it that a strict server does not know."""
     fields: dict[str, Any] = {
         "turn": {"type": "integer"},
@@ -91,7 +91,7 @@ def _schema() -> dict[str, Any]:
     }
 
 
-SCHEMA = _schema()
+ANSWER_SCHEMA = _build_schema()
 
 INSTRUCTIONS = """\
 You note down what is worth remembering from a conversation, for an assistant that meets these people again.
@@ -119,7 +119,7 @@ are not. Each memory has these fields:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class ProposedMemory:
     """A memory as a model proposes it: of the right types, and nothing in it believed yet."""
 
     turn: int
@@ -147,15 +147,15 @@ class ChatExtractor:
         url: str,
         model: str,
         *,
-        confidence: Confidences,
-        importance: Rubric,
-        prices: Prices | None = None,
+        confidence: ConfidenceLevels,
+        importance: ImportanceLevels,
+        prices: ModelPrices | None = None,
         key: str | None = None,
-        timeout: timedelta = TIMEOUT,
-        patience: Patience = PATIENCE,
-        longest: int = LONGEST,
+        timeout: timedelta = COMPLETION_TIMEOUT,
+        patience: RetryPolicy = DEFAULT_RETRY_POLICY,
+        longest: int = MAX_ANSWER_TOKENS,
     ) -> None:
-        self._chat = Chat(url, model, key=key, timeout=timeout, patience=patience, longest=longest)
+        self._chat = ChatClient(url, model, key=key, timeout=timeout, patience=patience, longest=longest)
         self.name = self._chat.name
         self.verbatim = False
         self._confidence = confidence
@@ -165,25 +165,25 @@ class ChatExtractor:
     def __repr__(self) -> str:
         return f"ChatExtractor({self._chat})"
 
-    def extract(self, turns: Sequence[Said], *, most: int) -> Extraction:
+    def extract(self, turns: Sequence[ConversationTurn], *, most: int) -> Extraction:
         """At most so many memories, in the order in which they were said; all of the conversation was read, or it is
         an error."""
-        validation.a_limit("most", most)
-        conversation = _conversation(turns)
+        validation.require_limit("most", most)
+        conversation = _require_turns(turns)
         taken: list[Extract] = []
-        rejected: list[Rejected] = []
-        tally = Tally()
-        for window in windows(conversation):
-            proposals, spent = self._chat.ask(self._question(window, most), _proposals)
+        rejected: list[RejectedExtract] = []
+        tally = LlmUsage()
+        for window in split_conversation(conversation):
+            proposals, spent = self._chat.ask(self._build_request(window, most), _read_proposals)
             tally += spent
-            texts = {place: folded(turn.text) for place, turn in window.shown.items()}
+            texts = {place: fold_quotes(turn.text) for place, turn in window.items.items()}
             for proposal in proposals:
-                outcome = self._judged(proposal, window, texts)
-                if isinstance(outcome, Objection):
-                    rejected.append(_rejected(proposal.text, outcome))
+                outcome = self._check_proposal(proposal, window, texts)
+                if isinstance(outcome, RejectionReason):
+                    rejected.append(_reject(proposal.text, outcome))
                 else:
                     taken.append(outcome)
-        chosen, left = _chosen(taken, most)
+        chosen, left = _select_extracts(taken, most)
         return Extraction(
             extracts=tuple(chosen),
             rejected=(*rejected, *left),
@@ -194,40 +194,42 @@ class ChatExtractor:
             cost=tally.cost(self._prices),
         )
 
-    def _question(self, window: Window[Said], most: int) -> Question:
+    def _build_request(self, window: Window[ConversationTurn], most: int) -> ChatRequest:
         levels = ("stated", "critical", "business", "preference", "casual")
         instructions = INSTRUCTIONS.format(
             marker=window.marker,
-            most=min(most, MOST_ASKED),
+            most=min(most, MAX_REQUESTED_MEMORIES),
             kinds=", ".join(kind.value for kind in Kind),
             **{level: f"{getattr(self._importance, level):g}" for level in levels},
         )
-        return Question(instructions, window.fenced, "memories", SCHEMA)
+        return ChatRequest(instructions, window.fenced_text, "memories", ANSWER_SCHEMA)
 
-    def _judged(self, proposal: Proposal, window: Window[Said], texts: Mapping[int, str]) -> Extract | Objection:
+    def _check_proposal(
+        self, proposal: ProposedMemory, window: Window[ConversationTurn], texts: Mapping[int, str]
+    ) -> Extract | RejectionReason:
         """The memory that a proposal is, or what is to be said against it."""
-        found = _quoted(proposal, window.shown, texts)
-        if isinstance(found, Objection):
+        found = _locate_quote(proposal, window.items, texts)
+        if isinstance(found, RejectionReason):
             return found
         place, quote = found
-        turn = window.shown[place]
-        others = {one.speaker for one in window.shown.values() if one.speaker is not None} - {turn.speaker}
-        return _objection(proposal, turn, others) or self._extract(proposal, turn, place, quote)
+        turn = window.items[place]
+        others = {one.speaker for one in window.items.values() if one.speaker is not None} - {turn.speaker}
+        return _find_rejection_reason(proposal, turn, others) or self._build_extract(proposal, turn, place, quote)
 
-    def _extract(self, proposal: Proposal, turn: Said, place: int, quote: str) -> Extract:
+    def _build_extract(self, proposal: ProposedMemory, turn: ConversationTurn, place: int, quote: str) -> Extract:
         rubric = self._importance
         levels = (rubric.stated, rubric.critical, rubric.business, rubric.preference, rubric.casual)
         return Extract(
             text=proposal.text.strip(),
-            kind=_kind(proposal.kind),
+            kind=_parse_kind(proposal.kind),
             quote=quote,
             turn=place,
             importance=float(min(max(proposal.importance, min(levels)), max(levels))),
-            confidence=self._sure(proposal.confidence),
-            subject=_subject(proposal, turn),
+            confidence=self._confidence_value(proposal.confidence),
+            subject=_build_subject(proposal, turn),
         )
 
-    def _sure(self, told: str) -> float:
+    def _confidence_value(self, told: str) -> float:
         """How sure that is; a word that was not asked for is none to be sure by."""
         match told.strip().casefold():
             case "stated":
@@ -238,29 +240,29 @@ class ChatExtractor:
                 return self._confidence.uncertain
 
 
-def _conversation(turns: Sequence[Said]) -> tuple[Said, ...]:
+def _require_turns(turns: Sequence[ConversationTurn]) -> tuple[ConversationTurn, ...]:
     """The turns; refused if one of them is none."""
-    conversation = validation.several("turns", turns)
+    conversation = validation.require_several("turns", turns)
     for place, turn in enumerate(conversation):
-        if not isinstance(turn, Said):
+        if not isinstance(turn, ConversationTurn):
             raise FieldError(f"has {show(turn)} at {place}, which is no turn; give values of Said", field="turns")
     return conversation
 
 
-def _proposals(told: Any) -> tuple[Proposal, ...] | Wrong:
+def _read_proposals(told: Any) -> tuple[ProposedMemory, ...] | BadAnswer:
     """The memories in a model's answer, or what is wrong with it; one that is of the wrong shape is all of it."""
     match told:
-        case {"memories": [*items]} if len(items) > MOST_PROPOSED:
-            return Wrong(f"more than {MOST_PROPOSED} memories")
+        case {"memories": [*items]} if len(items) > MAX_PROPOSED_MEMORIES:
+            return BadAnswer(f"more than {MAX_PROPOSED_MEMORIES} memories")
         case {"memories": [*items]}:
-            proposals = [_proposal(place, item) for place, item in enumerate(items)]
+            proposals = [_read_proposal(place, item) for place, item in enumerate(items)]
         case _:
-            return Wrong("JSON without a list called 'memories'")
-    wrong = next((one for one in proposals if isinstance(one, Wrong)), None)
-    return wrong or tuple(one for one in proposals if isinstance(one, Proposal))
+            return BadAnswer("JSON without a list called 'memories'")
+    wrong = next((one for one in proposals if isinstance(one, BadAnswer)), None)
+    return wrong or tuple(one for one in proposals if isinstance(one, ProposedMemory))
 
 
-TYPES: Mapping[str, tuple[set[type], str]] = {
+FIELD_TYPES: Mapping[str, tuple[set[type], str]] = {
     "turn": ({int}, "a whole number"),
     "quote": ({str}, "a text"),
     "text": ({str}, "a text"),
@@ -272,93 +274,101 @@ TYPES: Mapping[str, tuple[set[type], str]] = {
 }
 
 
-def _proposal(place: int, item: Any) -> Proposal | Wrong:
+def _read_proposal(place: int, item: Any) -> ProposedMemory | BadAnswer:
     """The memory at that place of an answer, or what is wrong with it."""
     if not isinstance(item, Mapping):
-        return Wrong(f"JSON in which memories[{place}] is no object")
-    for name, (types, what) in TYPES.items():
+        return BadAnswer(f"JSON in which memories[{place}] is no object")
+    for name, (types, what) in FIELD_TYPES.items():
         if type(item.get(name)) not in types:
-            return Wrong(f"JSON in which {name!r} of memories[{place}] is not {what}")
-    fields: dict[str, Any] = {name: item.get(name) for name in TYPES}
-    return Proposal(**fields)
+            return BadAnswer(f"JSON in which {name!r} of memories[{place}] is not {what}")
+    fields: dict[str, Any] = {name: item.get(name) for name in FIELD_TYPES}
+    return ProposedMemory(**fields)
 
 
-def _quoted(proposal: Proposal, turns: Mapping[int, Said], texts: Mapping[int, str]) -> tuple[int, str] | Objection:
+def _locate_quote(
+    proposal: ProposedMemory, turns: Mapping[int, ConversationTurn], texts: Mapping[int, str]
+) -> tuple[int, str] | RejectionReason:
     """Where it was said, and in which words: in the turn that is named, or else in the nearest one."""
-    if len(proposal.quote) > LONGEST_QUOTE:
-        return Objection.TOO_LONG
-    wanted = folded(proposal.quote)
+    if len(proposal.quote) > MAX_QUOTE_CHARS:
+        return RejectionReason.TOO_LONG
+    wanted = fold_quotes(proposal.quote)
     for place in sorted(turns, key=lambda place: (abs(place - proposal.turn), place)):
         text = turns[place].text
-        quote = said(wanted, text, texts[place])
-        if quote is not None and len(quote) > LONGEST_QUOTE:  # by its blanks
-            return Objection.TOO_LONG
+        quote = find_quote(wanted, text, texts[place])
+        if quote is not None and len(quote) > MAX_QUOTE_CHARS:  # by its blanks
+            return RejectionReason.TOO_LONG
         if quote is not None:
-            return (place, quote) if _weighty(quote, text) else Objection.QUOTE_TOO_SHORT
-    return Objection.NOT_SAID
+            return (place, quote) if _is_long_enough(quote, text) else RejectionReason.QUOTE_TOO_SHORT
+    return RejectionReason.NOT_SAID
 
 
-def _weighty(quote: str, text: str) -> bool:
+def _is_long_enough(quote: str, text: str) -> bool:
     """Whether a memory can rest on so little: on all that was said it can."""
-    return sum(map(str.isalnum, quote)) >= SHORTEST_QUOTE or quote == text.strip()
+    return sum(map(str.isalnum, quote)) >= MIN_QUOTE_LETTERS or quote == text.strip()
 
 
-def _objection(proposal: Proposal, turn: Said, others: Set[str]) -> Objection | None:
+def _find_rejection_reason(
+    proposal: ProposedMemory, turn: ConversationTurn, others: Set[str]
+) -> RejectionReason | None:
     """What is to be said against a memory from that turn, but for the words it rests on; mostly nothing."""
-    text, subject = proposal.text.strip(), _subject(proposal, turn)
-    if not any(map(str.isalnum, text)) or not validation.can_be_kept(text):
-        return Objection.NO_TEXT
-    if len(text) > LONGEST_TEXT or len(subject or "") > LONGEST_SUBJECT:
-        return Objection.TOO_LONG
-    if subject is not None and validation.unseen(subject) is not None:
-        return Objection.NO_SUBJECT
+    text, subject = proposal.text.strip(), _build_subject(proposal, turn)
+    if not any(map(str.isalnum, text)) or not validation.is_storable(text):
+        return RejectionReason.NO_TEXT
+    if len(text) > MAX_TEXT_CHARS or len(subject or "") > MAX_SUBJECT_CHARS:
+        return RejectionReason.TOO_LONG
+    if subject is not None and validation.find_invisible_character(subject) is not None:
+        return RejectionReason.NO_SUBJECT
     if not 0 <= proposal.importance <= 1:
-        return Objection.IMPORTANCE
-    other = _other(proposal, turn)
-    says_so = not _names_first(text, turn.speaker, others) if other is None else _named(other, text, turn.speaker)
-    return None if says_so else Objection.THIRD_PARTY
+        return RejectionReason.BAD_IMPORTANCE
+    other = _find_other_person(proposal, turn)
+    says_so = (
+        not _starts_with_other_name(text, turn.speaker, others)
+        if other is None
+        else _names_person(other, text, turn.speaker)
+    )
+    return None if says_so else RejectionReason.THIRD_PARTY
 
 
-def _words(text: str | None) -> set[str]:
+def _word_set(text: str | None) -> set[str]:
     return set(_WORD.findall((text or "").casefold()))
 
 
-def _other(proposal: Proposal, turn: Said) -> str | None:
+def _find_other_person(proposal: ProposedMemory, turn: ConversationTurn) -> str | None:
     """The person it is about, if that is another than the speaker or the user, whatever the model calls them."""
     whom = proposal.about.strip().casefold()
-    ours = _words(turn.speaker) | {SPEAKER, NOBODY, USER, "the"}
-    return None if whom and _words(whom) <= ours else whom
+    ours = _word_set(turn.speaker) | {SPEAKER, NOBODY, USER, "the"}
+    return None if whom and _word_set(whom) <= ours else whom
 
 
-def _named(other: str, text: str, speaker: str | None) -> bool:
+def _names_person(other: str, text: str, speaker: str | None) -> bool:
     """Whether the text has a word for the person, and one that is not also for the speaker."""
-    there = _words(text)
-    words = _words(other) - _NOBODYS_NAME - _words(speaker)
-    return any(word in there or (max(word) >= WITH_BLANKS and word in text.casefold()) for word in words)
+    there = _word_set(text)
+    words = _word_set(other) - _NON_NAME_WORDS - _word_set(speaker)
+    return any(word in there or (max(word) >= SPACED_SCRIPTS_END and word in text.casefold()) for word in words)
 
 
-def _names_first(text: str, speaker: str | None, others: Set[str]) -> bool:
+def _starts_with_other_name(text: str, speaker: str | None, others: Set[str]) -> bool:
     """Whether the text begins with the name of somebody else who took part, and so says of them what they did not."""
-    return not (speaker and _begins(text, speaker)) and any(_begins(text, name) for name in others)
+    return not (speaker and _starts_with_name(text, speaker)) and any(_starts_with_name(text, name) for name in others)
 
 
-def _begins(text: str, name: str) -> bool:
+def _starts_with_name(text: str, name: str) -> bool:
     begun = text[: len(name)].casefold() == name.casefold()
     return begun and not text[len(name) : len(name) + 1].isalnum()
 
 
-def _subject(proposal: Proposal, turn: Said) -> str | None:
+def _build_subject(proposal: ProposedMemory, turn: ConversationTurn) -> str | None:
     """What it settles and of whom, as `anna: home town`: what is true of one person ends nothing of another."""
     settled = " ".join((proposal.subject or "").casefold().split())
-    about = _words(proposal.about)
+    about = _word_set(proposal.about)
     if not settled or NOBODY in about:
         return settled or None
     of_user = USER in about and turn.role is not Role.USER
-    whom = _other(proposal, turn) or (USER if of_user else turn.speaker or USER).casefold()
-    return f"{whom}: {folded(settled).removeprefix(f'{whom}{_POSSESSIVE}')}"
+    whom = _find_other_person(proposal, turn) or (USER if of_user else turn.speaker or USER).casefold()
+    return f"{whom}: {fold_quotes(settled).removeprefix(f'{whom}{_POSSESSIVE}')}"
 
 
-def _kind(told: str) -> Kind:
+def _parse_kind(told: str) -> Kind:
     """The kind of that name; a name that is none of ours is an observation, as in what others exported."""
     try:
         return Kind(told.strip().casefold())
@@ -366,16 +376,18 @@ def _kind(told: str) -> Kind:
         return Kind.OBSERVATION
 
 
-def _chosen(taken: Sequence[Extract], most: int) -> tuple[list[Extract], list[Rejected]]:
+def _select_extracts(taken: Sequence[Extract], most: int) -> tuple[list[Extract], list[RejectedExtract]]:
     """The most important ones in the order in which they were said, each once, and the others."""
     once: dict[str, Extract] = {}
-    kept = [once.setdefault(folded(extract.text).casefold(), extract) for extract in taken]
+    kept = [once.setdefault(fold_quotes(extract.text).casefold(), extract) for extract in taken]
     twice = [extract for extract, first in zip(taken, kept, strict=True) if extract is not first]
     ordered = sorted(once.values(), key=lambda extract: -(extract.importance or 0.0))
-    rejected = [_rejected(extract.text, Objection.TWICE) for extract in twice]
-    rejected += [_rejected(extract.text, Objection.TOO_MANY) for extract in ordered[most:]]
+    rejected = [_reject(extract.text, RejectionReason.DUPLICATE) for extract in twice]
+    rejected += [_reject(extract.text, RejectionReason.TOO_MANY) for extract in ordered[most:]]
     return sorted(ordered[:most], key=lambda extract: extract.turn), rejected
 
 
-def _rejected(text: str, reason: Objection) -> Rejected:
-    return Rejected(shortened(text, LONGEST_TEXT), reason)  # far longer than is shown, so no secret is cut in two there
+def _reject(text: str, reason: RejectionReason) -> RejectedExtract:
+    return RejectedExtract(
+        shorten(text, MAX_TEXT_CHARS), reason
+    )  # far longer than is shown, so no secret is cut in two there

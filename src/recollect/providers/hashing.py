@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, show
-from recollect.model.nfc import stream_safe
+from recollect.model.nfc import to_stream_safe
 from recollect.protocols import Purpose
-from recollect.providers.texts import clean
-from recollect.providers.vectors import Vectors, unit
+from recollect.providers.texts import clean_texts
+from recollect.providers.vectors import Vectors, normalize_rows
 
-WORD = re.compile(r"\w+")
-GRAM = 3
+WORD_PATTERN = re.compile(r"\w+")
+GRAM_CHARS = 3
 """How many characters of a word are looked at together, its edges among them."""
 
 GRAM_WEIGHT = 0.5
@@ -26,7 +26,7 @@ GRAM_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Hashing:
+class HashingEmbedder:
     """For tests and demonstrations: texts are near if they share words, or parts of words.
 
     A text without words is hashed as a whole, so it is near to itself and to nothing else.
@@ -44,12 +44,12 @@ class Hashing:
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         """A row of numbers for each text, in their order."""
-        rows = [self._row(text) for text in clean(texts)]
-        return unit(np.array(rows).reshape(len(rows), self.dimensions))
+        rows = [self._embed_text(text) for text in clean_texts(texts)]
+        return normalize_rows(np.array(rows).reshape(len(rows), self.dimensions))
 
-    def _row(self, text: str) -> NDArray[np.float64]:
+    def _embed_text(self, text: str) -> NDArray[np.float64]:
         """The sum of the text's features: the hash of each gives its place and its sign."""
-        features = _features(text)
+        features = _extract_features(text)
         digests = (hashlib.blake2b(name.encode(), digest_size=8).digest() for name in features)
         hashes = np.frombuffer(b"".join(digests), "<u8")
         signs = np.where(hashes % 2 == 0, 1.0, -1.0)
@@ -58,14 +58,14 @@ class Hashing:
         return np.bincount(places, weights, self.dimensions).astype(np.float64)
 
 
-def _features(text: str) -> dict[str, float]:
+def _extract_features(text: str) -> dict[str, float]:
     """Words and parts of words with their weights; a repeated one counts for less each time."""
-    words = Counter(WORD.findall(unicodedata.normalize("NFKC", stream_safe(text)).casefold()))
+    words = Counter(WORD_PATTERN.findall(unicodedata.normalize("NFKC", to_stream_safe(text)).casefold()))
     grams: Counter[str] = Counter()
     for word, times in words.items():
         edged = f"<{word}>"
-        for start in range(len(edged) - GRAM + 1):
-            grams[edged[start : start + GRAM]] += times
+        for start in range(len(edged) - GRAM_CHARS + 1):
+            grams[edged[start : start + GRAM_CHARS]] += times
     features = {f"word {word}": math.sqrt(times) for word, times in words.items()}
     features |= {f"gram {gram}": GRAM_WEIGHT * math.sqrt(times) for gram, times in grams.items()}
     return features or {f"text {text}": 1.0}

@@ -15,64 +15,64 @@ from urllib.parse import SplitResult, urlsplit
 
 from recollect.errors import InvalidInput, ProviderBusy, ProviderError, show
 
-TIMEOUT = timedelta(seconds=30)
+DEFAULT_TIMEOUT = timedelta(seconds=30)
 """How long one attempt may take, from connecting to the last byte of the answer."""
 
-LARGEST_ANSWER = 64 * 2**20
+MAX_RESPONSE_BYTES = 64 * 2**20
 """How many bytes an answer may have: more than 64 vectors of 16,384 dimensions take, written out."""
 
-AT_ONCE = 2**16
-DOUBLINGS = 12
+READ_CHUNK_BYTES = 2**16
+MAX_DOUBLINGS = 12
 """How often a pause doubles, before it would be longer than anyone waits."""
 
-BUSY = {408, 425, 429, *range(500, 600)}
+RETRYABLE_STATUSES = {408, 425, 429, *range(500, 600)}
 """The statuses after which the same request may succeed later."""
 
-REMEDIES = {
+REMEDY_BY_STATUS = {
     401: "check the key",
     403: "check the key",
     404: "check the address and the model",
     413: "send shorter texts",
 }
-VISIBLE = re.compile("[!-~]+")
+VISIBLE_ASCII = re.compile("[!-~]+")
 
 
-def rest(pause: timedelta) -> None:
+def sleep_with_jitter(pause: timedelta) -> None:
     """Sleep that long and up to a quarter longer, so that not all who were sent away come back at once."""
     time.sleep(pause.total_seconds() * random.uniform(1.0, 1.25))  # noqa: S311
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How often a busy server is asked, and how long is waited between: `first`, then twice as long each time.
+class RetryPolicy:
+    """How often a busy server is asked, and how long is waited between: `first_pause`, then twice as long each time.
 
-    A server that names a pause gets it, unless that is longer than `longest`; then we give up at once. `wait` spends a
+    A server that names a pause gets it, unless that is longer than `max_pause`; then we give up at once. `wait` spends a
     pause, and `clock` tells seconds that only go forward.
     """
 
     attempts: int = 4
-    first: timedelta = timedelta(seconds=0.5)
-    longest: timedelta = timedelta(seconds=20)
-    wait: Callable[[timedelta], None] = rest
+    first_pause: timedelta = timedelta(seconds=0.5)
+    max_pause: timedelta = timedelta(seconds=20)
+    wait: Callable[[timedelta], None] = sleep_with_jitter
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         if type(self.attempts) is not int or self.attempts < 1:
             raise InvalidInput(f"attempts is {show(self.attempts)}; give a whole number of at least 1")
-        if not timedelta(0) <= self.first <= self.longest:
-            raise InvalidInput(f"the pauses go from {self.first} to {self.longest}; give two that are in order")
+        if not timedelta(0) <= self.first_pause <= self.max_pause:
+            raise InvalidInput(f"the pauses go from {self.first_pause} to {self.max_pause}; give two that are in order")
 
-    def after(self, attempt: int) -> timedelta:
+    def pause_after(self, attempt: int) -> timedelta:
         """The pause after that attempt, where the server named none; the first attempt is 1."""
-        doubled: int = 2 ** min(attempt - 1, DOUBLINGS)
-        return min(self.first * doubled, self.longest)
+        doubled: int = 2 ** min(attempt - 1, MAX_DOUBLINGS)
+        return min(self.first_pause * doubled, self.max_pause)
 
 
-PATIENCE = Patience()
+DEFAULT_RETRY_POLICY = RetryPolicy()
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ErrorResponse:
     """That a server does not take a request, as it is or at all: its status, what we make of it, and its own words."""
 
     status: int
@@ -81,7 +81,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class _Later:
+class _RetryableFailure:
     """Why this attempt came to nothing that a later one might not, and how long the server wants to be left alone."""
 
     reason: str
@@ -100,11 +100,11 @@ class Endpoint:
         url: str,
         *,
         key: str | None = None,
-        timeout: timedelta = TIMEOUT,
-        patience: Patience = PATIENCE,
+        timeout: timedelta = DEFAULT_TIMEOUT,
+        patience: RetryPolicy = DEFAULT_RETRY_POLICY,
     ) -> None:
-        parts = _address(url)
-        if key is not None and not VISIBLE.fullmatch(key):
+        parts = _parse_url(url)
+        if key is not None and not VISIBLE_ASCII.fullmatch(key):
             raise InvalidInput("the key is empty, or has blanks or characters other than ASCII; give it as issued")
         if timeout <= timedelta(0):
             raise InvalidInput(f"timeout is {timeout}; give a duration above zero")
@@ -125,47 +125,47 @@ class Endpoint:
     def post(self, body: object) -> Any:
         """What the server answers to that body; asked again, within patience, while it is busy or out of reach."""
         outcome = self.ask(body)
-        if isinstance(outcome, Refusal):
+        if isinstance(outcome, ErrorResponse):
             raise ProviderError(outcome.problem)
-        return self._parsed(outcome)
+        return self._parse_json(outcome)
 
-    def ask(self, body: object) -> bytes | Refusal:
+    def ask(self, body: object) -> bytes | ErrorResponse:
         """The answer as it came, or that there is none, for those who know what else to ask; patient as `post`."""
         content = json.dumps(body).encode()
         attempt = 0
         while True:
             attempt += 1
             outcome = self._attempt(content)
-            if not isinstance(outcome, _Later):
+            if not isinstance(outcome, _RetryableFailure):
                 return outcome
-            pause = outcome.pause if outcome.pause is not None else self._patience.after(attempt)
-            if attempt == self._patience.attempts or pause > self._patience.longest:
+            pause = outcome.pause if outcome.pause is not None else self._patience.pause_after(attempt)
+            if attempt == self._patience.attempts or pause > self._patience.max_pause:
                 asked = "once" if attempt == 1 else f"{attempt} times"
-                wish = f" and wants {pause} of peace" if pause > self._patience.longest else ""
+                wish = f" and wants {pause} of peace" if pause > self._patience.max_pause else ""
                 raise ProviderBusy(f"{self} {outcome.reason}{wish}; asked {asked}, try later") from outcome.cause
             self._patience.wait(pause)
 
-    def _attempt(self, content: bytes) -> bytes | Refusal | _Later:
+    def _attempt(self, content: bytes) -> bytes | ErrorResponse | _RetryableFailure:
         """The body of a good answer, or that there is none, or why to try later; anything else is an error."""
         deadline = self._patience.clock() + self._timeout
-        connection = self._connection()
+        connection = self._connect()
         try:
             connection.request("POST", self._target, content, self._headers())
             with connection.getresponse() as response:
-                body = self._body(response, deadline)
+                body = self._read_body(response, deadline)
         except (ssl.SSLEOFError, ssl.SSLZeroReturnError, IncompleteRead) as error:
-            return _Later("broke off", cause=error)
+            return _RetryableFailure("broke off", cause=error)
         except ssl.SSLError as error:
             raise ProviderError(f"{self} cannot be trusted or does not speak TLS: {error}") from error
         except OSError as error:
-            return _Later(f"cannot be reached ({str(error) or type(error).__name__})", cause=error)
+            return _RetryableFailure(f"cannot be reached ({str(error) or type(error).__name__})", cause=error)
         except HTTPException:  # not shown, not even as a cause: what such a server says may be our own headers
             raise ProviderError(f"{self} does not speak HTTP; is it the right address?") from None
         finally:
             connection.close()
-        return self._judged(response, body)
+        return self._classify_response(response, body)
 
-    def _connection(self) -> HTTPConnection:
+    def _connect(self) -> HTTPConnection:
         if self._secure:
             return HTTPSConnection(self._host, self._port, timeout=self._timeout, context=ssl.create_default_context())
         return HTTPConnection(self._host, self._port, timeout=self._timeout)
@@ -174,32 +174,36 @@ class Endpoint:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "recollect"}
         return headers if self._key is None else headers | {"Authorization": f"Bearer {self._key}"}
 
-    def _body(self, response: HTTPResponse, deadline: float) -> bytes:
+    def _read_body(self, response: HTTPResponse, deadline: float) -> bytes:
         """All of the answer, unless it is endless or slower than the deadline."""
         content, part = bytearray(), b"unread"
         while part:
-            if len(content) + (response.length or 0) > LARGEST_ANSWER:
-                raise ProviderError(f"{self} answers with more than {LARGEST_ANSWER} bytes; is it the right address?")
+            if len(content) + (response.length or 0) > MAX_RESPONSE_BYTES:
+                raise ProviderError(
+                    f"{self} answers with more than {MAX_RESPONSE_BYTES} bytes; is it the right address?"
+                )
             if self._patience.clock() > deadline:
                 raise TimeoutError("the answer did not end in time")
-            part = response.read1(AT_ONCE)
+            part = response.read1(READ_CHUNK_BYTES)
             content += part
         if response.length:
             raise IncompleteRead(bytes(content), response.length)
         return bytes(content)
 
-    def _judged(self, response: HTTPResponse, body: bytes) -> bytes | Refusal | _Later:
+    def _classify_response(self, response: HTTPResponse, body: bytes) -> bytes | ErrorResponse | _RetryableFailure:
         status = response.status
         if 200 <= status < 300:
             return body
-        reason = f"answers {status}{self.words(body)}"
-        if status in BUSY:
-            return _Later(reason, pause=_named_pause(response.headers))
+        reason = f"answers {status}{self.describe_error(body)}"
+        if status in RETRYABLE_STATUSES:
+            return _RetryableFailure(reason, pause=_read_retry_after(response.headers))
         if 300 <= status < 400:
-            return Refusal(status, f"{self} answers {status}: it has moved; give the address it moved to", body)
-        return Refusal(status, f"{self} {reason}; {REMEDIES.get(status, 'the request was not understood')}", body)
+            return ErrorResponse(status, f"{self} answers {status}: it has moved; give the address it moved to", body)
+        return ErrorResponse(
+            status, f"{self} {reason}; {REMEDY_BY_STATUS.get(status, 'the request was not understood')}", body
+        )
 
-    def words(self, body: bytes) -> str:
+    def describe_error(self, body: bytes) -> str:
         """What the server says about an error, in a few words and without the key, if it repeats it."""
         try:
             told = json.loads(body)
@@ -214,19 +218,19 @@ class Endpoint:
             words = words.replace(self._key, "…")
         return f" ({show(words)})" if words else ""
 
-    def _parsed(self, body: bytes) -> Any:
+    def _parse_json(self, body: bytes) -> Any:
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
             raise ProviderError(f"{self} answers with something that is not JSON; is it the right address?") from error
 
 
-def public(url: str) -> str:
+def redact_url(url: str) -> str:
     """The address as a message may show it: without what comes before an @ or after a question mark."""
     return show(re.sub("//[^/]*@", "//…@", url).partition("?")[0])
 
 
-def whole_address(url: str, path: str) -> str:
+def complete_url(url: str, path: str) -> str:
     """The address of what is asked, from what people have at hand: the host, the `/v1` of their client, or all."""
     try:
         parts = urlsplit(url)
@@ -238,25 +242,25 @@ def whole_address(url: str, path: str) -> str:
     return parts._replace(path=given).geturl()
 
 
-def _address(url: str) -> SplitResult:
+def _parse_url(url: str) -> SplitResult:
     """The parts of an address that can be asked, and that has nothing secret in it."""
-    if not VISIBLE.fullmatch(url):
-        raise InvalidInput(f"the address {public(url)} is empty, or has blanks or characters other than ASCII")
+    if not VISIBLE_ASCII.fullmatch(url):
+        raise InvalidInput(f"the address {redact_url(url)} is empty, or has blanks or characters other than ASCII")
     try:
         parts = urlsplit(url)
         known = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError as error:
-        raise InvalidInput(f"{public(url)} is no address; give one such as https://host/v1") from error
+        raise InvalidInput(f"{redact_url(url)} is no address; give one such as https://host/v1") from error
     if not known:
-        raise InvalidInput(f"{public(url)} is no address; give one such as https://host/v1")
+        raise InvalidInput(f"{redact_url(url)} is no address; give one such as https://host/v1")
     if "@" in parts.netloc:
-        raise InvalidInput(f"the address {public(url)} has a name or password in it; give the key apart from it")
+        raise InvalidInput(f"the address {redact_url(url)} has a name or password in it; give the key apart from it")
     if parts.fragment:
-        raise InvalidInput(f"the address {public(url)} has a part after #, which is not sent; leave it out")
+        raise InvalidInput(f"the address {redact_url(url)} has a part after #, which is not sent; leave it out")
     return parts
 
 
-def _named_pause(headers: HTTPMessage) -> timedelta | None:
+def _read_retry_after(headers: HTTPMessage) -> timedelta | None:
     """The pause in `Retry-After`, as seconds or as a date on the server's own clock; none if that is no pause."""
     told = headers.get("Retry-After", "").strip()
     if re.fullmatch("[0-9]{1,9}", told):

@@ -6,49 +6,49 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.providers.tensors import tensors
+from recollect.providers.tensors import read_tensors
 
 if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto
 
-VERSION = 1
+GRAPH_VERSION = 1
 """Of what this module writes; to be raised with every change that changes a vector."""
 
 LAYERS = 6
 HEADS = 12
 WIDTH = 384
-LONGEST = 256
+MAX_TOKENS = 256
 """How many tokens of a text are read: those the model was trained on."""
 
 EPSILON = 1e-12
-BLOCK = 32
+WEIGHTS_PER_SCALE = 32
 """How many weights share a scale."""
 
-STEPS = 127
+MAX_STEP = 127
 """How many steps of eight bits there are on either side of zero."""
 
 EIGHT_BIT_ACTIVATIONS = 4
 """The operator's level at which it multiplies in eight bits; each row has its own scales, whatever the batch."""
 
-HIDDEN = -1e9
+MASK_VALUE = -1e9
 """What is added where there is no token: after the softmax, nothing is left of it."""
 
 Array = NDArray[Any]
 
 
-def write(weights: bytes) -> bytes:
+def build_onnx_graph(weights: bytes) -> bytes:
     """An ONNX file that takes `ids` and `mask` (texts × tokens) and gives `totals` (texts × 384).
 
     A total is the sum of the last layer over a text's tokens, so it points where their mean does.
     """
     from onnx import TensorProto, helper
 
-    graph = _Graph(tensors(weights))
+    graph = _GraphBuilder(read_tensors(weights))
     state = graph.embedding("ids")
-    hidden = graph.hidden("mask")
+    hidden = graph.attention_mask("mask")
     for layer in range(LAYERS):
         state = graph.layer(f"encoder.layer.{layer}", state, hidden)
-    graph.total(state, "mask", "totals")
+    graph.token_sum(state, "mask", "totals")
 
     shape = ["texts", "tokens"]
     made = helper.make_graph(
@@ -67,15 +67,15 @@ def write(weights: bytes) -> bytes:
     return content
 
 
-def eighths(rows: Array, block: int) -> tuple[Array, Array]:
+def quantize(rows: Array, block: int) -> tuple[Array, Array]:
     """Each block of a row in whole steps of its own scale, and the scales: rows × blocks × block, rows × blocks."""
     blocks = rows.reshape(len(rows), -1, block)
-    scales = (np.abs(blocks).max(axis=2) / np.float32(STEPS)).astype(np.float32)
+    scales = (np.abs(blocks).max(axis=2) / np.float32(MAX_STEP)).astype(np.float32)
     steps = np.rint(blocks / np.where(scales == 0.0, 1.0, scales)[:, :, np.newaxis])
     return steps.astype(np.int8), scales
 
 
-class _Graph:
+class _GraphBuilder:
     """Nodes and constants as they are written down, each named after the weights it stands for."""
 
     def __init__(self, weights: dict[str, Array]) -> None:
@@ -88,74 +88,76 @@ class _Graph:
         from onnx import TensorProto
 
         name = "embeddings.word_embeddings.weight"
-        steps, scales = eighths(self.weights[name], WIDTH)
-        rows = self.node("Gather", [self.constant(f"{name}.steps", steps[:, 0]), ids])
-        scale = self.node("Gather", [self.constant(f"{name}.scales", scales), ids])
-        words = self.node("Mul", [self.node("Cast", [rows], to=TensorProto.FLOAT), scale])
+        steps, scales = quantize(self.weights[name], WIDTH)
+        rows = self.add_node("Gather", [self.add_constant(f"{name}.steps", steps[:, 0]), ids])
+        scale = self.add_node("Gather", [self.add_constant(f"{name}.scales", scales), ids])
+        words = self.add_node("Mul", [self.add_node("Cast", [rows], to=TensorProto.FLOAT), scale])
 
-        places = self.weights["embeddings.position_embeddings.weight"][:LONGEST]
+        places = self.weights["embeddings.position_embeddings.weight"][:MAX_TOKENS]
         places = places + self.weights["embeddings.token_type_embeddings.weight"][0]
-        length = self.node("Shape", [ids], start=1, end=2)
-        here = self.node("Slice", [self.constant("places", places), self.whole("first", [0]), length])
-        return self.norm("embeddings.LayerNorm", self.node("Add", [words, here]))
+        length = self.add_node("Shape", [ids], start=1, end=2)
+        here = self.add_node("Slice", [self.add_constant("places", places), self.add_integers("first", [0]), length])
+        return self.norm("embeddings.LayerNorm", self.add_node("Add", [words, here]))
 
-    def hidden(self, mask: str) -> str:
+    def attention_mask(self, mask: str) -> str:
         """Zero for a token, and next to minus infinity for what only fills up the batch."""
-        mask = self.node("Unsqueeze", [mask, self.whole("for heads and queries", [1, 2])])
-        absent = self.node("Sub", [self.constant("one", np.array(1, dtype=np.float32)), mask])
-        return self.node("Mul", [absent, self.constant("hidden", np.array(HIDDEN, dtype=np.float32))])
+        mask = self.add_node("Unsqueeze", [mask, self.add_integers("for heads and queries", [1, 2])])
+        absent = self.add_node("Sub", [self.add_constant("one", np.array(1, dtype=np.float32)), mask])
+        return self.add_node("Mul", [absent, self.add_constant("hidden", np.array(MASK_VALUE, dtype=np.float32))])
 
     def layer(self, name: str, state: str, hidden: str) -> str:
         """One layer of BERT: tokens look at each other, then each is thought over by itself."""
         seen = self.dense(f"{name}.attention.output.dense", self.attention(f"{name}.attention.self", state, hidden))
-        state = self.norm(f"{name}.attention.output.LayerNorm", self.node("Add", [seen, state]))
-        thought = self.node("Gelu", [self.dense(f"{name}.intermediate.dense", state)])
+        state = self.norm(f"{name}.attention.output.LayerNorm", self.add_node("Add", [seen, state]))
+        thought = self.add_node("Gelu", [self.dense(f"{name}.intermediate.dense", state)])
         thought = self.dense(f"{name}.output.dense", thought)
-        return self.norm(f"{name}.output.LayerNorm", self.node("Add", [thought, state]))
+        return self.norm(f"{name}.output.LayerNorm", self.add_node("Add", [thought, state]))
 
     def attention(self, name: str, state: str, hidden: str) -> str:
         """What each token takes from the others, head by head."""
         query, key, value = (
-            self.node("Reshape", [self.dense(f"{name}.{part}", state), self.whole("heads", [0, 0, HEADS, -1])])
+            self.add_node(
+                "Reshape", [self.dense(f"{name}.{part}", state), self.add_integers("heads", [0, 0, HEADS, -1])]
+            )
             for part in ("query", "key", "value")
         )
-        query, value = (self.node("Transpose", [part], perm=[0, 2, 1, 3]) for part in (query, value))
-        scores = self.node("MatMul", [query, self.node("Transpose", [key], perm=[0, 2, 3, 1])])
-        root = self.constant("root", np.sqrt(np.array(WIDTH // HEADS, dtype=np.float32)))
-        scores = self.node("Add", [self.node("Div", [scores, root]), hidden])
-        taken = self.node("MatMul", [self.node("Softmax", [scores], axis=-1), value])
-        taken = self.node("Transpose", [taken], perm=[0, 2, 1, 3])
-        return self.node("Reshape", [taken, self.whole("joined", [0, 0, WIDTH])])
+        query, value = (self.add_node("Transpose", [part], perm=[0, 2, 1, 3]) for part in (query, value))
+        scores = self.add_node("MatMul", [query, self.add_node("Transpose", [key], perm=[0, 2, 3, 1])])
+        root = self.add_constant("root", np.sqrt(np.array(WIDTH // HEADS, dtype=np.float32)))
+        scores = self.add_node("Add", [self.add_node("Div", [scores, root]), hidden])
+        taken = self.add_node("MatMul", [self.add_node("Softmax", [scores], axis=-1), value])
+        taken = self.add_node("Transpose", [taken], perm=[0, 2, 1, 3])
+        return self.add_node("Reshape", [taken, self.add_integers("joined", [0, 0, WIDTH])])
 
     def dense(self, name: str, state: str) -> str:
         """The state times the weights, which are kept in eight bits, plus the bias."""
         width, depth = self.weights[f"{name}.weight"].shape
-        steps, scales = eighths(self.weights[f"{name}.weight"], BLOCK)
+        steps, scales = quantize(self.weights[f"{name}.weight"], WEIGHTS_PER_SCALE)
         steps = (steps.astype(np.int16) + 128).astype(np.uint8)  # the operator counts its steps from 128
-        product = self.node(
+        product = self.add_node(
             "MatMulNBits",
-            [state, self.constant(f"{name}.steps", steps), self.constant(f"{name}.scales", scales)],
+            [state, self.add_constant(f"{name}.steps", steps), self.add_constant(f"{name}.scales", scales)],
             domain="com.microsoft",
             K=depth,
             N=width,
             bits=8,
-            block_size=BLOCK,
+            block_size=WEIGHTS_PER_SCALE,
             accuracy_level=EIGHT_BIT_ACTIVATIONS,
         )
-        return self.node("Add", [product, self.constant(f"{name}.bias", self.weights[f"{name}.bias"])])
+        return self.add_node("Add", [product, self.add_constant(f"{name}.bias", self.weights[f"{name}.bias"])])
 
     def norm(self, name: str, state: str) -> str:
         """The state with mean 0 and variance 1, scaled and moved as the weights say."""
-        parts = [self.constant(f"{name}.{part}", self.weights[f"{name}.{part}"]) for part in ("weight", "bias")]
-        return self.node("LayerNormalization", [state, *parts], axis=-1, epsilon=EPSILON)
+        parts = [self.add_constant(f"{name}.{part}", self.weights[f"{name}.{part}"]) for part in ("weight", "bias")]
+        return self.add_node("LayerNormalization", [state, *parts], axis=-1, epsilon=EPSILON)
 
-    def total(self, state: str, mask: str, output: str) -> None:
+    def token_sum(self, state: str, mask: str, output: str) -> None:
         """The sum over a text's own tokens."""
-        own = self.node("Unsqueeze", [mask, self.whole("for each number", [2])])
-        kept = self.node("Mul", [state, own])
-        self.node("ReduceSum", [kept, self.whole("over tokens", [1])], output=output, keepdims=0)
+        own = self.add_node("Unsqueeze", [mask, self.add_integers("for each number", [2])])
+        kept = self.add_node("Mul", [state, own])
+        self.add_node("ReduceSum", [kept, self.add_integers("over tokens", [1])], output=output, keepdims=0)
 
-    def node(self, operator: str, inputs: Sequence[str], *, output: str = "", **attributes: Any) -> str:
+    def add_node(self, operator: str, inputs: Sequence[str], *, output: str = "", **attributes: Any) -> str:
         """Adds a node; gives the name of what comes out of it."""
         from onnx import helper
 
@@ -163,7 +165,7 @@ class _Graph:
         self.nodes.append(helper.make_node(operator, inputs, [output], name=output, **attributes))
         return output
 
-    def constant(self, name: str, value: Array) -> str:
+    def add_constant(self, name: str, value: Array) -> str:
         """Adds a constant, unless one of that name is there; gives its name."""
         from onnx import numpy_helper
 
@@ -171,6 +173,6 @@ class _Graph:
             self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def whole(self, name: str, numbers: Sequence[int]) -> str:
+    def add_integers(self, name: str, numbers: Sequence[int]) -> str:
         """The same for a list of whole numbers, such as a shape."""
-        return self.constant(name, np.array(numbers, dtype=np.int64))
+        return self.add_constant(name, np.array(numbers, dtype=np.int64))

@@ -9,7 +9,7 @@ from recollect.providers.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class MissingEmbedder:
     """Stands for the model of a store's vectors where it is not to be had."""
 
     name: str

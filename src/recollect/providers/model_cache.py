@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-DIGITS = 32
+HASH_DIGITS = 32
 """How many hexadecimal digits of its SHA-256 a made file carries in its name."""
 
 
-def made(stem: str, make: Callable[[], bytes], folders: Sequence[Path]) -> bytes:
+def load_or_build(stem: str, make: Callable[[], bytes], folders: Sequence[Path]) -> bytes:
     """The content of that stem, from the first folder that has it intact, or else made now.
 
     What is made is left in the first folder that takes it. If none does, it is made again the next time, and that
@@ -20,32 +20,32 @@ def made(stem: str, make: Callable[[], bytes], folders: Sequence[Path]) -> bytes
     """
     for folder in folders:
         for path in sorted(folder.glob(f"{stem}-*")):
-            content = _content(path)
-            if content is not None and path.name == _named(stem, content):
+            content = _read_or_none(path)
+            if content is not None and path.name == _hashed_name(stem, content):
                 return content
     content = make()
     for folder in folders:
-        if _leave(folder / _named(stem, content), content):
+        if _write_whole(folder / _hashed_name(stem, content), content):
             break
     return content
 
 
 def cache_folders() -> list[Path]:
     """Where made files may be: the user's cache folder, then a temporary folder that only this user can write."""
-    user = user_cache(os.environ, sys.platform)
-    return [folder for folder in (user, _temporary()) if folder is not None]
+    user = user_cache_folder(os.environ, sys.platform)
+    return [folder for folder in (user, _temporary_folder()) if folder is not None]
 
 
-def user_cache(environment: Mapping[str, str], platform: str) -> Path | None:
+def user_cache_folder(environment: Mapping[str, str], platform: str) -> Path | None:
     """The user's cache folder by the custom of the platform, if the user has one."""
-    for name, below in _customs(platform):
+    for name, below in _cache_variables(platform):
         folder = Path(environment.get(name, ""))
         if folder.is_absolute():
             return folder.joinpath(*below, "recollect")
     return None
 
 
-def _customs(platform: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _cache_variables(platform: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Variables that lead to the cache folder, and the way on from there."""
     if platform == "win32":
         yield "LOCALAPPDATA", ()
@@ -54,7 +54,7 @@ def _customs(platform: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield "HOME", ("Library", "Caches") if platform == "darwin" else (".cache",)
 
 
-def _temporary() -> Path | None:
+def _temporary_folder() -> Path | None:
     """A folder for this user below the temporary one, unless another user could have filled it."""
     user = os.getuid() if hasattr(os, "getuid") else None  # where there are no such users, each has a folder of its own
     folder = Path(tempfile.gettempdir()) / (f"recollect-{user}" if user is not None else "recollect")
@@ -66,14 +66,14 @@ def _temporary() -> Path | None:
     return folder if stat.S_ISDIR(told.st_mode) and private else None
 
 
-def _content(path: Path) -> bytes | None:
+def _read_or_none(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except OSError:
         return None
 
 
-def _leave(path: Path, content: bytes) -> bool:
+def _write_whole(path: Path, content: bytes) -> bool:
     """Put the file there whole, in one step: a reader finds all of it or none. Says whether that worked."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -91,6 +91,6 @@ def _leave(path: Path, content: bytes) -> bool:
     return True
 
 
-def _named(stem: str, content: bytes) -> str:
+def _hashed_name(stem: str, content: bytes) -> str:
     """The name of a file with that content, which so can tell whether it still has it."""
-    return f"{stem}-{hashlib.sha256(content).hexdigest()[:DIGITS]}"
+    return f"{stem}-{hashlib.sha256(content).hexdigest()[:HASH_DIGITS]}"

@@ -5,29 +5,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from recollect.errors import InvalidInput, NotFound, ProviderError, remedy, show
+from recollect.errors import InvalidInput, NotFound, ProviderError, show, suggest
 from recollect.protocols import Embedder
-from recollect.providers.embedder_assets import MINILM, WORDLLAMA, Kit
+from recollect.providers.embedder_assets import MINILM_REQUIREMENTS, WORDLLAMA_REQUIREMENTS, EmbedderRequirements
 
 AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A way to an embedder: `models` matches the names it is recorded by, `load` makes it for one of them."""
+    """A way to an embedder: `model_pattern` matches the names it is recorded by, `load` makes it for one of them."""
 
     name: str
     about: str
-    default: str
-    models: str
+    default_model: str
+    model_pattern: str
     load: Callable[[str], Embedder]
-    kit: Kit | None = None
+    requirements: EmbedderRequirements | None = None
 
-    def fix(self) -> str | None:
+    def find_fix(self) -> str | None:
         """How to get what is missing, if anything is."""
-        if self.kit is None or not self.kit.missing():
+        if self.requirements is None or not self.requirements.find_missing():
             return None
-        return self.kit.fix
+        return self.requirements.fix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,22 +44,22 @@ class Availability:
         return self.fix is None
 
 
-def _minilm(_: str) -> Embedder:
+def _load_minilm(_: str) -> Embedder:
     from recollect.providers.minilm import MiniLM
 
     return MiniLM()
 
 
-def _wordllama(_: str) -> Embedder:
-    from recollect.providers.static import Static
+def _load_wordllama(_: str) -> Embedder:
+    from recollect.providers.static import StaticEmbedder
 
-    return Static()
+    return StaticEmbedder()
 
 
-def _hashing(model: str) -> Embedder:
-    from recollect.providers.hashing import Hashing
+def _load_hashing(model: str) -> Embedder:
+    from recollect.providers.hashing import HashingEmbedder
 
-    return Hashing(int(model.removeprefix("hashing-")))
+    return HashingEmbedder(int(model.removeprefix("hashing-")))
 
 
 PROVIDERS: Mapping[str, Provider] = {
@@ -68,35 +68,35 @@ PROVIDERS: Mapping[str, Provider] = {
         Provider(
             name="minilm",
             about="all-MiniLM-L6-v2 in this process: the best that needs no server",
-            default="all-minilm-l6-v2-m8",
-            models="all-minilm-l6-v2-m8",
-            load=_minilm,
-            kit=MINILM,
+            default_model="all-minilm-l6-v2-m8",
+            model_pattern="all-minilm-l6-v2-m8",
+            load=_load_minilm,
+            requirements=MINILM_REQUIREMENTS,
         ),
         Provider(
             name="wordllama",
             about="a static table: no model to run, a hundred times faster, knows less",
-            default="wordllama-256",
-            models="wordllama-256",
-            load=_wordllama,
-            kit=WORDLLAMA,
+            default_model="wordllama-256",
+            model_pattern="wordllama-256",
+            load=_load_wordllama,
+            requirements=WORDLLAMA_REQUIREMENTS,
         ),
         Provider(
             name="hashing",
             about="shared words and parts of words only: for tests and demonstrations",
-            default="hashing-256",
-            models="hashing-[1-9][0-9]{0,4}",
-            load=_hashing,
+            default_model="hashing-256",
+            model_pattern="hashing-[1-9][0-9]{0,4}",
+            load=_load_hashing,
         ),
     )
 }
 """Every embedder that needs no address, by the name a user writes."""
 
-BY_ITSELF = ("minilm", "wordllama")
+AUTO_PROVIDERS = ("minilm", "wordllama")
 """What `auto` takes, the first that is installed."""
 
 
-def embedder(name: str | None = None, *, key: str | None = None) -> Embedder:
+def find_embedder(name: str | None = None, *, key: str | None = None) -> Embedder:
     """The embedder of that name: `auto` (also for `None`), `minilm`, `wordllama`, `hashing`, a recorded model, or
     `https://host/v1#model`, which alone takes a `key`.
 
@@ -104,57 +104,57 @@ def embedder(name: str | None = None, *, key: str | None = None) -> Embedder:
     """
     name = AUTO if name is None else name
     if name.startswith(("http://", "https://")):
-        return _behind(name, key)
+        return _load_openai(name, key)
     if key is not None:
         raise InvalidInput(f"a key was given for the embedder {show(name)}, which takes none; leave it out")
     if name == AUTO:
-        return _by_itself()
+        return _load_best_installed()
     if name in PROVIDERS:
-        return PROVIDERS[name].load(PROVIDERS[name].default)
-    return _recorded(name, [AUTO, *PROVIDERS, *_models()])
+        return PROVIDERS[name].load(PROVIDERS[name].default_model)
+    return _load_by_model(name, [AUTO, *PROVIDERS, *_default_models()])
 
 
-def for_model(model: str) -> Embedder:
+def find_embedder_for_model(model: str) -> Embedder:
     """The embedder whose vectors are recorded by that name."""
     if model.startswith("http:"):
         served = model.removeprefix("http:")
         raise InvalidInput(f"the model {served!r} is behind an address; name it as https://host/v1#{served}")
-    return _recorded(model, _models())
+    return _load_by_model(model, _default_models())
 
 
-def available() -> list[Availability]:
+def list_embedders() -> list[Availability]:
     """Every embedder that needs no address, with what is missing; nothing heavy is loaded to find out."""
     return [
-        Availability(name=provider.name, about=provider.about, model=provider.default, fix=provider.fix())
+        Availability(name=provider.name, about=provider.about, model=provider.default_model, fix=provider.find_fix())
         for provider in PROVIDERS.values()
     ]
 
 
-def _recorded(model: str, known: list[str]) -> Embedder:
+def _load_by_model(model: str, known: list[str]) -> Embedder:
     for provider in PROVIDERS.values():
-        if re.fullmatch(provider.models, model):
+        if re.fullmatch(provider.model_pattern, model):
             return provider.load(model)
-    raise NotFound(f"no embedder is called {show(model)}, nor is that an address; {remedy(model, known)}")
+    raise NotFound(f"no embedder is called {show(model)}, nor is that an address; {suggest(model, known)}")
 
 
-def _models() -> list[str]:
+def _default_models() -> list[str]:
     """The names that vectors are recorded by, unless a user asks for other dimensions."""
-    return [provider.default for provider in PROVIDERS.values()]
+    return [provider.default_model for provider in PROVIDERS.values()]
 
 
-def _by_itself() -> Embedder:
-    for name in BY_ITSELF:
-        if PROVIDERS[name].fix() is None:
-            return PROVIDERS[name].load(PROVIDERS[name].default)
-    raise ProviderError(f"no embedder is installed; {PROVIDERS[BY_ITSELF[-1]].fix()}")
+def _load_best_installed() -> Embedder:
+    for name in AUTO_PROVIDERS:
+        if PROVIDERS[name].find_fix() is None:
+            return PROVIDERS[name].load(PROVIDERS[name].default_model)
+    raise ProviderError(f"no embedder is installed; {PROVIDERS[AUTO_PROVIDERS[-1]].find_fix()}")
 
 
-def _behind(address: str, key: str | None) -> Embedder:
+def _load_openai(address: str, key: str | None) -> Embedder:
     """The embedder behind an address, with the model after the #."""
-    from recollect.providers.http_client import public
-    from recollect.providers.openai_embeddings import Http
+    from recollect.providers.http_client import redact_url
+    from recollect.providers.openai_embeddings import OpenAIEmbedder
 
     url, _, model = address.partition("#")
     if not model:
-        raise InvalidInput(f"{public(url)} names no model; write it after a #, as https://host/v1#model")
-    return Http(url, unquote(model), key=key)
+        raise InvalidInput(f"{redact_url(url)} names no model; write it after a #, as https://host/v1#model")
+    return OpenAIEmbedder(url, unquote(model), key=key)

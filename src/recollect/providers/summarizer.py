@@ -8,36 +8,36 @@ from typing import Any
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.extraction import Prices
+from recollect.model.extraction import ModelPrices
 from recollect.model.level import Level
-from recollect.model.llm_usage import Tally
-from recollect.model.memory import MemoryId, a_choice
+from recollect.model.llm_usage import LlmUsage
+from recollect.model.memory import MemoryId, require_choice
 from recollect.model.summary import (
-    LONGEST_BULLET,
-    LONGEST_TITLE,
-    MOST_BULLETS,
-    MOST_KEYWORDS,
+    MAX_BULLET_CHARS,
+    MAX_BULLETS,
+    MAX_KEYWORDS,
+    MAX_SUMMARY_TITLE_CHARS,
     Bullet,
     Passage,
     Summary,
 )
-from recollect.providers.chat import LONGEST, TIMEOUT, Chat, Question, Wrong
-from recollect.providers.http_client import PATIENCE, Patience
-from recollect.providers.windows import Form, Window, in_windows, written
-from recollect.text.claim_support import Bearing
-from recollect.text.quote_match import folded
+from recollect.providers.chat import COMPLETION_TIMEOUT, MAX_ANSWER_TOKENS, BadAnswer, ChatClient, ChatRequest
+from recollect.providers.http_client import DEFAULT_RETRY_POLICY, RetryPolicy
+from recollect.providers.windows import Window, WindowFormat, split_into_windows, to_safe_json
+from recollect.text.claim_support import ClaimSupport
+from recollect.text.quote_match import fold_quotes
 
-MOST_PROPOSED = 100
+MAX_PROPOSED_POINTS = 100
 """How many points an answer may have and still be read."""
 
-LONGEST_WRITTEN = 2 * LONGEST_BULLET
+MAX_ESCAPED_CHARS = 2 * MAX_BULLET_CHARS
 """How long a point may be as it is shown to a model: so the points of several windows fit into fewer of them."""
 
-LONGEST_KEYWORD = 60
-IN_TITLE = 4
+MAX_KEYWORD_CHARS = 60
+TITLE_KEYWORDS = 4
 """How many keywords make a title, where there is none."""
 
-STRETCHES: Mapping[Level, str] = {
+LEVEL_DESCRIPTIONS: Mapping[Level, str] = {
     Level.SEGMENT: "one stretch of a conversation",
     Level.DAY: "one day",
     Level.WEEK: "one week",
@@ -47,19 +47,21 @@ STRETCHES: Mapping[Level, str] = {
 """What is summed up on each level that has summaries, as a model is told it."""
 
 
-def _schema() -> dict[str, Any]:
+def _build_schema() -> dict[str, Any]:
     """The shape of an answer, with nothing in it that a strict server does not know."""
     numbers = {"type": "array", "items": {"type": "integer"}}
-    bullet = _object({"text": {"type": "string"}, "passages": numbers})
+    bullet = _object_schema({"text": {"type": "string"}, "passages": numbers})
     keywords = {"type": "array", "items": {"type": "string"}}
-    return _object({"title": {"type": "string"}, "bullets": {"type": "array", "items": bullet}, "keywords": keywords})
+    return _object_schema(
+        {"title": {"type": "string"}, "bullets": {"type": "array", "items": bullet}, "keywords": keywords}
+    )
 
 
-def _object(fields: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
-SCHEMA = _schema()
+ANSWER_SCHEMA = _build_schema()
 
 INSTRUCTIONS = """\
 You sum up what happened in {stretch} (level: {level}), for an assistant that meets these people again.
@@ -80,18 +82,18 @@ passwords and keys.
 """
 
 
-class Flaw(StrEnum):
+class PointFlaw(StrEnum):
     """Why a point cannot be taken, as the model is told it."""
 
     NO_PASSAGE = "names no passage, or one that was not shown"
     NO_TEXT = "says nothing, or has characters that cannot be kept"
-    TOO_LONG = f"has more than {LONGEST_BULLET} characters"
-    ORDERS = "speaks to an assistant"
-    ELSEWHERE = "says what the passages it names do not say"
+    TOO_LONG = f"has more than {MAX_BULLET_CHARS} characters"
+    INSTRUCTION = "speaks to an assistant"
+    UNSUPPORTED = "says what the passages it names do not say"
 
 
 @dataclass(frozen=True, slots=True)
-class _Proposed:
+class _ProposedPoint:
     """A point as a model proposes it: of the right types, on one line, and nothing in it believed yet."""
 
     text: str
@@ -99,7 +101,7 @@ class _Proposed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _WindowSummary:
     """What a model says of a window; the points that hold are passages to sum up again."""
 
     title: str
@@ -107,7 +109,7 @@ class _Answer:
     keywords: tuple[str, ...]
 
 
-class ChatSummariser:
+class ChatSummarizer:
     """Has a model say what passages were about, and takes the points that hold: each names passages that were shown.
 
     More than fits into a window is read in several, each of which is one question, and then the points of all are
@@ -123,184 +125,199 @@ class ChatSummariser:
         model: str,
         *,
         orders_in: Callable[[str], str | None],
-        prices: Prices | None = None,
+        prices: ModelPrices | None = None,
         key: str | None = None,
-        timeout: timedelta = TIMEOUT,
-        patience: Patience = PATIENCE,
-        longest: int = LONGEST,
+        timeout: timedelta = COMPLETION_TIMEOUT,
+        patience: RetryPolicy = DEFAULT_RETRY_POLICY,
+        longest: int = MAX_ANSWER_TOKENS,
     ) -> None:
-        self._chat = Chat(url, model, key=key, timeout=timeout, patience=patience, longest=longest)
+        self._chat = ChatClient(url, model, key=key, timeout=timeout, patience=patience, longest=longest)
         self.name = self._chat.name
-        self._orders_in = validation.a_callable("orders_in", orders_in)
+        self._orders_in = validation.require_callable("orders_in", orders_in)
         self._prices = prices
 
     def __repr__(self) -> str:
-        return f"ChatSummariser({self._chat})"
+        return f"ChatSummarizer({self._chat})"
 
     @property
-    def spent(self) -> Tally:
+    def spent(self) -> LlmUsage:
         """All that the model answered until now, in any thread, also what came to nothing."""
-        return self._chat.spent
+        return self._chat.total_usage
 
-    def cost(self, spent: Tally) -> float | None:
+    def cost(self, spent: LlmUsage) -> float | None:
         """What that costs, such as `spent` less what it was before; not told without prices, or if tokens are not
         known."""
         return spent.cost(self._prices)
 
     def summarise(self, passages: Sequence[Passage], *, level: Level, most: int) -> Summary:
         """At most so many points, in the order in which things happened; all passages were read, or it is an error."""
-        validation.a_limit("most", most)
-        _stretch(level)
-        shown = _ordered(passages)
-        windows = in_windows(shown, _PASSAGES)
+        validation.require_limit("most", most)
+        _describe_level(level)
+        shown = _sort_passages(passages)
+        windows = split_into_windows(shown, _PASSAGES_FORMAT)
         while len(windows) > 1:
-            bearing = Bearing(shown)
-            shown = [point for one in windows for point in self._asked(one, bearing, level, MOST_BULLETS).points]
-            windows = in_windows(shown, _PASSAGES)
-        answer = self._asked(windows[0], Bearing(shown), level, min(most, MOST_BULLETS))
+            bearing = ClaimSupport(shown)
+            shown = [
+                point for one in windows for point in self._summarize_window(one, bearing, level, MAX_BULLETS).points
+            ]
+            windows = split_into_windows(shown, _PASSAGES_FORMAT)
+        answer = self._summarize_window(windows[0], ClaimSupport(shown), level, min(most, MAX_BULLETS))
         bullets = tuple(Bullet(point.text, point.cites) for point in answer.points)
         return Summary(title=answer.title, bullets=bullets, keywords=answer.keywords)
 
-    def _asked(self, window: Window[Passage], bearing: Bearing, level: Level, most: int) -> _Answer:
+    def _summarize_window(
+        self, window: Window[Passage], bearing: ClaimSupport, level: Level, most: int
+    ) -> _WindowSummary:
         """What the model makes of a window."""
         instructions = INSTRUCTIONS.format(
-            stretch=_stretch(level),
+            stretch=_describe_level(level),
             level=level.value,
             marker=window.marker,
-            title=LONGEST_TITLE,
+            title=MAX_SUMMARY_TITLE_CHARS,
             most=most,
-            bullet=LONGEST_BULLET,
-            keywords=MOST_KEYWORDS,
+            bullet=MAX_BULLET_CHARS,
+            keywords=MAX_KEYWORDS,
         )
-        question = Question(instructions, window.fenced, "summary", SCHEMA)
+        question = ChatRequest(instructions, window.fenced_text, "summary", ANSWER_SCHEMA)
 
-        def read(told: Any) -> _Answer | Wrong:
+        def read(told: Any) -> _WindowSummary | BadAnswer:
             match told:
-                case {"bullets": [*items]} if len(items) > MOST_PROPOSED:
-                    return Wrong(f"more than {MOST_PROPOSED} points")
-                case {"title": str(title), "bullets": [*items], "keywords": [*words]} if _texts(words):
-                    points = self._points(items, window, bearing)
-                    return points if isinstance(points, Wrong) else self._answer(title, _chosen(points, most), words)
+                case {"bullets": [*items]} if len(items) > MAX_PROPOSED_POINTS:
+                    return BadAnswer(f"more than {MAX_PROPOSED_POINTS} points")
+                case {"title": str(title), "bullets": [*items], "keywords": [*words]} if _are_texts(words):
+                    points = self._read_points(items, window, bearing)
+                    return (
+                        points
+                        if isinstance(points, BadAnswer)
+                        else self._build_summary(title, _select_points(points, most), words)
+                    )
                 case _:
-                    return Wrong("JSON without a text called 'title' and lists called 'bullets' and 'keywords'")
+                    return BadAnswer("JSON without a text called 'title' and lists called 'bullets' and 'keywords'")
 
         answer, _ = self._chat.ask(question, read)
         return answer
 
-    def _points(self, items: Sequence[Any], window: Window[Passage], bearing: Bearing) -> list[Passage] | Wrong:
+    def _read_points(
+        self, items: Sequence[Any], window: Window[Passage], bearing: ClaimSupport
+    ) -> list[Passage] | BadAnswer:
         """The points that hold, each once, in the order in which things happened; it is wrong if none does."""
         texts: dict[str, str] = {}
         places: dict[str, set[int]] = {}
-        flaws: dict[Flaw, None] = {}
+        flaws: dict[PointFlaw, None] = {}
         for place, item in enumerate(items):
-            proposed = _proposed(place, item)
-            if isinstance(proposed, Wrong):
+            proposed = _read_point(place, item)
+            if isinstance(proposed, BadAnswer):
                 return proposed
-            flaw = self._flaw(proposed, window, bearing)
+            flaw = self._find_flaw(proposed, window, bearing)
             if flaw is None:
-                same = texts.setdefault(folded(proposed.text).casefold(), proposed.text)
+                same = texts.setdefault(fold_quotes(proposed.text).casefold(), proposed.text)
                 places.setdefault(same, set()).update(proposed.passages)
             else:
                 flaws[flaw] = None
         if not places:
             told = ", ".join(f"one {flaw.value}" for flaw in flaws) or "there is none"
-            return Wrong(f"JSON without a point that can be taken: {told}")
+            return BadAnswer(f"JSON without a point that can be taken: {told}")
         named = sorted(((sorted(of), text) for text, of in places.items()), key=lambda one: one[0][0])
-        return [_point(text, [window.shown[place] for place in of]) for of, text in named]
+        return [_build_point(text, [window.items[place] for place in of]) for of, text in named]
 
-    def _flaw(self, proposed: _Proposed, window: Window[Passage], bearing: Bearing) -> Flaw | None:
+    def _find_flaw(self, proposed: _ProposedPoint, window: Window[Passage], bearing: ClaimSupport) -> PointFlaw | None:
         """What is to be said against a point; mostly nothing."""
         text, passages = proposed.text, proposed.passages
         if not _says_something(text):
-            return Flaw.NO_TEXT
-        if len(text) > LONGEST_BULLET or len(written(text)) > LONGEST_WRITTEN:
-            return Flaw.TOO_LONG
-        if not passages or not window.shown.keys() >= passages:
-            return Flaw.NO_PASSAGE
+            return PointFlaw.NO_TEXT
+        if len(text) > MAX_BULLET_CHARS or len(to_safe_json(text)) > MAX_ESCAPED_CHARS:
+            return PointFlaw.TOO_LONG
+        if not passages or not window.items.keys() >= passages:
+            return PointFlaw.NO_PASSAGE
         if self._orders_in(text) is not None:
-            return Flaw.ORDERS
-        return None if bearing.bears_out(text, passages) else Flaw.ELSEWHERE
+            return PointFlaw.INSTRUCTION
+        return None if bearing.supports(text, passages) else PointFlaw.UNSUPPORTED
 
-    def _answer(self, title: str, points: Sequence[Passage], words: Sequence[str]) -> _Answer:
-        keywords = self._keywords(words)
-        titles = [_cut(one, LONGEST_TITLE) for one in (_line(title), ", ".join(keywords[:IN_TITLE]), points[0].text)]
+    def _build_summary(self, title: str, points: Sequence[Passage], words: Sequence[str]) -> _WindowSummary:
+        keywords = self._clean_keywords(words)
+        titles = [
+            _truncate(one, MAX_SUMMARY_TITLE_CHARS)
+            for one in (_collapse_blanks(title), ", ".join(keywords[:TITLE_KEYWORDS]), points[0].text)
+        ]
         sound = next((one for one in titles if self._is_sound(one)), titles[-1])
-        return _Answer(sound, tuple(points), keywords)
+        return _WindowSummary(sound, tuple(points), keywords)
 
-    def _keywords(self, words: Sequence[str]) -> tuple[str, ...]:
+    def _clean_keywords(self, words: Sequence[str]) -> tuple[str, ...]:
         """The keywords that can be kept, each once, whatever its capitals."""
         once: dict[str, str] = {}
-        for word in map(_line, words):
-            if len(word) <= LONGEST_KEYWORD and self._is_sound(word):
+        for word in map(_collapse_blanks, words):
+            if len(word) <= MAX_KEYWORD_CHARS and self._is_sound(word):
                 once.setdefault(word.casefold(), word)
-        return tuple(once.values())[:MOST_KEYWORDS]
+        return tuple(once.values())[:MAX_KEYWORDS]
 
     def _is_sound(self, text: str) -> bool:
         return _says_something(text) and self._orders_in(text) is None
 
 
-def _stretch(level: Level) -> str:
+def _describe_level(level: Level) -> str:
     """What is summed up on that level, in words; refused if it has no summaries."""
-    if a_choice("level", level, Level) not in STRETCHES:
-        known = ", ".join(one.value for one in STRETCHES)
+    if require_choice("level", level, Level) not in LEVEL_DESCRIPTIONS:
+        known = ", ".join(one.value for one in LEVEL_DESCRIPTIONS)
         raise FieldError(f"{show(level)} has no summaries; give one of {known}", field="level")
-    return STRETCHES[level]
+    return LEVEL_DESCRIPTIONS[level]
 
 
-def _ordered(passages: Sequence[Passage]) -> list[Passage]:
+def _sort_passages(passages: Sequence[Passage]) -> list[Passage]:
     """The passages in the order of time; refused if there are none, or one of them is none."""
-    found = validation.several("passages", passages)
+    found = validation.require_several("passages", passages)
     for place, one in enumerate(found):
         if not isinstance(one, Passage):
             raise FieldError(f"has {show(one)} at {place}; give values of Passage", field="passages")
         if one.speaker is not None:
-            validation.an_id("speaker", one.speaker)
+            validation.require_id("speaker", one.speaker)
     if not found:
         raise FieldError("is empty; there is nothing to sum up", field="passages")
     return sorted(found, key=lambda one: one.at)
 
 
-def _told(place: int, passage: Passage) -> Mapping[str, object]:
+def _describe_passage(place: int, passage: Passage) -> Mapping[str, object]:
     return {"passage": place, "date": passage.at.date().isoformat(), "speaker": passage.speaker}
 
 
-_PASSAGES = Form(tag="passages", told=_told, field="passages", remedy="summarise their parts one by one")
+_PASSAGES_FORMAT = WindowFormat(
+    tag="passages", describe=_describe_passage, field="passages", remedy="summarise their parts one by one"
+)
 
 
-def _texts(words: Sequence[Any]) -> bool:
+def _are_texts(words: Sequence[Any]) -> bool:
     return all(isinstance(word, str) for word in words)
 
 
-def _proposed(place: int, item: Any) -> _Proposed | Wrong:
+def _read_point(place: int, item: Any) -> _ProposedPoint | BadAnswer:
     """The point at that place of an answer, or what is wrong with it."""
     match item:
         case {"text": str(text), "passages": [*numbers]} if all(type(number) is int for number in numbers):
-            return _Proposed(_line(text), frozenset(numbers))
+            return _ProposedPoint(_collapse_blanks(text), frozenset(numbers))
         case _:
-            return Wrong(f"JSON in which bullets[{place}] is not a text and a list of whole numbers")
+            return BadAnswer(f"JSON in which bullets[{place}] is not a text and a list of whole numbers")
 
 
-def _line(text: str) -> str:
+def _collapse_blanks(text: str) -> str:
     return " ".join(text.split())
 
 
 def _says_something(text: str) -> bool:
-    return any(map(str.isalnum, text)) and validation.can_be_kept(text)
+    return any(map(str.isalnum, text)) and validation.is_storable(text)
 
 
-def _point(text: str, passages: Sequence[Passage]) -> Passage:
+def _build_point(text: str, passages: Sequence[Passage]) -> Passage:
     """The point that rests on these passages, of which the first is the earliest."""
     cites: dict[MemoryId, None] = {id: None for one in passages for id in one.cites}
     return Passage(text=text, at=passages[0].at, cites=tuple(cites))
 
 
-def _chosen(points: Sequence[Passage], most: int) -> list[Passage]:
+def _select_points(points: Sequence[Passage], most: int) -> list[Passage]:
     """Those that rest on the most, if there are too many, in the order they had."""
     weighty = sorted(range(len(points)), key=lambda place: (-len(points[place].cites), place))
     return [points[place] for place in sorted(weighty[:most])]
 
 
-def _cut(line: str, most: int) -> str:
+def _truncate(line: str, most: int) -> str:
     """How the line begins, with a mark if that is not all, cut at a blank where there is one in the second half."""
     if len(line) <= most:
         return line

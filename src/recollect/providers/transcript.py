@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from recollect.model.conversation import Said
-from recollect.providers.windows import Form, Window, in_windows
+from recollect.model.conversation import ConversationTurn
+from recollect.providers.windows import Window, WindowFormat, split_into_windows
 
 
-def windows(turns: Sequence[Said]) -> list[Window[Said]]:
+def split_conversation(turns: Sequence[ConversationTurn]) -> list[Window[ConversationTurn]]:
     """The conversation in as few windows as it fits into, in its order; too many are refused before any is read."""
-    return in_windows(turns, _CONVERSATION)
+    return split_into_windows(turns, _CONVERSATION_FORMAT)
 
 
-def _told(place: int, turn: Said) -> Mapping[str, object]:
+def _describe_turn(place: int, turn: ConversationTurn) -> Mapping[str, object]:
     return {
         "turn": place,
         "role": turn.role.value,
@@ -20,4 +20,6 @@ def _told(place: int, turn: Said) -> Mapping[str, object]:
     }
 
 
-_CONVERSATION = Form(tag="conversation", told=_told, field="turns", remedy="extract from its parts one by one")
+_CONVERSATION_FORMAT = WindowFormat(
+    tag="conversation", describe=_describe_turn, field="turns", remedy="extract from its parts one by one"
+)

@@ -11,43 +11,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, show
-from recollect.fork_safety import Lock, tell_children
+from recollect.fork_safety import ForkSafeLock, register_fork_aware
 from recollect.protocols import Embedder, Purpose
-from recollect.providers.texts import clean
-from recollect.providers.vectors import numbers
+from recollect.providers.texts import clean_texts
+from recollect.providers.vectors import check_rows
 
-Row = NDArray[np.floating[Any]]
+FloatRows = NDArray[np.floating[Any]]
 """The numbers of a text, as precise as the embedder gave them."""
 
-SIZE = 4096
+MAX_CACHED_VECTORS = 4096
 """How many vectors are remembered: 6 MB of 384 dimensions."""
 
-LONGEST_SILENCE = 20.0
+MAX_SILENT_SECONDS = 20.0
 """For how many seconds an embedder may be silent before it counts as one that fails."""
 
 
-class Cached:
+class CachedEmbedder:
     """The same embedder, which asks only for what it does not remember, at most once per call.
 
     Remembers the `size` vectors used last; texts are not kept, only their digests. Two threads that ask for the same
     new text at the same time may both have it embedded.
     """
 
-    def __init__(self, embedder: Embedder, size: int = SIZE) -> None:
+    def __init__(self, embedder: Embedder, size: int = MAX_CACHED_VECTORS) -> None:
         if type(size) is not int or size < 1:
             raise InvalidInput(f"size is {show(size)}; give a whole number of at least 1")
         self._embedder = embedder
         self._size = size
-        self._lock = Lock()
-        self._known: OrderedDict[bytes, Row] = OrderedDict()
+        self._lock = ForkSafeLock()
+        self._known: OrderedDict[bytes, FloatRows] = OrderedDict()
         self._failed = False
         self._asked_at: dict[object, float] = {}
         self.failures = 0
         """How often it has failed."""
-        tell_children(self)
+        register_fork_aware(self)
 
     def __repr__(self) -> str:
-        return f"Cached({self._embedder!r}, size={self._size})"
+        return f"CachedEmbedder({self._embedder!r}, size={self._size})"
 
     @property
     def name(self) -> str:
@@ -60,32 +60,32 @@ class Cached:
     @property
     def failing(self) -> bool:
         """Whether the embedder failed when it was last asked, or has been silent for long."""
-        with self._lock.here:
+        with self._lock.rlock:
             oldest = min(self._asked_at.values(), default=None)
-        return self._failed or (oldest is not None and time.monotonic() - oldest > LONGEST_SILENCE)
+        return self._failed or (oldest is not None and time.monotonic() - oldest > MAX_SILENT_SECONDS)
 
-    def embed(self, texts: Sequence[str], purpose: Purpose) -> Row:
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> FloatRows:
         """A row of numbers for each text, in their order."""
-        texts = clean(texts)
+        texts = clean_texts(texts)
         keys = [self._key(text, purpose) for text in texts]
-        found, known = self._recall(keys)
+        found, known = self._get_cached(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
-            new = dict(zip(missing, self._asked(list(missing.values()), purpose), strict=True))
-            self._remember(new, known)
+            new = dict(zip(missing, self._embed_checked(list(missing.values()), purpose), strict=True))
+            self._add_to_cache(new, known)
             found |= new
         return np.array([found[key] for key in keys]) if keys else np.empty((0, self.dimensions), np.float32)
 
-    def _asked(self, texts: list[str], purpose: Purpose) -> Row:
+    def _embed_checked(self, texts: list[str], purpose: Purpose) -> FloatRows:
         """What the embedder gives, with a note of whether it does; that a text cannot be is no failure of it."""
         try:
-            with self._asking():
+            with self._track_request():
                 given = self._embedder.embed(texts, purpose)
-            rows = numbers(given, (len(texts), self.dimensions), self.name)
+            rows = check_rows(given, (len(texts), self.dimensions), self.name)
         except InvalidInput:
             raise
         except BaseException:
-            with self._lock.here:
+            with self._lock.rlock:
                 self.failures += 1
             self._failed = True
             raise
@@ -93,15 +93,15 @@ class Cached:
         return rows
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _track_request(self) -> Iterator[None]:
         """Note since when an answer is waited for."""
         one = object()
-        with self._lock.here:
+        with self._lock.rlock:
             self._asked_at[one] = time.monotonic()
         try:
             yield
         finally:
-            with self._lock.here:
+            with self._lock.rlock:
                 self._asked_at.pop(one, None)  # a child has none of its parent's
 
     def after_fork(self) -> None:
@@ -110,19 +110,19 @@ class Cached:
 
     def forget(self) -> None:
         """Remember nothing, not even what is being embedded at this moment."""
-        with self._lock.here:
+        with self._lock.rlock:
             self._known = OrderedDict()
 
-    def _recall(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Row], object]:
+    def _get_cached(self, keys: Sequence[bytes]) -> tuple[dict[bytes, FloatRows], object]:
         """What is known of these, and where it is known from: another place, once all was forgotten."""
-        with self._lock.here:
+        with self._lock.rlock:
             found = {key: self._known[key] for key in keys if key in self._known}
             for key in found:
                 self._known.move_to_end(key)
             return found, self._known
 
-    def _remember(self, new: dict[bytes, Row], known: object) -> None:
-        with self._lock.here:
+    def _add_to_cache(self, new: dict[bytes, FloatRows], known: object) -> None:
+        with self._lock.rlock:
             if self._known is not known:
                 return
             for key, vector in new.items():

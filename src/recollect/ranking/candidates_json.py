@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NoReturn
 
-from recollect.errors import FieldError, ScopeError, remedy, show
+from recollect.errors import FieldError, ScopeError, show, suggest
 from recollect.model import validation
-from recollect.model.candidate import COUNTS, LABELS, LINK, MOMENTS, SHARES, Candidate
-from recollect.model.memory import Kind, Memory, MemoryId, named
-from recollect.model.scope import Scope, a_scope
+from recollect.model.candidate import COUNT_FIELDS, DATE_FIELDS, FRACTION_FIELDS, LABEL_FIELDS, LINK_FIELD, Candidate
+from recollect.model.memory import Kind, Memory, MemoryId, parse_choice
+from recollect.model.scope import Scope, as_scope
 
 
-def read_lines(lines: Iterable[bytes]) -> list[Candidate]:
+def read_candidates(lines: Iterable[bytes]) -> list[Candidate]:
     """One candidate a line, blank lines skipped; refused with the line, the field and the value."""
     candidates: list[Candidate] = []
     seen: dict[MemoryId, int] = {}
@@ -22,7 +22,7 @@ def read_lines(lines: Iterable[bytes]) -> list[Candidate]:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
             if not text:
                 continue
-            candidate = read_candidate(read_object(text))
+            candidate = read_candidate(parse_json_object(text))
         except UnicodeDecodeError as error:
             raise FieldError(f"this is not UTF-8: {error.reason}", line=number) from error
         except FieldError as error:
@@ -48,16 +48,16 @@ def read_candidate(record: Mapping[str, Any]) -> Candidate:
     if not isinstance(record, Mapping):
         raise FieldError(f"{show(record)} is neither a candidate nor a mapping with its fields")
     for key in record:
-        if key not in FIELDS:
-            _refuse_key(key)
+        if key not in FIELD_READERS:
+            _refuse_unknown_field(key)
     if record.get("id") is None:
         raise FieldError("is missing; every candidate has an id", field="id")
-    values = {key: FIELDS[key](key, value) for key, value in record.items() if value is not None}
+    values = {key: FIELD_READERS[key](key, value) for key, value in record.items() if value is not None}
     shown: dict[str, Any] = {key: values.pop(key) for key in ("text", "title", "pinned") if key in values}
-    return Candidate(**values, memory=_memory(values, shown) if shown else None)
+    return Candidate(**values, memory=_build_memory(values, shown) if shown else None)
 
 
-def read_moment(field: str, value: object) -> datetime:
+def parse_datetime(field: str, value: object) -> datetime:
     """An aware moment from an ISO 8601 text (or a datetime, where the caller is Python)."""
     written = value
     if isinstance(written, str):
@@ -74,13 +74,13 @@ def read_moment(field: str, value: object) -> datetime:
             )
     if not isinstance(value, datetime):
         raise FieldError(f"{show(value)} is no date; write a text in ISO 8601", field=field)
-    return validation.a_moment(field, value)
+    return validation.require_moment(field, value)
 
 
-def read_object(text: str) -> dict[str, Any]:
+def parse_json_object(text: str) -> dict[str, Any]:
     """The JSON object that a line is; refused if it is anything else, or has a key twice."""
     try:
-        record = json.loads(text, object_pairs_hook=_refuse_twice)
+        record = json.loads(text, object_pairs_hook=_refuse_duplicate_keys)
     except FieldError:
         raise
     except (ValueError, RecursionError) as error:
@@ -90,7 +90,7 @@ def read_object(text: str) -> dict[str, Any]:
     return record
 
 
-def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for key, value in pairs:
         if key in record:
@@ -99,48 +99,50 @@ def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _refuse_key(key: object) -> NoReturn:
-    raise FieldError(f"no field is called so; {remedy(str(key), FIELDS)}", field=show(key).strip("'"))
+def _refuse_unknown_field(key: object) -> NoReturn:
+    raise FieldError(f"no field is called so; {suggest(str(key), FIELD_READERS)}", field=show(key).strip("'"))
 
 
-def _memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
+def _build_memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
     """What a reader is shown, for a candidate that brings a text."""
     if "text" not in shown:
         raise FieldError("is missing; a title or a pin belongs to a text", field="text")
     if "created_at" not in values:
         raise FieldError("is missing; a text is shown with its date", field="created_at")
     kind = values.get("kind", Kind.OBSERVATION)
-    said = {name: values[name] for name in ("scope", *LABELS) if name in values}
-    return Memory(id=values["id"], created_at=values["created_at"], kind=kind, **{"scope": CALLER, **said, **shown})
+    said = {name: values[name] for name in ("scope", *LABEL_FIELDS) if name in values}
+    return Memory(
+        id=values["id"], created_at=values["created_at"], kind=kind, **{"scope": CALLER_SCOPE, **said, **shown}
+    )
 
 
-def _kind(field: str, value: str) -> Kind:
-    return named(field, validation.a_text(field, value), Kind)
+def _read_kind(field: str, value: str) -> Kind:
+    return parse_choice(field, validation.require_text(field, value), Kind)
 
 
-def _scope(field: str, value: str) -> Scope:
+def _read_scope(field: str, value: str) -> Scope:
     try:
-        return a_scope(value)
+        return as_scope(value)
     except ScopeError as error:
         raise FieldError(str(error), field=field) from error
 
 
-CALLER = Scope(("caller",))
+CALLER_SCOPE = Scope(("caller",))
 """Whose memory it is that a candidate brings without saying."""
 
-FIELDS: Mapping[str, Callable[[str, Any], Any]] = {
-    "id": validation.an_id,
-    "kind": _kind,
-    "similarity": validation.a_cosine,
-    "days_off": validation.a_distance,
-    **dict.fromkeys((*LABELS, LINK), validation.an_id),
-    **dict.fromkeys(SHARES, validation.a_share),
-    **dict.fromkeys(COUNTS, validation.a_count),
-    **dict.fromkeys(MOMENTS, read_moment),
-    "vector": validation.a_vector,
-    "text": validation.a_text,
-    "title": validation.a_text,
-    "pinned": validation.a_flag,
-    "scope": _scope,
+FIELD_READERS: Mapping[str, Callable[[str, Any], Any]] = {
+    "id": validation.require_id,
+    "kind": _read_kind,
+    "similarity": validation.require_cosine,
+    "days_off": validation.require_days_off,
+    **dict.fromkeys((*LABEL_FIELDS, LINK_FIELD), validation.require_id),
+    **dict.fromkeys(FRACTION_FIELDS, validation.require_fraction),
+    **dict.fromkeys(COUNT_FIELDS, validation.require_count),
+    **dict.fromkeys(DATE_FIELDS, parse_datetime),
+    "vector": validation.require_vector,
+    "text": validation.require_text,
+    "title": validation.require_text,
+    "pinned": validation.require_flag,
+    "scope": _read_scope,
 }
 """Every field of a written candidate, and how it is read."""

@@ -12,47 +12,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
-from recollect.model.table import Floats, Rows, Table
+from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.ranking import scorer
-from recollect.ranking.columns import Columns, Fetch
+from recollect.ranking.columns import FetchCandidates, SignalColumns
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Gate, Profile
-from recollect.ranking.set_signal_columns import SetColumns, every_row, evidence, gather_sets
+from recollect.ranking.set_signal_columns import SetSignalColumns, all_rows, compute_set_signals, set_evidence
 from recollect.ranking.set_signals import SetSignal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class ScoredColumns:
     """Those that passed the gates, with scores that are at most `slack` from the oracle's.
 
     `shut` counts those that did not pass, by gate.
     """
 
     profile: Profile
-    columns: Columns
-    sets: SetColumns
+    columns: SignalColumns
+    sets: SetSignalColumns
     scores: Floats
-    slack: float
-    shut: Mapping[str, int]
-    _explained: dict[int, Explanation] = field(default_factory=dict[int, Explanation])
+    error_bound: float
+    gated_out: Mapping[str, int]
+    _explanations: dict[int, Explanation] = field(default_factory=dict[int, Explanation])
 
-    def explanations(self, rows: Rows) -> list[Explanation]:
+    def explain_rows_once(self, rows: Rows) -> list[Explanation]:
         """What the oracle says of these rows, each asked about once."""
-        new = np.array([row for row in rows.tolist() if row not in self._explained], dtype=np.intp)
+        new = np.array([row for row in rows.tolist() if row not in self._explanations], dtype=np.intp)
         for row, candidate in zip(new.tolist(), self.columns.candidates(new), strict=True):
-            given = evidence(self.sets, row)
-            self._explained[row] = scorer.explain(candidate, self.profile, self.columns.at, given)
-        return [self._explained[row] for row in rows.tolist()]
+            given = set_evidence(self.sets, row)
+            self._explanations[row] = scorer.explain(candidate, self.profile, self.columns.at, given)
+        return [self._explanations[row] for row in rows.tolist()]
 
-    def true_scores(self, rows: Rows) -> Floats:
+    def exact_scores(self, rows: Rows) -> Floats:
         """The oracle's scores of these rows; of those that must score alike, one is asked about."""
-        keys = self._keys(rows)
+        keys = self._score_keys(rows)
         first = dict(zip(reversed(keys), reversed(rows.tolist()), strict=True))
         asked = np.fromiter(first.values(), dtype=np.intp, count=len(first))
-        scores = {key: one.score for key, one in zip(first, self.explanations(asked), strict=True)}
+        scores = {key: one.score for key, one in zip(first, self.explain_rows_once(asked), strict=True)}
         return np.array([scores[key] for key in keys], dtype=np.float64)
 
-    def _keys(self, rows: Rows) -> list[bytes]:
+    def _score_keys(self, rows: Rows) -> list[bytes]:
         """A key for each row: those with equal keys score alike, for all that a score is made of is equal.
 
         Where a similarity is only near the truth, a row is like no other; and all that are worth nothing are alike.
@@ -64,44 +64,49 @@ class Survey:
             if isinstance(use.signal, SetSignal):
                 made_of.append(self.sets[use.signal.name].values[rows])
             elif use.signal.curve.exact:
-                made_of.append(columns.values(use.signal)[rows])
-                alone |= columns.unsure(use.signal, rows)
+                made_of.append(columns.signal_values(use.signal)[rows])
+                alone |= columns.needs_exact(use.signal, rows)
             else:
-                made_of += columns.table.inputs(columns.in_table(rows), use.signal.quantity.fields)
+                made_of += columns.table.field_columns(columns.table_rows(rows), use.signal.quantity.fields)
         keys = np.column_stack([*made_of, np.where(alone, rows, -1.0)])
-        keys[columns.worthless(self.profile, rows) & ~alone] = np.inf
+        keys[columns.find_worthless(self.profile, rows) & ~alone] = np.inf
         return [bytes(key) for key in keys.view(np.dtype((np.void, keys.itemsize * keys.shape[1]))).ravel().tolist()]
 
 
-def survey(
-    table: Table,
+def score_columns(
+    table: CandidateTable,
     profile: Profile,
     at: datetime,
     *,
     asked: bool,
-    fetch: Fetch | None,
+    fetch: FetchCandidates | None,
     rows: Rows | None,
-) -> Survey:
+) -> ScoredColumns:
     """The table, or these rows of it as if there were no others, seen through the profile."""
     if table.similarity_error > 0.0 and fetch is None:
         raise InvalidInput(
             f"the similarities are up to {table.similarity_error:g} off; give `fetch`, which brings the true ones"
         )
-    everyone = Columns(table, at, _looked_at(rows, table), fetch)
+    everyone = SignalColumns(table, at, _check_rows(rows, table), fetch)
     scorer.check_question(profile, asked=asked, found=asked or not len(everyone) or everyone.questioned)
 
     shut: Counter[str] = Counter()
-    passed = _through_gates(everyone, profile, shut)
-    sets = gather_sets(passed, profile, every_row(passed))
+    passed = _apply_gates(everyone, profile, shut)
+    sets = compute_set_signals(passed, profile, all_rows(passed))
     scores = passed.score(profile, {name: found.values for name, found in sets.items()})
-    seen = Survey(
-        profile=profile, columns=passed, sets=sets, scores=scores, slack=passed.score_slack(profile), shut=shut
+    seen = ScoredColumns(
+        profile=profile,
+        columns=passed,
+        sets=sets,
+        scores=scores,
+        error_bound=passed.score_error_bound(profile),
+        gated_out=shut,
     )
     _refuse_missing(seen)
     return seen
 
 
-def _looked_at(rows: Rows | None, table: Table) -> Rows | None:
+def _check_rows(rows: Rows | None, table: CandidateTable) -> Rows | None:
     """The rows to look at, or `None` if they are all."""
     if rows is None:
         return None
@@ -112,31 +117,31 @@ def _looked_at(rows: Rows | None, table: Table) -> Rows | None:
     return None if len(numbers) == len(table) else numbers
 
 
-def _through_gates(columns: Columns, profile: Profile, shut: Counter[str]) -> Columns:
+def _apply_gates(columns: SignalColumns, profile: Profile, shut: Counter[str]) -> SignalColumns:
     """Those that pass every gate."""
     for gate in profile.gates:
-        kept = np.flatnonzero(np.logical_or.reduce([_enough(columns, way) for way in gate.ways]))
+        kept = np.flatnonzero(np.logical_or.reduce([_passes_gate(columns, way) for way in gate.alternatives]))
         if len(kept) < len(columns):
             shut[f"gate:{gate.signal.name}"] = len(columns) - len(kept)
-            columns = columns.within(kept)
+            columns = columns.take_rows(kept)
     return columns
 
 
-def _enough(columns: Columns, way: Gate) -> NDArray[np.bool_]:
+def _passes_gate(columns: SignalColumns, way: Gate) -> NDArray[np.bool_]:
     """Whether each has enough of what opens a gate; the ones too close to tell are asked of the oracle."""
-    value = columns.values(way.signal)
+    value = columns.signal_values(way.signal)
     passes: NDArray[np.bool_] = value >= way.at_least
-    slack = columns.slack(way.signal)
+    slack = columns.error_bound(way.signal)
     if slack > 0.0:
         close = np.flatnonzero(np.abs(value - way.at_least) <= slack)
-        passes[close] = columns.settled(way.signal, close) >= way.at_least
+        passes[close] = columns.exact_values(way.signal, close) >= way.at_least
     return passes
 
 
-def _refuse_missing(seen: Survey) -> None:
+def _refuse_missing(seen: ScoredColumns) -> None:
     """Have the oracle say what the first one lacks of what the profile insists on, if any does."""
     missing = np.isnan(seen.scores)
     if missing.any():
         first = np.flatnonzero(missing)[:1]
-        seen.explanations(first)
+        seen.explain_rows_once(first)
         raise InvalidInput(f"`fetch` brought evidence for {seen.columns.ids(first)[0]!r} that the table does not have")

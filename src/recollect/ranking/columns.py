@@ -15,18 +15,27 @@ from numpy.typing import NDArray
 from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
-from recollect.model.table import KINDS, MICROSECOND, NONE, Floats, Rows, Table, microseconds
-from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
-from recollect.ranking.fusion import Either, Fusion
+from recollect.model.table import KINDS, MICROSECOND, NO_LABEL, CandidateTable, Floats, Rows, to_microseconds
+from recollect.ranking.curves import Clamp, Curve, ExponentialDecay, HalfLife, HyperbolicDecay, LinearSaturation
+from recollect.ranking.fusion import Fusion, NoisyOr
 from recollect.ranking.profile import Factor, Profile, Term
-from recollect.ranking.quantities import DATES, DAY, Age, Clock, Fused, Priority, Quantity, Stated
+from recollect.ranking.quantities import (
+    CLOCK_DATE_FIELDS,
+    DAY,
+    Age,
+    AgeClock,
+    FieldValue,
+    FusedRelevance,
+    KindWorth,
+    Quantity,
+)
 from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import Signal, read
+from recollect.ranking.signals import Signal, signal_value
 
-ROUNDING = 1e-12
+ROUNDING_ERROR = 1e-12
 """How far a column may be from the oracle: a few units in the last place per part, and generously so."""
 
-Fetch = Callable[[Sequence[int]], Sequence[Candidate]]
+FetchCandidates = Callable[[Sequence[int]], Sequence[Candidate]]
 """Gives the candidates of some rows of a table, in their order, with true similarities.
 
 The similarity of a row is the same to the last bit, whichever rows are asked about with it.
@@ -34,82 +43,82 @@ The similarity of a row is the same to the last bit, whichever rows are asked ab
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class SignalColumns:
     """What signals say of a table at one moment, or of some `rows` of it, in order; each is computed once.
 
-    Rows count from 0 among those looked at; `in_table` says which ones they are in the table. The candidates are
+    Rows count from 0 among those looked at; `table_rows` says which ones they are in the table. The candidates are
     the table's own, or what `fetch` brings, each once.
     """
 
-    table: Table
+    table: CandidateTable
     at: datetime
     rows: Rows | None = None
-    fetch: Fetch | None = None
-    _heard: list[tuple[Signal, Floats | None]] = field(default_factory=list[tuple[Signal, Floats | None]])
+    fetch: FetchCandidates | None = None
+    _cached: list[tuple[Signal, Floats | None]] = field(default_factory=list[tuple[Signal, Floats | None]])
     _fetched: dict[int, Candidate] = field(default_factory=dict[int, Candidate])
 
     def __len__(self) -> int:
         return len(self.table) if self.rows is None else len(self.rows)
 
-    def within(self, rows: Rows) -> "Columns":
+    def take_rows(self, rows: Rows) -> "SignalColumns":
         """The same of these rows alone, in order; what was computed or fetched stays known."""
         if len(rows) == len(self):
             return self
-        heard = [(signal, None if column is None else column[rows]) for signal, column in self._heard]
-        return Columns(self.table, self.at, self.in_table(rows), self.fetch, heard, self._fetched)
+        heard = [(signal, None if column is None else column[rows]) for signal, column in self._cached]
+        return SignalColumns(self.table, self.at, self.table_rows(rows), self.fetch, heard, self._fetched)
 
-    def in_table(self, rows: Rows) -> Rows:
+    def table_rows(self, rows: Rows) -> Rows:
         """The rows of the table that these are."""
         return rows if self.rows is None else self.rows[rows]
 
-    def has(self, row: int) -> bool:
+    def has_row(self, row: int) -> bool:
         """Whether a row of the table is among these."""
         return self.rows is None or row in self.rows
 
-    def where(self, row: int) -> int:
+    def row_index(self, row: int) -> int:
         """Where a row of the table is among these."""
         return row if self.rows is None else int(np.searchsorted(self.rows, row))
 
-    def beside(self, row: int) -> "Columns":
+    def with_row(self, row: int) -> "SignalColumns":
         """The same with one more row of the table."""
-        rows = self.in_table(np.arange(len(self)))
+        rows = self.table_rows(np.arange(len(self)))
         rows = np.insert(rows, np.searchsorted(rows, row), row)
-        return Columns(self.table, self.at, rows, self.fetch, _fetched=self._fetched)
+        return SignalColumns(self.table, self.at, rows, self.fetch, _fetched=self._fetched)
 
-    def number(self, field: str) -> Floats | None:
+    def number_column(self, field: str) -> Floats | None:
         """A number of every row, as the table has it."""
         column = self.table.numbers.get(field)
         return column if column is None or self.rows is None else column.take(self.rows)
 
-    def date(self, field: str) -> Floats | None:
+    def date_column(self, field: str) -> Floats | None:
         """A date of every row, as the table has it."""
         column = self.table.dates.get(field)
         return column if column is None or self.rows is None else column.take(self.rows)
 
-    def kinds(self) -> NDArray[np.int8] | None:
+    def kind_column(self) -> NDArray[np.int8] | None:
         """The kind of every row, as the table has it."""
         column = self.table.kinds
         return column if column is None or self.rows is None else column.take(self.rows)
 
-    def labels(self, name: str, rows: Rows) -> NDArray[np.intp]:
+    def label_codes(self, name: str, rows: Rows) -> NDArray[np.intp]:
         """The numbers of the sessions or speakers of these rows, as the table has them."""
         label = self.table.labels.get(name)
-        return np.full(len(rows), NONE, dtype=np.intp) if label is None else label.codes[self.in_table(rows)]
+        return np.full(len(rows), NO_LABEL, dtype=np.intp) if label is None else label.codes[self.table_rows(rows)]
 
     def ids(self, rows: Rows) -> list[MemoryId]:
         """The ids of these rows."""
-        return [self.table.ids[row] for row in self.in_table(rows).tolist()]
+        return [self.table.ids[row] for row in self.table_rows(rows).tolist()]
 
     def candidates(self, rows: Rows) -> list[Candidate]:
         """The candidates of these rows, as the oracle takes them."""
-        numbers: list[int] = self.in_table(rows).tolist()
+        numbers: list[int] = self.table_rows(rows).tolist()
         new = [row for row in numbers if row not in self._fetched]
         if new:
-            found = self.table.candidates(new) if self.fetch is None else self._bring(self.fetch, new)
+            found = self.table.candidates(new) if self.fetch is None else self._fetch_checked(self.fetch, new)
             self._fetched.update(zip(new, found, strict=True))
         return [self._fetched[row] for row in numbers]
 
-    def _bring(self, fetch: Fetch, rows: Sequence[int]) -> Sequence[Candidate]:
+    def _fetch_checked(self, fetch: FetchCandidates, rows: Sequence[int]) -> Sequence[Candidate]:
         """What is fetched, once it is sure that it is what the table is about."""
         found = fetch(rows)
         if len(found) != len(rows):
@@ -120,7 +129,7 @@ class Columns:
                 raise InvalidInput(f"`fetch` brought {candidate.id!r} where {self.table.ids[row]!r} was asked for")
             near = math.nan if similarities is None else similarities.item(row)
             true = math.nan if candidate.similarity is None else candidate.similarity
-            if abs(near - true) > self._error or math.isnan(near) != math.isnan(true):
+            if abs(near - true) > self._similarity_error or math.isnan(near) != math.isnan(true):
                 raise InvalidInput(
                     f"`fetch` brought the similarity {true!r} for {candidate.id!r}, where the table has {near!r}, "
                     f"which is off by {self.table.similarity_error:g} at most"
@@ -128,70 +137,70 @@ class Columns:
         return found
 
     @property
-    def _error(self) -> float:
+    def _similarity_error(self) -> float:
         """How far a similarity may be off, with the rounding of whoever computed it."""
         error = self.table.similarity_error
-        return error + ROUNDING if error > 0.0 and "similarity" in self.table.numbers else 0.0
+        return error + ROUNDING_ERROR if error > 0.0 and "similarity" in self.table.numbers else 0.0
 
     @property
     def questioned(self) -> bool:
         """Whether a question left any evidence in any row."""
-        arms = (self.number(arm) for arm in ("similarity", "lexical", "relevance"))
+        arms = (self.number_column(arm) for arm in ("similarity", "lexical", "relevance"))
         return any(arm is not None and not np.isnan(arm).all() for arm in arms)
 
-    def signal(self, signal: Signal) -> Floats | None:
+    def signal_column(self, signal: Signal) -> Floats | None:
         """What the signal says of every row, NaN without evidence; `None` if no row has any."""
-        for known, column in self._heard:
+        for known, column in self._cached:
             if known == signal:
                 return column
-        quantity = _quantity(signal.quantity, self)
+        quantity = _quantity_column(signal.quantity, self)
         with np.errstate(over="ignore"):  # infinity is a quantity like any other: a curve knows its end
-            column = None if quantity is None else _curve(signal.curve, quantity)
-        self._heard.append((signal, column))
+            column = None if quantity is None else _apply_curve(signal.curve, quantity)
+        self._cached.append((signal, column))
         return column
 
-    def values(self, signal: Signal) -> Floats:
+    def signal_values(self, signal: Signal) -> Floats:
         """What the signal says of every row, NaN without evidence."""
-        column = self.signal(signal)
+        column = self.signal_column(signal)
         return np.full(len(self), np.nan) if column is None else column
 
     def score(self, profile: Profile, sets: Mapping[str, Floats]) -> Floats:
-        """The score of every row, to within `score_slack` of the oracle's; NaN where the oracle would refuse.
+        """The score of every row, to within `score_error_bound` of the oracle's; NaN where the oracle would refuse.
 
         `sets` has what the set signals found, a column by signal.
         """
         score, part = np.zeros(len(self)), np.empty(len(self))
         for term in profile.terms:
             if term.weight > 0.0 or term.missing is None:
-                score += np.multiply(self._opinion(term, sets), term.weight, out=part)
+                score += np.multiply(self._use_column(term, sets), term.weight, out=part)
         np.minimum(score, 1.0, out=score)  # weights may add up to a hair more
         for factor in profile.factors:
-            np.multiply(self._opinion(factor, sets), 1.0 - factor.floor, out=part)
+            np.multiply(self._use_column(factor, sets), 1.0 - factor.floor, out=part)
             score *= np.add(part, factor.floor, out=part)
         return score
 
-    def _opinion(self, use: Term | Factor, sets: Mapping[str, Floats]) -> Floats | float:
-        column = sets[use.signal.name] if isinstance(use.signal, SetSignal) else self.signal(use.signal)
-        return _valued(column, use)
+    def _use_column(self, use: Term | Factor, sets: Mapping[str, Floats]) -> Floats | float:
+        column = sets[use.signal.name] if isinstance(use.signal, SetSignal) else self.signal_column(use.signal)
+        return _with_missing(column, use)
 
-    def slack(self, signal: Signal) -> float:
+    def error_bound(self, signal: Signal) -> float:
         """How far the signal's column may be from what the oracle reads; not at all, where it is exact."""
-        off = self._off(signal)
-        return 0.0 if signal.curve.exact and off == 0.0 else ROUNDING + off
+        off = self._similarity_effect(signal)
+        return 0.0 if signal.curve.exact and off == 0.0 else ROUNDING_ERROR + off
 
-    def score_slack(self, profile: Profile) -> float:
+    def score_error_bound(self, profile: Profile) -> float:
         """How far a score may be off, rounding and the error of similarities together."""
-        terms = sum(term.weight * self._off(term.signal) for term in profile.terms)
-        factors = sum((1.0 - factor.floor) * self._off(factor.signal) for factor in profile.factors)
-        return ROUNDING + terms + factors
+        terms = sum(term.weight * self._similarity_effect(term.signal) for term in profile.terms)
+        factors = sum((1.0 - factor.floor) * self._similarity_effect(factor.signal) for factor in profile.factors)
+        return ROUNDING_ERROR + terms + factors
 
-    def _off(self, signal: Signal | SetSignal) -> float:
+    def _similarity_effect(self, signal: Signal | SetSignal) -> float:
         """How far the signal can be off because similarities are; no signal moves faster than they do."""
         if isinstance(signal, SetSignal) or "similarity" not in signal.quantity.fields:
             return 0.0
-        return self._error
+        return self._similarity_error
 
-    def worthless(self, profile: Profile, rows: Rows) -> NDArray[np.bool_]:
+    def find_worthless(self, profile: Profile, rows: Rows) -> NDArray[np.bool_]:
         """Whether every part of these rows' sums is 0, and the score with it; by columns that are exact."""
         nothing = np.ones(len(rows), dtype=np.bool_)
         for term in profile.terms:
@@ -199,59 +208,59 @@ class Columns:
                 continue
             if isinstance(term.signal, SetSignal) or not term.signal.curve.exact:
                 return np.zeros(len(rows), dtype=np.bool_)
-            column = self.signal(term.signal)
-            nothing &= term.weight * _valued(None if column is None else column[rows], term) == 0.0
+            column = self.signal_column(term.signal)
+            nothing &= term.weight * _with_missing(None if column is None else column[rows], term) == 0.0
         return nothing
 
-    def settled(self, signal: Signal, rows: Rows) -> Floats:
+    def exact_values(self, signal: Signal, rows: Rows) -> Floats:
         """What the oracle reads of these rows, NaN without evidence; it is asked where the column may be off."""
-        values: Floats = self.values(signal)[rows]
-        unsure = np.flatnonzero(self.unsure(signal, rows))
+        values: Floats = self.signal_values(signal)[rows]
+        unsure = np.flatnonzero(self.needs_exact(signal, rows))
         asked = self.candidates(rows[unsure])
-        values[unsure] = np.array([read(signal, one, self.at) for one in asked], dtype=np.float64)
+        values[unsure] = np.array([signal_value(signal, one, self.at) for one in asked], dtype=np.float64)
         return values
 
-    def unsure(self, signal: Signal, rows: Rows) -> NDArray[np.bool_]:
+    def needs_exact(self, signal: Signal, rows: Rows) -> NDArray[np.bool_]:
         """Whether the column may be off.
 
         A similarity that is off does no harm where it is held at 0 or 1, nor where the signal is 1 even with the least
         similarity, for there is no more.
         """
         if not signal.curve.exact:
-            quantity = _quantity(signal.quantity, self)
+            quantity = _quantity_column(signal.quantity, self)
             # every curve is exact where there is nothing to it: all that is of a named day would be asked about
             return np.ones(len(rows), dtype=np.bool_) if quantity is None else quantity[rows] != 0.0
-        error = self._off(signal)
+        error = self._similarity_effect(signal)
         if error == 0.0:
             return np.zeros(len(rows), dtype=np.bool_)
         near = self.table.numbers["similarity"]
-        similarities = near[self.in_table(rows)]
+        similarities = near[self.table_rows(rows)]
         held = (similarities <= -error) | (similarities >= 1.0 + error) | np.isnan(similarities)
-        return ~held & (self._supposing(np.broadcast_to(-1.0, near.shape), signal, rows) < 1.0)
+        return ~held & (self._values_if(np.broadcast_to(-1.0, near.shape), signal, rows) < 1.0)
 
-    def possible(self, signal: Signal, rows: Rows) -> tuple[Floats, Floats]:
+    def value_bounds(self, signal: Signal, rows: Rows) -> tuple[Floats, Floats]:
         """The least and the most that the oracle may read of these rows: it never falls as the similarity rises."""
-        if self._off(signal) == 0.0:
-            values, slack = self.values(signal)[rows], self.slack(signal)
+        if self._similarity_effect(signal) == 0.0:
+            values, slack = self.signal_values(signal)[rows], self.error_bound(signal)
             return values - slack, values + slack
         near = self.table.numbers["similarity"]
-        least = self._supposing(near - self._error, signal, rows) - ROUNDING
-        return least, self._supposing(near + self._error, signal, rows) + ROUNDING
+        least = self._values_if(near - self._similarity_error, signal, rows) - ROUNDING_ERROR
+        return least, self._values_if(near + self._similarity_error, signal, rows) + ROUNDING_ERROR
 
-    def _supposing(self, similarity: Floats, signal: Signal, rows: Rows) -> Floats:
+    def _values_if(self, similarity: Floats, signal: Signal, rows: Rows) -> Floats:
         """What the signal would say of these rows if the table's similarities were others."""
-        other = Columns(self.table.with_evidence(similarity=similarity), self.at, self.in_table(rows))
-        return other.values(signal)
+        other = SignalColumns(self.table.with_evidence(similarity=similarity), self.at, self.table_rows(rows))
+        return other.signal_values(signal)
 
 
-def pick(column: Floats, rows: Rows) -> Floats:
+def pick_rows(column: Floats, rows: Rows) -> Floats:
     """The column at these rows, which are in order and there once; untouched if they are all."""
     return column if len(rows) == len(column) else column[rows]
 
 
-def date_column(clock: Clock, columns: Columns) -> Floats | None:
+def clock_dates(clock: AgeClock, columns: SignalColumns) -> Floats | None:
     """The date each row goes by, NaN where it has none; `None` if no row has one."""
-    groups = [_latest(group, columns) for group in DATES[clock]]
+    groups = [_latest_dates(group, columns) for group in CLOCK_DATE_FIELDS[clock]]
     known = [group for group in groups if group is not None]
     if not known:
         return None
@@ -261,7 +270,7 @@ def date_column(clock: Clock, columns: Columns) -> Floats | None:
     return first
 
 
-def largest(values: Floats, count: int) -> float:
+def nth_largest(values: Floats, count: int) -> float:
     """The `count`-th largest of the values; minus infinity if there are not so many.
 
     Most values are never looked at twice: the best of each of many blocks give a bound that few values reach.
@@ -279,17 +288,17 @@ BLOCKS_PER_PLACE = 16
 """More blocks than places, so that the bound is a good one; few enough that their best are found fast."""
 
 
-def _quantity(quantity: Quantity, columns: Columns) -> Floats | None:
+def _quantity_column(quantity: Quantity, columns: SignalColumns) -> Floats | None:
     match quantity:
-        case Stated(field):
-            return columns.number(field)
+        case FieldValue(field):
+            return columns.number_column(field)
         case Age(clock):
-            dates = date_column(clock, columns)
-            return None if dates is None else _days(dates, columns.at)
-        case Fused(rule):
-            return _fuse(rule, columns)
-        case Priority(priorities, otherwise):
-            kinds = columns.kinds()
+            dates = clock_dates(clock, columns)
+            return None if dates is None else _age_in_days(dates, columns.at)
+        case FusedRelevance(rule):
+            return _fuse_relevance(rule, columns)
+        case KindWorth(priorities, otherwise):
+            kinds = columns.kind_column()
             if kinds is None:
                 return None
             worth = np.array([*(priorities.get(kind, otherwise) for kind in KINDS), np.nan])
@@ -298,26 +307,26 @@ def _quantity(quantity: Quantity, columns: Columns) -> Floats | None:
             assert_never(unknown)
 
 
-def _curve(curve: Curve, quantity: Floats) -> Floats:
+def _apply_curve(curve: Curve, quantity: Floats) -> Floats:
     match curve:
         case Clamp():
             return np.clip(quantity, 0.0, 1.0)
         case HalfLife(half):
             halvings = quantity * (-1.0 / half)
             return np.exp2(halvings, out=halvings)
-        case Decay(rate):
+        case ExponentialDecay(rate):
             exponent = quantity * -rate
             return np.exp(exponent, out=exponent)
-        case Saturating(cap):
+        case LinearSaturation(cap):
             return np.minimum(quantity / cap, 1.0)
-        case Diminishing(rate):
+        case HyperbolicDecay(rate):
             return 1.0 / (1.0 + rate * quantity)
         case _ as unknown:
             assert_never(unknown)
 
 
-def _latest(fields: Sequence[str], columns: Columns) -> Floats | None:
-    known = [column for field in fields if (column := columns.date(field)) is not None]
+def _latest_dates(fields: Sequence[str], columns: SignalColumns) -> Floats | None:
+    known = [column for field in fields if (column := columns.date_column(field)) is not None]
     if not known:
         return None
     latest = known[0]
@@ -326,24 +335,24 @@ def _latest(fields: Sequence[str], columns: Columns) -> Floats | None:
     return latest
 
 
-def _days(dates: Floats, at: datetime) -> Floats:
+def _age_in_days(dates: Floats, at: datetime) -> Floats:
     """Days from each date to the moment, never below 0."""
-    days = microseconds(at) - dates
+    days = to_microseconds(at) - dates
     days /= DAY / MICROSECOND
     return np.maximum(days, 0.0, out=days)
 
 
-def _fuse(rule: Fusion, columns: Columns) -> Floats | None:
+def _fuse_relevance(rule: Fusion, columns: SignalColumns) -> Floats | None:
     """The relevance of each row, by the oracle's operations in the oracle's order: equal to the bit."""
-    own = columns.number("relevance")
-    arms = {arm: columns.number(arm) for arm in rule.arms}
+    own = columns.number_column("relevance")
+    arms = {arm: columns.number_column(arm) for arm in rule.evidence_fields}
     if own is None and all(arm is None for arm in arms.values()):
         return None
-    similarity, silent = _heard(arms["similarity"], columns)
+    similarity, silent = _read_arm(arms["similarity"], columns)
     fused = np.clip(similarity, 0.0, 1.0)
     if "lexical" in arms:
-        lexical, unmatched = _heard(arms["lexical"], columns)
-        fused = _either(fused, lexical, rule) if isinstance(rule, Either) else rule.mixed(fused, lexical)
+        lexical, unmatched = _read_arm(arms["lexical"], columns)
+        fused = _noisy_or(fused, lexical, rule) if isinstance(rule, NoisyOr) else rule.blend(fused, lexical)
         np.minimum(fused, 1.0, out=fused)
         silent &= unmatched
     if silent.any():
@@ -351,7 +360,7 @@ def _fuse(rule: Fusion, columns: Columns) -> Floats | None:
     return fused if own is None else np.where(np.isnan(own), fused, own)
 
 
-def _either(similarity: Floats, lexical: Floats, rule: Either) -> Floats:
+def _noisy_or(similarity: Floats, lexical: Floats, rule: NoisyOr) -> Floats:
     miss = 1.0 - lexical
     doubt = miss.copy()
     for _ in range(rule.lexical_strength - 1):
@@ -361,7 +370,7 @@ def _either(similarity: Floats, lexical: Floats, rule: Either) -> Floats:
     return similarity
 
 
-def _heard(arm: Floats | None, columns: Columns) -> tuple[Floats, NDArray[np.bool_]]:
+def _read_arm(arm: Floats | None, columns: SignalColumns) -> tuple[Floats, NDArray[np.bool_]]:
     """What an arm found, 0 where it found nothing, and where that is."""
     if arm is None:
         return np.zeros(len(columns)), np.ones(len(columns), dtype=np.bool_)
@@ -369,12 +378,12 @@ def _heard(arm: Floats | None, columns: Columns) -> tuple[Floats, NDArray[np.boo
     return np.where(silent, 0.0, arm) if silent.any() else arm, silent
 
 
-def _valued(column: Floats | None, use: Term | Factor) -> Floats | float:
+def _with_missing(column: Floats | None, use: Term | Factor) -> Floats | float:
     """The column with what its silence is worth."""
     silence = np.nan if use.missing is None else use.missing
-    return silence if column is None else _filled(column, silence)
+    return silence if column is None else _fill_missing(column, silence)
 
 
-def _filled(column: Floats, silence: float) -> Floats:
+def _fill_missing(column: Floats, silence: float) -> Floats:
     unknown = np.isnan(column)
     return np.where(unknown, silence, column) if unknown.any() else column

@@ -29,14 +29,14 @@ class HalfLife:
     half: float
 
     def __post_init__(self) -> None:
-        _positive("half_life", self.half)
+        _require_positive("half_life", self.half)
 
     def __call__(self, quantity: float) -> float:
         return math.exp2(-(quantity / self.half))
 
 
 @dataclass(frozen=True, slots=True)
-class Decay:
+class ExponentialDecay:
     """exp(-rate × quantity): the literal λ of a source that names no half-life."""
 
     exact: ClassVar[bool] = False
@@ -44,14 +44,14 @@ class Decay:
     rate: float
 
     def __post_init__(self) -> None:
-        _positive("rate_per_day", self.rate)
+        _require_positive("rate_per_day", self.rate)
 
     def __call__(self, quantity: float) -> float:
         return math.exp(-(self.rate * quantity))
 
 
 @dataclass(frozen=True, slots=True)
-class Saturating:
+class LinearSaturation:
     """A straight line from 0 to 1 at the cap, and 1 from there on."""
 
     exact: ClassVar[bool] = True
@@ -59,14 +59,14 @@ class Saturating:
     cap: float
 
     def __post_init__(self) -> None:
-        _positive("cap", self.cap)
+        _require_positive("cap", self.cap)
 
     def __call__(self, quantity: float) -> float:
         return min(quantity / self.cap, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Diminishing:
+class HyperbolicDecay:
     """1 / (1 + rate × quantity): 1 at zero, falling ever more slowly."""
 
     exact: ClassVar[bool] = True
@@ -74,15 +74,15 @@ class Diminishing:
     rate: float
 
     def __post_init__(self) -> None:
-        _positive("rate", self.rate)
+        _require_positive("rate", self.rate)
 
     def __call__(self, quantity: float) -> float:
         return 1.0 / (1.0 + self.rate * quantity)
 
 
-Curve = Clamp | HalfLife | Decay | Saturating | Diminishing
+Curve = Clamp | HalfLife | ExponentialDecay | LinearSaturation | HyperbolicDecay
 
 
-def _positive(option: str, value: float) -> None:
+def _require_positive(option: str, value: float) -> None:
     if not 0.0 < value < math.inf:
         raise ProfileError(f"{option} is {value!r}; give a finite number above 0")

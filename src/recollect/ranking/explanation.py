@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScorePart:
     """What one signal said, and what that was worth."""
 
     signal: str
@@ -20,11 +20,11 @@ class Part:
         return self.value * self.weight
 
     def __str__(self) -> str:
-        return f"{self.signal} {self.value:.3f} × {self.weight:g}{_aside(self)}"
+        return f"{self.signal} {self.value:.3f} × {self.weight:g}{_format_note(self)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ScoreFactor:
     """What one factor said, and what it multiplied the sum by: floor + (1 - floor) × value."""
 
     factor: str
@@ -38,15 +38,15 @@ class Scale:
         return self.floor + (1.0 - self.floor) * self.value
 
     def __str__(self) -> str:
-        return f"{self.factor} {self.value:.3f}{_aside(self)}"
+        return f"{self.factor} {self.value:.3f}{_format_note(self)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Parts that add up, and scales that multiply the sum. There is no other way to a score."""
 
-    parts: tuple[Part, ...]
-    scales: tuple[Scale, ...] = ()
+    parts: tuple[ScorePart, ...]
+    scales: tuple[ScoreFactor, ...] = ()
 
     @property
     def base(self) -> float:
@@ -63,7 +63,7 @@ class Explanation:
         return (*(part.value for part in self.parts), *(scale.value for scale in self.scales))
 
     @property
-    def shown(self) -> tuple[Part, ...]:
+    def shown(self) -> tuple[ScorePart, ...]:
         """The parts that say something, or count for something all the same."""
         return tuple(part for part in self.parts if part.points != 0.0 or not part.assumed)
 
@@ -83,5 +83,5 @@ class Explanation:
         return f"<Explanation {self}>"
 
 
-def _aside(heard: Part | Scale) -> str:
+def _format_note(heard: ScorePart | ScoreFactor) -> str:
     return (" (assumed)" if heard.assumed else "") + (f" ({heard.note})" if heard.note else "")

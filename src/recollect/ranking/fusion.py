@@ -6,32 +6,32 @@ from typing import Any
 from recollect.errors import ProfileError
 from recollect.model.candidate import Candidate
 
-STRONGEST = 16
+MAX_LEXICAL_STRENGTH = 16
 
 
-class _Arms:
+class _EvidenceReader:
     """What a question finds by, and which of that found nothing."""
 
     __slots__ = ()
 
     @property
-    def arms(self) -> tuple[str, ...]:
+    def evidence_fields(self) -> tuple[str, ...]:
         """The arms that are heard."""
         return ("similarity", "lexical")
 
-    def silent(self, candidate: Candidate) -> tuple[str, ...]:
+    def missing_fields(self, candidate: Candidate) -> tuple[str, ...]:
         """The arms that found nothing for this candidate."""
-        return tuple(arm for arm in self.arms if getattr(candidate, arm) is None)
+        return tuple(arm for arm in self.evidence_fields if getattr(candidate, arm) is None)
 
-    def found(self, candidate: Candidate) -> tuple[float, float] | None:
+    def read_evidence(self, candidate: Candidate) -> tuple[float, float] | None:
         """What both arms found, held within 0..1, and 0 where one found nothing; `None` if none did."""
-        if len(self.silent(candidate)) == len(self.arms):
+        if len(self.missing_fields(candidate)) == len(self.evidence_fields):
             return None
         return min(max(candidate.similarity or 0.0, 0.0), 1.0), candidate.lexical or 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Either(_Arms):
+class NoisyOr(_EvidenceReader):
     """Relevant by meaning, or else by words: s + (1 - s) · (1 - (1 - l)ⁿ).
 
     The arms are witnesses of whom one is enough; the words are heard `lexical_strength` times, for a share
@@ -43,14 +43,14 @@ class Either(_Arms):
     lexical_strength: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.lexical_strength <= STRONGEST:
+        if not 0 <= self.lexical_strength <= MAX_LEXICAL_STRENGTH:
             raise ProfileError(
-                f"lexical_strength is {self.lexical_strength!r}; give a whole number within 0..{STRONGEST}"
+                f"lexical_strength is {self.lexical_strength!r}; give a whole number within 0..{MAX_LEXICAL_STRENGTH}"
             )
 
     def __call__(self, candidate: Candidate) -> float | None:
         """The candidate's own relevance if it brings one, else the fused; `None` without evidence."""
-        found = self.found(candidate)
+        found = self.read_evidence(candidate)
         if candidate.relevance is not None or found is None:
             return candidate.relevance
         (similarity, lexical), doubt = found, 1.0
@@ -59,16 +59,16 @@ class Either(_Arms):
         return min(similarity + (1.0 - similarity) * (1.0 - doubt), 1.0)
 
     @property
-    def arms(self) -> tuple[str, ...]:
+    def evidence_fields(self) -> tuple[str, ...]:
         return ("similarity", "lexical") if self.lexical_strength else ("similarity",)
 
 
 @dataclass(frozen=True, slots=True)
-class Blend(_Arms):
+class Blend(_EvidenceReader):
     """Relevant by meaning and by words, each by its share: (a · s + b · l - o · s · l) / (1 - o), with a + b = 1.
 
     What both say is partly the same, so `overlap` takes some of it off; full evidence of both arms is still 1. Like
-    `Either` it looks at one candidate alone, and columns repeat it to the bit.
+    `NoisyOr` it looks at one candidate alone, and columns repeat it to the bit.
     """
 
     lexical_share: float
@@ -83,18 +83,18 @@ class Blend(_Arms):
 
     def __call__(self, candidate: Candidate) -> float | None:
         """The candidate's own relevance if it brings one, else the blended; `None` without evidence."""
-        found = self.found(candidate)
+        found = self.read_evidence(candidate)
         if candidate.relevance is not None or found is None:
             return candidate.relevance
         similarity, lexical = found
-        mixed: float = self.mixed(similarity, lexical)
+        mixed: float = self.blend(similarity, lexical)
         return min(mixed, 1.0)
 
-    def mixed(self, similarity: Any, lexical: Any) -> Any:
+    def blend(self, similarity: Any, lexical: Any) -> Any:
         """The formula, of numbers or of columns of them."""
         both = (1.0 - self.lexical_share) * similarity + self.lexical_share * lexical
         return (both - self.overlap * (similarity * lexical)) / (1.0 - self.overlap)
 
 
-Fusion = Either | Blend
+Fusion = NoisyOr | Blend
 """Any rule that makes one relevance of the evidence."""

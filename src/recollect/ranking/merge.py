@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.model.memory import MemoryId
-from recollect.ranking.proof import Proof, Stopped
-from recollect.ranking.result import UNSEEN, Ranking, Scored, tally
+from recollect.ranking.proof import Proof, StopReason
+from recollect.ranking.result import PRUNED, Ranking, Scored, order_exclusions
 
 RANK_CONSTANT = 60
 """How flat the top of a rank fusion is; the value of its authors (Cormack, Clarke and Büttcher 2009)."""
@@ -55,18 +55,18 @@ def merge(*rankings: Ranking) -> Ranking:
             if one.score != scored[one.id].score:
                 raise InvalidInput(f"{one.id!r} has two scores; rank all candidates together instead")
     excluded = sum((Counter(ranking.excluded) for ranking in rankings), Counter[str]())
-    whole = not excluded["limit"] and not excluded[UNSEEN] and not first.scheme.profile.set_signals
+    whole = not excluded["limit"] and not excluded[PRUNED] and not first.scheme.profile.set_signals
     return Ranking(
         scheme=first.scheme,
         scored=tuple(sorted(scored.values(), key=lambda one: (-one.score, one.id))),
-        proof=first.proof if len(rankings) == 1 else _together([one.proof for one in rankings], whole=whole),
-        excluded=tally(first.scheme.profile, excluded),
+        proof=first.proof if len(rankings) == 1 else _merge_proofs([one.proof for one in rankings], whole=whole),
+        excluded=order_exclusions(first.scheme.profile, excluded),
     )
 
 
-def _together(proofs: Sequence[Proof], *, whole: bool) -> Proof:
+def _merge_proofs(proofs: Sequence[Proof], *, whole: bool) -> Proof:
     """What several rankings looked at."""
-    stopped = Stopped.EVERY if whole and all(proof.exact for proof in proofs) else Stopped.CUT
+    stopped = StopReason.EVERY if whole and all(proof.exact for proof in proofs) else StopReason.CUT
     return Proof(stopped, sum(one.scanned for one in proofs), sum(one.eligible for one in proofs))
 
 

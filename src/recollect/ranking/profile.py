@@ -7,20 +7,23 @@ from enum import StrEnum
 
 from recollect.errors import ProfileError, show
 from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import EVIDENCE, Relevance, Signal
+from recollect.ranking.signals import QUESTION_SIGNALS, Relevance, Signal
 
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,54}(\+[0-9a-f]{8})?")
-REPORT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}\.json")
+NAME_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+VERSION_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,54}(\+[0-9a-f]{8})?")
+REPORT_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}\.json")
 WEIGHT_TOLERANCE = 1e-9
 
 
-class Question(StrEnum):
+class QuestionPolicy(StrEnum):
     """Whether a profile is about a question."""
 
     NEEDED = "needed"
     OPTIONAL = "optional"
     REFUSED = "refused"
+
+
+Question = QuestionPolicy  # pickles of earlier versions name it so
 
 
 class Hearing(StrEnum):
@@ -43,8 +46,8 @@ class Term:
     missing: float | None = None
 
     def __post_init__(self) -> None:
-        _share(f"the weight of {self.signal.name}", self.weight)
-        _share(f"{self.signal.name}: missing", self.missing)
+        _require_share(f"the weight of {self.signal.name}", self.weight)
+        _require_share(f"{self.signal.name}: missing", self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,8 @@ class Factor:
     missing: float | None = None
 
     def __post_init__(self) -> None:
-        _share(f"the floor of {self.signal.name}", self.floor)
-        _share(f"{self.signal.name}: missing", self.missing)
+        _require_share(f"the floor of {self.signal.name}", self.floor)
+        _require_share(f"{self.signal.name}: missing", self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,8 @@ class Gate:
     """What opens it as well, each by itself."""
 
     def __post_init__(self) -> None:
-        _share(f"the gate {self.signal.name}", self.at_least)
-        names = [way.signal.name for way in self.ways]
+        _require_share(f"the gate {self.signal.name}", self.at_least)
+        names = [way.signal.name for way in self.alternatives]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ProfileError(
@@ -83,7 +86,7 @@ class Gate:
             )
 
     @property
-    def ways(self) -> tuple["Gate", ...]:
+    def alternatives(self) -> tuple["Gate", ...]:
         """All that open it: its own signal first."""
         return (self, *self.otherwise)
 
@@ -102,7 +105,7 @@ class Profile:
     terms: tuple[Term, ...]
     factors: tuple[Factor, ...] = ()
     gates: tuple[Gate, ...] = ()
-    question: Question = Question.OPTIONAL
+    question: QuestionPolicy = QuestionPolicy.OPTIONAL
     hearing: Hearing = Hearing.ALONE
     min_score: float = 0.0
     max_items: int | None = None
@@ -130,19 +133,19 @@ class Profile:
         return replace(self, terms=terms, factors=factors)
 
     def _check(self) -> None:
-        if not NAME.fullmatch(self.name):
+        if not NAME_PATTERN.fullmatch(self.name):
             raise ProfileError("a name has small letters, digits and single hyphens")
-        if not VERSION.fullmatch(self.version):
+        if not VERSION_PATTERN.fullmatch(self.version):
             raise ProfileError(f"its version is {show(self.version)}; give up to 55 letters, digits and . - _")
         if not self.about.strip():
             raise ProfileError("it has no `about`; say what it is for")
         self._check_weights()
         self._check_question()
         self._check_gates()
-        _share("min_score", self.min_score)
+        _require_share("min_score", self.min_score)
         if self.max_items is not None and self.max_items < 1:
             raise ProfileError(f"max_items is {self.max_items!r}; give at least 1, or leave it out")
-        if self.report is not None and not REPORT.fullmatch(self.report):
+        if self.report is not None and not REPORT_NAME_PATTERN.fullmatch(self.report):
             raise ProfileError(f"its report is {show(self.report)}; give the name of a .json file beside it")
 
     def _check_weights(self) -> None:
@@ -158,11 +161,11 @@ class Profile:
 
     def _check_question(self) -> None:
         weighty = {term.signal.name for term in self.terms if term.weight > 0.0}
-        shaping: tuple[Factor | Gate, ...] = (*self.factors, *self._ways)
-        reads = EVIDENCE & {*weighty, *(use.signal.name for use in shaping)}
-        if self.question is Question.NEEDED and not reads:
+        shaping: tuple[Factor | Gate, ...] = (*self.factors, *self._gate_alternatives)
+        reads = QUESTION_SIGNALS & {*weighty, *(use.signal.name for use in shaping)}
+        if self.question is QuestionPolicy.NEEDED and not reads:
             raise ProfileError("it needs a question, but no signal of it reads what a question brings")
-        if self.question is Question.REFUSED and reads:
+        if self.question is QuestionPolicy.REFUSED and reads:
             raise ProfileError(f"it takes no question, but {', '.join(sorted(reads))} reads one")
 
     def _check_gates(self) -> None:
@@ -171,9 +174,9 @@ class Profile:
         if len(set(names)) < len(names):
             raise ProfileError("two gates ask for the same signal; the higher one is enough")
         heard = {use.signal.name: use.signal for use in self.uses}
-        for gate in self._ways:
+        for gate in self._gate_alternatives:
             name = gate.signal.name
-            if name not in heard and gate.signal != _plain(gate.signal):
+            if name not in heard and gate.signal != _default_signal(gate.signal):
                 raise ProfileError(f"the gate {name} has options of its own; give them to a term {name}")
             if gate.signal != heard.get(name, gate.signal):
                 raise ProfileError(f"the gate {name} and the term {name} differ; a signal has one opinion")
@@ -187,12 +190,12 @@ class Profile:
     def pointwise(self) -> tuple[Signal, ...]:
         """The signals that look at one candidate, the gates' among them."""
         scoring = [use.signal for use in self.uses if not isinstance(use.signal, SetSignal)]
-        return (*scoring, *(gate.signal for gate in self._ways))
+        return (*scoring, *(gate.signal for gate in self._gate_alternatives))
 
     @property
-    def _ways(self) -> tuple[Gate, ...]:
+    def _gate_alternatives(self) -> tuple[Gate, ...]:
         """All that open any gate."""
-        return tuple(way for gate in self.gates for way in gate.ways)
+        return tuple(way for gate in self.gates for way in gate.alternatives)
 
     @property
     def relevance(self) -> Relevance:
@@ -210,7 +213,7 @@ class Profile:
         return math.fsum(term.weight for term in self.terms if term.signal.name == signal)
 
 
-def _plain(signal: Signal) -> Signal | None:
+def _default_signal(signal: Signal) -> Signal | None:
     """The signal as it is without options, if it can be."""
     try:
         return type(signal)()
@@ -218,6 +221,6 @@ def _plain(signal: Signal) -> Signal | None:
         return None
 
 
-def _share(what: str, value: float | None) -> None:
+def _require_share(what: str, value: float | None) -> None:
     if value is not None and not 0.0 <= value <= 1.0:
         raise ProfileError(f"{what} is {value!r}, not within 0..1")

@@ -12,7 +12,7 @@ class Exact(StrEnum):
     PREFERRED = "preferred"
 
 
-class Stopped(StrEnum):
+class StopReason(StrEnum):
     """Why no other candidate was looked at."""
 
     EVERY = "every"
@@ -21,11 +21,13 @@ class Stopped(StrEnum):
     CUT = "cut"
 
 
-WHY: Mapping[Stopped, str] = {
-    Stopped.EVERY: "every eligible memory was scored",
-    Stopped.BOUND: "no other would be among the best, even if it were as near to the question as can be",
-    Stopped.INDEX: "no other would be among the best, unless the index, which is approximate, passed over a nearer one",
-    Stopped.CUT: "it is made of rankings that did not look at each other's candidates",
+STOP_DESCRIPTIONS: Mapping[StopReason, str] = {
+    StopReason.EVERY: "every eligible memory was scored",
+    StopReason.BOUND: "no other would be among the best, even if it were as near to the question as can be",
+    StopReason.INDEX: (
+        "no other would be among the best, unless the index, which is approximate, passed over a nearer one"
+    ),
+    StopReason.CUT: "it is made of rankings that did not look at each other's candidates",
 }
 
 
@@ -33,23 +35,23 @@ WHY: Mapping[Stopped, str] = {
 class Proof:
     """How many of those eligible were scored, and why that was enough."""
 
-    stopped: Stopped
+    stopped: StopReason
     scanned: int
     eligible: int
 
     @classmethod
     def scan(cls, eligible: int) -> "Proof":
         """Every one of so many was scored."""
-        return cls(Stopped.EVERY, eligible, eligible)
+        return cls(StopReason.EVERY, eligible, eligible)
 
     @property
     def exact(self) -> bool:
         """Whether it is certain that nothing else can be among the best."""
-        return self.stopped in (Stopped.EVERY, Stopped.BOUND)
+        return self.stopped in (StopReason.EVERY, StopReason.BOUND)
 
     @property
     def why(self) -> str:
-        return WHY[self.stopped]
+        return STOP_DESCRIPTIONS[self.stopped]
 
     def __str__(self) -> str:
         exact = "exact" if self.exact else "not exact"

@@ -6,17 +6,17 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from recollect.model.candidate import Candidate
-from recollect.model.format import counted, shortened
+from recollect.model.format import format_count, shorten
 from recollect.model.memory import Kind
 from recollect.ranking.fusion import Fusion
 
 DAY = timedelta(days=1)
 
-LONGEST_PATH = 120
+MAX_PATH_CHARS = 120
 """How many characters of the names that link a memory are shown."""
 
 
-class Clock(StrEnum):
+class AgeClock(StrEnum):
     """From which date a memory's age is counted."""
 
     CREATED = "created"
@@ -26,19 +26,22 @@ class Clock(StrEnum):
     CURRENT = "current"
 
 
-DATES: Mapping[Clock, tuple[tuple[str, ...], ...]] = {
-    Clock.CREATED: (("created_at",),),
-    Clock.UPDATED: (("updated_at",), ("created_at",)),
-    Clock.ACCESSED: (("last_accessed_at",), ("created_at",)),
-    Clock.REFERENCED: (("created_at", "last_accessed_at"),),
-    Clock.CURRENT: (("valid_from",), ("created_at", "updated_at")),
+Clock = AgeClock  # pickles of earlier versions name it so
+
+
+CLOCK_DATE_FIELDS: Mapping[AgeClock, tuple[tuple[str, ...], ...]] = {
+    AgeClock.CREATED: (("created_at",),),
+    AgeClock.UPDATED: (("updated_at",), ("created_at",)),
+    AgeClock.ACCESSED: (("last_accessed_at",), ("created_at",)),
+    AgeClock.REFERENCED: (("created_at", "last_accessed_at"),),
+    AgeClock.CURRENT: (("valid_from",), ("created_at", "updated_at")),
 }
 """For each clock the fields it goes by: the later of the first group, or else of the second."""
 
 
-def date(candidate: Candidate, clock: Clock) -> datetime | None:
+def clock_date(candidate: Candidate, clock: AgeClock) -> datetime | None:
     """The date that `clock` goes by, or `None` where the candidate has none of its dates."""
-    for group in DATES[clock]:
+    for group in CLOCK_DATE_FIELDS[clock]:
         moments: list[datetime | None] = [getattr(candidate, field) for field in group]
         known = [moment for moment in moments if moment is not None]
         if known:
@@ -47,7 +50,7 @@ def date(candidate: Candidate, clock: Clock) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class FieldValue:
     """A number the candidate carries."""
 
     field: str
@@ -64,22 +67,22 @@ class Stated:
         value = self(candidate, at)
         if value is None:
             return None
-        return f"{value:g} counts as 0" if value < 0.0 else _in_words(self.field, value, candidate)
+        return f"{value:g} counts as 0" if value < 0.0 else _describe_value(self.field, value, candidate)
 
 
-def _in_words(field: str, value: float, candidate: Candidate) -> str | None:
+def _describe_value(field: str, value: float, candidate: Candidate) -> str | None:
     """What a number stands for, where that is not its name."""
     match field:
         case "days_off":
             days = f"{value:.3g} {'day' if value == 1.0 else 'days'}"
             return f"counts as {days} off the time that is named" if value > 0.0 else "of the time that is named"
         case "words":
-            return counted(int(value), "telling word")
+            return format_count(int(value), "telling word")
         case "addressed" if candidate.speaker is not None and value in {0.0, 1.0}:
             who = "whom the question is about" if value == 1.0 else "while the question is about others"
-            return f"said by {shortened(candidate.speaker)}, {who}"
+            return f"said by {shorten(candidate.speaker)}, {who}"
         case "linked" if candidate.link is not None:
-            return f"by {shortened(candidate.link, LONGEST_PATH)}"
+            return f"by {shorten(candidate.link, MAX_PATH_CHARS)}"
         case _:
             return None
 
@@ -88,42 +91,46 @@ def _in_words(field: str, value: float, candidate: Candidate) -> str | None:
 class Age:
     """Days since a date of the candidate; the future counts as now."""
 
-    clock: Clock
+    clock: AgeClock
 
     @property
     def fields(self) -> tuple[str, ...]:
-        return tuple(field for group in DATES[self.clock] for field in group)
+        return tuple(field for group in CLOCK_DATE_FIELDS[self.clock] for field in group)
 
     def __call__(self, candidate: Candidate, at: datetime) -> float | None:
-        since = date(candidate, self.clock)
+        since = clock_date(candidate, self.clock)
         return None if since is None else max((at - since) / DAY, 0.0)
 
     def remark(self, candidate: Candidate, at: datetime) -> str | None:
-        since = date(candidate, self.clock)
+        since = clock_date(candidate, self.clock)
         if since is None:
             return None
         if since > at:
             return "dated in the future: counts as new"
-        return f"since {since.astimezone(UTC).date()}, from when it holds" if self._by_validity(candidate) else None
+        return (
+            f"since {since.astimezone(UTC).date()}, from when it holds"
+            if self._counts_from_validity(candidate)
+            else None
+        )
 
-    def _by_validity(self, candidate: Candidate) -> bool:
+    def _counts_from_validity(self, candidate: Candidate) -> bool:
         """Whether the day it counts from is not that of its text, which is the one that readers are shown."""
-        written = date(candidate, Clock.UPDATED)
-        holds = candidate.valid_from if self.clock is Clock.CURRENT else None
+        written = clock_date(candidate, AgeClock.UPDATED)
+        holds = candidate.valid_from if self.clock is AgeClock.CURRENT else None
         return (
             holds is not None and written is not None and holds.astimezone(UTC).date() != written.astimezone(UTC).date()
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedRelevance:
     """The evidence of all arms as one number."""
 
     rule: Fusion
 
     @property
     def fields(self) -> tuple[str, ...]:
-        return ("relevance", *self.rule.arms)
+        return ("relevance", *self.rule.evidence_fields)
 
     def __call__(self, candidate: Candidate, at: datetime) -> float | None:
         return self.rule(candidate)
@@ -131,7 +138,7 @@ class Fused:
     def remark(self, candidate: Candidate, at: datetime) -> str | None:
         if candidate.relevance is not None:
             return None
-        silent = self.rule.silent(candidate)
+        silent = self.rule.missing_fields(candidate)
         remarks = [f"no {' or '.join(silent)} evidence: counts as 0"] if silent else []
         if candidate.similarity is not None and candidate.similarity < 0.0:
             remarks.append(f"similarity {candidate.similarity:g} counts as 0")
@@ -139,7 +146,7 @@ class Fused:
 
 
 @dataclass(frozen=True, slots=True)
-class Priority:
+class KindWorth:
     """What the candidate's kind is worth."""
 
     priorities: Mapping[Kind, float]
@@ -156,4 +163,4 @@ class Priority:
         return None
 
 
-Quantity = Stated | Age | Fused | Priority
+Quantity = FieldValue | Age | FusedRelevance | KindWorth

@@ -7,16 +7,16 @@ from typing import overload
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.model.candidate import Candidate
-from recollect.model.format import left_out, printable, shortened
+from recollect.model.format import format_left_out, make_printable, shorten
 from recollect.model.memory import Memory, MemoryId
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
 from recollect.ranking.proof import Proof
 
-UNSEEN = "unseen"
+PRUNED = "unseen"
 """Why those are not in a ranking that need not be looked at, since they cannot be among the best."""
 
-SHOWN = 20
+MAX_LISTED = 20
 """How many of the first show where a ranking is looked at."""
 
 
@@ -53,7 +53,7 @@ class Score(float):
     def __reduce__(self) -> tuple[type["Score"], tuple[float, Scheme]]:
         return Score, (float(self), self.scheme)
 
-    def _same_scheme(self, other: object) -> None:
+    def _require_same_scheme(self, other: object) -> None:
         if isinstance(other, Score) and other.scheme != self.scheme:
             raise SchemesDiffer(
                 f"a score of {self.scheme} does not compare with one of {other.scheme}; "
@@ -61,23 +61,23 @@ class Score(float):
             )
 
     def __lt__(self, other: float) -> bool:
-        self._same_scheme(other)
+        self._require_same_scheme(other)
         return super().__lt__(other)
 
     def __le__(self, other: float) -> bool:
-        self._same_scheme(other)
+        self._require_same_scheme(other)
         return super().__le__(other)
 
     def __gt__(self, other: float) -> bool:
-        self._same_scheme(other)
+        self._require_same_scheme(other)
         return super().__gt__(other)
 
     def __ge__(self, other: float) -> bool:
-        self._same_scheme(other)
+        self._require_same_scheme(other)
         return super().__ge__(other)
 
     def __eq__(self, other: object) -> bool:
-        self._same_scheme(other)
+        self._require_same_scheme(other)
         return super().__eq__(other)
 
     def __ne__(self, other: object) -> bool:
@@ -100,8 +100,8 @@ class Scored:
 
     def __str__(self) -> str:
         known = self.candidate.memory
-        said = "" if known is None else f"  {_until(known)}{shortened(known.text)}"
-        return f"{float(self.score):.3f}  {printable(self.id)}{said}"
+        said = "" if known is None else f"  {_format_end(known)}{shorten(known.text)}"
+        return f"{float(self.score):.3f}  {make_printable(self.id)}{said}"
 
     def __repr__(self) -> str:
         return f"<Scored {self}>"
@@ -118,21 +118,21 @@ class Scored:
         return self.candidate.memory
 
 
-def _until(memory: Memory) -> str:
+def _format_end(memory: Memory) -> str:
     """Until when it holds, if it ends."""
     return "" if memory.valid_until is None else f"[until {memory.valid_until.astimezone(UTC).date().isoformat()}] "
 
 
-def listed(heading: str, scored: Sequence[Scored]) -> str:
+def format_listing(heading: str, scored: Sequence[Scored]) -> str:
     """The heading, and a line for each of the first of them: its place, score and id, and how what it says begins."""
-    lines = [f"{place:>3}. {one}" for place, one in enumerate(scored[:SHOWN], start=1)]
-    more = [f"     … and {len(scored) - SHOWN} more"] if len(scored) > SHOWN else []
+    lines = [f"{place:>3}. {one}" for place, one in enumerate(scored[:MAX_LISTED], start=1)]
+    more = [f"     … and {len(scored) - MAX_LISTED} more"] if len(scored) > MAX_LISTED else []
     return "\n".join([heading, *lines, *more])
 
 
-def tally(profile: Profile, counts: Mapping[str, int]) -> dict[str, int]:
+def order_exclusions(profile: Profile, counts: Mapping[str, int]) -> dict[str, int]:
     """What was left out, by reason, in the order of the steps; reasons without any are not named."""
-    steps = [*(f"gate:{gate.signal.name}" for gate in profile.gates), "min_score", "limit", UNSEEN]
+    steps = [*(f"gate:{gate.signal.name}" for gate in profile.gates), "min_score", "limit", PRUNED]
     return {step: counts[step] for step in steps if counts.get(step, 0) > 0}
 
 
@@ -151,7 +151,9 @@ class Ranking:
 
     def __repr__(self) -> str:
         exact = "" if self.exact else ", not exact"
-        return listed(f"<Ranking of {len(self)} by {self.scheme}{exact}{left_out(self.excluded)}>", self.scored)
+        return format_listing(
+            f"<Ranking of {len(self)} by {self.scheme}{exact}{format_left_out(self.excluded)}>", self.scored
+        )
 
     @property
     def exact(self) -> bool:

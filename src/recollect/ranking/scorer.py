@@ -10,22 +10,22 @@ from recollect.errors import InvalidInput, SignalMissing, show
 from recollect.model import validation
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
-from recollect.ranking.explanation import Explanation, Part, Scale
-from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
+from recollect.ranking.explanation import Explanation, ScoreFactor, ScorePart
+from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
 from recollect.ranking.proof import Proof
-from recollect.ranking.result import Ranking, Scheme, Scored, tally
-from recollect.ranking.set_signals import Given, SetSignal
-from recollect.ranking.signals import read
+from recollect.ranking.result import Ranking, Scheme, Scored, order_exclusions
+from recollect.ranking.set_signals import SetSignal, SetSignalValue
+from recollect.ranking.signals import signal_value
 
-SetEvidence = Mapping[str, Given]
+SetEvidence = Mapping[str, SetSignalValue]
 """What the set signals found for one candidate, by signal."""
 
 NO_EVIDENCE: SetEvidence = {}
-Noted = TypeVar("Noted", Part, Scale)
-UNKNOWN = Given(None)
+PartOrFactor = TypeVar("PartOrFactor", ScorePart, ScoreFactor)
+NO_VALUE = SetSignalValue(None)
 
 
-def rank(
+def rank_candidates(
     candidates: Iterable[Candidate],
     profile: Profile,
     at: datetime,
@@ -38,10 +38,10 @@ def rank(
     `asked` says that there was a question, even one that found nothing anywhere.
     """
     pool = list(candidates)
-    at = check(at, limit)
+    at = check_arguments(at, limit)
     check_question(profile, asked=asked, found=not pool or any(c.questioned for c in pool))
-    validation.unique_ids([candidate.id for candidate in pool])
-    validation.same_dimensions((candidate.id, candidate.vector) for candidate in pool)
+    validation.require_unique_ids([candidate.id for candidate in pool])
+    validation.require_same_dimensions((candidate.id, candidate.vector) for candidate in pool)
 
     scheme = Scheme(profile, at)
     excluded: Counter[str] = Counter()
@@ -52,25 +52,27 @@ def rank(
             eligible.append(candidate)
         else:
             excluded[f"gate:{gate.signal.name}"] += 1
-    given = gather(eligible, profile, at)
+    given = compute_set_evidence(eligible, profile, at)
     scored = [Scored.of(c, explain(c, profile, at, given.get(c.id, NO_EVIDENCE)), scheme) for c in eligible]
     passed = [one for one in scored if float(one.score) >= profile.min_score]
     passed.sort(key=lambda one: (-one.score, one.id))
     kept = passed if limit is None else passed[:limit]
     excluded["min_score"] = len(scored) - len(passed)
     excluded["limit"] = len(passed) - len(kept)
-    return Ranking(scheme=scheme, scored=tuple(kept), proof=Proof.scan(len(pool)), excluded=tally(profile, excluded))
+    return Ranking(
+        scheme=scheme, scored=tuple(kept), proof=Proof.scan(len(pool)), excluded=order_exclusions(profile, excluded)
+    )
 
 
 def explain(candidate: Candidate, profile: Profile, at: datetime, given: SetEvidence = NO_EVIDENCE) -> Explanation:
     """The candidate's score as its parts and scales, whether or not a gate would let it in."""
-    parts = tuple(_part(term, candidate, at, given) for term in profile.terms)
-    scales = tuple(_scale(factor, candidate, at, given) for factor in profile.factors)
+    parts = tuple(_score_part(term, candidate, at, given) for term in profile.terms)
+    scales = tuple(_score_factor(factor, candidate, at, given) for factor in profile.factors)
     used = {use.signal.name for use in profile.uses}
-    opened = dict(note for gate in profile.gates if (note := _opened(gate, candidate, at, used)))
+    opened = dict(note for gate in profile.gates if (note := _describe_opening(gate, candidate, at, used)))
     if opened:
-        parts = tuple(_remarked(part, opened.get(part.signal)) for part in parts)
-        scales = tuple(_remarked(scale, opened.get(scale.factor)) for scale in scales)
+        parts = tuple(_add_note(part, opened.get(part.signal)) for part in parts)
+        scales = tuple(_add_note(scale, opened.get(scale.factor)) for scale in scales)
     return Explanation(parts, scales)
 
 
@@ -81,18 +83,18 @@ def closed_gate(candidate: Candidate, profile: Profile, at: datetime) -> Gate | 
 
 def passes(gate: Gate, candidate: Candidate, at: datetime) -> bool:
     """Whether the candidate has any of the evidence that opens the gate, and enough of it."""
-    return any(_enough(way, candidate, at) for way in gate.ways)
+    return any(_reaches(way, candidate, at) for way in gate.alternatives)
 
 
-def _enough(way: Gate, candidate: Candidate, at: datetime) -> bool:
-    value = read(way.signal, candidate, at)
+def _reaches(way: Gate, candidate: Candidate, at: datetime) -> bool:
+    value = signal_value(way.signal, candidate, at)
     return value is not None and value >= way.at_least
 
 
-def _opened(gate: Gate, candidate: Candidate, at: datetime, used: Collection[str]) -> tuple[str, str] | None:
+def _describe_opening(gate: Gate, candidate: Candidate, at: datetime, used: Collection[str]) -> tuple[str, str] | None:
     """What opened a gate that its own signal did not, by the signal that tells it; nothing where it did, or none."""
-    value = read(gate.signal, candidate, at)
-    way = next((way for way in gate.ways if _enough(way, candidate, at)), gate)
+    value = signal_value(gate.signal, candidate, at)
+    way = next((way for way in gate.alternatives if _reaches(way, candidate, at)), gate)
     if way is gate:
         return None
     if gate.signal.name not in used:
@@ -101,53 +103,55 @@ def _opened(gate: Gate, candidate: Candidate, at: datetime, used: Collection[str
     return gate.signal.name, f"{under}, which {way.signal.name} opened"
 
 
-def _remarked(heard: Noted, note: str | None) -> Noted:
+def _add_note(heard: PartOrFactor, note: str | None) -> PartOrFactor:
     return heard if note is None else replace(heard, note=f"{heard.note}; {note}" if heard.note else note)
 
 
-def gather(candidates: Sequence[Candidate], profile: Profile, at: datetime) -> Mapping[MemoryId, SetEvidence]:
+def compute_set_evidence(
+    candidates: Sequence[Candidate], profile: Profile, at: datetime
+) -> Mapping[MemoryId, SetEvidence]:
     """What the profile's set signals find among these candidates, for each of them."""
     if not profile.set_signals:
         return {}
-    from recollect.model.table import Table
-    from recollect.ranking.columns import Columns  # NumPy, only where a set is looked at
-    from recollect.ranking.set_signal_columns import every_row, evidence, gather_sets
+    from recollect.model.table import CandidateTable
+    from recollect.ranking.columns import SignalColumns  # NumPy, only where a set is looked at
+    from recollect.ranking.set_signal_columns import all_rows, compute_set_signals, set_evidence
 
-    table = Table.of(candidates)
-    sets = gather_sets(Columns(table, at), profile, every_row(table))
-    return {candidate.id: evidence(sets, row) for row, candidate in enumerate(candidates)}
+    table = CandidateTable.of(candidates)
+    sets = compute_set_signals(SignalColumns(table, at), profile, all_rows(table))
+    return {candidate.id: set_evidence(sets, row) for row, candidate in enumerate(candidates)}
 
 
-def check(at: datetime, limit: int | None) -> datetime:
+def check_arguments(at: datetime, limit: int | None) -> datetime:
     """The moment in UTC; a moment that is none is refused, and so is a limit that keeps nothing."""
     if limit is not None and (type(limit) is not int or limit < 1):
         raise InvalidInput(f"limit is {show(limit)}; give a whole number of at least 1, or leave it out")
-    return validation.a_moment("at", at)
+    return validation.require_moment("at", at)
 
 
 def check_question(profile: Profile, *, asked: bool, found: bool) -> None:
     """Refuse to rank without a question what is about one, and the reverse."""
-    if asked and profile.question is Question.REFUSED:
+    if asked and profile.question is QuestionPolicy.REFUSED:
         raise InvalidInput(f"profile {profile.name!r} takes no question; it is for a brief")
-    if profile.question is Question.NEEDED and not asked and not found:
+    if profile.question is QuestionPolicy.NEEDED and not asked and not found:
         raise SignalMissing(
             f"profile {profile.name!r} needs a question, but no candidate has similarity, lexical or "
             "relevance; bring evidence, or use a profile that takes no question, such as 'session'"
         )
 
 
-def _part(term: Term, candidate: Candidate, at: datetime, given: SetEvidence) -> Part:
-    opinion = _opinion(term, candidate, at, given)
-    return Part(term.signal.name, opinion.value, term.weight, opinion.assumed, opinion.note)
+def _score_part(term: Term, candidate: Candidate, at: datetime, given: SetEvidence) -> ScorePart:
+    opinion = _read_signal(term, candidate, at, given)
+    return ScorePart(term.signal.name, opinion.value, term.weight, opinion.assumed, opinion.note)
 
 
-def _scale(factor: Factor, candidate: Candidate, at: datetime, given: SetEvidence) -> Scale:
-    opinion = _opinion(factor, candidate, at, given)
-    return Scale(factor.signal.name, opinion.value, factor.floor, opinion.assumed, opinion.note)
+def _score_factor(factor: Factor, candidate: Candidate, at: datetime, given: SetEvidence) -> ScoreFactor:
+    opinion = _read_signal(factor, candidate, at, given)
+    return ScoreFactor(factor.signal.name, opinion.value, factor.floor, opinion.assumed, opinion.note)
 
 
 @dataclass(frozen=True, slots=True)
-class _Opinion:
+class _SignalReading:
     """What a signal said, or what the profile says its silence is worth."""
 
     value: float
@@ -155,18 +159,18 @@ class _Opinion:
     note: str | None
 
 
-def _opinion(use: Term | Factor, candidate: Candidate, at: datetime, given: SetEvidence) -> _Opinion:
+def _read_signal(use: Term | Factor, candidate: Candidate, at: datetime, given: SetEvidence) -> _SignalReading:
     name = use.signal.name
     if isinstance(use.signal, SetSignal):
-        found = given.get(name, UNKNOWN)
+        found = given.get(name, NO_VALUE)
         value, note = found.value, found.note
     else:
-        value, note = read(use.signal, candidate, at), use.signal.quantity.remark(candidate, at)
+        value, note = signal_value(use.signal, candidate, at), use.signal.quantity.remark(candidate, at)
     if value is not None:
-        return _Opinion(value, assumed=False, note=note)
+        return _SignalReading(value, assumed=False, note=note)
     if use.missing is None:
         raise SignalMissing(
             f"candidate {candidate.id!r} has no evidence for {name}, and the profile does not say what "
             f"that is worth; give the candidate a value, or the profile `{name}.missing`"
         )
-    return _Opinion(use.missing, assumed=True, note=note)
+    return _SignalReading(use.missing, assumed=True, note=note)

@@ -12,173 +12,176 @@ from typing import assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.table import NONE, Floats, Rows
-from recollect.ranking.columns import ROUNDING, Columns, date_column, largest, pick
+from recollect.model.table import NO_LABEL, Floats, Rows
+from recollect.ranking.columns import ROUNDING_ERROR, SignalColumns, clock_dates, nth_largest, pick_rows
 from recollect.ranking.profile import Profile
 from recollect.ranking.scorer import SetEvidence
-from recollect.ranking.set_signals import STEPS, Given, Newest, SetSignal, Thread
+from recollect.ranking.set_signals import RELEVANCE_STEPS, Newest, SetSignal, SetSignalValue, Thread
 from recollect.ranking.signals import Relevance
 
 
 @dataclass(frozen=True, slots=True)
-class SetColumn:
+class SetSignalColumn:
     """What one set signal found: a value per row, NaN where there is no telling, and the reason for a row's."""
 
     values: Floats
     note: Callable[[int], str | None]
 
 
-TOLD_APART = 9
+DISTINCT_DIGITS = 9
 """To how many digits what is computed over a set is told apart: beyond, the order of the set would show."""
 
-SetColumns = Mapping[str, SetColumn]
+SetSignalColumns = Mapping[str, SetSignalColumn]
 """What every set signal of a profile found, by signal."""
 
 
-def gather_sets(columns: Columns, profile: Profile, rows: Rows) -> SetColumns:
+def compute_set_signals(columns: SignalColumns, profile: Profile, rows: Rows) -> SetSignalColumns:
     """What the profile's set signals find among these rows, a column for each."""
-    return {signal.name: _compute(signal, columns, profile, rows) for signal in profile.set_signals}
+    return {signal.name: _compute_signal(signal, columns, profile, rows) for signal in profile.set_signals}
 
 
-def every_row(of: Sized) -> Rows:
+def all_rows(of: Sized) -> Rows:
     """All rows of a table, or of its columns."""
     return np.arange(len(of))
 
 
-def evidence(sets: SetColumns, row: int) -> SetEvidence:
+def set_evidence(sets: SetSignalColumns, row: int) -> SetEvidence:
     """What the set signals found for one row, as the oracle takes it."""
-    return {name: _given(column, row) for name, column in sets.items()}
+    return {name: _read_value(column, row) for name, column in sets.items()}
 
 
-def _given(column: SetColumn, row: int) -> Given:
+def _read_value(column: SetSignalColumn, row: int) -> SetSignalValue:
     value = float(column.values[row])
-    return Given(None if np.isnan(value) else value, column.note(row))
+    return SetSignalValue(None if np.isnan(value) else value, column.note(row))
 
 
-def _compute(signal: SetSignal, columns: Columns, profile: Profile, rows: Rows) -> SetColumn:
+def _compute_signal(signal: SetSignal, columns: SignalColumns, profile: Profile, rows: Rows) -> SetSignalColumn:
     match signal:
         case Newest():
-            rivals = _most_relevant(columns, profile.relevance, rows, signal.among)
-            return _newest(signal, columns, rivals)
+            rivals = _find_most_relevant(columns, profile.relevance, rows, signal.among)
+            return _compute_newest(signal, columns, rivals)
         case Thread():
-            return _thread(signal, columns, profile.relevance, rows)
+            return _compute_thread(signal, columns, profile.relevance, rows)
         case _ as unknown:
             assert_never(unknown)
 
 
-def _most_relevant(columns: Columns, signal: Relevance, rows: Rows, count: int) -> Rows:
+def _find_most_relevant(columns: SignalColumns, signal: Relevance, rows: Rows, count: int) -> Rows:
     """The most relevant of these rows, best first, ties by id; those without relevance are not among them.
 
     Where relevance is only near the truth, all that may be among them are settled first.
     """
-    relevance = columns.signal(signal)
+    relevance = columns.signal_column(signal)
     if relevance is None:
         return np.array([], dtype=np.intp)
-    here = pick(relevance, rows)
+    here = pick_rows(relevance, rows)
     unheard = np.isnan(here)
     if unheard.any():
         rows, here = rows[~unheard], here[~unheard]
-    near = rows[here >= largest(here, count) - 2.0 * columns.slack(signal)]
-    least, most = columns.possible(signal, near)
-    near = near[most >= largest(least, count)]
-    true = columns.settled(signal, near)
+    near = rows[here >= nth_largest(here, count) - 2.0 * columns.error_bound(signal)]
+    least, most = columns.value_bounds(signal, near)
+    near = near[most >= nth_largest(least, count)]
+    true = columns.exact_values(signal, near)
     named = zip((-true).tolist(), columns.ids(near), near.tolist(), strict=True)
     return np.array([row for *_, row in heapq.nsmallest(count, named)], dtype=np.intp)
 
 
-def _newest(signal: Newest, columns: Columns, rows: Rows) -> SetColumn:
+def _compute_newest(signal: Newest, columns: SignalColumns, rows: Rows) -> SetSignalColumn:
     values = np.ones(len(columns))
     notes: dict[int, str] = {}
-    rivals = columns.table.take(columns.in_table(rows))
-    dates = date_column(signal.clock, Columns(rivals, columns.at))
+    rivals = columns.table.take(columns.table_rows(rows))
+    dates = clock_dates(signal.clock, SignalColumns(rivals, columns.at))
     if dates is None or rivals.vectors is None:
         values[rows] = np.nan
-        return SetColumn(values, _silent)
-    directions = _directions(rivals.vectors.astype(np.float64))
+        return SetSignalColumn(values, _no_note)
+    directions = _normalize(rivals.vectors.astype(np.float64))
     values[rows[np.isnan(dates) | ~directions.any(axis=1)]] = np.nan
-    cosines = np.round(directions @ directions.T, TOLD_APART)
-    above = np.where(_one_voice(columns, rows), signal.inside, signal.above)
+    cosines = np.round(directions @ directions.T, DISTINCT_DIGITS)
+    above = np.where(_share_voice(columns, rows), signal.same_voice_threshold, signal.above)
     newer = (cosines > above) & (dates[None, :] > dates[:, None])
     for i in np.flatnonzero(newer.any(axis=1)).tolist():
         twins: list[int] = np.flatnonzero(newer[i]).tolist()
         near = [(float(cosines[i, twin]), float(above[i, twin])) for twin in twins]
-        unlike = [(_unlike(cosine, least, signal.same), -cosine) for cosine, least in near]
+        unlike = [(_dissimilarity(cosine, least, signal.same), -cosine) for cosine, least in near]
         nearest = unlike.index(min(unlike))
         values[rows[i]] = unlike[nearest][0]
         others = f" and {len(twins) - 1} more" if len(twins) > 1 else ""
         notes[int(rows[i])] = (
             f"newer and nearly the same (cosine {near[nearest][0]:.2f}): {rivals.ids[twins[nearest]]}{others}"
         )
-    return SetColumn(values, notes.get)
+    return SetSignalColumn(values, notes.get)
 
 
-def _one_voice(columns: Columns, rows: Rows) -> NDArray[np.bool_]:
+def _share_voice(columns: SignalColumns, rows: Rows) -> NDArray[np.bool_]:
     """Whether each two of these were said in one session by one speaker, or by nobody in particular."""
-    sessions, speakers = columns.labels("session", rows), columns.labels("speaker", rows)
-    together = (sessions[:, None] == sessions[None, :]) & (sessions != NONE)[:, None]
+    sessions, speakers = columns.label_codes("session", rows), columns.label_codes("speaker", rows)
+    together = (sessions[:, None] == sessions[None, :]) & (sessions != NO_LABEL)[:, None]
     found: NDArray[np.bool_] = together & (speakers[:, None] == speakers[None, :])
     return found
 
 
-def _unlike(cosine: float, above: float, same: float | None) -> float:
+def _dissimilarity(cosine: float, above: float, same: float | None) -> float:
     """How far a newer memory is from saying the same."""
     return 0.0 if same is None else max((same - cosine) / (same - above), 0.0)
 
 
-def _thread(signal: Thread, columns: Columns, relevance: Relevance, rows: Rows) -> SetColumn:
+def _compute_thread(signal: Thread, columns: SignalColumns, relevance: Relevance, rows: Rows) -> SetSignalColumn:
     values = np.full(len(columns), np.nan)
-    dates = date_column(signal.clock, columns)
-    heard = columns.signal(relevance)
+    dates = clock_dates(signal.clock, columns)
+    heard = columns.signal_column(relevance)
     if dates is None or heard is None:
-        return SetColumn(values, _silent)
-    here = pick(heard, rows)
-    rows = rows[~(np.isnan(here) | np.isnan(pick(dates, rows)))]
-    steps = _steps(columns, relevance, rows)
-    sessions = columns.labels("session", rows)
-    belonging = _best_of_sessions(steps, sessions)
+        return SetSignalColumn(values, _no_note)
+    here = pick_rows(heard, rows)
+    rows = rows[~(np.isnan(here) | np.isnan(pick_rows(dates, rows)))]
+    steps = _relevance_steps(columns, relevance, rows)
+    sessions = columns.label_codes("session", rows)
+    belonging = _session_maximum(steps, sessions)
     # the squares of steps are whole numbers, whose sums are exact in any order
-    squares, moments = belonging * belonging, pick(dates, rows)
-    inside = squares * _newer_inside(moments, sessions) / STEPS**2
-    others = _newer(moments, squares) / STEPS**2 - inside
-    share = belonging / STEPS
+    squares, moments = belonging * belonging, pick_rows(dates, rows)
+    inside = squares * _count_newer_in_session(moments, sessions) / RELEVANCE_STEPS**2
+    others = _weigh_newer(moments, squares) / RELEVANCE_STEPS**2 - inside
+    share = belonging / RELEVANCE_STEPS
     with np.errstate(over="ignore"):  # what fades by next to nothing is gone at once
         fading = np.exp2(-(others / signal.half + inside / signal.half_inside))
-    values[rows] = np.round(share * fading, TOLD_APART)
+    values[rows] = np.round(share * fading, DISTINCT_DIGITS)
 
     def note(row: int) -> str | None:
         place = int(np.searchsorted(rows, row))
         if place == len(rows) or rows[place] != row:
             return None
         newer = others[place] + inside[place]
-        what = "" if sessions[place] == NONE else "its session is "
+        what = "" if sessions[place] == NO_LABEL else "its session is "
         since = f"{newer:.1f} such since" if newer >= 0.05 else "nothing relevant since"
         return f"{what}{share[place]:.0%} as relevant as the best; {since}"
 
-    return SetColumn(values, note)
+    return SetSignalColumn(values, note)
 
 
-def _silent(row: int) -> None:
+def _no_note(row: int) -> None:
     """There is nothing to say."""
 
 
-def _steps(columns: Columns, relevance: Relevance, rows: Rows) -> Floats:
+def _relevance_steps(columns: SignalColumns, relevance: Relevance, rows: Rows) -> Floats:
     """How relevant each row is, in steps of the most relevant one; those too close to tell are asked of the oracle."""
-    best = _most_relevant(columns, relevance, rows, 1)
-    most = float(columns.settled(relevance, best)[0]) if len(best) else 0.0
+    best = _find_most_relevant(columns, relevance, rows, 1)
+    most = float(columns.exact_values(relevance, best)[0]) if len(best) else 0.0
     if most <= 0.0:
         return np.zeros(len(rows))
-    near = pick(columns.values(relevance), rows)
-    slack = columns.slack(relevance)
+    near = pick_rows(columns.signal_values(relevance), rows)
+    slack = columns.error_bound(relevance)
     with np.errstate(over="ignore"):  # beside a best of next to nothing, what is only near the truth may be infinite
-        exact = np.floor(STEPS * near / most)
+        exact = np.floor(RELEVANCE_STEPS * near / most)
         if slack > 0.0:
-            least, utmost = ((STEPS * (near + off) / most) for off in (-slack, slack))
-            close = np.flatnonzero(np.floor(least - STEPS * ROUNDING) != np.floor(utmost + STEPS * ROUNDING))
-            exact[close] = np.floor(STEPS * columns.settled(relevance, rows[close]) / most)
-    return np.minimum(exact, float(STEPS))
+            least, utmost = ((RELEVANCE_STEPS * (near + off) / most) for off in (-slack, slack))
+            close = np.flatnonzero(
+                np.floor(least - RELEVANCE_STEPS * ROUNDING_ERROR)
+                != np.floor(utmost + RELEVANCE_STEPS * ROUNDING_ERROR)
+            )
+            exact[close] = np.floor(RELEVANCE_STEPS * columns.exact_values(relevance, rows[close]) / most)
+    return np.minimum(exact, float(RELEVANCE_STEPS))
 
 
-def _newer(moments: Floats, weights: Floats) -> Floats:
+def _weigh_newer(moments: Floats, weights: Floats) -> Floats:
     """What all that is newer weighs, for each of these."""
     order = np.argsort(moments, kind="stable")
     until = np.concatenate([np.zeros(1), np.cumsum(weights[order])])
@@ -186,10 +189,10 @@ def _newer(moments: Floats, weights: Floats) -> Floats:
     return found
 
 
-def _newer_inside(moments: Floats, sessions: NDArray[np.intp]) -> Floats:
+def _count_newer_in_session(moments: Floats, sessions: NDArray[np.intp]) -> Floats:
     """How many of its own session are newer, for each of these; none where it has no session."""
     found = np.zeros(len(moments))
-    rows = np.flatnonzero(sessions != NONE)
+    rows = np.flatnonzero(sessions != NO_LABEL)
     if len(rows):
         order = rows[np.lexsort((moments[rows], sessions[rows]))]
         codes, times = sessions[order], moments[order]
@@ -198,16 +201,16 @@ def _newer_inside(moments: Floats, sessions: NDArray[np.intp]) -> Floats:
     return found
 
 
-def _best_of_sessions(steps: Floats, sessions: NDArray[np.intp]) -> Floats:
+def _session_maximum(steps: Floats, sessions: NDArray[np.intp]) -> Floats:
     """The most of each row's session; its own where it has none."""
     if not len(steps):
         return steps
     best = np.zeros(int(sessions.max()) + 2)
     np.maximum.at(best, sessions, steps)  # those without one share the last place
-    return np.where(sessions == NONE, steps, best[sessions])
+    return np.where(sessions == NO_LABEL, steps, best[sessions])
 
 
-def _directions(vectors: Floats) -> Floats:
+def _normalize(vectors: Floats) -> Floats:
     """Each vector at length 1, whatever its size; one that is unknown or zero has none, and stays zero."""
     peaks = np.abs(vectors).max(axis=1, keepdims=True)
     directed = peaks > 0.0

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 from recollect.errors import ProfileError
-from recollect.ranking.quantities import Clock
+from recollect.ranking.quantities import AgeClock
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SetSignalValue:
     """What a set signal found for one candidate: a value within 0..1, or `None`, and the reason in words."""
 
     value: float | None
@@ -31,21 +31,21 @@ class Newest:
     """
 
     name: ClassVar[str] = "newest"
-    to_rise: ClassVar[str] = "if no newer memory said nearly the same"
+    how_to_raise: ClassVar[str] = "if no newer memory said nearly the same"
     """What would have had to be so for a higher value, in words."""
     above: float = 0.88
     among: int = 30
-    clock: Clock = Clock.CURRENT
+    clock: AgeClock = AgeClock.CURRENT
     same: float | None = None
     above_inside: float | None = None
 
     def __post_init__(self) -> None:
-        for option, cosine in (("above", self.above), ("above_inside", self.inside)):
+        for option, cosine in (("above", self.above), ("above_inside", self.same_voice_threshold)):
             if not 0.0 < cosine <= 1.0:
                 raise ProfileError(f"newest: {option} is {cosine!r}; give a cosine above 0 and at most 1")
-        if self.inside > self.above:
+        if self.same_voice_threshold > self.above:
             raise ProfileError(
-                f"newest: above_inside is {self.inside!r}; give at most what `above` has, {self.above!r}"
+                f"newest: above_inside is {self.same_voice_threshold!r}; give at most what `above` has, {self.above!r}"
             )
         if self.same is not None and not self.above < self.same <= 1.0:
             raise ProfileError(f"newest: same is {self.same!r}; give a cosine over {self.above!r} and at most 1")
@@ -53,12 +53,12 @@ class Newest:
             raise ProfileError(f"newest: among is {self.among!r}; twins are at least 2")
 
     @property
-    def inside(self) -> float:
+    def same_voice_threshold(self) -> float:
         """From which cosine on one speaker says the same again in one session."""
         return self.above if self.above_inside is None else self.above_inside
 
     @property
-    def levels(self) -> tuple[float, ...] | None:
+    def possible_values(self) -> tuple[float, ...] | None:
         """The values it can have, if they are few."""
         return (0.0, 1.0) if self.same is None else None
 
@@ -67,18 +67,18 @@ class Newest:
 class Thread:
     """How far the memory belongs to what is relevant and going on: 1 for the most relevant session that is newest.
 
-    A memory is as relevant here as the best of its session, measured by the best of all, in `STEPS` steps. That is
+    A memory is as relevant here as the best of its session, measured by the best of all, in `RELEVANCE_STEPS` steps. That is
     halved for every `half` memories of other sessions that are newer and as relevant as the best, and for every
     `half_inside` of its own session; those that are less relevant count by the square of how much they are. So it fades
     not with days but with what has come since: an old thread that nothing followed is still the current one.
     """
 
     name: ClassVar[str] = "thread"
-    to_rise: ClassVar[str] = "if its session were more relevant, or less that is relevant were newer"
-    levels: ClassVar[None] = None
+    how_to_raise: ClassVar[str] = "if its session were more relevant, or less that is relevant were newer"
+    possible_values: ClassVar[None] = None
     half: float = 8.0
     half_inside: float = 3.0
-    clock: Clock = Clock.CURRENT
+    clock: AgeClock = AgeClock.CURRENT
 
     def __post_init__(self) -> None:
         for option, half in (("half", self.half), ("half_inside", self.half_inside)):
@@ -86,7 +86,7 @@ class Thread:
                 raise ProfileError(f"thread: {option} is {half!r}; give a finite number above 0")
 
 
-STEPS = 16
+RELEVANCE_STEPS = 16
 """How finely a thread tells relevance apart: so many steps need not be told apart to the last bit, but for a few."""
 
 SetSignal: TypeAlias = Newest | Thread

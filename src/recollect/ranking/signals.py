@@ -8,9 +8,9 @@ from typing import ClassVar, Protocol
 from recollect.errors import ProfileError
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind
-from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
-from recollect.ranking.fusion import Blend, Either, Fusion
-from recollect.ranking.quantities import DAY, Age, Clock, Fused, Priority, Quantity, Stated
+from recollect.ranking.curves import Clamp, Curve, ExponentialDecay, HalfLife, HyperbolicDecay, LinearSaturation
+from recollect.ranking.fusion import Blend, Fusion, NoisyOr
+from recollect.ranking.quantities import DAY, Age, AgeClock, FieldValue, FusedRelevance, KindWorth, Quantity
 
 
 class Signal(Protocol):
@@ -29,7 +29,7 @@ class Signal(Protocol):
     def curve(self) -> Curve: ...
 
 
-def read(signal: Signal, candidate: Candidate, at: datetime) -> float | None:
+def signal_value(signal: Signal, candidate: Candidate, at: datetime) -> float | None:
     """What the signal says of the candidate: 0 worst, 1 best, `None` without evidence."""
     quantity = signal.quantity(candidate, at)
     return None if quantity is None else signal.curve(quantity)
@@ -54,18 +54,18 @@ class Relevance:
         """How the arms become one: blended by their shares, or one of them is enough."""
         if self.lexical_share is not None:
             return Blend(self.lexical_share, self.overlap)
-        return Either(self.lexical_strength)
+        return NoisyOr(self.lexical_strength)
 
     @property
     def quantity(self) -> Quantity:
-        return Fused(self.rule)
+        return FusedRelevance(self.rule)
 
     @property
     def curve(self) -> Curve:
         return Clamp()
 
 
-class _Plain:
+class _CandidateField:
     """A signal that is a number of the candidate's own, under the signal's name."""
 
     __slots__ = ()
@@ -73,7 +73,7 @@ class _Plain:
 
     @property
     def quantity(self) -> Quantity:
-        return Stated(self.name)
+        return FieldValue(self.name)
 
     @property
     def curve(self) -> Curve:
@@ -81,42 +81,42 @@ class _Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Similarity(_Plain):
+class Similarity(_CandidateField):
     """How near the memory's vector is to the question's: the cosine, at least 0."""
 
     name: ClassVar[str] = "similarity"
 
 
 @dataclass(frozen=True, slots=True)
-class Lexical(_Plain):
+class Lexical(_CandidateField):
     """How much of the question's words the memory has."""
 
     name: ClassVar[str] = "lexical"
 
 
 @dataclass(frozen=True, slots=True)
-class Importance(_Plain):
+class Importance(_CandidateField):
     """How much someone says the memory matters."""
 
     name: ClassVar[str] = "importance"
 
 
 @dataclass(frozen=True, slots=True)
-class Usefulness(_Plain):
+class Usefulness(_CandidateField):
     """How often the memory helped, of the times someone said."""
 
     name: ClassVar[str] = "usefulness"
 
 
 @dataclass(frozen=True, slots=True)
-class Confidence(_Plain):
+class Confidence(_CandidateField):
     """How sure the writer was that it is so."""
 
     name: ClassVar[str] = "confidence"
 
 
 @dataclass(frozen=True, slots=True)
-class Salience(_Plain):
+class Salience(_CandidateField):
     """How much the memory stood out when it was written."""
 
     name: ClassVar[str] = "salience"
@@ -127,7 +127,7 @@ class Recency:
     """How fresh the memory is, by one of its dates; a half-life, or a rate taken literally."""
 
     name: ClassVar[str] = "recency"
-    clock: Clock = Clock.CREATED
+    clock: AgeClock = AgeClock.CREATED
     half_life: timedelta | None = None
     rate_per_day: float | None = None
 
@@ -144,25 +144,25 @@ class Recency:
     def curve(self) -> Curve:
         if self.half_life is not None:
             return HalfLife(self.half_life / DAY)
-        return Decay(self.rate_per_day or 0.0)
+        return ExponentialDecay(self.rate_per_day or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Addressed(_Plain):
+class Addressed(_CandidateField):
     """Whether the question names who said it: 1 if it does, 0 if it names others."""
 
     name: ClassVar[str] = "addressed"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting(_Plain):
+class Setting(_CandidateField):
     """How much of the question's words the memory's session has, as a whole."""
 
     name: ClassVar[str] = "setting"
 
 
 @dataclass(frozen=True, slots=True)
-class Linked(_Plain):
+class Linked(_CandidateField):
     """How firmly names link the memory to the question: 1 for one that only this memory mentions."""
 
     name: ClassVar[str] = "linked"
@@ -180,82 +180,82 @@ class Dated:
 
     @property
     def quantity(self) -> Quantity:
-        return Stated("days_off")
+        return FieldValue("days_off")
 
     @property
     def curve(self) -> Curve:
         return HalfLife(self.half_life / DAY)
 
 
-class _Counted(Protocol):
+class _CandidateCount(Protocol):
     """A signal that reads a count of the candidate's, and checks its curve when it is made."""
 
-    reads: ClassVar[str]
+    count_field: ClassVar[str]
 
     def __post_init__(self) -> None:
         _ = self.curve
 
     @property
     def quantity(self) -> Quantity:
-        return Stated(self.reads)
+        return FieldValue(self.count_field)
 
     @property
     def curve(self) -> Curve: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Frequency(_Counted):
+class Frequency(_CandidateCount):
     """How often the memory was served, as a sign of its worth; full at the cap."""
 
     name: ClassVar[str] = "frequency"
-    reads: ClassVar[str] = "served"
+    count_field: ClassVar[str] = "served"
     cap: float = 50.0
 
     @property
     def curve(self) -> Curve:
-        return Saturating(self.cap)
+        return LinearSaturation(self.cap)
 
 
 @dataclass(frozen=True, slots=True)
-class Rarity(_Counted):
+class Rarity(_CandidateCount):
     """How seldom the memory was served, so that others get their turn; 1 when never."""
 
     name: ClassVar[str] = "rarity"
-    reads: ClassVar[str] = "served"
+    count_field: ClassVar[str] = "served"
     rate: float = 0.15
 
     @property
     def curve(self) -> Curve:
-        return Diminishing(self.rate)
+        return HyperbolicDecay(self.rate)
 
 
 @dataclass(frozen=True, slots=True)
-class Revisions(_Counted):
+class Revisions(_CandidateCount):
     """How often the memory was restated; full at the cap."""
 
     name: ClassVar[str] = "revisions"
-    reads: ClassVar[str] = "revisions"
+    count_field: ClassVar[str] = "revisions"
     cap: float = 10.0
 
     @property
     def curve(self) -> Curve:
-        return Saturating(self.cap)
+        return LinearSaturation(self.cap)
 
 
 @dataclass(frozen=True, slots=True)
-class Substance(_Counted):
+class Substance(_CandidateCount):
     """How much the memory tells: the words in it that find something, none if it asks; full at the cap."""
 
     name: ClassVar[str] = "substance"
-    reads: ClassVar[str] = "words"
+    count_field: ClassVar[str] = "words"
     cap: float = 20.0
 
     @property
     def curve(self) -> Curve:
-        return Saturating(self.cap)
+        return LinearSaturation(self.cap)
 
 
-PRIORITIES: Mapping[Kind, float] = {
+KIND_PRIORITIES: Mapping[Kind, float] = {
     Kind.PROFILE: 1.0,
     Kind.PREFERENCE: 0.9,
     Kind.DECISION: 0.7,
@@ -271,7 +271,7 @@ class KindPriority:
     """What the memory's kind is worth, by a table."""
 
     name: ClassVar[str] = "kind"
-    priorities: Mapping[Kind, float] = field(default_factory=lambda: PRIORITIES)
+    priorities: Mapping[Kind, float] = field(default_factory=lambda: KIND_PRIORITIES)
     otherwise: float = 0.5
 
     def __post_init__(self) -> None:
@@ -281,19 +281,19 @@ class KindPriority:
 
     @property
     def quantity(self) -> Quantity:
-        return Priority(self.priorities, self.otherwise)
+        return KindWorth(self.priorities, self.otherwise)
 
     @property
     def curve(self) -> Curve:
         return Clamp()
 
 
-EVIDENCE = frozenset(
+QUESTION_SIGNALS = frozenset(
     {Relevance.name, Similarity.name, Lexical.name, Addressed.name, Dated.name, Setting.name, Linked.name}
 )
 """The signals that only a question can feed."""
 
-_SIGNALS: tuple[type[Signal], ...] = (
+_SIGNAL_CLASSES: tuple[type[Signal], ...] = (
     Addressed,
     Confidence,
     Dated,
@@ -313,5 +313,5 @@ _SIGNALS: tuple[type[Signal], ...] = (
     Usefulness,
 )
 
-SIGNALS: Mapping[str, type[Signal]] = {signal.name: signal for signal in _SIGNALS}
+SIGNALS: Mapping[str, type[Signal]] = {signal.name: signal for signal in _SIGNAL_CLASSES}
 """Every pointwise signal by its name in a profile."""

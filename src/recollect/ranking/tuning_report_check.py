@@ -6,122 +6,122 @@ import math
 from typing import Any
 
 from recollect.errors import FieldError, ProfileError, show
-from recollect.ranking.candidates_json import read_object
+from recollect.ranking.candidates_json import parse_json_object
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import describe
-from recollect.ranking.profiles import BUILT_IN
+from recollect.ranking.profile_toml import profile_to_document
+from recollect.ranking.profiles import BUILTIN_PROFILES
 
-SAID = ("about", "version", "report")
+DESCRIPTIVE_KEYS = ("about", "version", "report")
 """The keys of a profile that say something of it, and rank nothing."""
 
-FINGERPRINT = "fingerprint"
+FINGERPRINT_KEY = "fingerprint"
 """The key of a report that says which profile it tells of."""
 
-CARRIES_OVER = "carries_over"
+CARRIES_OVER_KEY = "carries_over"
 """The key of a report that says whether the numbers did good where they were not fitted."""
 
-FOLDERS, FIGURES, FOLDS, NUMBERS = "folders", "figures", "folds", "numbers"
+FOLDERS_KEY, FIGURES_KEY, FOLDS_KEY, NUMBERS_KEY = "folders", "figures", "folds", "numbers"
 """The keys of a report whose lists tell what was measured, and on what; none is empty."""
 
-WORTH = "worth"
+WORTH_MEASURE = "worth"
 """The measure that is tuned for, as reports call it: of judgements the mean of recall and nDCG, of feedback what the
 memories that helped gain by their places, less what those lose that misled."""
 
-TOLD = {
-    FOLDERS: ("folder", "digest", "memories", "queries"),
-    FIGURES: ("measure", "folder", "before", "held_out", "gained"),
-    FOLDS: ("queries", "before", "after"),
-    NUMBERS: ("signal", "number", "after"),
+REQUIRED_ENTRY_KEYS = {
+    FOLDERS_KEY: ("folder", "digest", "memories", "queries"),
+    FIGURES_KEY: ("measure", "folder", "before", "held_out", "gained"),
+    FOLDS_KEY: ("queries", "before", "after"),
+    NUMBERS_KEY: ("signal", "number", "after"),
 }
 """What every entry of these lists says at least."""
 
-LARGEST = 1e300
+MAX_FIGURE = 1e300
 """More than anything that is measured, and little enough to be added up."""
 
-ROUNDING = 1e-6
+FIGURE_TOLERANCE = 1e-6
 """How far two figures may be apart that are meant to be the same."""
 
 
 def fingerprint(profile: Profile) -> str:
     """A SHA-256 of all that decides a ranking, every option spelled out: another weight gives another one."""
-    document = {key: value for key, value in describe(profile).items() if key not in SAID}
+    document = {key: value for key, value in profile_to_document(profile).items() if key not in DESCRIPTIVE_KEYS}
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
-def refuse_unmeasured(profile: Profile, report: str | None) -> None:
+def refuse_unproven_profile(profile: Profile, report: str | None) -> None:
     """Refuse a profile whose report, as it is written, tells of other numbers, and one that passes for a built-in one.
 
     A profile with a name of its own needs no report. One with the name of a built-in profile and other numbers needs
     one, and another version.
     """
     if report is not None:
-        _refuse_other_numbers(profile, report)
-    ours = BUILT_IN.get(profile.name)
+        _check_report(profile, report)
+    ours = BUILTIN_PROFILES.get(profile.name)
     if ours is None or fingerprint(ours) == fingerprint(profile):
         return
     if report is None:
         told = (
             f"it has the name of a built-in profile, but other numbers than {ours.name} {ours.version}, and no report"
         )
-        raise _refused(profile, f"{told}; give it a name of its own, or tune it with `recollect profiles tune`")
+        raise _profile_error(profile, f"{told}; give it a name of its own, or tune it with `recollect profiles tune`")
     if profile.version == ours.version:
         told = f"it has the name and the version of the built-in {ours.name} {ours.version}, but other numbers"
-        raise _refused(profile, f"{told}; raise its version, or give it a name of its own")
+        raise _profile_error(profile, f"{told}; raise its version, or give it a name of its own")
 
 
-def _refuse_other_numbers(profile: Profile, report: str) -> None:
-    found = _read(profile, report)
-    measured = found.get(FINGERPRINT)
+def _check_report(profile: Profile, report: str) -> None:
+    found = _parse_report(profile, report)
+    measured = found.get(FINGERPRINT_KEY)
     if not isinstance(measured, str):
-        raise _untrue(profile, f"has no {FINGERPRINT}")
+        raise _report_error(profile, f"has no {FINGERPRINT_KEY}")
     if measured != fingerprint(profile):
         told = f"its numbers are not those that its report {show(profile.report)} tells of"
-        raise _refused(profile, f"{told}; {REMEDY}")
-    _refuse_untold(profile, found)
-    _refuse_other_name(profile, found)
-    _refuse_other_weights(profile, found)
-    _refuse_endless(profile, found)
+        raise _profile_error(profile, f"{told}; {REPORT_REMEDY}")
+    _refuse_missing_entries(profile, found)
+    _refuse_wrong_name(profile, found)
+    _refuse_wrong_numbers(profile, found)
+    _refuse_infinite(profile, found)
     _refuse_no_gain(profile, found)
 
 
-def _refuse_untold(profile: Profile, report: dict[str, Any]) -> None:
+def _refuse_missing_entries(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse a report that leaves out what was measured, or says that the numbers are no better."""
-    for name in TOLD:
+    for name in REQUIRED_ENTRY_KEYS:
         told = report.get(name)
         if not isinstance(told, list) or not told or not all(isinstance(one, dict) for one in told):
-            raise _untrue(profile, f"tells nothing of its {name}")
-        lacking = [key for one in told for key in TOLD[name] if key not in one]
+            raise _report_error(profile, f"tells nothing of its {name}")
+        lacking = [key for one in told for key in REQUIRED_ENTRY_KEYS[name] if key not in one]
         if lacking:
-            raise _untrue(profile, f"does not say the {lacking[0]} of each of its {name}")
-    carries_over = report.get(CARRIES_OVER)
+            raise _report_error(profile, f"does not say the {lacking[0]} of each of its {name}")
+    carries_over = report.get(CARRIES_OVER_KEY)
     if not isinstance(carries_over, bool):
-        raise _untrue(profile, f"does not say whether it {CARRIES_OVER}")
+        raise _report_error(profile, f"does not say whether it {CARRIES_OVER_KEY}")
     if not carries_over:
         told = "says that its numbers are no better where they were not fitted"
-        raise _untrue(profile, f"{told} ({CARRIES_OVER} is false)")
+        raise _report_error(profile, f"{told} ({CARRIES_OVER_KEY} is false)")
 
 
-def _refuse_other_name(profile: Profile, report: dict[str, Any]) -> None:
+def _refuse_wrong_name(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse the report of a profile, or of a version, that is called otherwise."""
     for what, own in (("profile", profile.name), ("version", profile.version)):
         if report.get(what) != own:
-            raise _untrue(profile, f"tells of the {what} {show(report.get(what))}, and not of {show(own)}")
+            raise _report_error(profile, f"tells of the {what} {show(report.get(what))}, and not of {show(own)}")
 
 
-def _refuse_other_weights(profile: Profile, report: dict[str, Any]) -> None:
+def _refuse_wrong_numbers(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse a report whose numbers, each by its signal, are not the weights and floors of the profile."""
     weights = [(term.signal.name, "weight", term.weight) for term in profile.terms]
     floors = [(factor.signal.name, "floor", factor.floor) for factor in profile.factors]
-    told = [(one["signal"], one["number"], one["after"]) for one in report[NUMBERS]]
+    told = [(one["signal"], one["number"], one["after"]) for one in report[NUMBERS_KEY]]
     untold = [one for one in (*weights, *floors) if one not in told]
     if untold:
         signal, what, value = untold[0]
-        raise _untrue(profile, f"does not say in its {NUMBERS} that the {what} of {signal} is {value}")
+        raise _report_error(profile, f"does not say in its {NUMBERS_KEY} that the {what} of {signal} is {value}")
     if len(told) > len(weights) + len(floors):
-        raise _untrue(profile, f"has more {NUMBERS} than the profile has weights and floors")
+        raise _report_error(profile, f"has more {NUMBERS_KEY} than the profile has weights and floors")
 
 
-def _refuse_endless(profile: Profile, report: dict[str, Any]) -> None:
+def _refuse_infinite(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse a report that has anything for a number that is not finite, wherever it is."""
     waiting = list(report.items())
     while waiting:
@@ -130,53 +130,57 @@ def _refuse_endless(profile: Profile, report: dict[str, Any]) -> None:
             waiting += [(f"{name}.{key}", one) for key, one in value.items()]
         elif isinstance(value, list):
             waiting += [(f"{name}[{place}]", one) for place, one in enumerate(value)]
-        elif isinstance(value, int | float) and not abs(value) <= LARGEST:  # nor is NaN
-            raise _untrue(profile, f"says that {show(name)} is {show(value)}, which is no finite number")
+        elif isinstance(value, int | float) and not abs(value) <= MAX_FIGURE:  # nor is NaN
+            raise _report_error(profile, f"says that {show(name)} is {show(value)}, which is no finite number")
 
 
 def _refuse_no_gain(profile: Profile, report: dict[str, Any]) -> None:
     """Refuse a report whose figures do not bear out that it carries over: what was held out gained nothing."""
-    rows = [one for one in report[FIGURES] if one["measure"] == WORTH and one["folder"] is None]
-    means = [_mean(rows[0].get(name)) for name in ("before", "held_out", "gained")] if len(rows) == 1 else []
+    rows = [one for one in report[FIGURES_KEY] if one["measure"] == WORTH_MEASURE and one["folder"] is None]
+    means = [_read_mean(rows[0].get(name)) for name in ("before", "held_out", "gained")] if len(rows) == 1 else []
     if not means or None in means:
-        raise _untrue(profile, f"does not say once what all folders together were {WORTH} before and held out")
+        raise _report_error(
+            profile, f"does not say once what all folders together were {WORTH_MEASURE} before and held out"
+        )
     before, held_out, gained = (one or 0.0 for one in means)
-    told = f"says that it {CARRIES_OVER}, but what was held out went from {before:g} to {held_out:g}"
-    if gained <= 0.0 or not math.isclose(gained, held_out - before, abs_tol=ROUNDING):
-        raise _untrue(profile, f"{told}, a gain of {gained:g}")
-    low = _low(rows[0]["gained"])
+    told = f"says that it {CARRIES_OVER_KEY}, but what was held out went from {before:g} to {held_out:g}"
+    if gained <= 0.0 or not math.isclose(gained, held_out - before, abs_tol=FIGURE_TOLERANCE):
+        raise _report_error(profile, f"{told}, a gain of {gained:g}")
+    low = _read_interval_low(rows[0]["gained"])
     if low is None or low <= 0.0:
-        raise _untrue(profile, f"{told}, a gain of {gained:g} that does not differ from none by more than chance")
+        raise _report_error(profile, f"{told}, a gain of {gained:g} that does not differ from none by more than chance")
 
 
-def _mean(figure: Any) -> float | None:
+def _read_mean(figure: Any) -> float | None:
     """The mean that a figure says, if it says one."""
     mean = figure.get("mean") if isinstance(figure, dict) else None
     return float(mean) if isinstance(mean, int | float) and not isinstance(mean, bool) else None
 
 
-def _low(figure: dict[str, Any]) -> float | None:
+def _read_interval_low(figure: dict[str, Any]) -> float | None:
     """The low end of the interval that a figure says, if it says one."""
     interval = figure.get("interval")
     low = interval[0] if isinstance(interval, list) and len(interval) == 2 else None
     return float(low) if isinstance(low, int | float) and not isinstance(low, bool) else None
 
 
-def _read(profile: Profile, report: str) -> dict[str, Any]:
+def _parse_report(profile: Profile, report: str) -> dict[str, Any]:
     """The report as it is written; refused if it is no JSON object, or says anything twice."""
     try:
-        return read_object(report)
+        return parse_json_object(report)
     except FieldError as error:
-        raise _untrue(profile, f"cannot be read: {error}") from error
+        raise _report_error(profile, f"cannot be read: {error}") from error
 
 
-REMEDY = "tune it again with `recollect profiles tune`, or take its line `report` out and give it a name of its own"
+REPORT_REMEDY = (
+    "tune it again with `recollect profiles tune`, or take its line `report` out and give it a name of its own"
+)
 """What to do about a report that does not tell of the profile."""
 
 
-def _untrue(profile: Profile, why: str) -> ProfileError:
-    return _refused(profile, f"its report {show(profile.report)} {why}; {REMEDY}")
+def _report_error(profile: Profile, why: str) -> ProfileError:
+    return _profile_error(profile, f"its report {show(profile.report)} {why}; {REPORT_REMEDY}")
 
 
-def _refused(profile: Profile, why: str) -> ProfileError:
+def _profile_error(profile: Profile, why: str) -> ProfileError:
     return ProfileError(f"profile {profile.name!r}: {why}")

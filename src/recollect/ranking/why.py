@@ -9,19 +9,19 @@ from typing import assert_never
 from recollect.errors import NotFound
 from recollect.model import validation
 from recollect.model.candidate import Candidate
-from recollect.model.format import printable
+from recollect.model.format import make_printable
 from recollect.model.memory import MemoryId, Status
 from recollect.ranking import scorer
-from recollect.ranking.curves import Clamp, Curve, Decay, Diminishing, HalfLife, Saturating
+from recollect.ranking.curves import Clamp, Curve, ExponentialDecay, HalfLife, HyperbolicDecay, LinearSaturation
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Gate, Profile
-from recollect.ranking.quantities import Age, Priority
+from recollect.ranking.quantities import Age, KindWorth
 from recollect.ranking.result import Ranking, Scored
 from recollect.ranking.set_signals import SetSignal
-from recollect.ranking.signals import Addressed, Linked, Signal, read
+from recollect.ranking.signals import Addressed, Linked, Signal, signal_value
 from recollect.retrieval.eligibility import Barrier
 
-NEAR = 16
+MAX_TRIED_QUANTITIES = 16
 """How many quantities are tried for one that is enough, from the one that should be."""
 
 
@@ -86,7 +86,7 @@ Fate = Barred | Gated | BelowMinimum | Outranked | Unpacked | Ranked
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SignalChange:
     """A change of one signal that would have been enough: from this value, or from silence, to that one.
 
     `means` says it in the signal's own quantity, where that is not the value itself.
@@ -112,10 +112,10 @@ class Why:
     candidate: Candidate
     explanation: Explanation
     fate: Fate
-    changes: tuple[Change, ...] = ()
+    changes: tuple[SignalChange, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Why {printable(self.id)}: {self.fate}, score {self.explanation.score:.3f}>"
+        return f"<Why {make_printable(self.id)}: {self.fate}, score {self.explanation.score:.3f}>"
 
     @property
     def id(self) -> MemoryId:
@@ -137,34 +137,36 @@ def why_ranked(
     asked: bool = False,
 ) -> Why:
     """Why the candidate of that id is in the best `limit`, or what kept it out."""
-    at = scorer.check(at, limit)
+    at = scorer.check_arguments(at, limit)
     candidate = next((one for one in candidates if one.id == id), None)
     if candidate is None:
-        raise not_there(id)
-    ranking = scorer.rank(candidates, profile, at, asked=asked)
+        raise candidate_not_found(id)
+    ranking = scorer.rank_candidates(candidates, profile, at, asked=asked)
     place = next((place for place, one in enumerate(ranking, start=1) if one.id == id), None)
     rivals = [one for one in candidates if one is candidate or not scorer.closed_gate(one, profile, at)]
-    given = scorer.gather(rivals, profile, at).get(candidate.id, scorer.NO_EVIDENCE)
-    standing = Standing(candidate, given, place)
-    return tell(standing, profile, at, limit=limit, rival=lambda last: rival_in(ranking, candidate.id, last))
+    given = scorer.compute_set_evidence(rivals, profile, at).get(candidate.id, scorer.NO_EVIDENCE)
+    standing = CandidatePosition(candidate, given, place)
+    return explain_position(
+        standing, profile, at, limit=limit, rival=lambda last: find_rival(ranking, candidate.id, last)
+    )
 
 
-def not_there(id: str) -> NotFound:
+def candidate_not_found(id: str) -> NotFound:
     """What is said of an id that nobody brought."""
     return NotFound(f"no candidate is called {id!r}")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CandidatePosition:
     """A candidate among all others: what set signals found for it, and its place if it passed and scored enough."""
 
     candidate: Candidate
-    given: scorer.SetEvidence
+    set_evidence: scorer.SetEvidence
     place: int | None
 
 
-def tell(
-    standing: Standing,
+def explain_position(
+    standing: CandidatePosition,
     profile: Profile,
     at: datetime,
     *,
@@ -174,97 +176,99 @@ def tell(
     """What the standing comes to with so many places; `rival` gives the last one in if the candidate were not there."""
     candidate, place = standing.candidate, standing.place
     gate = scorer.closed_gate(candidate, profile, at)
-    explanation = explanation_of(standing, profile, at)
+    explanation = explain_candidate(standing, profile, at)
     if gate is not None:
         otherwise = {way.signal.name: way.at_least for way in gate.otherwise}
-        fate: Fate = Gated(gate.signal.name, read(gate.signal, candidate, at), gate.at_least, otherwise)
+        fate: Fate = Gated(gate.signal.name, signal_value(gate.signal, candidate, at), gate.at_least, otherwise)
     elif place is None:
         fate = BelowMinimum(profile.min_score)
     elif limit is not None and place > limit:
         fate = Outranked(place, limit)
     else:
         return Why(candidate, explanation, Ranked(place))
-    wanted = _Wanted(candidate.id, profile.min_score, None if limit is None else rival(limit))
-    return Why(candidate, explanation, fate, _changes(candidate, explanation, profile, at, wanted))
+    wanted = _TargetScore(candidate.id, profile.min_score, None if limit is None else rival(limit))
+    return Why(candidate, explanation, fate, _find_changes(candidate, explanation, profile, at, wanted))
 
 
-def into_the_first(reason: Why, ranking: Ranking, limit: int) -> tuple[Change, ...]:
+def changes_to_reach(reason: Why, ranking: Ranking, limit: int) -> tuple[SignalChange, ...]:
     """What would have put the candidate among the first `limit` of a ranking that it is in; nothing if it is."""
     if reason.id in [one.id for one in ranking[:limit]]:
         return ()
-    profile, rival = ranking.scheme.profile, rival_in(ranking, reason.id, limit)
-    wanted = _Wanted(reason.id, profile.min_score, rival)
-    return _changes(reason.candidate, reason.explanation, profile, ranking.at, wanted)
+    profile, rival = ranking.scheme.profile, find_rival(ranking, reason.id, limit)
+    wanted = _TargetScore(reason.id, profile.min_score, rival)
+    return _find_changes(reason.candidate, reason.explanation, profile, ranking.at, wanted)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _TargetScore:
     """What a score must reach to be in: the minimum, and the better of the last one that is."""
 
     id: MemoryId
     min_score: float
     rival: Scored | None
 
-    def met(self, score: float) -> bool:
+    def is_reached_by(self, score: float) -> bool:
         if score < self.min_score:
             return False
         return self.rival is None or (-score, self.id) < (-float(self.rival.score), self.rival.id)
 
 
-def explanation_of(standing: Standing, profile: Profile, at: datetime) -> Explanation:
+def explain_candidate(standing: CandidatePosition, profile: Profile, at: datetime) -> Explanation:
     """The candidate's explanation; behind a gate, silence that the profile does not price is worth nothing.
 
     There it was never asked.
     """
     gated = scorer.closed_gate(standing.candidate, profile, at) is not None
-    return scorer.explain(standing.candidate, profile.lenient if gated else profile, at, standing.given)
+    return scorer.explain(standing.candidate, profile.lenient if gated else profile, at, standing.set_evidence)
 
 
-def rival_in(ranking: Ranking, id: MemoryId, limit: int) -> Scored | None:
+def find_rival(ranking: Ranking, id: MemoryId, limit: int) -> Scored | None:
     """The one whose place it would have to take, if the places are all taken."""
     others = [one for one in ranking if one.id != id]
     return None if len(others) < limit else others[limit - 1]
 
 
-def _changes(
-    candidate: Candidate, explanation: Explanation, profile: Profile, at: datetime, wanted: _Wanted
-) -> tuple[Change, ...]:
+def _find_changes(
+    candidate: Candidate, explanation: Explanation, profile: Profile, at: datetime, wanted: _TargetScore
+) -> tuple[SignalChange, ...]:
     closed = [gate for gate in profile.gates if not scorer.passes(gate, candidate, at)]
     heard = {part.signal for part in explanation.parts if not part.assumed}
     heard |= {scale.factor for scale in explanation.scales if not scale.assumed}
     insisted = {use.signal.name for use in profile.uses if use.missing is None}
-    signals: dict[str, Signal | SetSignal] = {way.signal.name: way.signal for gate in closed for way in gate.ways}
+    signals: dict[str, Signal | SetSignal] = {
+        way.signal.name: way.signal for gate in closed for way in gate.alternatives
+    }
     signals |= {use.signal.name: use.signal for use in profile.uses}
-    changes: list[Change] = []
-    for name, value in _values(explanation, closed, candidate, at).items():
+    changes: list[SignalChange] = []
+    for name, value in _changeable_values(explanation, closed, candidate, at).items():
         if insisted - heard - {name}:
             continue  # past the gates, the profile would still miss what it insists on
-        opening = [way.at_least for gate in closed for way in gate.ways if way.signal.name == name]
+        opening = [way.at_least for gate in closed for way in gate.alternatives if way.signal.name == name]
         if len(opening) < len(closed):
             continue  # it does not open all that are closed
         floor = max([value or 0.0, *opening])
-        least = _least(explanation, name, floor, wanted)
-        needed = None if least is None else _attainable(signals[name], least)
+        least = _smallest_sufficient(explanation, name, floor, wanted)
+        needed = None if least is None else _next_possible_value(signals[name], least)
         if needed is not None:
-            changes.append(Change(name, value, needed, _means(signals[name], needed)))
+            changes.append(SignalChange(name, value, needed, _describe_quantity(signals[name], needed)))
     return tuple(sorted(changes, key=lambda change: (change.size, change.signal)))
 
 
-def _values(
+def _changeable_values(
     explanation: Explanation, closed: Sequence[Gate], candidate: Candidate, at: datetime
 ) -> dict[str, float | None]:
     """What every signal says that a change could be made to; at a closed gate, silence is silence."""
     parts: dict[str, float | None] = {part.signal: part.value for part in explanation.parts}
     scales = {scale.factor: scale.value for scale in explanation.scales}
-    gated = {way.signal.name: read(way.signal, candidate, at) for gate in closed for way in gate.ways}
+    gated = {way.signal.name: signal_value(way.signal, candidate, at) for gate in closed for way in gate.alternatives}
     return {**parts, **scales, **gated}
 
 
-def _least(explanation: Explanation, signal: str, floor: float, wanted: _Wanted) -> float | None:
+def _smallest_sufficient(explanation: Explanation, signal: str, floor: float, wanted: _TargetScore) -> float | None:
     """The smallest value from `floor` on that is enough, or `None` if not even 1 is; found by halving."""
 
     def enough(value: float) -> bool:
-        return wanted.met(_with(explanation, signal, value).score)
+        return wanted.is_reached_by(_with_value(explanation, signal, value).score)
 
     if enough(floor):
         return floor
@@ -276,19 +280,19 @@ def _least(explanation: Explanation, signal: str, floor: float, wanted: _Wanted)
     return high
 
 
-def _with(explanation: Explanation, signal: str, value: float) -> Explanation:
+def _with_value(explanation: Explanation, signal: str, value: float) -> Explanation:
     """The explanation as it were if one signal had said something else."""
     parts = [replace(part, value=value) if part.signal == signal else part for part in explanation.parts]
     scales = [replace(one, value=value) if one.factor == signal else one for one in explanation.scales]
     return Explanation(tuple(parts), tuple(scales))
 
 
-def _attainable(signal: Signal | SetSignal, value: float) -> float | None:
+def _next_possible_value(signal: Signal | SetSignal, value: float) -> float | None:
     """The next value up that the signal can have at all: some know few values."""
     levels: tuple[float, ...] | None
     if isinstance(signal, SetSignal):
-        levels = signal.levels
-    elif isinstance(signal.quantity, Priority):
+        levels = signal.possible_values
+    elif isinstance(signal.quantity, KindWorth):
         levels = (*signal.quantity.priorities.values(), signal.quantity.otherwise)
     elif isinstance(signal, Addressed):
         levels = (0.0, 1.0)
@@ -297,31 +301,31 @@ def _attainable(signal: Signal | SetSignal, value: float) -> float | None:
     return value if levels is None else min((level for level in levels if level >= value), default=None)
 
 
-def _means(signal: Signal | SetSignal, value: float) -> str | None:
+def _describe_quantity(signal: Signal | SetSignal, value: float) -> str | None:
     """The value as the quantity that gives it, rounded to the side that is still enough."""
     if isinstance(signal, SetSignal):
-        return signal.to_rise
+        return signal.how_to_raise
     if isinstance(signal, Addressed):
         return "if the question named who said it"
     if isinstance(signal, Linked):
         return "if rarer names linked it to the question"
-    if isinstance(signal.quantity, Priority):
+    if isinstance(signal.quantity, KindWorth):
         kinds = [kind.value for kind, worth in signal.quantity.priorities.items() if worth >= value]
         return f"as {' or '.join([*kinds, *['any other kind'] * (signal.quantity.otherwise >= value)])}"
     curve, counted = signal.curve, signal.quantity.fields[0]
-    quantity = _inverse(curve, value)
-    if not 0.0 <= quantity <= validation.LARGEST_COUNT:
+    quantity = _invert_curve(curve, value)
+    if not 0.0 <= quantity <= validation.MAX_COUNT:
         return None
     match curve:
-        case HalfLife() | Decay():
-            tenths = _enough(lambda tenths: curve(tenths / 10.0) >= value, math.floor(quantity * 10.0), -1)
+        case HalfLife() | ExponentialDecay():
+            tenths = _first_sufficient(lambda tenths: curve(tenths / 10.0) >= value, math.floor(quantity * 10.0), -1)
             since = "old" if isinstance(signal.quantity, Age) else "from a day that is named"
             return None if tenths is None else f"at most {tenths / 10.0:g} {'day' if tenths == 10 else 'days'} {since}"
-        case Saturating():
-            count = _enough(lambda count: curve(count) >= value, math.ceil(quantity), 1)
+        case LinearSaturation():
+            count = _first_sufficient(lambda count: curve(count) >= value, math.ceil(quantity), 1)
             return None if count is None else f"{counted} at least {count:d}"
-        case Diminishing():
-            count = _enough(lambda count: curve(count) >= value, math.floor(quantity), -1)
+        case HyperbolicDecay():
+            count = _first_sufficient(lambda count: curve(count) >= value, math.floor(quantity), -1)
             return None if count is None else f"{counted} at most {count:d}"
         case Clamp():
             return None
@@ -329,25 +333,25 @@ def _means(signal: Signal | SetSignal, value: float) -> str | None:
             assert_never(unknown)
 
 
-def _enough(holds: Callable[[int], bool], start: int, step: int) -> int | None:
+def _first_sufficient(holds: Callable[[int], bool], start: int, step: int) -> int | None:
     """The first number from `start` that really is enough: an inverse is only near the truth.
 
     A curve so flat that its neighbours are the same to a float has no such number near, and it is not said.
     """
-    numbers = range(start, start + NEAR * step, step)
+    numbers = range(start, start + MAX_TRIED_QUANTITIES * step, step)
     return next((number for number in numbers if holds(number)), None)
 
 
-def _inverse(curve: Curve, value: float) -> float:
+def _invert_curve(curve: Curve, value: float) -> float:
     """The quantity for which the curve gives this value; infinite where it only comes near."""
     match curve:
         case HalfLife(half):
             return -half * math.log2(value) if value > 0.0 else math.inf
-        case Decay(rate):
+        case ExponentialDecay(rate):
             return -math.log(value) / rate if value > 0.0 else math.inf
-        case Saturating(cap):
+        case LinearSaturation(cap):
             return value * cap
-        case Diminishing(rate):
+        case HyperbolicDecay(rate):
             return (1.0 / value - 1.0) / rate if value > 0.0 else math.inf
         case Clamp():
             return value

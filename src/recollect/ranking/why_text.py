@@ -5,58 +5,61 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import assert_never
 
-from recollect.model.format import moment
+from recollect.model.format import format_moment
 from recollect.model.memory import Memory, Status
-from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked
+from recollect.ranking.why import Barred, BelowMinimum, Fate, Gated, Outranked, Ranked, SignalChange, Unpacked
 from recollect.retrieval.eligibility import Barrier
 
 
-def fate_in_words(fate: Fate, memory: Memory | None = None, by: str | None = None) -> str:
+def describe_fate(fate: Fate, memory: Memory | None = None, by: str | None = None) -> str:
     """What is said of a candidate behind its name; `by` is how one speaks of what took its place, if not by its id."""
     match fate:
         case Barred(barrier, status):
-            return f"is not recalled: {_barrier(barrier, status, memory)}{_replaced(barrier, memory, by)}"
+            replacement = _describe_replacement(barrier, memory, by)
+            return f"is not recalled: {_describe_barrier(barrier, status, memory)}{replacement}"
         case Gated(signal, value, at_least, otherwise):
             found = (
-                f"{signal} is {_short_of(value, at_least)}" if value is not None else f"it has no evidence for {signal}"
+                f"{signal} is {_format_below(value, at_least)}"
+                if value is not None
+                else f"it has no evidence for {signal}"
             )
-            return f"did not pass the gate: {found}, and {at_least:g} is needed{_otherwise(otherwise)}"
+            return f"did not pass the gate: {found}, and {at_least:g} is needed{_describe_alternatives(otherwise)}"
         case BelowMinimum(min_score):
             return f"is below the minimum score of {min_score:g}"
         case Outranked(place, limit):
             return f"is at place {place}, and the limit is {limit}"
         case Unpacked(reason, cost, room, None, _):
-            return f"was ranked but not packed: it costs {cost} tokens, {left(room)} were left, and {reason} decided"
+            left = tokens_left(room)
+            return f"was ranked but not packed: it costs {cost} tokens, {left} were left, and {reason} decided"
         case Unpacked(_, cost, room, budget, _):
-            return (
-                f"was ranked but not packed: it costs {cost} tokens, {left(room)} were left; {budget} in all would do"
-            )
+            left = tokens_left(room)
+            return f"was ranked but not packed: it costs {cost} tokens, {left} were left; {budget} in all would do"
         case Ranked(place):
             return f"is in, at place {place}"
         case _ as unknown:
             assert_never(unknown)
 
 
-def change_in_words(change: Change) -> str:
+def describe_change(change: SignalChange) -> str:
     """What a signal would have had to be, rounded to the side that is still enough, and what it is."""
     needed = math.ceil(change.needed * 1000.0) / 1000.0
     means = f" ({change.means})" if change.means else ""
-    now = "none at all" if change.value is None else _short_of(change.value, needed)
+    now = "none at all" if change.value is None else _format_below(change.value, needed)
     return f"{change.signal} {needed:.3f} instead of {now}{means}"
 
 
-def beginning(at: datetime) -> str:
+def format_start(at: datetime) -> str:
     """The day, where it is the beginning of one, or else the moment."""
-    shown = moment(at)
+    shown = format_moment(at)
     return shown.removesuffix(" 00:00:00Z")
 
 
-def left(room: int) -> int:
+def tokens_left(room: int) -> int:
     """The room as people count it: where what is already in takes more than there is, nothing is left."""
     return max(room, 0)
 
 
-def _barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
+def _describe_barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
     since, until = (None, None) if memory is None else (memory.valid_from, memory.valid_until)
     match barrier:
         case Barrier.STATUS:
@@ -68,9 +71,9 @@ def _barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
         case Barrier.NOT_YET_KNOWN:
             return "it was not known yet"
         case Barrier.NOT_YET_VALID:
-            return "it holds only from later on" if since is None else f"it holds only from {beginning(since)} on"
+            return "it holds only from later on" if since is None else f"it holds only from {format_start(since)} on"
         case Barrier.NO_LONGER_VALID:
-            return "it held only until before" if until is None else f"it held only until {beginning(until)}"
+            return "it held only until before" if until is None else f"it held only until {format_start(until)}"
         case Barrier.KIND:
             return "only other kinds were asked for"
         case Barrier.LEVEL:
@@ -79,7 +82,7 @@ def _barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
             assert_never(unknown)
 
 
-def _replaced(barrier: Barrier, memory: Memory | None, by: str | None) -> str:
+def _describe_replacement(barrier: Barrier, memory: Memory | None, by: str | None) -> str:
     """What took its place, if that is why it is out."""
     ended = barrier in (Barrier.STATUS, Barrier.NO_LONGER_VALID)
     if memory is None or memory.superseded_by is None or not ended:
@@ -87,12 +90,12 @@ def _replaced(barrier: Barrier, memory: Memory | None, by: str | None) -> str:
     return f"; it was replaced by {memory.superseded_by if by is None else by}"
 
 
-def _otherwise(ways: Mapping[str, float]) -> str:
+def _describe_alternatives(ways: Mapping[str, float]) -> str:
     """What else would have opened a gate."""
     return "".join(f", or {at_least:g} of {signal}" for signal, at_least in ways.items())
 
 
-def _short_of(value: float, needed: float) -> str:
+def _format_below(value: float, needed: float) -> str:
     """A value that was not enough, rounded, but never to what was needed."""
     near = f"{value:.3f}"
     return near if float(near) < needed else f"{math.floor(value * 1000.0) / 1000.0:.3f}"

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from recollect.model.curation import Purge, Undone
-from recollect.model.format import counted, printable
+from recollect.model.curation import Purge, UndoReport
+from recollect.model.format import format_count, make_printable
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.render import json_values, text
@@ -12,42 +12,46 @@ from recollect.render import json_values, text
 
 def purge_fields(purge: Purge) -> dict[str, Any]:
     """The JSON of what came from a source; without a run nothing was done to it."""
-    return {"source": purge.source, **_run(purge.scope, purge.run), "memories": _memories(purge.memories)}
+    return {"source": purge.source, **_run_reference(purge.scope, purge.run), "memories": _memory_list(purge.memories)}
 
 
-def undone_fields(undone: Undone) -> dict[str, Any]:
+def undo_fields(undone: UndoReport) -> dict[str, Any]:
     """The JSON of what stands again as it did."""
-    return {"undone": undone.undone, **_run(undone.scope, undone.run), "memories": _memories(undone.memories)}
+    return {
+        "undone": undone.undone,
+        **_run_reference(undone.scope, undone.run),
+        "memories": _memory_list(undone.memories),
+    }
 
 
-def previewed(purge: Purge) -> str:
+def describe_purge_preview(purge: Purge) -> str:
     """How much came from a source."""
-    return f"{_count(purge.memories)} of {purge.scope} came from {printable(purge.source)}"
+    return f"{_count_memories(purge.memories)} of {purge.scope} came from {make_printable(purge.source)}"
 
 
-def purged(purge: Purge) -> str:
+def describe_purge(purge: Purge) -> str:
     """What became of what came from a source."""
-    return f"{previewed(purge)} and {'is' if len(purge.memories) == 1 else 'are'} forgotten now"
+    return f"{describe_purge_preview(purge)} and {'is' if len(purge.memories) == 1 else 'are'} forgotten now"
 
 
-def merged(sources: Iterable[Memory]) -> str:
+def describe_merge(sources: Iterable[Memory]) -> str:
     """What a memory was made of, and where that stands now."""
-    return f"made of {', '.join(text.quoted(one) for one in sources)}; they are recalled through it alone"
+    return f"made of {', '.join(text.quote_memory(one) for one in sources)}; they are recalled through it alone"
 
 
-def undone(undone: Undone) -> str:
+def describe_undo(undone: UndoReport) -> str:
     """What was undone."""
     stand = "stands" if len(undone.memories) == 1 else "stand"
-    return f"{_count(undone.memories)} {stand} as before run {undone.undone}"
+    return f"{_count_memories(undone.memories)} {stand} as before run {undone.undone}"
 
 
-def _run(scope: Scope, run: int | None) -> dict[str, Any]:
+def _run_reference(scope: Scope, run: int | None) -> dict[str, Any]:
     return {"scope": str(scope), "run": run}
 
 
-def _count(memories: tuple[Memory, ...]) -> str:
-    return counted(len(memories), "memory", "memories")
+def _count_memories(memories: tuple[Memory, ...]) -> str:
+    return format_count(len(memories), "memory", "memories")
 
 
-def _memories(memories: Iterable[Memory]) -> list[dict[str, Any]]:
-    return [json_values.memory(one) for one in memories]
+def _memory_list(memories: Iterable[Memory]) -> list[dict[str, Any]]:
+    return [json_values.memory_fields(one) for one in memories]

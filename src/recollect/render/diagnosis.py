@@ -3,43 +3,43 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from recollect.model.diagnosis import Check, Finding
-from recollect.model.format import counted, printable
-from recollect.render.styles import Look, Paint, plain
+from recollect.model.diagnosis import Check, CheckStatus
+from recollect.model.format import format_count, make_printable
+from recollect.render.styles import Paint, TextStyle, paint_plain
 
-LOOKS: Mapping[Finding, Look] = {
-    Finding.OK: Look.SCORE,
-    Finding.WARNING: Look.TYPED,
-    Finding.PROBLEM: Look.STRONG,
+FINDING_STYLES: Mapping[CheckStatus, TextStyle] = {
+    CheckStatus.OK: TextStyle.SCORE,
+    CheckStatus.WARNING: TextStyle.TYPED,
+    CheckStatus.PROBLEM: TextStyle.STRONG,
 }
 """How a finding looks."""
 
 
-def fields(checks: Sequence[Check]) -> dict[str, Any]:
+def diagnosis_fields(checks: Sequence[Check]) -> dict[str, Any]:
     """Its JSON."""
     return {
-        "ok": all(one.finding is not Finding.PROBLEM for one in checks),
+        "ok": all(one.finding is not CheckStatus.PROBLEM for one in checks),
         "checks": [
             {"name": one.name, "finding": one.finding.value, "seen": one.seen, "remedy": one.remedy} for one in checks
         ],
     }
 
 
-def lines(checks: Sequence[Check], paint: Paint = plain) -> Iterator[str]:
+def format_checks(checks: Sequence[Check], paint: Paint = paint_plain) -> Iterator[str]:
     """A line for each check, and one below it that says what to do where it is not well."""
     widest = max(len(one.name) for one in checks)
-    deepest = max(len(one.value) for one in Finding)
+    deepest = max(len(one.value) for one in CheckStatus)
     for one in checks:
-        finding = paint(LOOKS[one.finding], f"{one.finding.value:<{deepest}}")
-        yield f"{finding}  {one.name:<{widest}}  {printable(one.seen)}"
+        finding = paint(FINDING_STYLES[one.finding], f"{one.finding.value:<{deepest}}")
+        yield f"{finding}  {one.name:<{widest}}  {make_printable(one.seen)}"
         if one.remedy is not None:
-            yield f"{'':<{deepest}}  {'':<{widest}}  → {printable(one.remedy)}"
+            yield f"{'':<{deepest}}  {'':<{widest}}  → {make_printable(one.remedy)}"
 
 
-def tally(checks: Sequence[Check]) -> str:
+def tally_checks(checks: Sequence[Check]) -> str:
     """How many of them are not well."""
     problems, warnings = (
-        counted(sum(one.finding is finding for one in checks), finding.value)
-        for finding in (Finding.PROBLEM, Finding.WARNING)
+        format_count(sum(one.finding is finding for one in checks), finding.value)
+        for finding in (CheckStatus.PROBLEM, CheckStatus.WARNING)
     )
-    return f"{counted(len(checks), 'check')}, {problems}, {warnings}"
+    return f"{format_count(len(checks), 'check')}, {problems}, {warnings}"

@@ -7,11 +7,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, assert_never
 
-from recollect.model.archive import Imported
+from recollect.model.archive import ImportReport
 from recollect.model.encoder import Encoder
-from recollect.model.erasure import Erasure
+from recollect.model.erasure import ErasureReceipt
 from recollect.model.memory import Memory
-from recollect.model.report import Report
+from recollect.model.report import VerifyReport
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.usage import Noted, Usage
@@ -20,58 +20,58 @@ from recollect.packing.pack import Context, Omitted
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.proof import Proof
 from recollect.ranking.result import Ranking, Scored
-from recollect.ranking.why import Barred, BelowMinimum, Change, Gated, Outranked, Ranked, Unpacked, Why
+from recollect.ranking.why import Barred, BelowMinimum, Gated, Outranked, Ranked, SignalChange, Unpacked, Why
 
-LAST_OF_FOUR_DIGITS = 0xFFFF
+MAX_FOUR_DIGIT_CODE = 0xFFFF
 """The last character that JSON writes as one \\u and four digits."""
 
 
-def line(value: Any) -> str:
+def dump_line(value: Any) -> str:
     """The value as one line of JSON, with whatever could steer a terminal spelled out."""
     written = json.dumps(value, ensure_ascii=False)
     if written.isprintable():
         return written
-    return "".join(one if one.isprintable() else _spelled(one) for one in written)
+    return "".join(one if one.isprintable() else _escape_character(one) for one in written)
 
 
-def memory(memory: Memory) -> dict[str, Any]:
+def memory_fields(memory: Memory) -> dict[str, Any]:
     """A memory with all that is known of it but its use."""
-    return {one.name: _plain(getattr(memory, one.name)) for one in fields(memory)}
+    return {one.name: _to_json(getattr(memory, one.name)) for one in fields(memory)}
 
 
-def replacement(memory: Memory | None) -> dict[str, Any] | None:
+def replacement_fields(memory: Memory | None) -> dict[str, Any] | None:
     """What took the place of a memory, by its id and its words."""
     return None if memory is None else {"id": memory.id, "text": memory.text}
 
 
-def usage(usage: Usage) -> dict[str, Any]:
+def usage_fields(usage: Usage) -> dict[str, Any]:
     """What happened to a memory since it was written."""
-    counted = {one.name: _plain(getattr(usage, one.name)) for one in fields(usage)}
+    counted = {one.name: _to_json(getattr(usage, one.name)) for one in fields(usage)}
     return {**counted, "usefulness": usage.usefulness}
 
 
-def receipt(receipt: Receipt) -> dict[str, Any]:
+def receipt_fields(receipt: Receipt) -> dict[str, Any]:
     """What became of a draft or of a change, and the memory that says it now."""
     kept = receipt.kept
     return {
         "id": receipt.id if kept else None,
-        **_verdict(receipt),
+        **_verdict_fields(receipt),
         "redacted": list(receipt.redacted),
-        "memory": memory(receipt.memory) if kept else None,
+        "memory": memory_fields(receipt.memory) if kept else None,
     }
 
 
-def ranking(ranking: Ranking) -> dict[str, Any]:
+def ranking_fields(ranking: Ranking) -> dict[str, Any]:
     """A ranking without texts, best first, each result with the parts and factors that give its score."""
-    return {**_scheme(ranking), "results": [_scored(scored) for scored in ranking]}
+    return {**_ranking_header(ranking), "results": [_scored_fields(scored) for scored in ranking]}
 
 
-def search(ranking: Ranking) -> dict[str, Any]:
+def search_fields(ranking: Ranking) -> dict[str, Any]:
     """A ranking, best first, each result a memory with the parts and factors that give its score."""
-    return {**_scheme(ranking), "results": [_found(scored) for scored in ranking]}
+    return {**_ranking_header(ranking), "results": [_scored_memory_fields(scored) for scored in ranking]}
 
 
-def context(context: Context) -> dict[str, Any]:
+def context_fields(context: Context) -> dict[str, Any]:
     """What is handed to a model, with the memories in it, and what was left out and why."""
     return {
         "id": context.id,
@@ -80,24 +80,24 @@ def context(context: Context) -> dict[str, Any]:
         "estimated": context.estimated,
         "budget": context.budget.tokens,
         "marker": context.marker,
-        **_scheme(context.ranking),
-        "packed": [_found(scored) for scored in context.packed],
-        "omitted": [_omitted(one) for one in context.omitted],
+        **_ranking_header(context.ranking),
+        "packed": [_scored_memory_fields(scored) for scored in context.packed],
+        "omitted": [_omitted_fields(one) for one in context.omitted],
     }
 
 
-def why(why: Why) -> dict[str, Any]:
+def why_fields(why: Why) -> dict[str, Any]:
     """Where a candidate stands or fell, and what would have put it in."""
     return {
         "id": why.id,
-        "fate": _fate(why),
+        "fate": _fate_fields(why),
         "score": why.explanation.score,
-        **explanation(why.explanation),
-        "changes": [_change(change) for change in why.changes],
+        **explanation_fields(why.explanation),
+        "changes": [_change_fields(change) for change in why.changes],
     }
 
 
-def explanation(explanation: Explanation) -> dict[str, Any]:
+def explanation_fields(explanation: Explanation) -> dict[str, Any]:
     """The parts and factors that give a score."""
     parts = [
         {
@@ -123,7 +123,7 @@ def explanation(explanation: Explanation) -> dict[str, Any]:
     return {"parts": parts, "factors": factors}
 
 
-def feedback(
+def feedback_fields(
     noted: Noted, context: str, scope: Scope | str, *, helped: Iterable[str], misled: Iterable[str]
 ) -> dict[str, Any]:
     """What was said of a context and noted of it."""
@@ -131,9 +131,9 @@ def feedback(
     return {"context": context, "scope": str(scope), **votes, "quoted": list(noted.quoted), "remark": noted.remark}
 
 
-def erasure(erasure: Erasure) -> dict[str, Any]:
+def erasure_fields(erasure: ErasureReceipt) -> dict[str, Any]:
     """What was erased, where it was looked for, what was found, and what is out of reach."""
-    search = {one.name: _plain(getattr(erasure.search, one.name)) for one in fields(erasure.search)}
+    search = {one.name: _to_json(getattr(erasure.search, one.name)) for one in fields(erasure.search)}
     del search["out_of_reach"]  # which the receipt itself has, with the copies
     return {
         "scope": str(erasure.scope),
@@ -155,7 +155,7 @@ def erasure(erasure: Erasure) -> dict[str, Any]:
     }
 
 
-def stats(stats: Stats) -> dict[str, Any]:
+def stats_fields(stats: Stats) -> dict[str, Any]:
     """How much there is."""
     return {
         "memories": stats.memories,
@@ -167,24 +167,24 @@ def stats(stats: Stats) -> dict[str, Any]:
         "contexts": stats.contexts,
         "uses": {use.value: count for use, count in stats.uses.items()},
         "unembedded": stats.unembedded,
-        "embedder": _encoder(stats.encoder),
+        "embedder": _encoder_fields(stats.encoder),
         "analyser": stats.analyser,
         "schema": stats.schema,
         "bytes": stats.bytes,
     }
 
 
-def imported(imported: Imported) -> dict[str, Any]:
+def import_fields(imported: ImportReport) -> dict[str, Any]:
     """What came of an export that was taken in."""
     return {
         "memories": imported.memories,
         "contexts": imported.contexts,
         "skipped": imported.skipped,
-        "re_embedded": _encoder(imported.re_embedded),
+        "re_embedded": _encoder_fields(imported.re_embedded),
     }
 
 
-def report(report: Report) -> dict[str, Any]:
+def report_fields(report: VerifyReport) -> dict[str, Any]:
     """What is in a file that was checked, and all that is wrong with it."""
     return {
         "path": report.path,
@@ -193,7 +193,7 @@ def report(report: Report) -> dict[str, Any]:
         "bytes": report.bytes,
         "sealed": report.sealed,
         "schema": report.schema,
-        "embedder": _encoder(report.encoder),
+        "embedder": _encoder_fields(report.encoder),
         "memories": report.memories,
         "versions": report.versions,
         "contexts": report.contexts,
@@ -201,16 +201,16 @@ def report(report: Report) -> dict[str, Any]:
     }
 
 
-def _encoder(encoder: Encoder | None) -> dict[str, Any] | None:
+def _encoder_fields(encoder: Encoder | None) -> dict[str, Any] | None:
     return None if encoder is None else {"name": encoder.name, "dimensions": encoder.dimensions}
 
 
-def _spelled(character: str) -> str:
+def _escape_character(character: str) -> str:
     code = ord(character)
-    return f"\\u{code:04x}" if code <= LAST_OF_FOUR_DIGITS else json.dumps(character)[1:-1]
+    return f"\\u{code:04x}" if code <= MAX_FOUR_DIGIT_CODE else json.dumps(character)[1:-1]
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     match value:
         case StrEnum():
             return value.value
@@ -228,25 +228,25 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def _verdict(receipt: Receipt) -> dict[str, Any]:
+def _verdict_fields(receipt: Receipt) -> dict[str, Any]:
     """The verdict by its name, with what it says beside that."""
     verdict = receipt.verdict
     said = {one.name: getattr(verdict, one.name) for one in fields(verdict)}
     return {"verdict": type(verdict).__name__.lower(), **said}
 
 
-def _scheme(ranking: Ranking) -> dict[str, Any]:
+def _ranking_header(ranking: Ranking) -> dict[str, Any]:
     return {
         "profile": ranking.profile,
         "version": ranking.version,
         "at": ranking.at.isoformat(),
         "exact": ranking.exact,
-        "proof": _proof(ranking.proof),
+        "proof": _proof_fields(ranking.proof),
         "excluded": dict(ranking.excluded),
     }
 
 
-def _proof(proof: Proof) -> dict[str, Any]:
+def _proof_fields(proof: Proof) -> dict[str, Any]:
     return {
         "stopped": proof.stopped.value,
         "scanned": proof.scanned,
@@ -255,21 +255,21 @@ def _proof(proof: Proof) -> dict[str, Any]:
     }
 
 
-def _scored(scored: Scored) -> dict[str, Any]:
+def _scored_fields(scored: Scored) -> dict[str, Any]:
     kind = scored.candidate.kind
     return {
         "id": scored.id,
         "kind": None if kind is None else kind.value,
         "score": float(scored.score),
-        **explanation(scored.explanation),
+        **explanation_fields(scored.explanation),
     }
 
 
-def _found(scored: Scored) -> dict[str, Any]:
-    return {**memory(scored.memory), "score": float(scored.score), **explanation(scored.explanation)}
+def _scored_memory_fields(scored: Scored) -> dict[str, Any]:
+    return {**memory_fields(scored.memory), "score": float(scored.score), **explanation_fields(scored.explanation)}
 
 
-def _omitted(one: Omitted) -> dict[str, Any]:
+def _omitted_fields(one: Omitted) -> dict[str, Any]:
     return {
         "id": one.scored.id,
         "kind": one.scored.memory.kind.value,
@@ -281,7 +281,7 @@ def _omitted(one: Omitted) -> dict[str, Any]:
     }
 
 
-def _fate(why: Why) -> dict[str, Any]:
+def _fate_fields(why: Why) -> dict[str, Any]:
     match why.fate:
         case Barred(barrier, status):
             stands = {"barrier": barrier.value, "status": status.value, "superseded_by": why.superseded_by}
@@ -301,7 +301,7 @@ def _fate(why: Why) -> dict[str, Any]:
             assert_never(unknown)
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change_fields(change: SignalChange) -> dict[str, Any]:
     return {
         "signal": change.signal,
         "value": change.value,

@@ -3,57 +3,66 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC
 
-from recollect.model.format import moment, printable
+from recollect.model.format import format_moment, make_printable
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.stats import Stats
 from recollect.ranking.result import Ranking
-from recollect.render.table import Table
-from recollect.render.text import date, headline, marks, replaced
+from recollect.render.table import TextTable
+from recollect.render.text import describe_replacement, format_day, format_headline, format_marks
 
 Replacements = Mapping[MemoryId, Memory]
 """The memories that took the place of others, as far as they are known."""
 
 
-def found(ranking: Ranking, instead: Replacements | None = None) -> Table:
+def ranking_table(ranking: Ranking, instead: Replacements | None = None) -> TextTable:
     """What a search found, best first."""
     rows = [
-        (f"{float(one.score):.3f}", one.id, one.memory.kind.value, date(one.memory), _said(one.memory, instead))
+        (
+            f"{float(one.score):.3f}",
+            one.id,
+            one.memory.kind.value,
+            format_day(one.memory),
+            _memory_text(one.memory, instead),
+        )
         for one in ranking
     ]
-    return Table(("score", "id", "kind", "date", "text"), rows)
+    return TextTable(("score", "id", "kind", "date", "text"), rows)
 
 
-def memories(memories: Iterable[Memory], instead: Replacements | None = None) -> Table:
+def memory_table(memories: Iterable[Memory], instead: Replacements | None = None) -> TextTable:
     """Memories in the order given."""
-    rows = [(one.id, str(one.scope), one.kind.value, date(one), marks(one), _said(one, instead)) for one in memories]
-    return Table(("id", "scope", "kind", "date", "marks", "text"), rows)
+    rows = [
+        (one.id, str(one.scope), one.kind.value, format_day(one), format_marks(one), _memory_text(one, instead))
+        for one in memories
+    ]
+    return TextTable(("id", "scope", "kind", "date", "marks", "text"), rows)
 
 
-def versions(versions: Iterable[Memory], instead: Replacements | None = None) -> Table:
+def version_table(versions: Iterable[Memory], instead: Replacements | None = None) -> TextTable:
     """The versions of one memory in the order given, each with when the store took it in, and by which run."""
     rows = [
         (
             str(one.revisions),
-            "" if one.recorded_at is None else moment(one.recorded_at),
+            "" if one.recorded_at is None else format_moment(one.recorded_at),
             "" if one.commit is None else str(one.commit),
-            marks(one),
-            _said(one, instead),
+            format_marks(one),
+            _memory_text(one, instead),
         )
         for one in versions
     ]
-    return Table(("revision", "recorded", "run", "marks", "text"), rows)
+    return TextTable(("revision", "recorded", "run", "marks", "text"), rows)
 
 
-def _said(memory: Memory, instead: Replacements | None) -> str:
+def _memory_text(memory: Memory, instead: Replacements | None) -> str:
     """What it says, behind until when it holds, if it ends, and before what took its place or keeps it apart."""
     until = "" if memory.valid_until is None else f"[until {memory.valid_until.astimezone(UTC).date().isoformat()}] "
     by = None if instead is None or memory.superseded_by is None else instead.get(memory.superseded_by)
     apart = memory.remark if memory.status is Status.QUARANTINED else None
-    behind = "".join(f" [{printable(why)}]" for why in (replaced(memory, by), apart) if why)
-    return f"{until}{headline(memory)}{behind}"
+    behind = "".join(f" [{make_printable(why)}]" for why in (describe_replacement(memory, by), apart) if why)
+    return f"{until}{format_headline(memory)}{behind}"
 
 
-def stats(stats: Stats) -> Table:
+def stats_table(stats: Stats) -> TextTable:
     """How much there is, one figure a row, with which of them it counts."""
     rows = [
         ("memories", stats.memories, ""),
@@ -69,4 +78,4 @@ def stats(stats: Stats) -> Table:
         ("schema", stats.schema, f"analyser {stats.analyser}"),
         ("bytes", stats.bytes, ""),
     ]
-    return Table(("what", "count", "which"), [(what, str(count), which) for what, count, which in rows])
+    return TextTable(("what", "count", "which"), [(what, str(count), which) for what, count, which in rows])

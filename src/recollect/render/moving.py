@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from recollect.model.format import counted
-from recollect.model.move_report import Moved
+from recollect.model.format import format_count
+from recollect.model.move_report import MoveReport
 
 
-def fields(moved: Moved) -> dict[str, Any]:
+def move_fields(moved: MoveReport) -> dict[str, Any]:
     """Its JSON."""
     return {
         "memories": moved.memories,
@@ -16,8 +16,8 @@ def fields(moved: Moved) -> dict[str, Any]:
     }
 
 
-def sentence(moved: Moved) -> str:
+def describe_move(moved: MoveReport) -> str:
     """What was moved, in a sentence."""
-    what = f"{counted(moved.memories, 'memory', 'memories')} and {counted(moved.contexts, 'context')}"
+    what = f"{format_count(moved.memories, 'memory', 'memories')} and {format_count(moved.contexts, 'context')}"
     earlier = f", {moved.resumed} of them by an earlier run" if moved.resumed else ""
     return f"moved {what}{earlier}; both stores have the sum {moved.checksum[:16]}"

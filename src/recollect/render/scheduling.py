@@ -5,110 +5,112 @@ from dataclasses import fields as fields_of
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from recollect.model.format import moment
-from recollect.model.job_runs import JobStatus, Occurrence, State
-from recollect.render.table import Table
+from recollect.model.format import format_moment
+from recollect.model.job_runs import JobOccurrence, JobState, JobStatus
+from recollect.render.table import TextTable
 
-NONE = "–"
+NO_VALUE = "–"
 
 
-def fields(status: JobStatus) -> dict[str, Any]:
+def job_fields(status: JobStatus) -> dict[str, Any]:
     """The JSON of how it stands with a job."""
     return {
         "job": status.job,
         "schedule": status.schedule,
         "paused": status.paused,
         "next_at": None if status.next_at is None else status.next_at.isoformat(),
-        "under_way": None if status.under_way is None else occurrence(status.under_way),
-        "last": None if status.last is None else occurrence(status.last),
+        "under_way": None if status.under_way is None else occurrence_fields(status.under_way),
+        "last": None if status.last is None else occurrence_fields(status.last),
     }
 
 
-def occurrence(one: Occurrence) -> dict[str, Any]:
+def occurrence_fields(one: JobOccurrence) -> dict[str, Any]:
     """The JSON of an occurrence, as it is kept."""
-    return {field.name: _plain(getattr(one, field.name)) for field in fields_of(one) if field.compare}
+    return {field.name: _to_json(getattr(one, field.name)) for field in fields_of(one) if field.compare}
 
 
-def ended(one: Occurrence) -> dict[str, Any]:
+def finished_occurrence_fields(one: JobOccurrence) -> dict[str, Any]:
     """The JSON of an occurrence that ended just now, with the runs that can be undone."""
-    return {**occurrence(one), "runs": [{"scope": str(scope), "run": run} for scope, run in one.runs]}
+    return {**occurrence_fields(one), "runs": [{"scope": str(scope), "run": run} for scope, run in one.runs]}
 
 
-def table(statuses: Sequence[JobStatus]) -> Table:
+def job_table(statuses: Sequence[JobStatus]) -> TextTable:
     """How it stands with each job, one a row."""
-    rows = [(one.job, one.schedule or "never", _next(one), _last(one)) for one in statuses]
-    return Table(("job", "schedule", "next", "last"), rows)
+    rows = [(one.job, one.schedule or "never", _format_next(one), _format_last(one)) for one in statuses]
+    return TextTable(("job", "schedule", "next", "last"), rows)
 
 
-def sentence(one: Occurrence) -> str:
+def describe_occurrence(one: JobOccurrence) -> str:
     """What became of an occurrence, or that it has begun."""
     if one.ended_at is None:
-        return f"{one.job} began, due at {moment(one.due_at)}{_attempt(one)}"
-    took = _duration(max(one.ended_at - one.started_at, timedelta()))
-    return f"{one.job} {one.state.value} at {moment(one.ended_at)} in {took}{_what(one)}"
+        return f"{one.job} began, due at {format_moment(one.due_at)}{_format_attempt(one)}"
+    took = _format_duration(max(one.ended_at - one.started_at, timedelta()))
+    return f"{one.job} {one.state.value} at {format_moment(one.ended_at)} in {took}{_describe_outcome(one)}"
 
 
-def coming(statuses: Sequence[JobStatus]) -> str:
+def describe_next_job(statuses: Sequence[JobStatus]) -> str:
     """What is run next."""
     moments = [(one.next_at, one.job) for one in statuses if one.next_at is not None]
     if not moments:
         return "no job falls due: all are paused, or have no schedule"
     at, job = min(moments)
-    return f"next is {job}, at {moment(at)}"
+    return f"next is {job}, at {format_moment(at)}"
 
 
-def _next(status: JobStatus) -> str:
+def _format_next(status: JobStatus) -> str:
     if status.under_way is not None:
         begun = status.under_way
         since = begun.started_at if begun.ended_at is None else begun.ended_at
-        return f"{begun.state.value} since {_minute(since)}{_attempt(begun)}"
+        return f"{begun.state.value} since {_format_minute(since)}{_format_attempt(begun)}"
     if status.paused:
         return "paused"
-    return NONE if status.next_at is None else _minute(status.next_at)
+    return NO_VALUE if status.next_at is None else _format_minute(status.next_at)
 
 
-def _last(status: JobStatus) -> str:
+def _format_last(status: JobStatus) -> str:
     last = status.last
     return (
-        NONE if last is None or last.ended_at is None else f"{last.state.value} {_minute(last.ended_at)}{_what(last)}"
+        NO_VALUE
+        if last is None or last.ended_at is None
+        else f"{last.state.value} {_format_minute(last.ended_at)}{_describe_outcome(last)}"
     )
 
 
-def _what(one: Occurrence) -> str:
+def _describe_outcome(one: JobOccurrence) -> str:
     """What went wrong, and how much was done."""
-    done = ", ".join(_amount(name, count) for name, count in one.counts.items() if count)
+    done = ", ".join(_format_count(name, count) for name, count in one.counts.items() if count)
     told = "; ".join(text for text in (one.problem, done) if text)
     return f": {told}" if told else ""
 
 
-def _amount(name: str, count: int) -> str:
-    return f"{count} {_ONE.get(name, name) if count == 1 else name}"
+def _format_count(name: str, count: int) -> str:
+    return f"{count} {_SINGULARS.get(name, name) if count == 1 else name}"
 
 
-_ONE = {"scopes": "scope", "topics": "topic", "events": "event", "memories": "memory"}
+_SINGULARS = {"scopes": "scope", "topics": "topic", "events": "event", "memories": "memory"}
 """What is counted that has another name when there is one of it."""
 
 
-def _attempt(one: Occurrence) -> str:
+def _format_attempt(one: JobOccurrence) -> str:
     return "" if one.attempt == 1 else f", attempt {one.attempt}"
 
 
-def _minute(at: datetime) -> str:
+def _format_minute(at: datetime) -> str:
     """A moment to the minute, in UTC: jobs fall due at whole ones."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%MZ}"
 
 
-def _duration(took: timedelta) -> str:
+def _format_duration(took: timedelta) -> str:
     if took < timedelta(minutes=1):
         return f"{took.total_seconds():.1f} s"
     return str(took - timedelta(microseconds=took.microseconds))
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     match value:
         case datetime():
             return value.isoformat()
-        case State():
+        case JobState():
             return value.value
         case _:
             return value

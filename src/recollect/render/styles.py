@@ -4,7 +4,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 
-class Look(StrEnum):
+class TextStyle(StrEnum):
     """What a part of a text is to a reader."""
 
     STRONG = "strong"
@@ -14,10 +14,10 @@ class Look(StrEnum):
     TYPED = "typed"
 
 
-Paint = Callable[[Look, str], str]
+Paint = Callable[[TextStyle, str], str]
 """Gives a part of a text its look."""
 
 
-def plain(_: Look, text: str) -> str:
+def paint_plain(_: TextStyle, text: str) -> str:
     """The text as it is."""
     return text

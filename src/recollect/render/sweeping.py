@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from recollect.model.format import counted
-from recollect.model.sweep_report import Swept
+from recollect.model.format import format_count
+from recollect.model.sweep_report import SweepReport
 
 
-def fields(swept: Swept) -> dict[str, Any]:
+def sweep_fields(swept: SweepReport) -> dict[str, Any]:
     """The JSON of one."""
     return {
         "tables": list(swept.tables),
@@ -16,10 +16,10 @@ def fields(swept: Swept) -> dict[str, Any]:
     }
 
 
-def sentence(swept: Swept) -> str:
+def describe_sweep(swept: SweepReport) -> str:
     """What was swept, in a sentence."""
     if not swept.erasures:
         return "no file has anything of what was erased"
     size = f"{swept.before / 1e6:,.1f} MB before, {swept.after / 1e6:,.1f} MB now"
-    proof = f"nothing of {counted(swept.erasures, 'erasure')} is in their files any more"
-    return f"wrote {counted(len(swept.tables), 'table')} anew, {size}: {proof}"
+    proof = f"nothing of {format_count(swept.erasures, 'erasure')} is in their files any more"
+    return f"wrote {format_count(len(swept.tables), 'table')} anew, {size}: {proof}"

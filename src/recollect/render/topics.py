@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC
 from typing import Any
 
-from recollect.model.format import counted, printable
-from recollect.model.topic import Refreshed, Topic
-from recollect.render.styles import Look, Paint, plain
-from recollect.render.table import Table
+from recollect.model.format import format_count, make_printable
+from recollect.model.topic import Topic, TopicRefreshReport
+from recollect.render.styles import Paint, TextStyle, paint_plain
+from recollect.render.table import TextTable
 
 
-def fields(topic: Topic) -> dict[str, Any]:
+def topic_fields(topic: Topic) -> dict[str, Any]:
     """The JSON of a topic."""
     return {
         "id": topic.id,
@@ -26,13 +26,13 @@ def fields(topic: Topic) -> dict[str, Any]:
     }
 
 
-def refreshed(found: Refreshed) -> dict[str, Any]:
+def refresh_fields(found: TopicRefreshReport) -> dict[str, Any]:
     """The JSON of a refresh."""
     names = ("memories", "grouped", "topics", "new", "gone")
     return {"scope": str(found.scope), **{name: getattr(found, name) for name in names}}
 
 
-def listed(topics: Sequence[Topic]) -> Table:
+def topic_table(topics: Sequence[Topic]) -> TextTable:
     """Topics in the order given."""
     rows = [
         (
@@ -40,29 +40,31 @@ def listed(topics: Sequence[Topic]) -> Table:
             one.id,
             str(len(one.memories)),
             str(one.served),
-            _day(one),
+            _mention_day(one),
             "pruned" if one.pruned else "",
             one.label,
         )
         for one in topics
     ]
-    return Table(("importance", "id", "memories", "served", "mentioned", "marks", "label"), rows)
+    return TextTable(("importance", "id", "memories", "served", "mentioned", "marks", "label"), rows)
 
 
-def heading(topic: Topic, paint: Paint = plain) -> Iterator[str]:
+def format_topic_heading(topic: Topic, paint: Paint = paint_plain) -> Iterator[str]:
     """What a topic is called, and what is known of it."""
-    yield paint(Look.STRONG, printable(topic.label))
+    yield paint(TextStyle.STRONG, make_printable(topic.label))
     pruned = ", pruned" if topic.pruned else ""
-    served = f"served {counted(topic.served, 'time')}"
-    yield paint(Look.FAINT, f"importance {topic.importance:.3f}, mentioned {_day(topic)}, {served}{pruned}")
+    served = f"served {format_count(topic.served, 'time')}"
+    yield paint(
+        TextStyle.FAINT, f"importance {topic.importance:.3f}, mentioned {_mention_day(topic)}, {served}{pruned}"
+    )
 
 
-def sentence(found: Refreshed) -> str:
+def describe_refresh(found: TopicRefreshReport) -> str:
     """A refresh in a sentence."""
-    of = f"{found.grouped} of {counted(found.memories, 'memory', 'memories')}"
+    of = f"{found.grouped} of {format_count(found.memories, 'memory', 'memories')}"
     changed = ", ".join(f"{count} {what}" for count, what in ((found.new, "new"), (found.gone, "gone")) if count)
-    return f"{found.scope}: {of} in {counted(found.topics, 'topic')} ({changed or 'as before'})"
+    return f"{found.scope}: {of} in {format_count(found.topics, 'topic')} ({changed or 'as before'})"
 
 
-def _day(topic: Topic) -> str:
+def _mention_day(topic: Topic) -> str:
     return topic.mentioned_at.astimezone(UTC).date().isoformat()

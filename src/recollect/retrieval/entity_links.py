@@ -3,7 +3,7 @@
 A name tells the more, the fewer memories mention it. What a memory has of the names of a question counts by its share
 of what all of them tell: of a long request that names ten things, one of them alone says little.
 
-`linked` in plain Python is the oracle. `Index.linked` computes the same over columns, equal to the last bit: both take
+`linked` in plain Python is the oracle. `Index.link_rows` computes the same over columns, equal to the last bit: both take
 nothing but sums, products and quotients in the order written here, and of several ways the best, ties by name.
 """
 
@@ -15,36 +15,36 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.table import NONE, Floats, Labels, Rows
-from recollect.text.entities import tells
+from recollect.model.table import NO_LABEL, Floats, Labels, Rows
+from recollect.text.entities import may_be_name
 
-HOP = 0.5
+HOP_WEIGHT = 0.5
 """What a link counts that goes through another memory, of one that does not."""
 
-MOST_SHARED = 200
+MAX_SHARED_MEMORIES = 200
 """A name that more memories mention leads nowhere: it would link everything to everything."""
 
-FEW, SHARE = 4, 10
-"""And so does one that more than one in `SHARE` mention, unless these are at most so few."""
+MIN_SHARED_LIMIT, SHARED_LIMIT_DIVISOR = 4, 10
+"""And so does one that more than one in `SHARED_LIMIT_DIVISOR` mention, unless these are at most so few."""
 
-ARROW = " → "
+PATH_ARROW = " → "
 """Between the name that a question has and the one that a memory has, where these are linked by a third."""
 
 Names = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class EntityLink:
     """How firmly a memory is linked, above 0 and at most 1; by a name of the question's, and through which other."""
 
     value: float
-    asked: str
+    query_name: str
     through: str = ""
 
     @property
     def path(self) -> str:
         """The names from the question to the memory."""
-        return f"{self.asked}{ARROW}{self.through}" if self.through else self.asked
+        return f"{self.query_name}{PATH_ARROW}{self.through}" if self.through else self.query_name
 
 
 def rarity(having: int, count: int) -> float:
@@ -52,19 +52,21 @@ def rarity(having: int, count: int) -> float:
     return 1.0 if having <= 1 else math.log(count / having) / math.log(count)
 
 
-def parts(asked: Sequence[str], having: Callable[[str], int], count: int) -> dict[str, float]:
+def weigh_names(asked: Sequence[str], having: Callable[[str], int], count: int) -> dict[str, float]:
     """What each of a question's names counts where it is mentioned: its rarity, by its share of all their rarities."""
     worth = {name: rarity(having(name), count) for name in asked}
     total = math.fsum(worth.values())
     return {name: one * one / total for name, one in worth.items() if one > 0.0}
 
 
-def leads_on(having: int, count: int) -> bool:
+def can_link(having: int, count: int) -> bool:
     """Whether memories are linked by a name that so many of all mention."""
-    return 2 <= having <= min(MOST_SHARED, max(FEW, count // SHARE))
+    return 2 <= having <= min(MAX_SHARED_MEMORIES, max(MIN_SHARED_LIMIT, count // SHARED_LIMIT_DIVISOR))
 
 
-def named(sought: Iterable[str], having: Callable[[str], int], with_word: Callable[[str], Iterable[str]]) -> list[str]:
+def match_names(
+    sought: Iterable[str], having: Callable[[str], int], with_word: Callable[[str], Iterable[str]]
+) -> list[str]:
     """The names that a question means, sorted: those it has, and the only one of several words that has one of its.
 
     `having` says how many memories mention a name, and `with_word` which names of several words have a word.
@@ -73,49 +75,52 @@ def named(sought: Iterable[str], having: Callable[[str], int], with_word: Callab
     for one in sought:
         if having(one):
             found.add(one)
-        if " " not in one and tells(one):
+        if " " not in one and may_be_name(one):
             wider = [name for name in with_word(one) if having(name)]
             if len(wider) == 1:
                 found.update(wider)
     return sorted(found)
 
 
-def linked(mentioned: Mapping[int, Names], sought: Iterable[str]) -> dict[int, Link]:
+def link_memories(mentioned: Mapping[int, Names], sought: Iterable[str]) -> dict[int, EntityLink]:
     """How the question is linked to each of the memories, given as the names that each mentions, each once."""
     having, count = Counter(name for names in mentioned.values() for name in names), len(mentioned)
-    by_word = _by_word(having)
-    asked = named(sought, lambda name: having.get(name, 0), lambda word: by_word.get(word, ()))
-    counted = parts(asked, lambda name: having[name], count)
-    direct: dict[int, Link] = {}
+    by_word = _names_by_word(having)
+    asked = match_names(sought, lambda name: having.get(name, 0), lambda word: by_word.get(word, ()))
+    counted = weigh_names(asked, lambda name: having[name], count)
+    direct: dict[int, EntityLink] = {}
     for row, names in mentioned.items():
         shared = [name for name in counted if name in names]
         if shared:
             value = 0.0
             for name in shared:
                 value += counted[name]
-            direct[row] = Link(min(value, 1.0), min(shared, key=lambda name: (-counted[name], name)))
-    nearest: dict[str, Link] = {}
+            direct[row] = EntityLink(min(value, 1.0), min(shared, key=lambda name: (-counted[name], name)))
+    nearest: dict[str, EntityLink] = {}
     for row, link in direct.items():
         for name in mentioned[row]:
-            if name not in asked and leads_on(having[name], count):
-                nearest[name] = _best([link, nearest.get(name, link)]) or link
+            if name not in asked and can_link(having[name], count):
+                nearest[name] = _best_link([link, nearest.get(name, link)]) or link
     found = dict(direct)
     for row, names in mentioned.items():
         met = [(nearest[name], name) for name in names if name in nearest]
-        ways = [Link(HOP * link.value * rarity(having[name], count), link.asked, name) for link, name in met]
-        best = _best(ways)
+        ways = [
+            EntityLink(HOP_WEIGHT * link.value * rarity(having[name], count), link.query_name, name)
+            for link, name in met
+        ]
+        best = _best_link(ways)
         if best is not None and (row not in direct or best.value > direct[row].value):
             found[row] = best
     return found
 
 
-def _best(ways: Iterable[Link]) -> Link | None:
+def _best_link(ways: Iterable[EntityLink]) -> EntityLink | None:
     """The firmest of them, ties by name; none if none is worth anything."""
     firm = (way for way in ways if way.value > 0.0)
-    return min(firm, key=lambda way: (-way.value, way.through, way.asked), default=None)
+    return min(firm, key=lambda way: (-way.value, way.through, way.query_name), default=None)
 
 
-def _by_word(names: Iterable[str]) -> dict[str, list[str]]:
+def _names_by_word(names: Iterable[str]) -> dict[str, list[str]]:
     """The names of several words by each of these."""
     found: dict[str, list[str]] = defaultdict(list)
     for name in names:
@@ -126,7 +131,7 @@ def _by_word(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Index:
+class EntityIndex:
     """Which rows of how many mention which names: `rows[n]` mentions `names[codes[n]]`, each once.
 
     Names are sorted, so that of two the one of the smaller number comes first.
@@ -140,7 +145,7 @@ class Index:
     codes: Rows
 
     @classmethod
-    def of(cls, size: int, names: Iterable[str], rows: Rows, codes: Rows) -> "Index":
+    def of(cls, size: int, names: Iterable[str], rows: Rows, codes: Rows) -> "EntityIndex":
         """The index of so many rows, whatever the order of the names."""
         given = list(names)
         order = sorted(range(len(given)), key=given.__getitem__)
@@ -148,30 +153,30 @@ class Index:
         places[order] = np.arange(len(given))
         there = [given[place] for place in order]
         numbers = {name: number for number, name in enumerate(there)}
-        return cls(size, there, numbers, _by_word(there), rows, places[codes])
+        return cls(size, there, numbers, _names_by_word(there), rows, places[codes])
 
-    def mentions(self, eligible: NDArray[np.bool_] | None) -> dict[int, list[str]]:
+    def names_by_row(self, eligible: NDArray[np.bool_] | None) -> dict[int, list[str]]:
         """The names that each eligible row mentions, sorted; every such row is there, also one that mentions none."""
         every = range(self.size) if eligible is None else np.flatnonzero(eligible).tolist()
         found: dict[int, list[str]] = {row: [] for row in every}
-        rows, codes = self._among(eligible)
+        rows, codes = self._eligible_mentions(eligible)
         pairs: list[tuple[int, int]] = sorted(zip(rows.tolist(), codes.tolist(), strict=True))
         for row, code in pairs:
             found[row].append(self.names[code])
         return found
 
-    def linked(self, sought: Iterable[str], eligible: NDArray[np.bool_] | None) -> tuple[Floats, Labels] | None:
+    def link_rows(self, sought: Iterable[str], eligible: NDArray[np.bool_] | None) -> tuple[Floats, Labels] | None:
         """How the question is linked to each eligible row, NaN where it is not, and by which names.
 
         Nothing at all if it is linked to none.
         """
-        rows, codes = self._among(eligible)
+        rows, codes = self._eligible_mentions(eligible)
         count = self.size if eligible is None else int(np.count_nonzero(eligible))
         having = np.bincount(codes, minlength=len(self.names))
-        names = self._named(sought, having)
+        names = self._match_names(sought, having)
         asked = [self.numbers[name] for name in names]
-        values, most, by = np.zeros(self.size), np.zeros(self.size), np.full(self.size, NONE, dtype=np.intp)
-        for name, part in parts(names, lambda name: int(having[self.numbers[name]]), count).items():
+        values, most, by = np.zeros(self.size), np.zeros(self.size), np.full(self.size, NO_LABEL, dtype=np.intp)
+        for name, part in weigh_names(names, lambda name: int(having[self.numbers[name]]), count).items():
             here = rows[codes == self.numbers[name]]
             values[here] += part
             more = here[part > most[here]]
@@ -180,64 +185,64 @@ class Index:
             return None
 
         np.minimum(values, 1.0, out=values)
-        worth = _rarities(having, count)
-        leads = np.array([leads_on(times, count) for times in range(min(count, MOST_SHARED) + 2)])
+        worth = _rarity_column(having, count)
+        leads = np.array([can_link(times, count) for times in range(min(count, MAX_SHARED_MEMORIES) + 2)])
         onward = leads[np.minimum(having, len(leads) - 1)]
         onward[asked] = False
-        near, source = np.zeros(len(self.names)), np.full(len(self.names), NONE, dtype=np.intp)
+        near, source = np.zeros(len(self.names)), np.full(len(self.names), NO_LABEL, dtype=np.intp)
         steps = onward[codes] & (values[rows] > 0.0)
-        first = _firsts(codes[steps], values[rows[steps]], by[rows[steps]])
+        first = _find_group_maxima(codes[steps], values[rows[steps]], by[rows[steps]])
         there, met = codes[steps][first], rows[steps][first]
         near[there], source[there] = values[met], by[met]
 
         steps = near[codes] > 0.0
         to, through = rows[steps], codes[steps]
-        reach = HOP * near[through] * worth[through]
-        first = _firsts(to, reach, through)
+        reach = HOP_WEIGHT * near[through] * worth[through]
+        first = _find_group_maxima(to, reach, through)
         first = first[reach[first] > values[to[first]]]
         values[to[first]], by[to[first]] = reach[first], len(self.names) + through[first]
         return np.where(values > 0.0, values, np.nan), self._paths(by, source)
 
-    def _among(self, eligible: NDArray[np.bool_] | None) -> tuple[Rows, Rows]:
+    def _eligible_mentions(self, eligible: NDArray[np.bool_] | None) -> tuple[Rows, Rows]:
         """What the eligible rows mention."""
         if eligible is None:
             return self.rows, self.codes
         here = eligible[self.rows]
         return self.rows[here], self.codes[here]
 
-    def _named(self, sought: Iterable[str], having: NDArray[np.intp]) -> list[str]:
+    def _match_names(self, sought: Iterable[str], having: NDArray[np.intp]) -> list[str]:
         def times(name: str) -> int:
             number = self.numbers.get(name)
             return 0 if number is None else int(having[number])
 
-        return named(sought, times, lambda word: self.by_word.get(word, ()))
+        return match_names(sought, times, lambda word: self.by_word.get(word, ()))
 
     def _paths(self, by: Rows, source: Rows) -> Labels:
         """The path of each row: by a name of the question's, or by one after all of these through another."""
-        there = by != NONE
+        there = by != NO_LABEL
         numbers, places = np.unique(by[there], return_inverse=True)
-        codes = np.full(len(by), NONE, dtype=np.intp)
+        codes = np.full(len(by), NO_LABEL, dtype=np.intp)
         codes[there] = places
         return Labels(codes, tuple(self._path(number, source) for number in numbers.tolist()))
 
     def _path(self, number: int, source: Rows) -> str:
         through = number - len(self.names)
         link = (
-            Link(1.0, self.names[number])
+            EntityLink(1.0, self.names[number])
             if through < 0
-            else Link(1.0, self.names[int(source[through])], self.names[through])
+            else EntityLink(1.0, self.names[int(source[through])], self.names[through])
         )
         return link.path
 
 
-def _rarities(having: NDArray[np.intp], count: int) -> Floats:
+def _rarity_column(having: NDArray[np.intp], count: int) -> Floats:
     """The rarity of every name; each is computed as the oracle does, for NumPy has other logarithms."""
     times, places = np.unique(having, return_inverse=True)
     worth = np.array([rarity(one, count) for one in times.tolist()], dtype=np.float64)
     return worth[places]
 
 
-def _firsts(groups: Rows, values: Floats, ties: Rows) -> Rows:
+def _find_group_maxima(groups: Rows, values: Floats, ties: Rows) -> Rows:
     """Where the largest value of each group is, of equal ones the one with the smallest tie."""
     order: Rows = np.lexsort((ties, -values, groups))
     sorted_groups = groups[order]

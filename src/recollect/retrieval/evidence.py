@@ -12,9 +12,9 @@ from recollect.model.encoder import Encoder
 from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.table import Floats, Rows, Table
+from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.retrieval.eligibility import Barrier
-from recollect.retrieval.remote_similarity import Nearby
+from recollect.retrieval.remote_similarity import RemoteSimilarities
 
 Vector = NDArray[np.float32]
 """A direction: a vector of length 1."""
@@ -24,7 +24,7 @@ Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Probe:
+class EvidenceRequest:
     """What recall asks for: whose memory, as of when, known when, and the question as terms and
     as the directions that a model gave it.
 
@@ -59,36 +59,36 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class RecallEvidence:
     """The memories that a scope may see as columns: each is in `rows`, or counted in `barred`, exactly once.
 
     `pinned` are the eligible rows that are pinned, `barred` counts those that are not eligible. `memories` gives the
     memories of some rows as they were when this was found, or `None` where one has been erased since.
     `true_similarities` gives those of some rows to the last bit, where the column is only near them.
     `nearby` is there where the column lacks similarities that must be asked for. `commit` is the last one that the
-    store knew of. `departed` are eligible rows that had a direction as far as is known, and lost it since; whoever
+    store knew of. `dropped_vectors` are eligible rows that had a direction as far as is known, and lost it since; whoever
     wants them to have it gives it to the probe. `vectors` are the directions that were asked in.
     """
 
-    table: Table
+    table: CandidateTable
     rows: Rows
     pinned: Rows
     barred: Mapping[Barrier, int]
     commit: int
     memories: Callable[[Sequence[int]], Sequence[Memory | None]]
     true_similarities: Callable[[Sequence[int]], Floats] | None = None
-    nearby: Nearby | None = None
-    departed: Sequence[int] = ()
+    nearby: RemoteSimilarities | None = None
+    dropped_vectors: Sequence[int] = ()
     vectors: Vectors | None = None
 
     @property
     def speakers(self) -> frozenset[str]:
         """Everyone who said something that is eligible."""
         speakers = self.table.labels.get("speaker")
-        return frozenset() if speakers is None else speakers[self.rows].there()
+        return frozenset() if speakers is None else speakers[self.rows].present_names()
 
     @property
-    def directed(self) -> int:
+    def similarity_count(self) -> int:
         """How many of the eligible are near to the question or far from it, and not without a direction."""
         near = self.table.numbers.get("similarity")
         return 0 if near is None else int(np.count_nonzero(~np.isnan(near[self.rows])))

@@ -6,7 +6,7 @@ from typing import Any, Generic, Self, TypeVar, overload
 T = TypeVar("T")
 
 
-class derived(Generic[T]):  # noqa: N801 — written where `property` is
+class lock_free_property(Generic[T]):  # noqa: N801 — written where `property` is
     """A property that is found once, without a lock: two threads may both find it, and find the same.
 
     The lock of `functools.cached_property` before Python 3.12 is one for all objects, and a child that was forked while

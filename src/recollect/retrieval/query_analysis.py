@@ -9,55 +9,55 @@ from recollect.text import questions
 
 if TYPE_CHECKING:
     from recollect.model.table import Floats, Labels
-    from recollect.retrieval.evidence import Found
+    from recollect.retrieval.evidence import RecallEvidence
 
-MOST_NAMED = 3
+MAX_PHRASINGS = 3
 """From how many sides a question is put at most; the first by name, as each costs an embedding."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryAnalysis:
     """A question among people: whom it names of all who said something, and whether it is about whoever asks."""
 
     text: str
-    everyone: frozenset[str]
-    named: tuple[str, ...]
+    speakers: frozenset[str]
+    named_speakers: tuple[str, ...]
 
     @classmethod
-    def of(cls, text: str, speakers: Collection[str]) -> "Asked":
+    def of(cls, text: str, speakers: Collection[str]) -> "QueryAnalysis":
         """The question, put where these have said something."""
         everyone = frozenset(speakers)
-        return cls(text, everyone, questions.named(text, everyone))
+        return cls(text, everyone, questions.find_named_speakers(text, everyone))
 
     @property
-    def ways(self) -> list[str]:
+    def phrasings(self) -> list[str]:
         """The question as it is put: the way that those would put it whom it names, for they said I; or as it is."""
-        ways = [questions.as_said_by(self.text, name) for name in self.named[:MOST_NAMED]]
+        ways = [questions.rephrase_as_speaker(self.text, name) for name in self.named_speakers[:MAX_PHRASINGS]]
         return list(dict.fromkeys(ways)) or [self.text]
 
     @property
-    def addressed(self) -> frozenset[str]:
+    def addressed_speakers(self) -> frozenset[str]:
         """Whose words are asked for, if that tells some from others: theirs who are named, or the asker's own."""
-        users = [one for one in self.everyone if questions.is_user(one)]
-        asker = users if not self.named and questions.in_first_person(self.text) else []
-        wanted = frozenset(self.named or asker)
-        return frozenset() if wanted == self.everyone else wanted
+        users = [one for one in self.speakers if questions.is_user_label(one)]
+        asker = users if not self.named_speakers and questions.is_first_person(self.text) else []
+        wanted = frozenset(self.named_speakers or asker)
+        return frozenset() if wanted == self.speakers else wanted
 
-    def heard_by(self, found: "Found", at: datetime, read: Collection[str]) -> "Found":
+    def add_evidence(self, found: "RecallEvidence", at: datetime, read: Collection[str]) -> "RecallEvidence":
         """What was found, with what the question says of who and when, as far as anyone reads these fields."""
-        from recollect.text.dates import days_off, named_spans
+        from recollect.text.dates import distances_in_days, find_time_spans
 
         table = found.table
-        spans = named_spans(self.text, at) if "days_off" in read else ()
-        wanted = self.addressed if "addressed" in read else frozenset()
-        off = days_off(spans, table.dates["created_at"]) if spans else None
-        spoken = _said_by(wanted, table.labels["speaker"]) if wanted else None
+        spans = find_time_spans(self.text, at) if "days_off" in read else ()
+        wanted = self.addressed_speakers if "addressed" in read else frozenset()
+        off = distances_in_days(spans, table.dates["created_at"]) if spans else None
+        spoken = _match_speakers(wanted, table.labels["speaker"]) if wanted else None
         if off is None and spoken is None:
             return found
         return replace(found, table=table.with_evidence(days_off=off, addressed=spoken))
 
 
-def _said_by(wanted: frozenset[str], speakers: "Labels") -> "Floats":
+def _match_speakers(wanted: frozenset[str], speakers: "Labels") -> "Floats":
     """1 for what these said, 0 for what others did, and ½ for what anybody may have said."""
     import numpy as np
 

@@ -8,10 +8,10 @@ from recollect.model.table import Floats, Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Nearest:
+class NearestRows:
     """The rows that an index says are nearest, their similarities, and how near any other is at most, if it is right.
 
-    The similarities are within the error of the `Nearby`; a `ceiling` of 1 says nothing of the others.
+    The similarities are within the error of the `RemoteSimilarities`; a `ceiling` of 1 says nothing of the others.
     """
 
     rows: Rows
@@ -19,7 +19,7 @@ class Nearest:
     ceiling: float
 
 
-class Nearby(Protocol):
+class RemoteSimilarities(Protocol):
     """What is known of rows whose vectors stay in the store."""
 
     @property
@@ -32,7 +32,7 @@ class Nearby(Protocol):
         """How far a similarity may be off."""
         ...
 
-    def nearest(self) -> Nearest:
+    def nearest(self) -> NearestRows:
         """What an index finds, if there is one; it may pass over some."""
         ...
 

@@ -11,43 +11,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.candidate import LABELS
+from recollect.model.candidate import LABEL_FIELDS
 from recollect.model.level import Level
 from recollect.model.memory import MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.table import KINDS, Floats, Rows, microseconds
-from recollect.retrieval.entity_columns import Mentions, with_speakers
-from recollect.retrieval.lock_free_property import derived
+from recollect.model.table import KINDS, Floats, Rows, to_microseconds
+from recollect.retrieval.entity_columns import EntityMentions, add_speaker_names
+from recollect.retrieval.lock_free_property import lock_free_property
 from recollect.retrieval.postings import Postings
-from recollect.text.questions import asks
-from recollect.text.tokenizer import key
+from recollect.text.questions import is_question
+from recollect.text.tokenizer import hash_term
 
-FIELDS = (
+NUMBER_FIELDS = (
     *("importance", "confidence", "salience", "revisions"),
     *("created_at", "updated_at", "valid_from", "valid_until"),
     *("served", "helped", "misled", "last_served_at"),
 )
 """The columns of numbers, in the order in which a row brings them; dates are microseconds."""
 
-USED = ("served", "helped", "misled", "last_served_at")
+USAGE_FIELDS = ("served", "helped", "misled", "last_served_at")
 
-HELD = (Status.ACTIVE.value, Status.SUPERSEDED.value)
+RECALLABLE_STATUS_NAMES = (Status.ACTIVE.value, Status.SUPERSEDED.value)
 """The statuses of memories that may be recalled for some moment; the others are only counted."""
 
-UNINDEXED = "unindexed"
+UNINDEXED_STATUS = "unindexed"
 """What the tables say in place of the status of a memory that is kept and never recalled."""
 
 KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
 LEVEL_BITS: Mapping[Level | None, int] = {level: 1 << place for place, level in enumerate((None, *Level))}
-GROWTH = 1.25
+MATRIX_GROWTH_FACTOR = 1.25
 """How much room a matrix gets when it must grow, so that adding a row does not copy all of them."""
 
-SPARSE = 0.5
+MIN_LIVE_SHARE = 0.5
 """From this share of rows that no longer count, a shelf is read anew instead of added to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class ColumnsVersion:
     """How far a shelf has been read: the last change, the last use, and how often something was erased."""
 
     changed: int
@@ -55,14 +55,16 @@ class Stamp:
     emptied: int
 
 
-Row = tuple[Any, ...]
+MemoryRow = tuple[Any, ...]
 """A memory as it comes from the tables: number, changed, id, kind, level with those it stands for, status, shared,
 pinned, FIELDS, LABELS, the end of its text, the names in it, terms and vector; or in place of the vector, for a shelf
 without them, the number of the content that it is of."""
 
 _NUMBER, _CHANGED, _ID, _KIND, _LEVEL, _STATUS, _SHARED, _PINNED = range(8)
-_LABELS = dict(zip(LABELS, range(8 + len(FIELDS), 8 + len(FIELDS) + len(LABELS)), strict=True))
-_END = 8 + len(FIELDS) + len(LABELS)
+_LABELS = dict(
+    zip(LABEL_FIELDS, range(8 + len(NUMBER_FIELDS), 8 + len(NUMBER_FIELDS) + len(LABEL_FIELDS)), strict=True)
+)
+_END = 8 + len(NUMBER_FIELDS) + len(LABEL_FIELDS)
 _NAMES = _END + 1
 _TERMS = _END + 2
 _VECTOR = _END + 3
@@ -70,12 +72,12 @@ _VECTOR = _END + 3
 ID_BYTES = 96
 """What an id and its place in a list take."""
 
-CHUNK = 512
+ROWS_PER_CHUNK = 512
 """How many rows are read before they are put on the shelf: their vectors are not held twice for longer."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Shelf:
+class ScopeColumns:
     """The memories of one scope as columns. A shelf never changes: what is added makes a new one.
 
     A memory that changed gets a new row and its former row is dead, so whoever reads an older shelf is not disturbed.
@@ -83,7 +85,7 @@ class Shelf:
 
     scope: Scope
     only_shared: bool
-    stamp: Stamp
+    stamp: ColumnsVersion
     numbers: NDArray[np.int64]
     changed: NDArray[np.int64]
     ids: list[MemoryId]
@@ -99,21 +101,21 @@ class Shelf:
     names: Mapping[int, str]
     alive: NDArray[np.bool_]
     postings: Postings
-    mentions: Mentions
+    mentions: EntityMentions
     matrix: NDArray[np.float32]
     contents: NDArray[np.int64] | None
     """Of a shelf whose vectors stay in the tables, the contents that they are of, 0 for none; its matrix is empty."""
-    away: frozenset[int]
+    inactive: frozenset[int]
     """The numbers of memories whose status keeps them from being recalled; they have no row."""
     unindexed: frozenset[int]
 
     @classmethod
-    def empty(cls, scope: Scope, dimensions: int, *, only_shared: bool = False, bare: bool = False) -> "Shelf":
+    def empty(cls, scope: Scope, dimensions: int, *, only_shared: bool = False, bare: bool = False) -> "ScopeColumns":
         """A shelf with nothing on it; what comes on a `bare` one leaves its vectors where they are."""
         return cls(
             scope=scope,
             only_shared=only_shared,
-            stamp=Stamp(0, 0, 0),
+            stamp=ColumnsVersion(0, 0, 0),
             numbers=np.empty(0, dtype=np.int64),
             changed=np.empty(0, dtype=np.int64),
             ids=[],
@@ -121,51 +123,53 @@ class Shelf:
             levels=np.empty(0, dtype=np.int16),
             active=np.empty(0, dtype=np.bool_),
             pinned=np.empty(0, dtype=np.bool_),
-            columns={name: np.empty(0) for name in FIELDS},
-            labels={name: np.empty(0, dtype=np.int64) for name in LABELS},
+            columns={name: np.empty(0) for name in NUMBER_FIELDS},
+            labels={name: np.empty(0, dtype=np.int64) for name in LABEL_FIELDS},
             asks=np.empty(0, dtype=np.bool_),
             names={},
             alive=np.empty(0, dtype=np.bool_),
             postings=Postings.of([]),
-            mentions=Mentions(),
+            mentions=EntityMentions(),
             matrix=np.empty((0, 0 if bare else dimensions), dtype=np.float32),
             contents=np.empty(0, dtype=np.int64) if bare else None,
-            away=frozenset(),
+            inactive=frozenset(),
             unindexed=frozenset(),
         )
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    @derived
+    @lock_free_property
     def nbytes(self) -> int:
         """How much memory it takes, nearly; room for rows to come is none until they come."""
-        arrays = (*self._by_place.values(), self.alive, self.matrix)
+        arrays = (*self._columns_by_place.values(), self.alive, self.matrix)
         indexes = self.postings.nbytes + self.mentions.nbytes
         return sum(one.nbytes for one in arrays) + indexes + ID_BYTES * len(self.ids)
 
     @property
-    def sparse(self) -> bool:
+    def is_sparse(self) -> bool:
         """Whether so much of it is dead that it should be read anew."""
-        return len(self) > 1_000 and int(np.count_nonzero(self.alive)) < SPARSE * len(self)
+        return len(self) > 1_000 and int(np.count_nonzero(self.alive)) < MIN_LIVE_SHARE * len(self)
 
-    def with_rows(self, found: Iterable[Row], stamp: Stamp, *, most: int) -> "Shelf":
+    def with_rows(self, found: Iterable[MemoryRow], stamp: ColumnsVersion, *, most: int) -> "ScopeColumns":
         """The shelf with these memories on it, at most so many, each in place of its former self."""
         latest = [np.empty(0, dtype=np.int64)]
         away: set[int] = set()
         unindexed: set[int] = set()
         rows = iter(found)
-        taken = _Taken(self._by_place, self.matrix, most)
-        while chunk := list(islice(rows, CHUNK)):
+        taken = _ColumnsBuilder(self._columns_by_place, self.matrix, most)
+        while chunk := list(islice(rows, ROWS_PER_CHUNK)):
             latest.append(np.array([row[_NUMBER] for row in chunk], dtype=np.int64))
             here = [row for row in chunk if row[_SHARED]] if self.only_shared else chunk
-            away.update(row[_NUMBER] for row in here if row[_STATUS] not in (*HELD, UNINDEXED))
-            unindexed.update(row[_NUMBER] for row in here if row[_STATUS] == UNINDEXED)
-            taken.take([row for row in here if row[_STATUS] in HELD])
+            away.update(
+                row[_NUMBER] for row in here if row[_STATUS] not in (*RECALLABLE_STATUS_NAMES, UNINDEXED_STATUS)
+            )
+            unindexed.update(row[_NUMBER] for row in here if row[_STATUS] == UNINDEXED_STATUS)
+            taken.add_rows([row for row in here if row[_STATUS] in RECALLABLE_STATUS_NAMES])
         anew = np.concatenate(latest)
         if not len(anew):
             return replace(self, stamp=stamp)
-        return Shelf(
+        return ScopeColumns(
             scope=self.scope,
             only_shared=self.only_shared,
             stamp=stamp,
@@ -176,7 +180,7 @@ class Shelf:
             levels=taken.column(_LEVEL),
             active=taken.column(_STATUS),
             pinned=taken.column(_PINNED),
-            columns={name: taken.column(place) for place, name in enumerate(FIELDS, start=_PINNED + 1)},
+            columns={name: taken.column(place) for place, name in enumerate(NUMBER_FIELDS, start=_PINNED + 1)},
             labels={name: taken.column(place) for name, place in _LABELS.items()},
             asks=taken.column(_END),
             names={**self.names, **taken.names} if taken.names.keys() - self.names.keys() else self.names,
@@ -185,12 +189,12 @@ class Shelf:
             mentions=self.mentions.append(taken.mentioned),
             matrix=taken.matrix,
             contents=None if self.contents is None else taken.column(_VECTOR),
-            away=_without(self.away, anew) | away,
-            unindexed=_without(self.unindexed, anew) | unindexed,
+            inactive=_remove_numbers(self.inactive, anew) | away,
+            unindexed=_remove_numbers(self.unindexed, anew) | unindexed,
         )
 
     @property
-    def _by_place(self) -> dict[int, NDArray[Any]]:
+    def _columns_by_place(self) -> dict[int, NDArray[Any]]:
         """The columns by their place in a row."""
         return {
             _NUMBER: self.numbers,
@@ -199,37 +203,37 @@ class Shelf:
             _LEVEL: self.levels,
             _STATUS: self.active,
             _PINNED: self.pinned,
-            **{place: self.columns[name] for place, name in enumerate(FIELDS, start=_PINNED + 1)},
+            **{place: self.columns[name] for place, name in enumerate(NUMBER_FIELDS, start=_PINNED + 1)},
             **{place: self.labels[name] for name, place in _LABELS.items()},
             _END: self.asks,
             **({} if self.contents is None else {_VECTOR: self.contents}),
         }
 
-    def revised_since(self, at: datetime) -> Rows:
+    def rows_revised_since(self, at: datetime) -> Rows:
         """The rows of memories that were known at the moment, but have another text now."""
-        now = microseconds(at)
+        now = to_microseconds(at)
         if now >= self._last_update:
             return np.empty(0, dtype=np.intp)
         return np.flatnonzero(self.alive & (self.columns["created_at"] <= now) & (self.columns["updated_at"] > now))
 
-    @derived
+    @lock_free_property
     def _last_update(self) -> float:
         """When the newest text was observed."""
         return float(np.fmax.reduce(self.columns["updated_at"], initial=-np.inf))
 
-    def without(self, rows: Rows) -> "Shelf":
+    def without_rows(self, rows: Rows) -> "ScopeColumns":
         """The shelf as if these rows were dead."""
         alive = self.alive.copy()
         alive[rows] = False
         return replace(self, alive=alive)
 
-    def used(self, numbers: Set[int]) -> dict[int, tuple[float, float, float, float]]:
+    def usage_by_number(self, numbers: Set[int]) -> dict[int, tuple[float, float, float, float]]:
         """What happened to those of these memories that are on the shelf: served, helped, misled, last served."""
         rows = np.flatnonzero(self.alive & np.isin(self.numbers, list(numbers)))
-        columns = (self.columns[name][rows].tolist() for name in USED)
+        columns = (self.columns[name][rows].tolist() for name in USAGE_FIELDS)
         return dict(zip(self.numbers[rows].tolist(), zip(*columns, strict=True), strict=True))
 
-    def with_directions(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "Shelf":
+    def with_vectors(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "ScopeColumns":
         """The shelf with these directions of memories that are on it."""
         rows = [row for row, id in enumerate(self.ids) if id in directions and self.alive[row]]
         if not rows:
@@ -238,7 +242,7 @@ class Shelf:
         matrix[rows] = [directions[self.ids[row]] for row in rows]
         return replace(self, matrix=matrix)
 
-    def with_uses(self, uses: Sequence[tuple[Any, ...]], stamp: Stamp) -> "Shelf":
+    def with_uses(self, uses: Sequence[tuple[Any, ...]], stamp: ColumnsVersion) -> "ScopeColumns":
         """The shelf with these memories' usage as it is now: number, served, helped, misled, last served."""
         if not uses:
             return replace(self, stamp=stamp)
@@ -248,7 +252,7 @@ class Shelf:
         rows = np.flatnonzero(np.isin(self.numbers, table[:, 0]))
         places = np.searchsorted(table[:, 0], self.numbers[rows])
         columns = dict(self.columns)
-        for place, name in enumerate(USED, start=1):
+        for place, name in enumerate(USAGE_FIELDS, start=1):
             column = columns[name].copy()
             column[rows] = table[places, place]
             columns[name] = column
@@ -256,25 +260,25 @@ class Shelf:
 
 
 @cache
-def _bits(levels: str | None) -> int:
+def _level_bits(levels: str | None) -> int:
     """The bits of the levels that the tables name: that of a memory, and behind it those that it stands for."""
-    named = (None,) if levels is None else tuple(map(Level, _NAME.findall(levels)))
+    named = (None,) if levels is None else tuple(map(Level, _LEVEL_NAME.findall(levels)))
     return sum(LEVEL_BITS[level] for level in dict.fromkeys(named))
 
 
-_NAME = re.compile(r"[a-z]+")
+_LEVEL_NAME = re.compile(r"[a-z]+")
 
 
-def _without(numbers: frozenset[int], anew: NDArray[np.int64]) -> frozenset[int]:
+def _remove_numbers(numbers: frozenset[int], anew: NDArray[np.int64]) -> frozenset[int]:
     return numbers.difference(anew.tolist()) if numbers else numbers
 
 
-def label(name: str) -> int:
+def label_code(name: str) -> int:
     """A name as a number above 0 that has room in 64 bits with a sign."""
-    return (key(name) >> 1) | 1
+    return (hash_term(name) >> 1) | 1
 
 
-class _Taken:
+class _ColumnsBuilder:
     """Rows on their way to a shelf, put where they will stay as they come: nothing is held twice for long."""
 
     def __init__(self, columns: Mapping[int, NDArray[Any]], matrix: NDArray[np.float32], most: int) -> None:
@@ -283,24 +287,24 @@ class _Taken:
         self.postings: list[Postings] = []
         self.mentioned: list[str] = []
         self._columns = {place: np.concatenate([one, np.empty(most, one.dtype)]) for place, one in columns.items()}
-        self._whole = _with_room(matrix, len(matrix) + most)
+        self._whole = _grow_matrix(matrix, len(matrix) + most)
         self._end = len(matrix)
 
-    def take(self, held: Sequence[Row]) -> None:
+    def add_rows(self, held: Sequence[MemoryRow]) -> None:
         """Take these rows; what is nothing is NaN, also a vector."""
         if not held:
             return
         columns = list(zip(*held, strict=True))
         self.ids += columns[_ID]
         self.postings.append(Postings.of(columns[_TERMS]))
-        self.mentioned += with_speakers(columns[_NAMES], columns[_LABELS["speaker"]])
+        self.mentioned += add_speaker_names(columns[_NAMES], columns[_LABELS["speaker"]])
         columns[_KIND] = tuple(KIND_CODES[kind] for kind in columns[_KIND])
-        columns[_LEVEL] = tuple(map(_bits, columns[_LEVEL]))
-        columns[_STATUS] = tuple(status == HELD[0] for status in columns[_STATUS])
-        columns[_END] = tuple(map(asks, columns[_END]))
+        columns[_LEVEL] = tuple(map(_level_bits, columns[_LEVEL]))
+        columns[_STATUS] = tuple(status == RECALLABLE_STATUS_NAMES[0] for status in columns[_STATUS])
+        columns[_END] = tuple(map(is_question, columns[_END]))
         for place in _LABELS.values():
-            self.names.update({label(name): name for name in set(columns[place]) if name is not None})
-            columns[place] = tuple(0 if name is None else label(name) for name in columns[place])
+            self.names.update({label_code(name): name for name in set(columns[place]) if name is not None})
+            columns[place] = tuple(0 if name is None else label_code(name) for name in columns[place])
         if _VECTOR in self._columns:
             columns[_VECTOR] = tuple(content or 0 for content in columns[_VECTOR])
         start, self._end = self._end, self._end + len(held)
@@ -321,11 +325,13 @@ class _Taken:
         return self._whole[: self._end]
 
 
-def _with_room(matrix: NDArray[np.float32], needed: int) -> NDArray[np.float32]:
+def _grow_matrix(matrix: NDArray[np.float32], needed: int) -> NDArray[np.float32]:
     """The memory that the matrix is the beginning of, with room for so many rows; new memory if there is not enough."""
     count, dimensions = matrix.shape
     whole = matrix.base if isinstance(matrix.base, np.ndarray) and matrix.base.shape[1:] == (dimensions,) else matrix
     if len(whole) < needed:
-        whole = np.empty((int(needed * GROWTH) + 64, dimensions), dtype=np.float32)  # untouched room costs nothing
+        whole = np.empty(
+            (int(needed * MATRIX_GROWTH_FACTOR) + 64, dimensions), dtype=np.float32
+        )  # untouched room costs nothing
         whole[:count] = matrix
     return whole

@@ -11,29 +11,29 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.table import NONE, Floats, Labels, Rows
-from recollect.retrieval.bm25 import K1, B, Statistics, weigh
+from recollect.model.table import NO_LABEL, Floats, Labels, Rows
+from recollect.retrieval.bm25 import K1, B, TermStatistics, weigh_terms
 
-ASKED, TOLD, EARLIER = 1.25, 0.75, 0.5
+QUESTION_WEIGHT, STATEMENT_WEIGHT, EARLIER_TURN_WEIGHT = 1.25, 0.75, 0.5
 """How much a word of the turn before counts, if that asks and if it does not, and of the one before that.
 
 A question belongs to its answer. These are sums of powers of 2, so that lengths add up exactly in any order.
 """
 
-HEARD = 40.0
+MAX_LENT_WORDS = 40.0
 """How many words of a turn are lent at most."""
 
-NEARNESS = 0.2
+PREVIOUS_TURN_SHARE = 0.2
 """How much the nearness of the turn before counts beside a memory's own."""
 
-Counts = Mapping[str, int]
+TermCounts = Mapping[str, int]
 """How often each term is in a text."""
 
-Having = Mapping[str, tuple[Rows, Floats]]
+TermRows = Mapping[str, tuple[Rows, Floats]]
 """For each term that some eligible row has, in their order, the rows that have it themselves, and how often."""
 
 
-def before(said: Sequence[tuple[Hashable, datetime, str]]) -> list[int | None]:
+def find_previous_turns(said: Sequence[tuple[Hashable, datetime, str]]) -> list[int | None]:
     """For each memory, given as its session, moment and id, which was said just before it in the same session.
 
     A session is whatever tells it from others, its name and whose it is; `None` is none.
@@ -48,7 +48,7 @@ def before(said: Sequence[tuple[Hashable, datetime, str]]) -> list[int | None]:
     return found
 
 
-def heard(own: Counts, earlier: Sequence[tuple[Counts, bool]]) -> tuple[dict[str, float], float]:
+def count_with_context(own: TermCounts, earlier: Sequence[tuple[TermCounts, bool]]) -> tuple[dict[str, float], float]:
     """How often a turn has each term, and how long it is, with what the turns before it lend.
 
     Of each, the last one first, it is told which terms it has and whether it asks.
@@ -56,92 +56,96 @@ def heard(own: Counts, earlier: Sequence[tuple[Counts, bool]]) -> tuple[dict[str
     times: dict[str, float] = {term: float(count) for term, count in own.items()}
     length = float(sum(own.values()))
     for place, (counts, asks) in enumerate(earlier[:2]):
-        lent = EARLIER if place else ASKED if asks else TOLD
+        lent = EARLIER_TURN_WEIGHT if place else QUESTION_WEIGHT if asks else STATEMENT_WEIGHT
         words = float(sum(counts.values()))
-        share = _share(words)
+        share = _lent_word_weight(words)
         for term, count in counts.items():
             times[term] = times.get(term, 0.0) + lent * (count * share)
-        length += lent * min(words, HEARD)
+        length += lent * min(words, MAX_LENT_WORDS)
     return times, length
 
 
-def _share(words: float) -> float:
+def _lent_word_weight(words: float) -> float:
     """How much each word of a turn of so many counts when it is lent."""
-    return HEARD / words if words > HEARD else 1.0
+    return MAX_LENT_WORDS / words if words > MAX_LENT_WORDS else 1.0
 
 
-def nearness(own: float | None, earlier: float | None) -> float | None:
+def lend_similarity(own: float | None, earlier: float | None) -> float | None:
     """How near a turn is, with a share of the one before it."""
-    return own if own is None or earlier is None else (own + NEARNESS * earlier) / (1.0 + NEARNESS)
+    return (
+        own if own is None or earlier is None else (own + PREVIOUS_TURN_SHARE * earlier) / (1.0 + PREVIOUS_TURN_SHARE)
+    )
 
 
-def lend(own: Floats, earlier: Floats) -> Floats:
+def lend_similarities(own: Floats, earlier: Floats) -> Floats:
     """The same of columns, NaN where there is none."""
-    return np.where(np.isnan(earlier), own, (own + NEARNESS * earlier) / (1.0 + NEARNESS))
+    return np.where(np.isnan(earlier), own, (own + PREVIOUS_TURN_SHARE * earlier) / (1.0 + PREVIOUS_TURN_SHARE))
 
 
 @dataclass(frozen=True, eq=False)
-class Turns:
+class TurnColumns:
     """For every row of some columns, which row was said just before it in the same session, and which before that.
 
     It is `NONE` where there was none.
     """
 
-    before: Rows
-    before_that: Rows
-    lent: tuple[Floats, Floats]
+    previous: Rows
+    second_previous: Rows
+    lent_weights: tuple[Floats, Floats]
     """For every row, how much it lends its words: to the next one, and to the one after that."""
-    after: tuple[Rows, Rows]
+    following: tuple[Rows, Rows]
     """And which these are."""
 
     @classmethod
-    def of(cls, order: Rows, sessions: Labels, asks: NDArray[np.bool_], eligible: NDArray[np.bool_] | None) -> "Turns":
-        """The turns among the eligible rows, by the `order` that `in_order` gives."""
+    def of(
+        cls, order: Rows, sessions: Labels, asks: NDArray[np.bool_], eligible: NDArray[np.bool_] | None
+    ) -> "TurnColumns":
+        """The turns among the eligible rows, by the `order` that `order_by_session` gives."""
         if eligible is not None:
             order = order[eligible[order]]
-        previous = np.full(len(sessions), NONE, dtype=np.intp)
+        previous = np.full(len(sessions), NO_LABEL, dtype=np.intp)
         codes = sessions.codes[order]
         same = codes[1:] == codes[:-1]
         previous[order[1:][same]] = order[:-1][same]
-        last_but_one = np.where(previous == NONE, NONE, previous[previous])
-        lent = np.where(asks, ASKED, TOLD), np.full(len(asks), EARLIER)
-        return cls(previous, last_but_one, lent, (_inverse(previous), _inverse(last_but_one)))
+        last_but_one = np.where(previous == NO_LABEL, NO_LABEL, previous[previous])
+        lent = np.where(asks, QUESTION_WEIGHT, STATEMENT_WEIGHT), np.full(len(asks), EARLIER_TURN_WEIGHT)
+        return cls(previous, last_but_one, lent, (_invert_rows(previous), _invert_rows(last_but_one)))
 
     def lengths(self, own: Floats) -> Floats:
         """How long every row is, with what is lent to it."""
-        words = np.minimum(own, HEARD)
-        total = own + _taken(self.lent[0] * words, self.before)
-        total += _taken(self.lent[1] * words, self.before_that)
+        words = np.minimum(own, MAX_LENT_WORDS)
+        total = own + _values_at(self.lent_weights[0] * words, self.previous)
+        total += _values_at(self.lent_weights[1] * words, self.second_previous)
         return total
 
-    def near(self, own: Floats) -> Floats:
-        """How near every row is, with a share of the one before it; as `nearness` has it."""
-        return lend(own, np.where(self.before == NONE, np.nan, own[self.before]))
+    def similarities(self, own: Floats) -> Floats:
+        """How near every row is, with a share of the one before it; as `lend_similarity` has it."""
+        return lend_similarities(own, np.where(self.previous == NO_LABEL, np.nan, own[self.previous]))
 
 
-def in_order(sessions: Labels, created: Floats, ids: Sequence[str], alive: NDArray[np.bool_]) -> Rows:
+def order_by_session(sessions: Labels, created: Floats, ids: Sequence[str], alive: NDArray[np.bool_]) -> Rows:
     """The rows that are in a session, session by session, in the order they were said: by moment, then by id."""
-    rows = np.flatnonzero((sessions.codes != NONE) & alive)
+    rows = np.flatnonzero((sessions.codes != NO_LABEL) & alive)
     rows = rows[np.lexsort((created[rows], sessions.codes[rows]))]
     codes, moments = sessions.codes[rows], created[rows]
     tied = np.flatnonzero((codes[1:] == codes[:-1]) & (moments[1:] == moments[:-1]))
-    for start, end in _runs(tied):
+    for start, end in _find_runs(tied):
         rows[start:end] = sorted(rows[start:end].tolist(), key=ids.__getitem__)
     return rows
 
 
-def shares(
-    having: Having,
+def score_turns(
+    having: TermRows,
     terms: Sequence[str],
-    turns: Turns,
+    turns: TurnColumns,
     lengths: Floats,
-    statistics: Statistics,
+    statistics: TermStatistics,
 ) -> Floats:
-    """What `lexical.share` says of every row as it is `heard`; NaN for no evidence.
+    """What `lexical.share` says of every row as it is `count_with_context`; NaN for no evidence.
 
     The statistics count terms where they are said, and lengths as they are heard.
     """
-    weights = weigh(terms, statistics)
+    weights = weigh_terms(terms, statistics)
     if not weights.terms:
         return np.full(len(lengths), np.nan)
     dampened = turns.lengths(lengths)
@@ -149,14 +153,14 @@ def shares(
     dampened /= statistics.total_length / statistics.count
     dampened += 1.0 - B
     dampened *= K1
-    part = np.divide(HEARD, lengths, out=np.ones_like(lengths), where=lengths > HEARD)
+    part = np.divide(MAX_LENT_WORDS, lengths, out=np.ones_like(lengths), where=lengths > MAX_LENT_WORDS)
     totals, times = np.zeros(len(lengths)), np.zeros(len(lengths))
     for term, (rows, counts) in having.items():
         times[rows] = counts
         spoken, touched = counts * part[rows], [rows]
-        for lent, after in zip(turns.lent, turns.after, strict=True):
+        for lent, after in zip(turns.lent_weights, turns.following, strict=True):
             to = after[rows]
-            known = to != NONE
+            known = to != NO_LABEL
             times[to[known]] += (lent[rows] * spoken)[known]
             touched.append(to[known])
         here = np.concatenate(touched)  # some rows twice, each with the same outcome
@@ -170,31 +174,31 @@ def shares(
     return totals
 
 
-def settings(
-    having: Having, terms: Sequence[str], sessions: Labels, lengths: Floats, eligible: NDArray[np.bool_]
+def score_sessions(
+    having: TermRows, terms: Sequence[str], sessions: Labels, lengths: Floats, eligible: NDArray[np.bool_]
 ) -> Floats:
     """What `lexical.share` says of the session of every row, as one text of all that is eligible in it.
 
     A row without a session is one by itself. NaN for no evidence, and for rows that are not eligible.
     """
     alone = len(sessions.names) + np.arange(len(sessions))
-    codes = np.where(sessions.codes == NONE, alone, sessions.codes)
-    codes = np.where(eligible, codes, NONE)
-    inside = codes != NONE
+    codes = np.where(sessions.codes == NO_LABEL, alone, sessions.codes)
+    codes = np.where(eligible, codes, NO_LABEL)
+    inside = codes != NO_LABEL
     most = len(sessions.names) + len(sessions)
     length = np.bincount(codes[inside], weights=lengths[inside], minlength=most)
     there = np.bincount(codes[inside], minlength=most) > 0
     found: dict[str, NDArray[np.float64]] = {}
     for term, (rows, counts) in having.items():
-        said = codes[rows] != NONE
+        said = codes[rows] != NO_LABEL
         spoken = np.bincount(codes[rows[said]], weights=counts[said], minlength=len(length))
         found[term] = spoken.astype(np.float64)
-    statistics = Statistics(
+    statistics = TermStatistics(
         count=int(np.count_nonzero(there)),
         total_length=float(length.sum()),
         frequencies={term: int(np.count_nonzero(found[term])) if term in found else 0 for term in terms},
     )
-    weights = weigh(terms, statistics)
+    weights = weigh_terms(terms, statistics)
     if not weights.terms:
         return np.full(len(codes), np.nan)
     dampened = K1 * (1.0 - B + B * length / (statistics.total_length / statistics.count))
@@ -206,20 +210,20 @@ def settings(
     return np.where(inside, shares[codes], np.nan)
 
 
-def _inverse(rows: Rows) -> Rows:
+def _invert_rows(rows: Rows) -> Rows:
     """For every row, which one has it."""
-    found = np.full(len(rows), NONE, dtype=np.intp)
-    known = np.flatnonzero(rows != NONE)
+    found = np.full(len(rows), NO_LABEL, dtype=np.intp)
+    known = np.flatnonzero(rows != NO_LABEL)
     found[rows[known]] = known
     return found
 
 
-def _taken(values: Floats, rows: Rows) -> Floats:
+def _values_at(values: Floats, rows: Rows) -> Floats:
     """The values of these rows; 0 for none."""
-    return np.where(rows == NONE, 0.0, values[rows])
+    return np.where(rows == NO_LABEL, 0.0, values[rows])
 
 
-def _runs(places: NDArray[np.intp]) -> list[tuple[int, int]]:
+def _find_runs(places: NDArray[np.intp]) -> list[tuple[int, int]]:
     """The runs of neighbouring places as ranges, each with the place after its last."""
     if not len(places):
         return []

@@ -12,15 +12,15 @@ from recollect.errors import FieldError
 from recollect.model.table import Floats
 from recollect.retrieval.evidence import Vector
 
-COARSE = 2.0**-30
-FINE = 2.0**-68
+COARSE_QUANTUM = 2.0**-30
+FINE_QUANTUM = 2.0**-68
 """The quanta: with up to 16,384 dimensions (2**14), sums of either stay below 2**53 of them."""
 
 HALF_ULP = 2.0**-24
 """What rounding to a 32-bit float costs, at most, relative to the number."""
 
 
-def directions(vectors: ArrayLike, *, field: str = "vector") -> NDArray[np.float32]:
+def normalize_vectors(vectors: ArrayLike, *, field: str = "vector") -> NDArray[np.float32]:
     """Each row at length 1, with 32-bit parts; refused if one has no direction, or parts that are no numbers."""
     rows = np.atleast_2d(np.asarray(vectors, dtype=np.float64))
     if rows.ndim != 2 or rows.shape[1] == 0:
@@ -36,22 +36,22 @@ def directions(vectors: ArrayLike, *, field: str = "vector") -> NDArray[np.float
     return found
 
 
-def direction(vector: ArrayLike, *, field: str = "vector") -> Vector:
+def normalize_vector(vector: ArrayLike, *, field: str = "vector") -> Vector:
     """The vector at length 1."""
-    found: Vector = directions(np.asarray(vector, dtype=np.float64).reshape(1, -1), field=field)[0]
+    found: Vector = normalize_vectors(np.asarray(vector, dtype=np.float64).reshape(1, -1), field=field)[0]
     return found
 
 
 def cosines(matrix: NDArray[np.float32], vector: Vector) -> Floats:
     """The cosine of every row with the vector, within -1..1, to the last bit; NaN for rows of NaN."""
     products = matrix.astype(np.float64) * vector.astype(np.float64)
-    coarse = np.rint(products / COARSE) * COARSE
-    fine = np.rint((products - coarse) / FINE) * FINE
+    coarse = np.rint(products / COARSE_QUANTUM) * COARSE_QUANTUM
+    fine = np.rint((products - coarse) / FINE_QUANTUM) * FINE_QUANTUM
     total: Floats = coarse.sum(axis=1) + fine.sum(axis=1)
     return np.clip(total, -1.0, 1.0)
 
 
-def nearest(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> Floats:
+def nearest_cosines(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> Floats:
     """The cosine of every row with the nearest of the vectors, to the last bit; NaN for rows of NaN."""
     best = cosines(matrix, vectors[0])
     for vector in vectors[1:]:
@@ -59,13 +59,13 @@ def nearest(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> Floats
     return best
 
 
-def error_bound(dimensions: int) -> float:
+def cosine_error_bound(dimensions: int) -> float:
     """How far a cosine computed with 32-bit floats, in any order, may be from the true one."""
     return dimensions * HALF_ULP * 1.001 / (1.0 - dimensions * HALF_ULP) + HALF_ULP
 
 
-def near_cosines(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The cosine of every row with the nearest of the vectors, within `error_bound` of it, as fast as memory is read.
+def approximate_cosines(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The cosine of every row with the nearest of the vectors, within `cosine_error_bound` of it, as fast as memory is read.
 
     Not by BLAS, whose threads are no faster at this and keep every core busy for long after it (docs/adr/0083).
     """

@@ -9,14 +9,14 @@ M_TRIM_THRESHOLD: Final = -1
 M_MMAP_THRESHOLD: Final = -3
 """The names that the C library has for what can be chosen."""
 
-KEPT: Final = 64 * 1024 * 1024
+KEPT_HEAP_BYTES: Final = 64 * 1024 * 1024
 """How many bytes at the end of its heap a thread keeps when they are free."""
 
-MAPPED: Final = 32 * 1024 * 1024
+MMAP_THRESHOLD_BYTES: Final = 32 * 1024 * 1024
 """From how many bytes on an array is a mapping of its own, which is given back as soon as it is free."""
 
 
-def keep_what_is_freed() -> bool:
+def tune_allocator() -> bool:
     """Have the C library give freed memory back later; whether it does, for only the GNU one can be told so.
 
     By itself it gives back the end of the heap of every thread but the first after each recall, and takes it again for
@@ -26,11 +26,12 @@ def keep_what_is_freed() -> bool:
         return False
     choose = getattr(ctypes.CDLL(None), "mallopt", None)
     return choose is not None and all(
-        choose(name, size) for name, size in ((M_MMAP_THRESHOLD, MAPPED), (M_TRIM_THRESHOLD, KEPT))
+        choose(name, size)
+        for name, size in ((M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES), (M_TRIM_THRESHOLD, KEPT_HEAP_BYTES))
     )
 
 
-def look_past_what_stays() -> None:
+def freeze_garbage_collector() -> None:
     """Have the garbage collector look no more through what is there now: modules, classes and schemas, for good.
 
     By itself it looks through all of it after some thirty recalls, which takes as long as three of them

@@ -6,85 +6,85 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from recollect import config
-from recollect.api.host_policy import Gate
-from recollect.api.keys import Authenticate, KeyFile, authenticator, the_token
+from recollect.api.host_policy import HostPolicy
+from recollect.api.keys import Authenticator, KeyFile, create_authenticator, read_or_create_token
 from recollect.config import ServerSettings
 from recollect.errors import InvalidInput, RecollectError
 
-KEYS, TOKEN = "keys.json", "token"
+KEYS_FILE_NAME, TOKEN_FILE_NAME = "keys.json", "token"
 """How the files are called that are beside the user's configuration."""
 
 
-BY_TOKEN = "authorisation by token file"  # noqa: S105  # which is no token
+TOKEN_AUTH = "authorisation by token file"  # noqa: S105  # which is no token
 KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS = "keys unreadable", "keys expired", "no keys"
 
-MODES = (BY_TOKEN, KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS)
+DEGRADED_AUTH_MODES = (TOKEN_AUTH, KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS)
 """Every way of letting in that is less than it should be; by all but the first, nobody is let in."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class AuthStatus:
     """Who can come in now: whether anybody can, and which mode that is if it is less than it should be."""
 
     degraded: str | None = None
 
     @property
-    def is_open(self) -> bool:
+    def accepts_callers(self) -> bool:
         """Whether there is anybody who would be let in."""
-        return self.degraded in (None, BY_TOKEN)
+        return self.degraded in (None, TOKEN_AUTH)
 
 
-OPEN = Entrance()
+AUTH_OK = AuthStatus()
 
 
 @dataclass(frozen=True, slots=True)
-class Letting:
+class Authentication:
     """How it is known who asks, and how that is told."""
 
-    authenticate: Authenticate
+    authenticate: Authenticator
     file: KeyFile
-    told: str
-    by_token: bool
+    description: str
+    token_allowed: bool
 
-    def entrance(self) -> Entrance:
+    def status(self) -> AuthStatus:
         """Who can come in, by the file as it is now."""
         try:
             keys = self.file.keys()
         except RecollectError:
-            return Entrance(KEYS_UNREADABLE)
+            return AuthStatus(KEYS_UNREADABLE)
         if not keys:
-            return Entrance(BY_TOKEN if self.by_token else NO_KEYS)
+            return AuthStatus(TOKEN_AUTH if self.token_allowed else NO_KEYS)
         at = _now()
-        return OPEN if any(one.holds(at) for one in keys.values()) else Entrance(KEYS_EXPIRED)
+        return AUTH_OK if any(one.is_valid(at) for one in keys.values()) else AuthStatus(KEYS_EXPIRED)
 
 
 def keys_path(settings: ServerSettings) -> Path:
     """The file that has the keys."""
-    return _path(settings.keys, KEYS, "server.keys")
+    return _resolve_path(settings.keys, KEYS_FILE_NAME, "server.keys")
 
 
 def token_path(settings: ServerSettings) -> Path:
     """The file that has the token of the owner."""
-    return _path(settings.token_file, TOKEN, "server.token_file")
+    return _resolve_path(settings.token_file, TOKEN_FILE_NAME, "server.token_file")
 
 
-def letting(settings: ServerSettings) -> Letting:
+def create_authentication(settings: ServerSettings) -> Authentication:
     """By keys while there are any; else by a token, if nobody but this machine can call."""
     file = KeyFile(keys_path(settings))
     if file.keys():
-        token, whose = _spare(settings)
+        token, whose = _load_fallback_token(settings)
         told = f"by the keys in {file.path}{whose}"
-        return Letting(authenticator(file, token, _now), file, told, by_token=token is not None)
+        return Authentication(create_authenticator(file, token, _now), file, told, token_allowed=token is not None)
     if not is_loopback(settings.host):
         problem = f"others can reach {settings.host!r}, and there is no key in {str(file.path)!r}"
         remedy = "make one with `recollect keys add`, or listen at 127.0.0.1"
         raise InvalidInput(f"{problem}; {remedy}")
     path = token_path(settings)
     told = f"by the token in {path}, until there are keys in {file.path}"
-    return Letting(authenticator(file, the_token(path), _now), file, told, by_token=True)
+    return Authentication(create_authenticator(file, read_or_create_token(path), _now), file, told, token_allowed=True)
 
 
-def _spare(settings: ServerSettings) -> tuple[str | None, str]:
+def _load_fallback_token(settings: ServerSettings) -> tuple[str | None, str]:
     """The token that lets in once no key is left, and what is told of it; none where others can call.
 
     As long as there are keys nobody needs it, so a server that cannot have it starts all the same.
@@ -93,7 +93,7 @@ def _spare(settings: ServerSettings) -> tuple[str | None, str]:
         return None, ""
     try:
         path = token_path(settings)
-        return the_token(path), f"; by the token in {path} once none is left"
+        return read_or_create_token(path), f"; by the token in {path} once none is left"
     except InvalidInput:
         return None, ""
 
@@ -106,22 +106,22 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def gate(settings: ServerSettings, *ports: int) -> Gate:
+def create_host_policy(settings: ServerSettings, *ports: int) -> HostPolicy:
     """By which names it may be called: those of this machine, where it listens, and what the settings name."""
-    named = _several(settings.hosts)
+    named = _split_list(settings.hosts)
     listening = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
     here = () if listening in ("0.0.0.0", "[::]") else tuple(f"{listening}:{port}" for port in ports)  # noqa: S104
-    return Gate.at(*ports, hosts=(*here, *named), origins=_several(settings.origins))
+    return HostPolicy.for_ports(*ports, hosts=(*here, *named), origins=_split_list(settings.origins))
 
 
-def _several(text: str | None) -> tuple[str, ...]:
+def _split_list(text: str | None) -> tuple[str, ...]:
     return tuple(one.strip() for one in (text or "").split(",") if one.strip())
 
 
-def _path(said: str | None, name: str, setting: str) -> Path:
+def _resolve_path(said: str | None, name: str, setting: str) -> Path:
     if said is not None:
         return Path(said).expanduser()
-    folder = config.users_folder()
+    folder = config.find_user_folder()
     if folder is None:
         raise InvalidInput(f"nobody knows whose home this is; name the file with {setting}")
     return folder / name

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from recollect import config, factory
-from recollect.api.dispatcher import Asked
+from recollect.api.dispatcher import RequestOutcome
 from recollect.api.health import Health
-from recollect.api.problems import Code
+from recollect.api.problems import ProblemCode
 from recollect.config import Settings
 from recollect.engine.engine import Engine
 from recollect.errors import NotFound, RecollectError
-from recollect.jobs.runner import Failure
-from recollect.model.job_runs import Occurrence, State
-from recollect.server.authenticator import MODES as OF_LETTING
-from recollect.server.authenticator import OPEN, Entrance
+from recollect.jobs.runner import JobFailure
+from recollect.model.job_runs import JobOccurrence, JobState
+from recollect.server.authenticator import AUTH_OK, AuthStatus
+from recollect.server.authenticator import DEGRADED_AUTH_MODES as OF_LETTING
 
 _LOG = logging.getLogger(__name__)
 
@@ -27,23 +27,23 @@ NO_EMBEDDER = "embedder absent"
 EMBEDDER_FAILS = "embedder failing"
 NO_SCHEDULER = "scheduler failing"
 
-MODES = (NO_STORE, NO_WRITES, NO_EMBEDDER, EMBEDDER_FAILS, NO_SCHEDULER, *OF_LETTING)
+DEGRADED_MODES = (NO_STORE, NO_WRITES, NO_EMBEDDER, EMBEDDER_FAILS, NO_SCHEDULER, *OF_LETTING)
 """Every mode that is less than it should be."""
 
-OF_THE_STORE = frozenset({Code.STORE.value, Code.BUSY.value, Code.OVERDUE.value})
+STORE_OUTCOMES = frozenset({ProblemCode.STORE.value, ProblemCode.BUSY.value, ProblemCode.OVERDUE.value})
 """What comes of a request whose store may be out of reach."""
 
-LONGEST_LOOK = 5.0
+PROBE_TIMEOUT_SECONDS = 5.0
 """After how many seconds without an answer a store counts as unreachable."""
 
-NOWHERE, NOTHING = "recollect-health", "none"
+PROBE_SCOPE, PROBE_ID = "recollect-health", "none"
 """A scope and an id that are asked for, whether or not they are there."""
 
 
-class Watch:
+class HealthMonitor:
     """Looks at a server when somebody wants to know; whoever asks meanwhile is told the same."""
 
-    def __init__(self, engine: Engine, embedder: str | None, entrance: Callable[[], Entrance]) -> None:
+    def __init__(self, engine: Engine, embedder: str | None, entrance: Callable[[], AuthStatus]) -> None:
         """A watch over an engine; `embedder` is the model if it is to be had, `entrance` who can come in now."""
         self._engine, self._embedder, self._entrance = engine, embedder, entrance
         self._is_there, self._jobs_fail = True, False
@@ -55,31 +55,31 @@ class Watch:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")
         self._look: tuple[Future[bool], float] | None = None
 
-    def look_after(self, scheduler_fails: Callable[[], bool]) -> None:
+    def watch_scheduler(self, scheduler_fails: Callable[[], bool]) -> None:
         """Ask a scheduler, too, whether it fails."""
         self._scheduler_fails = scheduler_fails
 
-    def heard(self, one: Asked) -> None:
+    def on_request(self, one: RequestOutcome) -> None:
         """Note what came of a request, by which it is seen first that the store may be gone."""
         with self._lock:
-            if (one.outcome in OF_THE_STORE or not self._is_there) and not self._closed:
-                self._look_now()
-        self.notice()
+            if (one.outcome in STORE_OUTCOMES or not self._is_there) and not self._closed:
+                self._start_probe()
+        self.log_changes()
 
-    def worked(self, one: Occurrence | Failure) -> None:
+    def on_job(self, one: JobOccurrence | JobFailure) -> None:
         """Note what a scheduler tells of its jobs; whether it reaches its store, it is asked."""
         match one:
-            case Failure(job=str()):
+            case JobFailure(job=str()):
                 self._jobs_fail = True
-            case Failure():
+            case JobFailure():
                 pass
-            case Occurrence(state=State.DONE):
+            case JobOccurrence(state=JobState.DONE):
                 self._jobs_fail = False
             case _:
                 return
-        self.notice()
+        self.log_changes()
 
-    def degraded(self) -> tuple[str, ...]:
+    def degraded_modes(self) -> tuple[str, ...]:
         """All that does not work as it should, by name."""
         found = {
             NO_STORE: not self._is_there,
@@ -91,7 +91,7 @@ class Watch:
         here = self._entrance().degraded
         return (*(name for name, is_so in found.items() if is_so), *(() if here is None else (here,)))
 
-    def notice(self) -> None:
+    def log_changes(self) -> None:
         """Log what works less well than when it was last looked at, and what works again; nothing once it is closed.
 
         A model that failed since then and works again is both, though nobody looked while it did not.
@@ -100,8 +100,8 @@ class Watch:
             if self._closed:
                 return
             failures = self._engine.embedder_failures  # first, so that one meanwhile is seen now or the next time
-            before, self._logged = self._logged, self.degraded()
-            worse, better = _without(self._logged, before), _without(before, self._logged)
+            before, self._logged = self._logged, self.degraded_modes()
+            worse, better = _difference(self._logged, before), _difference(before, self._logged)
             if failures > self._failures and self._embedder and EMBEDDER_FAILS not in (*before, *self._logged):
                 worse.append(EMBEDDER_FAILS)
                 better.append(EMBEDDER_FAILS)
@@ -113,45 +113,50 @@ class Watch:
 
     async def health(self) -> Health:
         """How it is now."""
-        look, until = self._begun()
+        look, until = self._current_probe()
         try:
             rest = until - time.monotonic()
             there = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(look)), max(0.0, rest))
         except TimeoutError:
             self._is_there = there = False
-        return self._health(there)
+        return self._build_health(there)
 
     def health_now(self) -> Health:
         """The same, for whoever waits in a thread."""
-        look, until = self._begun()
+        look, until = self._current_probe()
         try:
             there = look.result(max(0.0, until - time.monotonic()))
         except TimeoutError:
             self._is_there = there = False
-        return self._health(there)
+        return self._build_health(there)
 
-    def _health(self, there: bool) -> Health:
-        self.notice()
-        return Health(store=there, lets_in=self._entrance().is_open, embedder=self._embedder, degraded=self.degraded())
+    def _build_health(self, there: bool) -> Health:
+        self.log_changes()
+        return Health(
+            store=there,
+            accepts_callers=self._entrance().accepts_callers,
+            embedder=self._embedder,
+            degraded=self.degraded_modes(),
+        )
 
-    def _begun(self) -> "tuple[Future[bool], float]":
+    def _current_probe(self) -> "tuple[Future[bool], float]":
         """The look that is under way, or else a new one, and until when it is waited for."""
         with self._lock:
-            return self._look_now()
+            return self._start_probe()
 
-    def _look_now(self) -> "tuple[Future[bool], float]":
+    def _start_probe(self) -> "tuple[Future[bool], float]":
         if self._look is None or self._look[0].done():
-            self._look = (self._thread.submit(self._reaches), time.monotonic() + LONGEST_LOOK)
+            self._look = (self._thread.submit(self._probe), time.monotonic() + PROBE_TIMEOUT_SECONDS)
         return self._look
 
-    def _reaches(self) -> bool:
-        self._is_there = there = self._is_reached()
-        self.notice()
+    def _probe(self) -> bool:
+        self._is_there = there = self._is_store_reachable()
+        self.log_changes()
         return there
 
-    def _is_reached(self) -> bool:
+    def _is_store_reachable(self) -> bool:
         try:
-            self._engine.get(NOTHING, scope=NOWHERE)
+            self._engine.get(PROBE_ID, scope=PROBE_SCOPE)
         except NotFound:
             return True
         except RecollectError:
@@ -165,13 +170,13 @@ class Watch:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-def watching(
-    engine: Engine, settings: Settings | None = None, entrance: Callable[[], Entrance] = lambda: OPEN
-) -> Watch:
+def create_monitor(
+    engine: Engine, settings: Settings | None = None, entrance: Callable[[], AuthStatus] = lambda: AUTH_OK
+) -> HealthMonitor:
     """A watch over an engine that was opened by these settings."""
-    has_model = config.settings(settings).embedder is not None or factory.is_to_be_had(engine.embedder)
-    return Watch(engine, engine.embedder if has_model else None, entrance)
+    has_model = config.load_settings(settings).embedder is not None or factory.is_model_available(engine.embedder)
+    return HealthMonitor(engine, engine.embedder if has_model else None, entrance)
 
 
-def _without(some: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
+def _difference(some: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
     return [one for one in some if one not in others]

@@ -6,30 +6,30 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from recollect.errors import frames
+from recollect.errors import list_frames
 
-_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
+_STANDARD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 """What every record has; all else is a field that whoever logged it gave."""
 
 
-class Lines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """A record as JSON: when, how grave, what, and its fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        given = {name: value for name, value in vars(record).items() if name not in _USUAL}
+        given = {name: value for name, value in vars(record).items() if name not in _STANDARD_ATTRIBUTES}
         told: Mapping[str, Any] = {
             "time": at,
             "level": record.levelname.lower(),
             "event": record.getMessage(),
-            **_broken(record),
+            **_describe_error(record),
             **given,
         }
         return json.dumps(told, ensure_ascii=True, default=str)
 
 
-def _broken(record: logging.LogRecord) -> Mapping[str, Any]:
+def _describe_error(record: logging.LogRecord) -> Mapping[str, Any]:
     """What broke and where; without its message, which could quote a memory."""
     error = record.exc_info[1] if record.exc_info else None
-    return {} if error is None else {"error": type(error).__name__, "frames": frames(error)}
+    return {} if error is None else {"error": type(error).__name__, "frames": list_frames(error)}

@@ -4,24 +4,24 @@ from collections.abc import Callable, Collection
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
 
-from recollect.api.dispatcher import Asked
+from recollect.api.dispatcher import RequestOutcome
 from recollect.api.operation_table import OPERATIONS
-from recollect.jobs.runner import Failure
-from recollect.model.job_runs import Occurrence
+from recollect.jobs.runner import JobFailure
+from recollect.model.job_runs import JobOccurrence
 from recollect.version import __version__
 
-UNKNOWN = "unknown"
+UNKNOWN_OPERATION = "unknown"
 """What is counted for an operation that there is not, so that nobody makes up names without end."""
 
 
-Degraded = Callable[[], Collection[str]]
+GetDegradedModes = Callable[[], Collection[str]]
 """All that does not work as it should, by name."""
 
 
 class Metrics:
     """Counts requests and jobs of one server."""
 
-    def __init__(self, under_way: Callable[[], int], modes: Collection[str], degraded: Degraded) -> None:
+    def __init__(self, under_way: Callable[[], int], modes: Collection[str], degraded: GetDegradedModes) -> None:
         """Of so many requests under way; of all modes that are less than they should be, and which of them are so."""
         self._all = CollectorRegistry()
         self._requests = Counter(
@@ -44,18 +44,18 @@ class Metrics:
         )
         Info("recollect", "Which version this is.", registry=self._all).info({"version": __version__})
 
-    def asked(self, one: Asked) -> None:
+    def count_request(self, one: RequestOutcome) -> None:
         """Count a request."""
-        operation = one.operation if one.operation in OPERATIONS else UNKNOWN
-        self._requests.labels(one.face, operation, one.outcome).inc()
-        self._seconds.labels(one.face, operation).observe(one.seconds)
+        operation = one.operation if one.operation in OPERATIONS else UNKNOWN_OPERATION
+        self._requests.labels(one.transport, operation, one.outcome).inc()
+        self._seconds.labels(one.transport, operation).observe(one.seconds)
 
-    def worked(self, one: Occurrence | Failure) -> None:
+    def count_job(self, one: JobOccurrence | JobFailure) -> None:
         """Count what a scheduler tells."""
         match one:
-            case Failure():
+            case JobFailure():
                 self._failures.inc()
-            case Occurrence() if one.ended_at is not None:
+            case JobOccurrence() if one.ended_at is not None:
                 self._jobs.labels(one.job, one.state.value).inc()
             case _:
                 pass

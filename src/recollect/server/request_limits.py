@@ -1,17 +1,17 @@
 """Limiting: how much is taken at once, and how long anybody waits, as the settings have it."""
 
 from recollect import config
-from recollect.api.dispatcher import Limits
+from recollect.api.dispatcher import RequestLimits
 from recollect.config import ServerSettings
 
 
-def configured() -> Limits:
+def load_request_limits() -> RequestLimits:
     """Those of the settings as they are."""
-    return limits(config.settings().server)
+    return build_request_limits(config.load_settings().server)
 
 
-def limits(settings: ServerSettings) -> Limits:
+def build_request_limits(settings: ServerSettings) -> RequestLimits:
     """The limits of a server, be it `recollect serve` or `recollect mcp`."""
-    return Limits(
+    return RequestLimits(
         body_bytes=settings.body_bytes, seconds=settings.seconds, threads=settings.threads, waiting=settings.waiting
     )

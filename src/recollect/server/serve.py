@@ -19,69 +19,69 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from recollect import config, factory
-from recollect.api.dispatcher import Asked, Front
-from recollect.api.operation_runner import Service
+from recollect.api.dispatcher import Dispatcher, RequestOutcome
+from recollect.api.operation_runner import OperationRunner
 from recollect.config import Settings
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError, StoreError
-from recollect.jobs.runner import Failure
-from recollect.model.job_runs import Occurrence
-from recollect.model.validation import IN_MEMORY
+from recollect.jobs.runner import JobFailure
+from recollect.model.job_runs import JobOccurrence
+from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.server import logs, transports
-from recollect.server.allocator_tuning import keep_what_is_freed, look_past_what_stays
-from recollect.server.authenticator import Letting, gate, letting
-from recollect.server.health_monitor import MODES, watching
-from recollect.server.http.app import app as http_app
-from recollect.server.http.connection import Connection, refuse_unknown_uvicorn
+from recollect.server.allocator_tuning import freeze_garbage_collector, tune_allocator
+from recollect.server.authenticator import Authentication, create_authentication, create_host_policy
+from recollect.server.health_monitor import DEGRADED_MODES, create_monitor
+from recollect.server.http.app import create_app as http_app
+from recollect.server.http.connection import LimitedHttpConnection, require_known_uvicorn
 from recollect.server.metrics import Metrics
-from recollect.server.request_limits import limits
+from recollect.server.request_limits import build_request_limits
 
 _LOG = logging.getLogger(__name__)
 
-ENDED_EARLY = 1
+EXIT_UNFINISHED = 1
 """What a shell learns if something was still under way when the time was up."""
 
-LAST_WORDS = 1.0
+SHUTDOWN_GRACE_SECONDS = 1.0
 """For how many seconds, once the time is up, what has nothing to do may end, and what was put off is written."""
 
-BACKLOG = 2048
+BACKLOG_CONNECTIONS = 2048
 """How many connections wait until they are taken."""
 
 
-class Drain:
+class DrainTimer:
     """How long what is under way may still take, once it is to end."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._until: float | None = None
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Count from now on."""
         self._until = time.monotonic() + self.seconds
 
     @property
-    def rest(self) -> float:
+    def remaining_seconds(self) -> float:
         """How many seconds are left."""
         return self.seconds if self._until is None else max(0.0, self._until - time.monotonic())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ServeOptions:
     """What is to be served: which store, by which settings, and through which faces beside HTTP."""
 
     target: str
-    shown: str
+    store_label: str
     settings: Settings
     mcp: bool = True
     grpc: bool = True
 
     @property
-    def scheduled(self) -> bool:
+    def runs_scheduler(self) -> bool:
         """Whether jobs are run too; a throw-away has nothing that they could look after."""
-        return self.settings.server.scheduler and self.target != IN_MEMORY
+        return self.settings.server.scheduler and self.target != IN_MEMORY_TARGET
 
 
-def wanted(
+def build_options(
     target: str,
     *,
     shown: str,
@@ -91,9 +91,9 @@ def wanted(
     mcp: bool = True,
     grpc: bool = True,
     scheduler: bool = True,
-) -> Wanted:
+) -> ServeOptions:
     """What the settings want, but for what is said here; `shown` is what is told of the store, without a password."""
-    chosen = config.settings()
+    chosen = config.load_settings()
     said: dict[str, Any] = {
         "host": host,
         "port": port,
@@ -101,30 +101,32 @@ def wanted(
         "scheduler": None if scheduler else False,
     }
     server = replace(chosen.server, **{name: one for name, one in said.items() if one is not None})
-    return Wanted(target=target, shown=shown, settings=replace(chosen, server=server), mcp=mcp, grpc=grpc)
+    return ServeOptions(target=target, store_label=shown, settings=replace(chosen, server=server), mcp=mcp, grpc=grpc)
 
 
-def serve(wanted: Wanted, opened: Callable[[], AbstractContextManager[Engine]], tell: Callable[[str], None]) -> int:
+def serve(
+    wanted: ServeOptions, opened: Callable[[], AbstractContextManager[Engine]], tell: Callable[[str], None]
+) -> int:
     """Serve until SIGTERM or SIGINT; gives what a shell is to learn. `tell` gets what there is to know at the start."""
-    refuse_unknown_uvicorn()
+    require_known_uvicorn()
     server = wanted.settings.server
-    let_in = letting(server)
-    with _listening(server.host, server.port) as listening, opened() as engine:
-        logs.begin()
-        keep_what_is_freed()
-        serving = Serving(wanted, let_in, engine, listening)
-        with serving.scheduled():
+    let_in = create_authentication(server)
+    with _listen(server.host, server.port) as listening, opened() as engine:
+        logs.configure_logging()
+        tune_allocator()
+        serving = ServerProcess(wanted, let_in, engine, listening)
+        with serving.run_scheduler():
             serving.run(tell)
         if serving.left:  # their threads would keep the process for as long as they like
             _LOG.error("left_under_way", extra={"what": serving.left})
-            _is_done(engine.flush, LAST_WORDS)
-            os._exit(ENDED_EARLY)
-        _tell_of_what_was_lost(engine)
+            _run_within(engine.flush, SHUTDOWN_GRACE_SECONDS)
+            os._exit(EXIT_UNFINISHED)
+        _log_lost_changes(engine)
     _LOG.info("ended")
     return 0
 
 
-def _tell_of_what_was_lost(engine: Engine) -> None:
+def _log_lost_changes(engine: Engine) -> None:
     """Log what was put off by requests and could not be written; of each it was logged when it failed."""
     try:
         engine.flush()
@@ -132,107 +134,113 @@ def _tell_of_what_was_lost(engine: Engine) -> None:
         _LOG.error("changes_put_off_lost", extra={"problem": str(error)})
 
 
-class Serving:
+class ServerProcess:
     """A server with its engine, its faces, and what is told of it."""
 
-    def __init__(self, wanted: Wanted, let_in: Letting, engine: Engine, listening: socket.socket) -> None:
+    def __init__(self, wanted: ServeOptions, let_in: Authentication, engine: Engine, listening: socket.socket) -> None:
         self._wanted, self._let_in, self._listening = wanted, let_in, listening
         self._port: int = listening.getsockname()[1]
         server = wanted.settings.server
-        self._front = Front(
-            Service(engine),
+        self._front = Dispatcher(
+            OperationRunner(engine),
             let_in.authenticate,
-            gate(server, self._port),
-            limits=limits(server),
-            heard=self._asked,
+            create_host_policy(server, self._port),
+            limits=build_request_limits(server),
+            heard=self._on_request,
         )
-        self._drain = Drain(server.drain_seconds)
+        self._drain = DrainTimer(server.drain_seconds)
         self.left: list[str] = []
-        self._watch = watching(engine, wanted.settings, let_in.entrance)
-        self._metrics = Metrics(lambda: self._front.under_way, MODES, self._watch.degraded)
+        self._watch = create_monitor(engine, wanted.settings, let_in.status)
+        self._metrics = Metrics(lambda: self._front.pending_count, DEGRADED_MODES, self._watch.degraded_modes)
 
     @contextmanager
-    def scheduled(self) -> Iterator[None]:
+    def run_scheduler(self) -> Iterator[None]:
         """Run jobs when they fall due meanwhile, if that is wanted."""
-        if not self._wanted.scheduled:
+        if not self._wanted.runs_scheduler:
             yield
             return
-        ours = factory.scheduler(self._wanted.target, settings=self._wanted.settings, heard=self._worked)
-        self._watch.look_after(lambda: ours.failing)
+        ours = factory.scheduler(self._wanted.target, settings=self._wanted.settings, heard=self._on_job)
+        self._watch.watch_scheduler(lambda: ours.failing)
         try:
             ours.start()
             yield
         finally:
-            if not _is_done(ours.close, max(self._drain.rest, LAST_WORDS)) and ours.at_work:
+            if not _run_within(ours.close, max(self._drain.remaining_seconds, SHUTDOWN_GRACE_SECONDS)) and ours.at_work:
                 self.left.append("a job")
 
     def run(self, tell: Callable[[str], None]) -> None:
         """Listen until it is told to end, and finish what is under way; `left` says what could not be."""
         tools = self._wanted.settings.server.tools
-        mounted = transports.mcp(self._front, tools) if self._wanted.mcp else None
+        mounted = transports.create_mcp_transport(self._front, tools) if self._wanted.mcp else None
         mounts: dict[str, ASGIApp] = {} if mounted is None else {transports.MCP_PATH: mounted}
 
-        beside = self._grpc()
+        beside = self._start_grpc()
 
         @asynccontextmanager
         async def living(_: Starlette) -> AsyncIterator[None]:
             async with nullcontext() if mounted is None else mounted.run():
-                for line in self._told(mounted is not None, beside):
+                for line in self._describe_startup(mounted is not None, beside):
                     tell(line)
                 _LOG.info(
                     "listening",
-                    extra={"port": self._port, "store": self._wanted.shown, "degraded": list(self._watch.degraded())},
+                    extra={
+                        "port": self._port,
+                        "store": self._wanted.store_label,
+                        "degraded": list(self._watch.degraded_modes()),
+                    },
                 )
-                self._watch.notice()
-                look_past_what_stays()
+                self._watch.log_changes()
+                freeze_garbage_collector()
                 try:
                     yield
                 finally:
                     if beside is not None:
-                        await asyncio.to_thread(beside.stop, self._drain.rest)
+                        await asyncio.to_thread(beside.stop, self._drain.remaining_seconds)
 
         app = http_app(self._front, self._watch.health, self._metrics.text, mounts=mounts, lifespan=living)
-        _Uvicorn(_options(app, self._drain.seconds), self._drain).run([self._listening])
-        self.left += ["a request"] * self._front.close(self._drain.rest)
+        _UvicornServer(_uvicorn_config(app, self._drain.seconds), self._drain).run([self._listening])
+        self.left += ["a request"] * self._front.close(self._drain.remaining_seconds)
         self._watch.close()
 
-    def _grpc(self) -> transports.Listening | None:
+    def _start_grpc(self) -> transports.RunningTransport | None:
         if not self._wanted.grpc:
             return None
         server = self._wanted.settings.server
-        beside = transports.grpc(self._front, address(server.host, server.grpc_port), self._is_ready)
-        self._front.gate = gate(server, self._port, beside.port)  # which nobody knew before, if any would do
+        beside = transports.start_grpc(self._front, format_address(server.host, server.grpc_port), self._is_ready)
+        self._front.gate = create_host_policy(
+            server, self._port, beside.port
+        )  # which nobody knew before, if any would do
         return beside
 
-    def _told(self, mcp: bool, beside: transports.Listening | None) -> Iterator[str]:
+    def _describe_startup(self, mcp: bool, beside: transports.RunningTransport | None) -> Iterator[str]:
         host = self._wanted.settings.server.host
-        yield f"listening at http://{address(host, self._port)}"
-        yield f"the store is {self._wanted.shown}"
+        yield f"listening at http://{format_address(host, self._port)}"
+        yield f"the store is {self._wanted.store_label}"
         if mcp:
-            yield f"MCP at http://{address(host, self._port)}{transports.MCP_PATH}"
+            yield f"MCP at http://{format_address(host, self._port)}{transports.MCP_PATH}"
         if beside is not None:
-            yield f"gRPC at {address(host, beside.port)}"
-        yield f"authorised {self._let_in.told}"
-        yield "jobs are run when they fall due" if self._wanted.scheduled else "jobs are not run here"
-        yield from (f"degraded: {one}" for one in self._watch.degraded())
+            yield f"gRPC at {format_address(host, beside.port)}"
+        yield f"authorised {self._let_in.description}"
+        yield "jobs are run when they fall due" if self._wanted.runs_scheduler else "jobs are not run here"
+        yield from (f"degraded: {one}" for one in self._watch.degraded_modes())
 
     def _is_ready(self) -> bool:
         return self._watch.health_now().ready
 
-    def _asked(self, one: Asked) -> None:
-        self._metrics.asked(one)
-        logs.asked(one)
-        self._watch.heard(one)
+    def _on_request(self, one: RequestOutcome) -> None:
+        self._metrics.count_request(one)
+        logs.log_request(one)
+        self._watch.on_request(one)
 
-    def _worked(self, one: Occurrence | Failure) -> None:
-        self._metrics.worked(one)
-        self._watch.worked(one)
+    def _on_job(self, one: JobOccurrence | JobFailure) -> None:
+        self._metrics.count_job(one)
+        self._watch.on_job(one)
 
 
-class _Uvicorn(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     """Ends well at the first signal, at once at the second, and raises none of them again."""
 
-    def __init__(self, config: uvicorn.Config, drain: Drain) -> None:
+    def __init__(self, config: uvicorn.Config, drain: DrainTimer) -> None:
         super().__init__(config)
         self._drain = drain
 
@@ -240,14 +248,14 @@ class _Uvicorn(uvicorn.Server):
         """Begin to end."""
         if self.should_exit:
             os._exit(128 + sig)
-        self._drain.begin()
+        self._drain.start()
         self.should_exit = True
 
 
-def _options(app: ASGIApp, drain: float) -> uvicorn.Config:
+def _uvicorn_config(app: ASGIApp, drain: float) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=Connection,
+        http=LimitedHttpConnection,
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -259,13 +267,13 @@ def _options(app: ASGIApp, drain: float) -> uvicorn.Config:
     )
 
 
-def address(host: str, port: int) -> str:
+def format_address(host: str, port: int) -> str:
     """A host and a port, as they are written together."""
     return f"[{host.strip('[]')}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def _listen(host: str, port: int) -> Iterator[socket.socket]:
     """A socket that listens there; refused with the remedy if it cannot."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
@@ -276,18 +284,24 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             made.bind(place)
-            made.listen(BACKLOG)
+            made.listen(BACKLOG_CONNECTIONS)
         except OSError as error:
-            remedy = "stop what listens there, or choose another with --port" if _is_taken(error) else "choose another"
-            raise RecollectError(f"{address(host, port)} cannot be listened at: {error.strerror}; {remedy}") from error
+            remedy = (
+                "stop what listens there, or choose another with --port"
+                if _is_address_in_use(error)
+                else "choose another"
+            )
+            raise RecollectError(
+                f"{format_address(host, port)} cannot be listened at: {error.strerror}; {remedy}"
+            ) from error
         yield made
 
 
-def _is_taken(error: OSError) -> bool:
+def _is_address_in_use(error: OSError) -> bool:
     return error.errno == errno.EADDRINUSE
 
 
-def _is_done(do: Callable[[], object], seconds: float) -> bool:
+def _run_within(do: Callable[[], object], seconds: float) -> bool:
     """Whether it is done within so many seconds; if not, it goes on in a thread that nobody waits for."""
     thread = threading.Thread(target=do, daemon=True)
     thread.start()

@@ -6,12 +6,12 @@ from typing import Protocol
 
 from starlette.types import Receive, Scope, Send
 
-from recollect.api.dispatcher import Front
+from recollect.api.dispatcher import Dispatcher
 
 MCP_PATH = "/mcp"
 
 
-class Listening(Protocol):
+class RunningTransport(Protocol):
     """A face that listens by itself."""
 
     @property
@@ -24,7 +24,7 @@ class Listening(Protocol):
         ...
 
 
-class Speaking(Protocol):
+class MountedTransport(Protocol):
     """A face that speaks HTTP at a path of a server, while it runs."""
 
     def run(self) -> AbstractAsyncContextManager[None]:
@@ -36,16 +36,16 @@ class Speaking(Protocol):
         ...
 
 
-def mcp(front: Front, tools: str) -> Speaking:
+def create_mcp_transport(front: Dispatcher, tools: str) -> MountedTransport:
     """What speaks MCP, with the tools of the toolsets that are named."""
-    from recollect.server.mcp.catalog import toolsets
-    from recollect.server.mcp.http_transport import Door
+    from recollect.server.mcp.catalog import parse_toolsets
+    from recollect.server.mcp.http_transport import McpHttpApp
 
-    return Door(front, toolsets(tools))
+    return McpHttpApp(front, parse_toolsets(tools))
 
 
-def grpc(front: Front, address: str, is_ready: Callable[[], bool]) -> Listening:
+def start_grpc(front: Dispatcher, address: str, is_ready: Callable[[], bool]) -> RunningTransport:
     """gRPC, listening at an address; its health is what HTTP tells, too."""
-    from recollect.server.grpc.server import start
+    from recollect.server.grpc.server import start_server
 
-    return start(front, address, is_ready)
+    return start_server(front, address, is_ready)

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from recollect.model.validation import MOST_AHEAD
+from recollect.model.validation import MAX_CLOCK_LEAD
 
 
-def recorded(now: datetime, last: datetime | None) -> datetime:
+def next_commit_time(now: datetime, last: datetime | None) -> datetime:
     """When what comes now is recorded: not before the last commit, unless that came by a clock far ahead.
 
     If it were followed for ever, nothing written since would be known at any moment of this life.
     """
-    return now if last is None or last - now > MOST_AHEAD else max(now, last)
+    return now if last is None or last - now > MAX_CLOCK_LEAD else max(now, last)

@@ -6,17 +6,17 @@ from recollect.errors import Conflict, EmbedderMismatch, FieldError, InvalidInpu
 from recollect.model import validation
 from recollect.model.encoder import Encoder
 from recollect.model.memory import MemoryId
-from recollect.model.usage import SIGNS, Use
+from recollect.model.usage import SIGN_USES, Use
 from recollect.retrieval.evidence import Vector
 
-USES = frozenset({Use.SERVED, Use.ECHOED}) | SIGNS
+COUNTED_USES = frozenset({Use.SERVED, Use.ECHOED}) | SIGN_USES
 """What is counted when it happens: signs once for a context, the others each time."""
 
-VOICES = frozenset({Use.HELPED, Use.MISLED})
+VOTE_USES = frozenset({Use.HELPED, Use.MISLED})
 """What a vote may say."""
 
 
-def refuse_other_model(recorded: Encoder | None, given: Encoder | None) -> None:
+def refuse_other_encoder(recorded: Encoder | None, given: Encoder | None) -> None:
     """Vectors of two models are never compared."""
     if recorded is not None and given is not None and recorded != given:
         raise EmbedderMismatch(
@@ -25,7 +25,7 @@ def refuse_other_model(recorded: Encoder | None, given: Encoder | None) -> None:
         )
 
 
-def refuse_strange_vector(vector: Vector | None, encoder: Encoder | None) -> None:
+def refuse_mismatched_vector(vector: Vector | None, encoder: Encoder | None) -> None:
     """A vector is kept only if it can be the store's model's."""
     if vector is None:
         return
@@ -35,45 +35,45 @@ def refuse_strange_vector(vector: Vector | None, encoder: Encoder | None) -> Non
         raise FieldError(f"numbers of shape {vector.shape}; the vectors of {encoder} are asked for", field="vector")
 
 
-def refuse_strange_checkpoint(name: str, value: str) -> None:
+def refuse_invalid_checkpoint(name: str, value: str) -> None:
     """A checkpoint is kept only if every store could keep it: it has a name, and a text that can be written down."""
-    validation.an_id("name", name)
-    validation.a_clean_text("value", value)
+    validation.require_id("name", name)
+    validation.require_clean_text("value", value)
 
 
-def refuse_other_use(use: Use, allowed: Collection[Use]) -> None:
+def refuse_unsupported_use(use: Use, allowed: Collection[Use]) -> None:
     """Uses are counted as they happen, and votes say whether it helped; neither is the other."""
     if use not in allowed:
         known = " or ".join(sorted(one.value for one in allowed))
         raise FieldError(f"{show(use.value)} is said elsewhere; here it is {known}", field="use")
 
 
-def refuse_sign_of_nothing(use: Use, context: str | None) -> None:
+def refuse_sign_without_context(use: Use, context: str | None) -> None:
     """A sign is of a context, or nobody could tell it from the next."""
-    if use in SIGNS and context is None:
+    if use in SIGN_USES and context is None:
         raise FieldError(f"is missing; what was {use.value} is a memory of a context", field="context")
 
 
-def id_taken(id: MemoryId) -> Conflict:
+def id_taken_error(id: MemoryId) -> Conflict:
     """What is said of an id that another scope's memory has."""
     return Conflict(f"the id {show(id)} is taken; leave it out, and one is made")
 
 
-def says_something_else(id: MemoryId) -> Conflict:
+def history_differs_error(id: MemoryId) -> Conflict:
     """What is said of a memory of an archive whose id is here with another history."""
     return Conflict(f"the memory {show(id)} is here already and says something else; erase it first, or leave it out")
 
 
-def context_taken(id: str) -> Conflict:
+def context_taken_error(id: str) -> Conflict:
     """What is said of a context of an archive whose id is here, made of something else."""
     return Conflict(f"the context {show(id)} is here already and is made of something else")
 
 
-def said_already(twin: MemoryId) -> Conflict:
+def duplicate_text_error(twin: MemoryId) -> Conflict:
     """What is said of a second active memory of a scope with the same words."""
     return Conflict(f"the memory {show(twin)} says the same already; forget one of the two first")
 
 
-def topic_taken(other: MemoryId, topic_key: str) -> Conflict:
+def topic_taken_error(other: MemoryId, topic_key: str) -> Conflict:
     """What is said of a second active memory of a topic."""
     return Conflict(f"the topic {show(topic_key)} has the memory {show(other)} already; forget one of the two first")

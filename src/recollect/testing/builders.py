@@ -7,8 +7,8 @@ from typing import Any
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.ranking.explanation import Explanation, Part
-from recollect.ranking.profiles import built_in
+from recollect.ranking.explanation import Explanation, ScorePart
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.proof import Proof
 from recollect.ranking.result import Ranking, Scheme, Scored
 
@@ -33,10 +33,10 @@ def a_candidate(id: str = "m", *, age: timedelta | None = None, **given: Any) ->
 
 def a_ranking(memories: Sequence[Memory], *, profile: str = "default") -> Ranking:
     """A ranking of these memories in their order, the first one best."""
-    scheme = Scheme(built_in(profile), NOW)
+    scheme = Scheme(builtin_profile(profile), NOW)
     scored = []
     for place, memory in enumerate(memories):
         value = 1.0 - place / max(len(memories), 1)
         candidate = a_candidate(memory=memory, kind=memory.kind, relevance=value)
-        scored.append(Scored.of(candidate, Explanation((Part("relevance", value, 1.0),)), scheme))
+        scored.append(Scored.of(candidate, Explanation((ScorePart("relevance", value, 1.0),)), scheme))
     return Ranking(scheme=scheme, scored=tuple(scored), proof=Proof.scan(len(scored)))

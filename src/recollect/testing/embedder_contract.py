@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from recollect.protocols import Embedder
 
-TEXTS = [
+SAMPLE_TEXTS = [
     "Deploys run on Fridays after review.",
     "Ana prefers window seats and short answers.",
     "用户喜欢简短的回答，不喜欢多余的细节。",
@@ -17,7 +17,7 @@ TEXTS = [
 ]
 """Plain texts, short and long."""
 
-HOSTILE = {
+HOSTILE_TEXTS = {
     "empty": "",
     "blank": " \t\n",
     "punctuation": "?!… --",
@@ -46,7 +46,7 @@ def embed(embedder: Embedder, *texts: str) -> Vectors:
     return embedder.embed(texts, "memory")
 
 
-def check(vectors: Vectors, count: int, dimensions: int) -> None:
+def check_vectors(vectors: Vectors, count: int, dimensions: int) -> None:
     """Refuse anything but that many float32 directions of length 1."""
     assert vectors.shape == (count, dimensions)
     assert vectors.dtype == np.float32
@@ -65,48 +65,48 @@ class EmbedderContract:
 
     def test_each_text_gives_a_direction_of_length_one(self, embedder: Embedder) -> None:
         for purpose in ("memory", "query"):
-            check(embedder.embed(TEXTS, purpose), len(TEXTS), embedder.dimensions)
+            check_vectors(embedder.embed(SAMPLE_TEXTS, purpose), len(SAMPLE_TEXTS), embedder.dimensions)
 
     def test_no_texts_give_no_rows(self, embedder: Embedder) -> None:
-        check(embedder.embed([], "memory"), 0, embedder.dimensions)
+        check_vectors(embedder.embed([], "memory"), 0, embedder.dimensions)
 
     def test_the_same_text_gives_the_same_vector_again(self, embedder: Embedder) -> None:
-        np.testing.assert_array_equal(embed(embedder, *TEXTS), embed(embedder, *TEXTS))
+        np.testing.assert_array_equal(embed(embedder, *SAMPLE_TEXTS), embed(embedder, *SAMPLE_TEXTS))
 
     def test_a_text_has_the_same_vector_alone_and_among_others(self, embedder: Embedder) -> None:
-        together = embed(embedder, *TEXTS)
-        alone = np.concatenate([embed(embedder, text) for text in TEXTS])
+        together = embed(embedder, *SAMPLE_TEXTS)
+        alone = np.concatenate([embed(embedder, text) for text in SAMPLE_TEXTS])
         np.testing.assert_allclose(together, alone, rtol=0, atol=TOLERANCE)
 
     def test_vectors_come_in_the_order_of_the_texts(self, embedder: Embedder) -> None:
-        forwards, backwards = embed(embedder, *TEXTS), embed(embedder, *reversed(TEXTS))
+        forwards, backwards = embed(embedder, *SAMPLE_TEXTS), embed(embedder, *reversed(SAMPLE_TEXTS))
         np.testing.assert_allclose(forwards, backwards[::-1], rtol=0, atol=TOLERANCE)
 
     def test_a_text_that_is_there_twice_has_the_same_vector_twice(self, embedder: Embedder) -> None:
-        first, _, again = embed(embedder, TEXTS[0], TEXTS[1], TEXTS[0])
+        first, _, again = embed(embedder, SAMPLE_TEXTS[0], SAMPLE_TEXTS[1], SAMPLE_TEXTS[0])
         np.testing.assert_allclose(first, again, rtol=0, atol=TOLERANCE)
 
     def test_different_texts_have_different_vectors(self, embedder: Embedder) -> None:
-        likeness = embed(embedder, *TEXTS) @ embed(embedder, *TEXTS).T
-        assert (likeness[~np.eye(len(TEXTS), dtype=bool)] < 0.99).all()
+        likeness = embed(embedder, *SAMPLE_TEXTS) @ embed(embedder, *SAMPLE_TEXTS).T
+        assert (likeness[~np.eye(len(SAMPLE_TEXTS), dtype=bool)] < 0.99).all()
 
     def test_many_texts_at_once_are_no_trouble(self, embedder: Embedder) -> None:
-        texts = [f"{TEXTS[0]} {number}" for number in range(150)]
+        texts = [f"{SAMPLE_TEXTS[0]} {number}" for number in range(150)]
         vectors = embed(embedder, *texts)
-        check(vectors, len(texts), embedder.dimensions)
+        check_vectors(vectors, len(texts), embedder.dimensions)
         np.testing.assert_allclose(vectors[-1:], embed(embedder, texts[-1]), rtol=0, atol=TOLERANCE)
 
     def test_whatever_a_text_is_made_of_it_has_a_direction(self, embedder: Embedder) -> None:
-        check(embed(embedder, *HOSTILE.values()), len(HOSTILE), embedder.dimensions)
+        check_vectors(embed(embedder, *HOSTILE_TEXTS.values()), len(HOSTILE_TEXTS), embedder.dimensions)
 
     def test_what_the_caller_does_to_a_vector_stays_with_the_caller(self, embedder: Embedder) -> None:
-        before = embed(embedder, *TEXTS)
+        before = embed(embedder, *SAMPLE_TEXTS)
         kept = before.copy()
         before[:] = 0.0
-        np.testing.assert_array_equal(embed(embedder, *TEXTS), kept)
+        np.testing.assert_array_equal(embed(embedder, *SAMPLE_TEXTS), kept)
 
     def test_several_threads_get_what_one_gets(self, embedder: Embedder) -> None:
-        expected = [embed(embedder, text) for text in TEXTS]
+        expected = [embed(embedder, text) for text in SAMPLE_TEXTS]
         with ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda text: embed(embedder, text), TEXTS * 8))
+            found = list(pool.map(lambda text: embed(embedder, text), SAMPLE_TEXTS * 8))
         np.testing.assert_allclose(found, expected * 8, rtol=0, atol=TOLERANCE)

@@ -4,93 +4,97 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from recollect.model.archive import Content, Saved, SavedUse, SavedVote
-from recollect.model.context_record import Trace
+from recollect.model.archive import ArchivedContent, ArchivedMemory, ArchivedUse, ArchivedVote
+from recollect.model.context_record import ContextRecord
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Lineage
-from recollect.model.idempotency import Kept
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.usage import Usage, Use, Vote, standing, tally_votes
-from recollect.retrieval.eligibility import as_it_was, revised_since
-from recollect.retrieval.evidence import Probe, Vector
+from recollect.model.usage import Usage, Use, Vote, count_votes, select_current_votes
+from recollect.retrieval.eligibility import version_at, was_revised_since
+from recollect.retrieval.evidence import EvidenceRequest, Vector
 
-Commit = int
+CommitNumber = int
 
-Sayings = Mapping[str | None, MemoryId]
+IdsByTopic = Mapping[str | None, MemoryId]
 """The active memories that say the same, by their topics."""
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class MemoryVersion:
     """A memory as it was from one commit on, and its direction."""
 
     memory: Memory
     vector: Vector | None
-    commit: Commit
+    commit: CommitNumber
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class RecordedUse:
     """A use of a memory, by the commit that took it in."""
 
     memory: MemoryId
     use: Use
     at: datetime
     context: str | None
-    commit: Commit
+    commit: CommitNumber
 
 
 @dataclass(slots=True)
-class State:
+class ReferenceState:
     """All that the store knows; nothing in it is ever changed in place but by whoever holds the lock."""
 
     encoder: Encoder | None = None
-    recorded: list[datetime] = field(default_factory=list[datetime])
-    versions: dict[MemoryId, tuple[Version, ...]] = field(default_factory=dict[MemoryId, tuple[Version, ...]])
-    said: dict[tuple[Scope, str], Sayings] = field(default_factory=dict[tuple[Scope, str], Sayings])
-    happened: list[Happened] = field(default_factory=list[Happened])
-    votes: list[tuple[Vote, Commit]] = field(default_factory=list[tuple[Vote, Commit]])
-    traces: dict[str, Trace] = field(default_factory=dict[str, Trace])
-    kept: dict[tuple[Scope, str], Kept] = field(default_factory=dict[tuple[Scope, str], Kept])
+    commit_times: list[datetime] = field(default_factory=list[datetime])
+    versions: dict[MemoryId, tuple[MemoryVersion, ...]] = field(
+        default_factory=dict[MemoryId, tuple[MemoryVersion, ...]]
+    )
+    ids_by_text: dict[tuple[Scope, str], IdsByTopic] = field(default_factory=dict[tuple[Scope, str], IdsByTopic])
+    uses: list[RecordedUse] = field(default_factory=list[RecordedUse])
+    votes: list[tuple[Vote, CommitNumber]] = field(default_factory=list[tuple[Vote, CommitNumber]])
+    traces: dict[str, ContextRecord] = field(default_factory=dict[str, ContextRecord])
+    idempotency_keys: dict[tuple[Scope, str], IdempotencyRecord] = field(
+        default_factory=dict[tuple[Scope, str], IdempotencyRecord]
+    )
     checkpoints: dict[tuple[Scope, str], str] = field(default_factory=dict[tuple[Scope, str], str])
 
-    def copy(self) -> "State":
-        return State(
+    def copy(self) -> "ReferenceState":
+        return ReferenceState(
             self.encoder,
-            list(self.recorded),
+            list(self.commit_times),
             dict(self.versions),
-            dict(self.said),
-            list(self.happened),
+            dict(self.ids_by_text),
+            list(self.uses),
             list(self.votes),
             dict(self.traces),
-            dict(self.kept),
+            dict(self.idempotency_keys),
             dict(self.checkpoints),
         )
 
-    def known(self, id: MemoryId, until: Commit) -> Version | None:
+    def find_version(self, id: MemoryId, until: CommitNumber) -> MemoryVersion | None:
         """The memory as it was after that commit."""
         versions = [one for one in self.versions.get(id, ()) if one.commit <= until]
         return versions[-1] if versions else None
 
-    def visible(self, scope: Scope, until: Commit) -> list[Version]:
+    def list_visible(self, scope: Scope, until: CommitNumber) -> list[MemoryVersion]:
         """Every memory that the scope may see, as it was after that commit, in the order of ids."""
-        found = [self.known(id, until) for id in sorted(self.versions)]
-        return [one for one in found if one is not None and sees(scope, one.memory)]
+        found = [self.find_version(id, until) for id in sorted(self.versions)]
+        return [one for one in found if one is not None and can_see(scope, one.memory)]
 
-    def then(self, version: Version, probe: Probe, until: Commit) -> Version:
+    def version_at(self, version: MemoryVersion, probe: EvidenceRequest, until: CommitNumber) -> MemoryVersion:
         """What the memory was at the probe's moment, by all that was known; itself if it has not been revised since."""
         known = [one for one in self.versions[version.memory.id] if one.commit <= until]
-        seen = [one for one in known if sees(probe.scope, one.memory)]
-        was = None if probe.present else as_it_was([one.memory for one in seen], probe.at)
-        if was is None or not revised_since(version.memory, probe.at):
+        seen = [one for one in known if can_see(probe.scope, one.memory)]
+        was = None if probe.present else version_at([one.memory for one in seen], probe.at)
+        if was is None or not was_revised_since(version.memory, probe.at):
             return version
         source = next(one for one in reversed(seen) if one.memory.updated_at == was.updated_at)
-        return Version(was, source.vector, source.commit)
+        return MemoryVersion(was, source.vector, source.commit)
 
-    def departed(self, version: Version, until: Commit) -> bool:
+    def has_dropped_vector(self, version: MemoryVersion, until: CommitNumber) -> bool:
         """Whether the version lost its direction after that commit, when one that says the same left the index."""
         if version.vector is not None or Index.VECTOR in version.memory.left:
             return False
@@ -99,7 +103,7 @@ class State:
         left = (one for one in later if Index.VECTOR in one.memory.left and one.memory.searched_text == said)
         return next((one.commit > until for one in left), False)
 
-    def topic(self, scope: Scope, topic_key: str) -> Memory | None:
+    def find_topic(self, scope: Scope, topic_key: str) -> Memory | None:
         """The scope's active memory of that topic."""
         for versions in self.versions.values():
             memory = versions[-1].memory
@@ -107,7 +111,7 @@ class State:
                 return memory
         return None
 
-    def listed(
+    def list_memories(
         self, scope: Scope, statuses: Sequence[Status], after: MemoryId | None, *, below: bool
     ) -> Iterator[Memory]:
         """The memories of the scope, with those below it if asked, that come after an id, in order."""
@@ -117,12 +121,12 @@ class State:
             if inside and memory.status in statuses:
                 yield memory
 
-    def lineage(self, scope: Scope) -> list[Lineage]:
+    def list_lineage(self, scope: Scope) -> list[Lineage]:
         """Where every memory of the scope comes from, as each of its versions says it."""
         said = (one.memory for versions in self.versions.values() for one in versions)
         return [Lineage(one.id, one.source, one.derived_from) for one in said if one.scope == scope]
 
-    def timeline(
+    def list_timeline(
         self,
         scope: Scope,
         levels: Sequence[Level],
@@ -143,7 +147,7 @@ class State:
         ]
         return sorted(found, key=lambda one: (one.created_at, one.id))
 
-    def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+    def find_changes(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         """The moments of the scope's records of a level that later commits wrote, and the last of these commits."""
         present = (versions[-1] for versions in self.versions.values())
         found = [
@@ -151,11 +155,11 @@ class State:
         ]
         return sorted({one.memory.created_at for one in found}), max((one.commit for one in found), default=after)
 
-    def usage(self, id: MemoryId, until: Commit) -> Usage:
+    def count_usage(self, id: MemoryId, until: CommitNumber) -> Usage:
         """What had happened to the memory until that commit."""
-        uses = [one for one in self.happened if one.memory == id and one.commit <= until]
-        votes = standing(vote for vote, commit in self.votes if vote.memory == id and commit <= until)
-        helped, misled = tally_votes(votes)
+        uses = [one for one in self.uses if one.memory == id and one.commit <= until]
+        votes = select_current_votes(vote for vote, commit in self.votes if vote.memory == id and commit <= until)
+        helped, misled = count_votes(votes)
         at = {sort: [one.at for one in uses if one.use is sort] for sort in Use}
         return Usage(
             served=len(at[Use.SERVED]),
@@ -168,47 +172,53 @@ class State:
             last_echoed_at=max(at[Use.ECHOED], default=None),
         )
 
-    def context(self, scope: Scope, id: str) -> Trace | None:
+    def find_context(self, scope: Scope, id: str) -> ContextRecord | None:
         """What a context of the scope was made of."""
         trace = self.traces.get(id)
         return trace if trace is not None and trace.scope == scope else None
 
-    def asked(self, scope: Scope, contexts: Sequence[str], memory: MemoryId, context: str) -> bool:
+    def is_in_contexts(self, scope: Scope, contexts: Sequence[str], memory: MemoryId, context: str) -> bool:
         """Whether that is one of these contexts, and the scope's, and it may see the memory."""
-        if context not in contexts or self.context(scope, context) is None:
+        if context not in contexts or self.find_context(scope, context) is None:
             return False
-        return sees(scope, self.versions[memory][-1].memory)
+        return can_see(scope, self.versions[memory][-1].memory)
 
-    def saved(self, id: MemoryId) -> Saved:
+    def export_memory(self, id: MemoryId) -> ArchivedMemory:
         """All that is known of a memory."""
-        versions = [(one.memory, _content(one)) for one in self.versions[id]]
+        versions = [(one.memory, _archive_content(one)) for one in self.versions[id]]
         contents = list(dict.fromkeys(content for _, content in versions))
-        return Saved(
+        return ArchivedMemory(
             contents=tuple(contents),
             versions=tuple((memory, contents.index(content)) for memory, content in versions),
             uses=tuple(
-                SavedUse(one.use, one.at, one.context, one.commit, self.recorded[one.commit - 1])
-                for one in self.happened
+                ArchivedUse(one.use, one.at, one.context, one.commit, self.commit_times[one.commit - 1])
+                for one in self.uses
                 if one.memory == id
             ),
             votes=tuple(
-                SavedVote(vote, commit, self.recorded[commit - 1]) for vote, commit in self.votes if vote.memory == id
+                ArchivedVote(vote, commit, self.commit_times[commit - 1])
+                for vote, commit in self.votes
+                if vote.memory == id
             ),
-            keys=tuple(kept for _, kept in sorted(self.kept.items(), key=lambda one: one[0][1]) if kept.memory == id),
+            keys=tuple(
+                kept
+                for _, kept in sorted(self.idempotency_keys.items(), key=lambda one: one[0][1])
+                if kept.memory == id
+            ),
         )
 
-    def until(self, known_at: datetime | None) -> Commit:
+    def find_commit(self, known_at: datetime | None) -> CommitNumber:
         """The last commit that was known then."""
         if known_at is None:
-            return len(self.recorded)
-        return max((number for number, at in enumerate(self.recorded, start=1) if at <= known_at), default=0)
+            return len(self.commit_times)
+        return max((number for number, at in enumerate(self.commit_times, start=1) if at <= known_at), default=0)
 
 
-def _content(version: Version) -> Content:
+def _archive_content(version: MemoryVersion) -> ArchivedContent:
     vector = None if version.vector is None else version.vector.astype("<f4").tobytes()
-    return Content(version.memory.title, version.memory.text, vector)
+    return ArchivedContent(version.memory.title, version.memory.text, vector)
 
 
-def sees(scope: Scope, memory: Memory) -> bool:
+def can_see(scope: Scope, memory: Memory) -> bool:
     """Whether the memory is the scope's own, or shared by one of its ancestors."""
     return memory.scope == scope or (memory.shared and scope.within(memory.scope))

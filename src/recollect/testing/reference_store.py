@@ -10,41 +10,41 @@ from typing import TypeVar
 import numpy as np
 
 from recollect.errors import RecollectError
-from recollect.fork_safety import Lock
-from recollect.model.archive import Inventory, Item
+from recollect.fork_safety import ForkSafeLock
+from recollect.model.archive import ArchiveInfo, ArchiveItem
 from recollect.model.candidate import Candidate
-from recollect.model.context_record import Trace
+from recollect.model.context_record import ContextRecord
 from recollect.model.encoder import Encoder
-from recollect.model.erasure import Lineage, Search
-from recollect.model.idempotency import Kept
+from recollect.model.erasure import Lineage, ResidueSearch
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.stats import MOST_SCOPES, Stats
-from recollect.model.table import Table
-from recollect.model.usage import SIGNS, UNUSED, Sign, Usage, Use, Vote, standing
-from recollect.protocols import Writing
+from recollect.model.stats import MAX_NAMED_SCOPES, Stats
+from recollect.model.table import CandidateTable
+from recollect.model.usage import NO_USAGE, SIGN_USES, Sign, Usage, Use, Vote, select_current_votes
+from recollect.protocols import WriteTransaction
 from recollect.retrieval import bm25, entity_links, turn_context
-from recollect.retrieval.eligibility import Barrier, barrier
-from recollect.retrieval.entity_links import Link
-from recollect.retrieval.evidence import Found, Probe, Vectors
-from recollect.retrieval.vectors import nearest
-from recollect.stores.write_checks import refuse_other_model
-from recollect.testing.reference_state import State, Version, sees
-from recollect.testing.reference_writer import DictionaryWriting
+from recollect.retrieval.eligibility import Barrier, find_barrier
+from recollect.retrieval.entity_links import EntityLink
+from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, Vectors
+from recollect.retrieval.vectors import nearest_cosines
+from recollect.stores.write_checks import refuse_other_encoder
+from recollect.testing.reference_state import MemoryVersion, ReferenceState, can_see
+from recollect.testing.reference_writer import ReferenceWriter
 from recollect.text import questions, tokenizer
-from recollect.text.entities import entities
+from recollect.text.entities import find_entities
 
 T = TypeVar("T")
 
 
-def _inside(scope: Scope, outer: Scope | None) -> bool:
+def _is_inside(scope: Scope, outer: Scope | None) -> bool:
     """Whether it is the outer scope or below it, or whether nobody asked for less than all."""
     return outer is None or scope.within(outer)
 
 
-class DictionaryStore:
+class ReferenceStore:
     """Keeps everything in dictionaries: the plain, slow truth that other stores are held to."""
 
     read_only = False
@@ -52,31 +52,31 @@ class DictionaryStore:
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
-        self._lock = Lock()
-        self._state = State()
+        self._lock = ForkSafeLock()
+        self._state = ReferenceState()
         self._open = True
 
     def encoder(self) -> Encoder | None:
-        return self._checked().encoder
+        return self._require_open().encoder
 
-    def gather(self, probe: Probe) -> Found:
-        state = self._checked()
-        refuse_other_model(state.encoder, probe.encoder)
-        until = state.until(probe.known_at) if probe.commit is None else probe.commit
-        known = [state.then(one, probe, until) for one in state.visible(probe.scope, until)]
-        seen = [_directed(one, probe) if state.departed(one, until) else one for one in known]
-        barriers = [_barrier(one.memory, probe) for one in seen]
+    def gather(self, probe: EvidenceRequest) -> RecallEvidence:
+        state = self._require_open()
+        refuse_other_encoder(state.encoder, probe.encoder)
+        until = state.find_commit(probe.known_at) if probe.commit is None else probe.commit
+        known = [state.version_at(one, probe, until) for one in state.list_visible(probe.scope, until)]
+        seen = [_restore_vector(one, probe) if state.has_dropped_vector(one, until) else one for one in known]
+        barriers = [_find_barrier(one.memory, probe) for one in seen]
         eligible = np.flatnonzero([one is None for one in barriers])
         asks = probe.vectors is not None
-        said = _turns(seen, eligible.tolist()) if probe.in_turns else {}
-        shares = _shares(seen, eligible.tolist(), probe.terms, said)
-        settings = _settings(seen, eligible.tolist(), probe.terms) if probe.in_turns else {}
-        near = _similarities(seen, probe.vectors, said)
-        links = entity_links.linked(_mentions(seen, eligible.tolist()), probe.names) if probe.names else {}
+        said = _find_previous_turns(seen, eligible.tolist()) if probe.in_turns else {}
+        shares = _score_terms(seen, eligible.tolist(), probe.terms, said)
+        settings = _score_sessions(seen, eligible.tolist(), probe.terms) if probe.in_turns else {}
+        near = _compute_similarities(seen, probe.vectors, said)
+        links = entity_links.link_memories(_list_mentions(seen, eligible.tolist()), probe.names) if probe.names else {}
         candidates = [
-            _candidate(
+            _build_candidate(
                 one,
-                state.usage(one.memory.id, until),
+                state.count_usage(one.memory.id, until),
                 similarity=near[row],
                 lexical=shares.get(row),
                 setting=settings.get(row),
@@ -84,52 +84,56 @@ class DictionaryStore:
             )
             for row, one in enumerate(seen)
         ]
-        return Found(
-            table=Table.of(candidates),
+        return RecallEvidence(
+            table=CandidateTable.of(candidates),
             rows=eligible,
             pinned=np.array([row for row in eligible.tolist() if seen[row].memory.pinned], dtype=np.intp),
             barred=Counter[Barrier](one for one in barriers if one is not None),
             commit=until,
-            memories=lambda rows: [self._unless_erased(seen[row]) for row in rows],
-            departed=[row for row in eligible.tolist() if state.departed(seen[row], until)] if asks else [],
+            memories=lambda rows: [self._drop_if_erased(seen[row]) for row in rows],
+            dropped_vectors=[row for row in eligible.tolist() if state.has_dropped_vector(seen[row], until)]
+            if asks
+            else [],
         )
 
-    def speakers(self, probe: Probe) -> frozenset[str]:
+    def speakers(self, probe: EvidenceRequest) -> frozenset[str]:
         found = self.gather(probe)
         return frozenset(one.speaker for one in found.memories(found.rows.tolist()) if one and one.speaker)
 
-    def mentions(self, probe: Probe) -> dict[MemoryId, list[str]]:
+    def mentions(self, probe: EvidenceRequest) -> dict[MemoryId, list[str]]:
         found = self.gather(probe)
         memories = zip(found.rows.tolist(), found.memories(found.rows.tolist()), strict=True)
-        return {found.table.ids[row]: sorted(_names(one)) for row, one in memories if one is not None}
+        return {found.table.ids[row]: sorted(_extract_names(one)) for row, one in memories if one is not None}
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
-        state = self._checked()
-        found = [state.known(id, state.until(known_at)) for id in ids]
-        return [one.memory for one in found if one is not None and sees(scope, one.memory)]
+        state = self._require_open()
+        found = [state.find_version(id, state.find_commit(known_at)) for id in ids]
+        return [one.memory for one in found if one is not None and can_see(scope, one.memory)]
 
     def usage(self, scope: Scope, ids: Sequence[MemoryId]) -> list[Usage]:
-        state = self._checked()
+        state = self._require_open()
         seen = {memory.id for memory in self.get(scope, ids)}
-        return [state.usage(id, len(state.recorded)) if id in seen else UNUSED for id in ids]
+        return [state.count_usage(id, len(state.commit_times)) if id in seen else NO_USAGE for id in ids]
 
     def votes(self, scope: Scope, contexts: Sequence[str]) -> list[Vote]:
-        state = self._checked()
-        cast = [vote for vote, _ in state.votes if state.asked(scope, contexts, vote.memory, vote.context)]
-        return sorted(standing(cast), key=lambda one: (one.context, one.memory, one.by))
+        state = self._require_open()
+        cast = [vote for vote, _ in state.votes if state.is_in_contexts(scope, contexts, vote.memory, vote.context)]
+        return sorted(select_current_votes(cast), key=lambda one: (one.context, one.memory, one.by))
 
     def signs(self, scope: Scope, contexts: Sequence[str]) -> list[Sign]:
-        state = self._checked()
+        state = self._require_open()
         found = [
             Sign(one.context, one.memory, one.use)
-            for one in state.happened
-            if one.context is not None and one.use in SIGNS and state.asked(scope, contexts, one.memory, one.context)
+            for one in state.uses
+            if one.context is not None
+            and one.use in SIGN_USES
+            and state.is_in_contexts(scope, contexts, one.memory, one.context)
         ]
         return sorted(found, key=lambda one: (one.context, one.memory, one.use))
 
     def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
-        versions = [one.memory for one in self._checked().versions.get(id, ())]
-        return [one for one in versions if sees(scope, one)] if versions and sees(scope, versions[-1]) else []
+        versions = [one.memory for one in self._require_open().versions.get(id, ())]
+        return [one for one in versions if can_see(scope, one)] if versions and can_see(scope, versions[-1]) else []
 
     def memories(
         self,
@@ -140,13 +144,13 @@ class DictionaryStore:
         after: MemoryId | None = None,
         limit: int | None = None,
     ) -> Iterator[Memory]:
-        return islice(self._checked().listed(scope, statuses, after, below=below), limit)
+        return islice(self._require_open().list_memories(scope, statuses, after, below=below), limit)
 
     def lineage(self, scope: Scope) -> list[Lineage]:
-        return self._checked().lineage(scope)
+        return self._require_open().list_lineage(scope)
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        return self._checked().topic(scope, topic_key)
+        return self._require_open().find_topic(scope, topic_key)
 
     def timeline(
         self,
@@ -157,37 +161,37 @@ class DictionaryStore:
         before: datetime | None = None,
         statuses: Sequence[Status] = (Status.ACTIVE,),
     ) -> list[Memory]:
-        return self._checked().timeline(scope, levels, since, before, statuses)
+        return self._require_open().list_timeline(scope, levels, since, before, statuses)
 
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
-        return self._checked().touched(scope, level, after)
+        return self._require_open().find_changes(scope, level, after)
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:
-        return self._checked().checkpoints.get((scope, name))
+        return self._require_open().checkpoints.get((scope, name))
 
     def scopes(self, scope: Scope | None) -> list[Scope]:
-        found = {versions[-1].memory.scope for versions in self._checked().versions.values()}
+        found = {versions[-1].memory.scope for versions in self._require_open().versions.values()}
         return sorted((one for one in found if scope is None or one == scope or one.within(scope)), key=str)
 
-    def context(self, scope: Scope, id: str) -> Trace | None:
-        return self._checked().context(scope, id)
+    def context(self, scope: Scope, id: str) -> ContextRecord | None:
+        return self._require_open().find_context(scope, id)
 
-    def contexts(self, scope: Scope) -> Iterator[Trace]:
-        found = [trace for trace in self._checked().traces.values() if trace.scope == scope]
+    def contexts(self, scope: Scope) -> Iterator[ContextRecord]:
+        found = [trace for trace in self._require_open().traces.values() if trace.scope == scope]
         return iter(sorted(found, key=lambda one: (one.made_at, one.id)))
 
-    def kept(self, scope: Scope, key: str) -> Kept | None:
-        return self._checked().kept.get((scope, key))
+    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
+        return self._require_open().idempotency_keys.get((scope, key))
 
-    def write(self, change: Callable[[Writing], T]) -> T:
-        with self._lock.here:
-            draft = self._checked().copy()
-            result = change(DictionaryWriting(draft, self._clock()))
+    def write(self, change: Callable[[WriteTransaction], T]) -> T:
+        with self._lock.rlock:
+            draft = self._require_open().copy()
+            result = change(ReferenceWriter(draft, self._clock()))
             self._state = draft
             return result
 
     def stats(self, scope: Scope | None, *, below: bool) -> Stats:
-        state = self._checked()
+        state = self._require_open()
 
         def inside(one: Scope) -> bool:
             return scope is None or one == scope or (below and one.within(scope))
@@ -195,31 +199,33 @@ class DictionaryStore:
         found = {id: versions for id, versions in state.versions.items() if inside(versions[-1].memory.scope)}
         present = [versions[-1] for versions in found.values()]
         scopes = Counter(one.memory.scope for one in present)
-        usages = [state.usage(id, len(state.recorded)) for id in found]
+        usages = [state.count_usage(id, len(state.commit_times)) for id in found]
         return Stats(
             memories=len(found),
             statuses=dict(sorted(Counter(one.memory.status for one in present).items())),
             kinds=dict(sorted(Counter(one.memory.kind for one in present).items())),
             scopes=len(scopes),
-            largest=tuple(sorted(scopes.items(), key=lambda one: (-one[1], str(one[0])))[:MOST_SCOPES]),
+            largest=tuple(sorted(scopes.items(), key=lambda one: (-one[1], str(one[0])))[:MAX_NAMED_SCOPES]),
             versions=sum(map(len, found.values())),
             contexts=sum(inside(trace.scope) for trace in state.traces.values()),
             uses={use: sum(getattr(one, use.value) for one in usages) for use in Use},
-            unembedded=sum(_unembedded(one) for one in present),
+            unembedded=sum(_lacks_vector(one) for one in present),
             encoder=state.encoder,
             analyser=tokenizer.VERSION,
             schema=0,
             bytes=0,
         )
 
-    def export(self, scope: Scope | None) -> tuple[Inventory, Iterator[Item]]:
-        state = self._checked().copy()
+    def export(self, scope: Scope | None) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
+        state = self._require_open().copy()
         saved = [
-            state.saved(id) for id, versions in state.versions.items() if _inside(versions[-1].memory.scope, scope)
+            state.export_memory(id)
+            for id, versions in state.versions.items()
+            if _is_inside(versions[-1].memory.scope, scope)
         ]
-        traces = [trace for _, trace in sorted(state.traces.items()) if _inside(trace.scope, scope)]
-        _, until = max((stamp for memory in saved for stamp in memory.stamps), default=(0, None))
-        inventory = Inventory(
+        traces = [trace for _, trace in sorted(state.traces.items()) if _is_inside(trace.scope, scope)]
+        _, until = max((stamp for memory in saved for stamp in memory.commit_times), default=(0, None))
+        inventory = ArchiveInfo(
             encoder=state.encoder,
             analyser=tokenizer.VERSION,
             scope=scope,
@@ -229,131 +235,135 @@ class DictionaryStore:
         )
         return inventory, iter([*saved, *traces])
 
-    def scrub(self, scope: Scope, pieces: Set[bytes]) -> Search:
-        self._checked()
-        return Search()
+    def scrub(self, scope: Scope, pieces: Set[bytes]) -> ResidueSearch:
+        self._require_open()
+        return ResidueSearch()
 
-    def later(self, change: Callable[[Writing], object]) -> None:
+    def later(self, change: Callable[[WriteTransaction], object]) -> None:
         self.write(change)
 
     def settle(self) -> None:
-        self._checked()
+        self._require_open()
 
     def flush(self) -> None:
-        self._checked()
+        self._require_open()
 
     def close(self) -> None:
         self._open = False
 
-    def _unless_erased(self, version: Version) -> Memory | None:
-        kept = self._checked().versions.get(version.memory.id, ())
+    def _drop_if_erased(self, version: MemoryVersion) -> Memory | None:
+        kept = self._require_open().versions.get(version.memory.id, ())
         said = [one.memory.text for one in kept if one.commit == version.commit]
         return version.memory if version.memory.text in said else None
 
-    def _checked(self) -> State:
+    def _require_open(self) -> ReferenceState:
         if not self._open:
             raise RecollectError("this store is closed")
         return self._state
 
 
-def _directed(version: Version, probe: Probe) -> Version:
+def _restore_vector(version: MemoryVersion, probe: EvidenceRequest) -> MemoryVersion:
     """The version with the direction that was made anew, if it was."""
     return replace(version, vector=probe.directions.get(version.memory.id))
 
 
-def _unembedded(version: Version) -> bool:
+def _lacks_vector(version: MemoryVersion) -> bool:
     """Whether it is active and lacks a direction, though nobody took it away."""
     memory = version.memory
     return version.vector is None and memory.status is Status.ACTIVE and Index.VECTOR not in memory.left
 
 
-def _turns(seen: Sequence[Version], eligible: Sequence[int]) -> dict[int, int]:
+def _find_previous_turns(seen: Sequence[MemoryVersion], eligible: Sequence[int]) -> dict[int, int]:
     """Which of the eligible was said just before which in the same session."""
     memories = [seen[row].memory for row in eligible]
-    said = turn_context.before([(_session(one), one.created_at, one.id) for one in memories])
+    said = turn_context.find_previous_turns([(_session_key(one), one.created_at, one.id) for one in memories])
     return {row: eligible[place] for row, place in zip(eligible, said, strict=True) if place is not None}
 
 
-def _barrier(memory: Memory, probe: Probe) -> Barrier | None:
+def _find_barrier(memory: Memory, probe: EvidenceRequest) -> Barrier | None:
     """What keeps the memory from being recalled for the probe."""
-    found = barrier(memory, probe.at, present=probe.present, past=probe.past)
+    found = find_barrier(memory, probe.at, present=probe.present, past=probe.past)
     unwanted = probe.levels is not None and not memory.answers(probe.levels)
     return found or (Barrier.LEVEL if unwanted else None)
 
 
-def _shares(
-    seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str], said: Mapping[int, int]
+def _score_terms(
+    seen: Sequence[MemoryVersion], eligible: Sequence[int], terms: Sequence[str], said: Mapping[int, int]
 ) -> dict[int, float]:
-    counts = {row: _counts(seen[row].memory) for row in eligible}
-    asks = {row: questions.asks(seen[row].memory.text) for row in eligible}
+    counts = {row: _count_terms(seen[row].memory) for row in eligible}
+    asks = {row: questions.is_question(seen[row].memory.text) for row in eligible}
     heard = {
-        row: turn_context.heard(counts[row], [(counts[one], asks[one]) for one in _before(row, said)])
+        row: turn_context.count_with_context(
+            counts[row], [(counts[one], asks[one]) for one in _list_previous_turns(row, said)]
+        )
         for row in eligible
     }
-    statistics = bm25.statistics(terms, counts.values(), sum(length for _, length in heard.values()))
-    shares = {row: bm25.share(terms, times, statistics, length) for row, (times, length) in heard.items()}
+    statistics = bm25.count_terms(terms, counts.values(), sum(length for _, length in heard.values()))
+    shares = {row: bm25.score_terms(terms, times, statistics, length) for row, (times, length) in heard.items()}
     return {row: share for row, share in shares.items() if share is not None}
 
 
-def _counts(memory: Memory) -> Mapping[str, int]:
+def _count_terms(memory: Memory) -> Mapping[str, int]:
     """How often it has each term, as long as it is found by its words."""
-    return {} if Index.TEXT in memory.left else tokenizer.counts(memory.searched_text)
+    return {} if Index.TEXT in memory.left else tokenizer.count_terms(memory.searched_text)
 
 
-def _before(row: int, said: Mapping[int, int]) -> list[int]:
+def _list_previous_turns(row: int, said: Mapping[int, int]) -> list[int]:
     """What was said before, as far back as it counts, the last one first."""
     first = said.get(row)
     second = None if first is None else said.get(first)
     return [one for one in (first, second) if one is not None]
 
 
-def _similarities(seen: Sequence[Version], vectors: Vectors | None, said: Mapping[int, int]) -> list[float | None]:
+def _compute_similarities(
+    seen: Sequence[MemoryVersion], vectors: Vectors | None, said: Mapping[int, int]
+) -> list[float | None]:
     def own(row: int) -> float | None:
         vector = seen[row].vector
-        return None if vectors is None or vector is None else float(nearest(vector[None, :], vectors)[0])
+        return None if vectors is None or vector is None else float(nearest_cosines(vector[None, :], vectors)[0])
 
-    return [turn_context.nearness(own(row), own(said[row]) if row in said else None) for row in range(len(seen))]
-
-
-def _mentions(seen: Sequence[Version], eligible: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    return {row: _names(seen[row].memory) for row in eligible}
+    return [turn_context.lend_similarity(own(row), own(said[row]) if row in said else None) for row in range(len(seen))]
 
 
-def _names(memory: Memory) -> tuple[str, ...]:
+def _list_mentions(seen: Sequence[MemoryVersion], eligible: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    return {row: _extract_names(seen[row].memory) for row in eligible}
+
+
+def _extract_names(memory: Memory) -> tuple[str, ...]:
     """The names that a memory mentions, and who said it."""
-    return entities("" if Index.TEXT in memory.left else memory.searched_text, memory.speaker)
+    return find_entities("" if Index.TEXT in memory.left else memory.searched_text, memory.speaker)
 
 
-def _settings(seen: Sequence[Version], eligible: Sequence[int], terms: Sequence[str]) -> dict[int, float]:
+def _score_sessions(seen: Sequence[MemoryVersion], eligible: Sequence[int], terms: Sequence[str]) -> dict[int, float]:
     if all(seen[row].memory.session is None for row in eligible):
         return {}
-    sessions: dict[Session | int, Counter[str]] = {}
+    sessions: dict[_SessionKey | int, Counter[str]] = {}
     for row in eligible:
         memory = seen[row].memory
-        sessions.setdefault(_session(memory) or row, Counter()).update(_counts(memory))
-    statistics = bm25.statistics(terms, sessions.values())
-    shares = {session: bm25.share(terms, counts, statistics) for session, counts in sessions.items()}
-    found = {row: shares[_session(seen[row].memory) or row] for row in eligible}
+        sessions.setdefault(_session_key(memory) or row, Counter()).update(_count_terms(memory))
+    statistics = bm25.count_terms(terms, sessions.values())
+    shares = {session: bm25.score_terms(terms, counts, statistics) for session, counts in sessions.items()}
+    found = {row: shares[_session_key(seen[row].memory) or row] for row in eligible}
     return {row: share for row, share in found.items() if share is not None}
 
 
-Session = tuple[Scope, str]
+_SessionKey = tuple[Scope, str]
 """In which scope, and its name there."""
 
 
-def _session(memory: Memory) -> Session | None:
+def _session_key(memory: Memory) -> _SessionKey | None:
     """In what the memory was said."""
     return None if memory.session is None else (memory.scope, memory.session)
 
 
-def _candidate(
-    version: Version,
+def _build_candidate(
+    version: MemoryVersion,
     usage: Usage,
     *,
     similarity: float | None,
     lexical: float | None,
     setting: float | None,
-    link: Link | None,
+    link: EntityLink | None,
 ) -> Candidate:
     memory, vector = version.memory, version.vector
     return Candidate(
@@ -374,7 +384,7 @@ def _candidate(
         salience=memory.salience,
         served=usage.served,
         revisions=memory.revisions,
-        words=0 if questions.asks(memory.text) else sum(_counts(memory).values()),
+        words=0 if questions.is_question(memory.text) else sum(_count_terms(memory).values()),
         scope=memory.scope,
         session=memory.session,
         speaker=memory.speaker,

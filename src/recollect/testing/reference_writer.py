@@ -7,47 +7,47 @@ from itertools import takewhile
 
 import numpy as np
 
-from recollect.model.archive import Imported, Item, Saved, said
-from recollect.model.context_record import Trace
+from recollect.model.archive import ArchivedMemory, ArchiveItem, ImportReport, strip_store_fields
+from recollect.model.context_record import ContextRecord
 from recollect.model.encoder import Encoder
-from recollect.model.erasure import Erased, Lineage
-from recollect.model.idempotency import KEPT_FOR, Kept
+from recollect.model.erasure import ErasedRows, Lineage
+from recollect.model.idempotency import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.usage import SIGNS, Use, Vote, without_names
-from recollect.model.validation import MOST_KNOWN
+from recollect.model.usage import SIGN_USES, Use, Vote, anonymize_votes
+from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval.evidence import Vector
-from recollect.stores.commit_clock import recorded
+from recollect.stores.commit_clock import next_commit_time
 from recollect.stores.write_checks import (
-    USES,
-    VOICES,
-    context_taken,
-    id_taken,
-    refuse_other_model,
-    refuse_other_use,
-    refuse_sign_of_nothing,
-    refuse_strange_checkpoint,
-    refuse_strange_vector,
-    said_already,
-    says_something_else,
-    topic_taken,
+    COUNTED_USES,
+    VOTE_USES,
+    context_taken_error,
+    duplicate_text_error,
+    history_differs_error,
+    id_taken_error,
+    refuse_invalid_checkpoint,
+    refuse_mismatched_vector,
+    refuse_other_encoder,
+    refuse_sign_without_context,
+    refuse_unsupported_use,
+    topic_taken_error,
 )
-from recollect.testing.reference_state import Commit, Happened, State, Version, sees
-from recollect.text.paraphrase_key import alike
+from recollect.testing.reference_state import CommitNumber, MemoryVersion, RecordedUse, ReferenceState, can_see
+from recollect.text.paraphrase_key import are_paraphrases
 
 
-class DictionaryWriting:
+class ReferenceWriter:
     """One change of a copy of the state, which takes its place if the change comes to its end.
 
     It is a commit from its first write on; a change that only reads is none.
     """
 
-    def __init__(self, state: State, now: datetime) -> None:
+    def __init__(self, state: ReferenceState, now: datetime) -> None:
         self._state = state
-        self._at = recorded(now, state.recorded[-1] if state.recorded else None)
-        self._commit = len(state.recorded) + 1
+        self._at = next_commit_time(now, state.commit_times[-1] if state.commit_times else None)
+        self._commit = len(state.commit_times) + 1
 
     @property
     def at(self) -> datetime:
@@ -57,51 +57,51 @@ class DictionaryWriting:
     def commit(self) -> int:
         return self._commit
 
-    def _written(self) -> State:
+    def _begin_commit(self) -> ReferenceState:
         """The state, to be written to."""
-        if len(self._state.recorded) < self._commit:
-            self._state.recorded.append(self._at)
+        if len(self._state.commit_times) < self._commit:
+            self._state.commit_times.append(self._at)
         return self._state
 
     def adopt(self, encoder: Encoder) -> None:
         if self._state.encoder is None:
-            self._written().encoder = encoder
-        refuse_other_model(self._state.encoder, encoder)
+            self._begin_commit().encoder = encoder
+        refuse_other_encoder(self._state.encoder, encoder)
 
     def get(self, scope: Scope, id: MemoryId) -> Memory | None:
-        found = self._state.known(id, self.commit)
+        found = self._state.find_version(id, self.commit)
         return found.memory if found is not None and found.memory.scope == scope else None
 
     def sayings(self, memory: Memory) -> list[Memory]:
         found = [
             one
-            for one in self._plain(memory.scope)
-            if (one.hash == memory.hash or alike(one, memory))
+            for one in self._list_plain(memory.scope)
+            if (one.hash == memory.hash or are_paraphrases(one, memory))
             and (memory.topic_key is None or one.topic_key in (None, memory.topic_key))
         ]
         found.sort(key=lambda one: (one.status is not Status.ACTIVE, one.topic_key != memory.topic_key))
-        return found[:MOST_KNOWN]
+        return found[:MAX_NEIGHBORS]
 
     def said_before(self, memory: Memory) -> list[Memory]:
         if memory.level is not None:
             return []
         found = [
             one
-            for one in self._plain(memory.scope)
+            for one in self._list_plain(memory.scope)
             if one.hash != memory.hash
             and any(version.memory.hash == memory.hash for version in self._state.versions[one.id])
         ]
-        return found[:MOST_KNOWN]
+        return found[:MAX_NEIGHBORS]
 
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
         found = [
             one
-            for one in self._plain(scope)
+            for one in self._list_plain(scope)
             if one.subject == subject and one.status in (Status.ACTIVE, Status.SUPERSEDED) and not one.ended_by(after)
         ]
-        return sorted(found, key=lambda one: (one.status.value, _begins(one), one.id))[:MOST_KNOWN]
+        return sorted(found, key=lambda one: (one.status.value, _start_time(one), one.id))[:MAX_NEIGHBORS]
 
-    def _plain(self, scope: Scope) -> list[Memory]:
+    def _list_plain(self, scope: Scope) -> list[Memory]:
         """The plain memories of a scope as they stand, in the order in which they came; records of what happened say
         nothing again.
         """
@@ -114,62 +114,62 @@ class DictionaryWriting:
         return same[-1].recorded_at if same else None
 
     def direction(self, memory: Memory) -> Vector | None:
-        found = self._state.known(memory.id, self.commit)
+        found = self._state.find_version(memory.id, self.commit)
         return None if found is None else found.vector
 
     def echoed(self, memory: Memory, at: datetime) -> bool:
-        return any(one.memory == memory.id and one.use is Use.ECHOED and one.at == at for one in self._state.happened)
+        return any(one.memory == memory.id and one.use is Use.ECHOED and one.at == at for one in self._state.uses)
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        return self._state.topic(scope, topic_key)
+        return self._state.find_topic(scope, topic_key)
 
-    def kept(self, scope: Scope, key: str) -> Kept | None:
-        return self._state.kept.get((scope, key))
+    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
+        return self._state.idempotency_keys.get((scope, key))
 
     def put(self, memory: Memory, vector: Vector | None) -> Memory:
-        refuse_strange_vector(vector, self._state.encoder)
+        refuse_mismatched_vector(vector, self._state.encoder)
         vector = None if vector is None else vector.copy()  # versions that share one are those that say the same
-        former = self._state.known(memory.id, self.commit)
-        self._refuse_second(memory)
+        former = self._state.find_version(memory.id, self.commit)
+        self._refuse_duplicate(memory)
         if former is not None and former.memory.scope != memory.scope:
-            raise id_taken(memory.id)
+            raise id_taken_error(memory.id)
         if former is not None:
-            self._unsay(former.memory)
+            self._unindex_text(former.memory)
             if vector is None and former.memory.searched_text == memory.searched_text:
                 vector = former.vector
-        state = self._written()
-        self._say(memory)
+        state = self._begin_commit()
+        self._index_text(memory)
         kept = memory.recorded(self.at, self.commit)
         earlier = state.versions.get(memory.id, ())
         if Index.VECTOR in memory.left:  # then its former versions that say the same have none either
             earlier = tuple(replace(one, vector=None) if one.vector is vector else one for one in earlier)
             vector = None
-        state.versions[memory.id] = (*earlier, Version(kept, vector, self.commit))
+        state.versions[memory.id] = (*earlier, MemoryVersion(kept, vector, self.commit))
         return kept
 
-    def _refuse_second(self, memory: Memory) -> None:
+    def _refuse_duplicate(self, memory: Memory) -> None:
         """An active memory is refused where another one says the same of its topic, or is of its topic."""
         if memory.status is not Status.ACTIVE:
             return
-        twin = self._state.said.get((memory.scope, memory.hash), {}).get(memory.topic_key)
+        twin = self._state.ids_by_text.get((memory.scope, memory.hash), {}).get(memory.topic_key)
         if twin is not None and twin != memory.id:
-            raise said_already(twin)
+            raise duplicate_text_error(twin)
         if memory.topic_key is None:
             return
         other = self.topic(memory.scope, memory.topic_key)
         if other is not None and other.id != memory.id:
-            raise topic_taken(other.id, memory.topic_key)
+            raise topic_taken_error(other.id, memory.topic_key)
 
-    def _say(self, memory: Memory) -> None:
+    def _index_text(self, memory: Memory) -> None:
         if memory.status is Status.ACTIVE:
             place = memory.scope, memory.hash
-            self._state.said[place] = {**self._state.said.get(place, {}), memory.topic_key: memory.id}
+            self._state.ids_by_text[place] = {**self._state.ids_by_text.get(place, {}), memory.topic_key: memory.id}
 
-    def _unsay(self, memory: Memory) -> None:
+    def _unindex_text(self, memory: Memory) -> None:
         if memory.status is Status.ACTIVE:
             place = memory.scope, memory.hash
-            others = {topic: id for topic, id in self._state.said[place].items() if topic != memory.topic_key}
-            self._state.said[place] = others
+            others = {topic: id for topic, id in self._state.ids_by_text[place].items() if topic != memory.topic_key}
+            self._state.ids_by_text[place] = others
 
     def timeline(
         self,
@@ -180,150 +180,154 @@ class DictionaryWriting:
         before: datetime | None = None,
         statuses: Sequence[Status] = (Status.ACTIVE,),
     ) -> list[Memory]:
-        return self._state.timeline(scope, levels, since, before, statuses)
+        return self._state.list_timeline(scope, levels, since, before, statuses)
 
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
-        return self._state.touched(scope, level, after)
+        return self._state.find_changes(scope, level, after)
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:
         return self._state.checkpoints.get((scope, name))
 
     def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
-        refuse_strange_checkpoint(name, value)
-        self._written().checkpoints[scope, name] = value
+        refuse_invalid_checkpoint(name, value)
+        self._begin_commit().checkpoints[scope, name] = value
 
-    def keep(self, kept: Kept) -> None:
-        state = self._written()
-        state.kept = {
-            place: one for place, one in state.kept.items() if one.scope != kept.scope or kept.at - one.at <= KEPT_FOR
+    def keep(self, kept: IdempotencyRecord) -> None:
+        state = self._begin_commit()
+        state.idempotency_keys = {
+            place: one
+            for place, one in state.idempotency_keys.items()
+            if one.scope != kept.scope or kept.at - one.at <= IDEMPOTENCY_KEY_LIFETIME
         }
-        state.kept[kept.scope, kept.key] = kept
+        state.idempotency_keys[kept.scope, kept.key] = kept
 
     def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
-        refuse_other_use(use, USES)
-        refuse_sign_of_nothing(use, context)
+        refuse_unsupported_use(use, COUNTED_USES)
+        refuse_sign_without_context(use, context)
         for id in ids:
-            found = self._state.known(id, self.commit)
-            if found is None or not sees(scope, found.memory):
+            found = self._state.find_version(id, self.commit)
+            if found is None or not can_see(scope, found.memory):
                 continue
-            told = use in SIGNS and any(
-                (one.memory, one.use, one.context) == (id, use, context) for one in self._state.happened
+            told = use in SIGN_USES and any(
+                (one.memory, one.use, one.context) == (id, use, context) for one in self._state.uses
             )
             if not told:
-                self._written().happened.append(Happened(id, use, at, context, self.commit))
+                self._begin_commit().uses.append(RecordedUse(id, use, at, context, self.commit))
 
     def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
-        refuse_other_use(sign, SIGNS)
-        found = {id: self._state.known(id, self.commit) for id in ids}
-        seen = {id for id, one in found.items() if one is not None and sees(scope, one.memory)}
-        gone = [one for one in self._state.happened if one.memory in seen and (one.use, one.context) == (sign, context)]
+        refuse_unsupported_use(sign, SIGN_USES)
+        found = {id: self._state.find_version(id, self.commit) for id in ids}
+        seen = {id for id, one in found.items() if one is not None and can_see(scope, one.memory)}
+        gone = [one for one in self._state.uses if one.memory in seen and (one.use, one.context) == (sign, context)]
         if gone:
-            state = self._written()
-            state.happened = [one for one in state.happened if one not in gone]
+            state = self._begin_commit()
+            state.uses = [one for one in state.uses if one not in gone]
 
     def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
         for vote in votes:
-            refuse_other_use(vote.use, VOICES)
-            found = self._state.known(vote.memory, self.commit)
-            if found is not None and sees(scope, found.memory):
-                self._written().votes.append((vote, self.commit))
+            refuse_unsupported_use(vote.use, VOTE_USES)
+            found = self._state.find_version(vote.memory, self.commit)
+            if found is not None and can_see(scope, found.memory):
+                self._begin_commit().votes.append((vote, self.commit))
 
-    def context(self, scope: Scope, id: str) -> Trace | None:
-        return self._state.context(scope, id)
+    def context(self, scope: Scope, id: str) -> ContextRecord | None:
+        return self._state.find_context(scope, id)
 
-    def trace(self, trace: Trace) -> None:
-        self._written().traces[trace.id] = trace
+    def trace(self, trace: ContextRecord) -> None:
+        self._begin_commit().traces[trace.id] = trace
 
-    def load(self, items: Iterable[Item], encoder: Encoder | None) -> Imported:
-        exact = not self._state.recorded
+    def load(self, items: Iterable[ArchiveItem], encoder: Encoder | None) -> ImportReport:
+        exact = not self._state.commit_times
         if exact:
             self._state.encoder = encoder
         elif encoder is not None:
             self.adopt(encoder)
-        there: dict[Commit, datetime] = {}
+        there: dict[CommitNumber, datetime] = {}
 
-        def as_there(commit: Commit, recorded_at: datetime) -> tuple[Commit, datetime]:
+        def as_there(commit: CommitNumber, recorded_at: datetime) -> tuple[CommitNumber, datetime]:
             there[commit] = recorded_at
             return commit, recorded_at
 
         memories = contexts = skipped = 0
         for item in items:
-            if isinstance(item, Trace):
+            if isinstance(item, ContextRecord):
                 here = self._state.traces.get(item.id)
-                if here is not None and here != item.counted_as(here):
-                    raise context_taken(item.id)
+                if here is not None and here != item.with_commit_of(here):
+                    raise context_taken_error(item.id)
                 if here is None:
                     self._state.traces[item.id] = item if exact else replace(item, elsewhere=True)
                 contexts, skipped = contexts + (here is None), skipped + (here is not None)
-            elif self._is_here(item):
+            elif self._is_stored(item):
                 skipped += 1
             else:
-                self._take_in(item, as_there if exact else self._as_of_now)
+                self._import_memory(item, as_there if exact else self._stamp_now)
                 memories += 1
         if exact:
-            self._count_as_there(there)
-        return Imported(memories=memories, contexts=contexts, skipped=skipped)
+            self._copy_commit_times(there)
+        return ImportReport(memories=memories, contexts=contexts, skipped=skipped)
 
-    def _count_as_there(self, there: Mapping[Commit, datetime]) -> None:
+    def _copy_commit_times(self, there: Mapping[CommitNumber, datetime]) -> None:
         """Have the commits of another store; those that took in nothing of what came were at some time before. None of
         which a context knew is given anew.
         """
         known = (one.commit for one in self._state.traces.values() if not one.elsewhere)
         first = min(there.values(), default=self._at)
         for commit in range(1, max([*there, *known], default=0) + 1):
-            before = self._state.recorded[-1] if self._state.recorded else first
-            self._state.recorded.append(there.get(commit, before))
+            before = self._state.commit_times[-1] if self._state.commit_times else first
+            self._state.commit_times.append(there.get(commit, before))
 
-    def _is_here(self, saved: Saved) -> bool:
-        present = saved.present
+    def _is_stored(self, saved: ArchivedMemory) -> bool:
+        present = saved.current
         versions = [one.memory for one in self._state.versions.get(present.id, ())]
         if versions and versions[-1].scope != present.scope:
-            raise id_taken(present.id)
-        if versions and said(versions) != said([memory for memory, _ in saved.versions]):
-            raise says_something_else(present.id)
+            raise id_taken_error(present.id)
+        if versions and strip_store_fields(versions) != strip_store_fields([memory for memory, _ in saved.versions]):
+            raise history_differs_error(present.id)
         return bool(versions)
 
-    def _as_of_now(self, commit: Commit, recorded_at: datetime) -> tuple[Commit, datetime]:
+    def _stamp_now(self, commit: CommitNumber, recorded_at: datetime) -> tuple[CommitNumber, datetime]:
         """This commit, whichever it was elsewhere."""
-        self._written()
+        self._begin_commit()
         return self._commit, self._at
 
-    def _take_in(self, saved: Saved, stamping: Callable[[Commit, datetime], tuple[Commit, datetime]]) -> None:
+    def _import_memory(
+        self, saved: ArchivedMemory, stamping: Callable[[CommitNumber, datetime], tuple[CommitNumber, datetime]]
+    ) -> None:
         """Keep a memory that is new here, by the commits it had or by this one."""
-        present = saved.present
-        self._refuse_second(present)
-        self._say(present)
-        vectors, versions = [_vector(one.vector) for one in saved.contents], list[Version]()
+        present = saved.current
+        self._refuse_duplicate(present)
+        self._index_text(present)
+        vectors, versions = [_decode_vector(one.vector) for one in saved.contents], list[MemoryVersion]()
         for memory, place in saved.versions:
             commit, recorded_at = stamping(memory.commit or 0, memory.recorded_at or memory.created_at)
             stamped = memory.changed(recorded_at=recorded_at, commit=commit)
-            versions.append(Version(stamped, vectors[place], commit))
+            versions.append(MemoryVersion(stamped, vectors[place], commit))
         self._state.versions[present.id] = tuple(versions)
         for use in saved.uses:
             commit, _ = stamping(use.commit, use.recorded_at)
-            self._state.happened.append(Happened(present.id, use.use, use.at, use.context, commit))
+            self._state.uses.append(RecordedUse(present.id, use.use, use.at, use.context, commit))
         self._state.votes += [(one.vote, stamping(one.commit, one.recorded_at)[0]) for one in saved.votes]
         for kept in saved.keys:
-            self._state.kept.setdefault((kept.scope, kept.key), kept)
+            self._state.idempotency_keys.setdefault((kept.scope, kept.key), kept)
 
     def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
         versions = self._state.versions.items()
         return sorted(id for id, ones in versions if self.get(scope, id) and any(one.commit == commit for one in ones))
 
     def before(self, scope: Scope, id: MemoryId, commit: int) -> tuple[Memory, Vector | None] | None:
-        found = self._state.known(id, commit - 1)
+        found = self._state.find_version(id, commit - 1)
         return None if found is None or found.memory.scope != scope else (found.memory, found.vector)
 
     def lineage(self, scope: Scope) -> list[Lineage]:
-        return [one for one in self._state.lineage(scope) if one.source or one.derived_from]
+        return [one for one in self._state.list_lineage(scope) if one.source or one.derived_from]
 
-    def erase_all(self, scope: Scope) -> Erased:
+    def erase_all(self, scope: Scope) -> ErasedRows:
         asked = {id for id, trace in self._state.traces.items() if trace.scope == scope}
         noted = sum(whose == scope for whose, _ in self._state.checkpoints)
-        state = self._written() if asked or noted else self._state
+        state = self._begin_commit() if asked or noted else self._state
         self._drop_checkpoints(scope)
         state.traces = {id: trace for id, trace in state.traces.items() if trace.scope != scope}
-        self._unname(scope, asked)
+        self._anonymize_uses(scope, asked)
         erased = self.erase(scope, list(state.versions))
         return replace(erased, contexts=erased.contexts + len(asked), checkpoints=erased.checkpoints + noted)
 
@@ -331,51 +335,51 @@ class DictionaryWriting:
         kept = self._state.checkpoints.items()
         self._state.checkpoints = {place: value for place, value in kept if place[0] != scope}
 
-    def _unname(self, scope: Scope, contexts: Set[str]) -> None:
+    def _anonymize_uses(self, scope: Scope, contexts: Set[str]) -> None:
         """What the scope did with memories of its ancestors stays done, and no longer says by whom; signs go."""
         state = self._state
         above = {id for id, versions in state.versions.items() if versions[-1].memory.scope in scope.ancestors}
-        state.happened = [
+        state.uses = [
             replace(one, context=None) if one.memory in above and one.context in contexts else one
-            for one in state.happened
-            if one.use not in SIGNS or one.memory not in above or one.context not in contexts
+            for one in state.uses
+            if one.use not in SIGN_USES or one.memory not in above or one.context not in contexts
         ]
         for id in above:
             places = [place for place, (vote, _) in enumerate(state.votes) if vote.memory == id]
-            left = without_names([state.votes[place][0] for place in places], contexts, str(scope))
+            left = anonymize_votes([state.votes[place][0] for place in places], contexts, str(scope))
             for place, vote in zip(places, left, strict=True):
                 if vote != state.votes[place][0]:
-                    self._written().votes[place] = (vote, state.votes[place][1])
+                    self._begin_commit().votes[place] = (vote, state.votes[place][1])
 
-    def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
+    def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> ErasedRows:
         gone = {id for id in ids if self.get(scope, id) is not None}
         versions = [one for id in gone for one in self._state.versions[id]]
-        erased = Erased(
+        erased = ErasedRows(
             ids=tuple(sorted(gone)),
             versions=len(versions),
             vectors=len({id(one.vector) for one in versions if one.vector is not None}),  # one that several share
-            uses=sum(one.memory in gone for one in self._state.happened),
+            uses=sum(one.memory in gone for one in self._state.uses),
             votes=sum(vote.memory in gone for vote, _ in self._state.votes),
-            keys=sum(one.memory in gone for one in self._state.kept.values()),
+            keys=sum(one.memory in gone for one in self._state.idempotency_keys.values()),
             checkpoints=sum(whose == scope for whose, _ in self._state.checkpoints) if gone else 0,
         )
-        left = {id: trace.without(gone) for id, trace in self._state.traces.items()}
+        left = {id: trace.without_memories(gone) for id, trace in self._state.traces.items()}
         contexts = sum(trace != self._state.traces[id] for id, trace in left.items())
-        state = self._written() if gone else self._state
+        state = self._begin_commit() if gone else self._state
         if gone:
             self._drop_checkpoints(scope)
         for name in gone:
-            self._unsay(state.versions.pop(name)[-1].memory)
-        state.happened = [one for one in state.happened if one.memory not in gone]
+            self._unindex_text(state.versions.pop(name)[-1].memory)
+        state.uses = [one for one in state.uses if one.memory not in gone]
         state.votes = [(vote, commit) for vote, commit in state.votes if vote.memory not in gone]
-        state.kept = {at: one for at, one in state.kept.items() if one.memory not in gone}
+        state.idempotency_keys = {at: one for at, one in state.idempotency_keys.items() if one.memory not in gone}
         state.traces = left
         return replace(erased, contexts=contexts)
 
 
-def _begins(memory: Memory) -> datetime:
+def _start_time(memory: Memory) -> datetime:
     return memory.valid_from or memory.observed_at or memory.created_at
 
 
-def _vector(value: bytes | None) -> Vector | None:
+def _decode_vector(value: bytes | None) -> Vector | None:
     return None if value is None else np.frombuffer(value, dtype="<f4").astype(np.float32)

@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 
 from recollect.model.candidate import Candidate
-from recollect.model.context_record import Making, Passed, Placed, Trace
+from recollect.model.context_record import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Use, Vote
-from recollect.protocols import Store, Writing
-from recollect.retrieval.evidence import Found, Probe, Vector
-from recollect.retrieval.vectors import cosines, direction
+from recollect.protocols import Store, WriteTransaction
+from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, Vector
+from recollect.retrieval.vectors import cosines, normalize_vector
 from recollect.testing.builders import NOW, SCOPE, a_memory
-from recollect.text.tokenizer import terms
+from recollect.text.tokenizer import tokenize
 
 ENCODER = Encoder("test", 8)
 """The model of every vector in tests of stores."""
 
 
-class Clock:
+class ManualClock:
     """A clock that stands until it is moved."""
 
     def __init__(self, now: datetime = NOW) -> None:
@@ -45,30 +45,30 @@ def a_note(id: str, **given: Any) -> Memory:
     return a_memory(id, **{"text": f"what {id} says", **given})
 
 
-def a_direction(text: str, dimensions: int = ENCODER.dimensions) -> Vector:
+def a_vector(text: str, dimensions: int = ENCODER.dimensions) -> Vector:
     """A direction for a text, the same for the same text; it means nothing."""
     digest = b"".join(sha256(f"{number} {text}".encode()).digest() for number in range(dimensions // 8 + 1))
-    return direction(np.frombuffer(digest, dtype="<i4")[:dimensions])
+    return normalize_vector(np.frombuffer(digest, dtype="<i4")[:dimensions])
 
 
-def nearness(text: str, question: str) -> float:
+def vector_similarity(text: str, question: str) -> float:
     """How near the directions of two texts are, to the last bit."""
-    return float(cosines(a_direction(text)[None, :], a_direction(question))[0])
+    return float(cosines(a_vector(text)[None, :], a_vector(question))[0])
 
 
-def a_probe(question: str | None = None, **given: Any) -> Probe:
+def a_probe(question: str | None = None, **given: Any) -> EvidenceRequest:
     """What recall asks a store for, about a question or about nothing in particular."""
     asked: dict[str, Any] = {}
     if question is not None:
         asked = {
-            "terms": tuple(dict.fromkeys(terms(question))),
-            "vectors": a_direction(question)[None, :],
+            "terms": tuple(dict.fromkeys(tokenize(question))),
+            "vectors": a_vector(question)[None, :],
             "encoder": ENCODER,
         }
-    return Probe(**{"scope": SCOPE, "at": NOW, **asked, **given})
+    return EvidenceRequest(**{"scope": SCOPE, "at": NOW, **asked, **given})
 
 
-def a_trace(id: str = "context", *packed: str, **given: Any) -> Trace:
+def a_context_record(id: str = "context", *packed: str, **given: Any) -> ContextRecord:
     """What a context was made of: these memories, if the test names any."""
     fields: dict[str, Any] = {
         "scope": SCOPE,
@@ -85,14 +85,14 @@ def a_trace(id: str = "context", *packed: str, **given: Any) -> Trace:
         "depth": 200,
         "kinds": (),
         "marker": "marker",
-        "packed": tuple(Placed(MemoryId(one), 0.5) for one in packed),
+        "packed": tuple(PackedEntry(MemoryId(one), 0.5) for one in packed),
         "omitted": (),
         "excluded": {},
     }
-    return Trace(id=id, **{**fields, **given})
+    return ContextRecord(id=id, **{**fields, **given})
 
 
-def a_making(**given: Any) -> Making:
+def some_replay_inputs(**given: Any) -> ContextRecipe:
     """With what a context was made, whatever the test does not care about."""
     fields: dict[str, Any] = {
         "present": True,
@@ -103,18 +103,18 @@ def a_making(**given: Any) -> Making:
         "analyser": "1",
         "naming": "1",
         "encoder": ENCODER,
-        "directions": base64.b64encode(a_direction("when do we deploy?").astype("<f4").tobytes()).decode(),
+        "directions": base64.b64encode(a_vector("when do we deploy?").astype("<f4").tobytes()).decode(),
         "directed": 3,
         "packed": 2,
         "omitted": 1,
         "text": sha256(b"text").hexdigest(),
     }
-    return Making(**{**fields, **given})
+    return ContextRecipe(**{**fields, **given})
 
 
-def passed_over(id: str) -> Passed:
+def an_omitted_memory(id: str) -> OmittedEntry:
     """A memory that a context had no room for."""
-    return Passed(MemoryId(id), 0.25, "budget", 40)
+    return OmittedEntry(MemoryId(id), 0.25, "budget", 40)
 
 
 def a_vote(memory: str, use: Use = Use.HELPED, **given: Any) -> Vote:
@@ -127,16 +127,16 @@ def put(store: Store, *memories: Memory) -> list[Memory]:
     return store.write(lambda writing: put_all(writing, memories))
 
 
-def put_all(writing: Writing, memories: Sequence[Memory]) -> list[Memory]:
+def put_all(writing: WriteTransaction, memories: Sequence[Memory]) -> list[Memory]:
     """Put all of these, each with a direction of its own."""
     writing.adopt(ENCODER)
-    return [writing.put(memory, a_direction(memory.embedded_text)) for memory in memories]
+    return [writing.put(memory, a_vector(memory.embedded_text)) for memory in memories]
 
 
-def together(store: Store, *changes: Callable[[Writing], object]) -> None:
+def write_together(store: Store, *changes: Callable[[WriteTransaction], object]) -> None:
     """Make these changes in one write."""
 
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         for one in changes:
             one(writing)
 
@@ -148,18 +148,18 @@ def ids(*names: str) -> list[MemoryId]:
     return [MemoryId(name) for name in names]
 
 
-def eligible(found: Found) -> list[MemoryId]:
+def eligible_ids(found: RecallEvidence) -> list[MemoryId]:
     """The ids of those that were found eligible, in order, each as often as it was found."""
     return sorted(found.table.ids[row] for row in found.rows.tolist())
 
 
-def seen(store: Store, scope: Scope | str, **given: Any) -> list[MemoryId]:
+def visible_ids(store: Store, scope: Scope | str, **given: Any) -> list[MemoryId]:
     """The ids of what the scope may see and recall."""
     whose = scope if isinstance(scope, Scope) else Scope.parse(scope)
-    return eligible(store.gather(a_probe(scope=whose, **given)))
+    return eligible_ids(store.gather(a_probe(scope=whose, **given)))
 
 
-def candidates(found: Found) -> dict[MemoryId, Candidate]:
+def candidates(found: RecallEvidence) -> dict[MemoryId, Candidate]:
     """The eligible candidates with their directions, by id: all that the oracle may know of them."""
     rows = found.rows.tolist()
     found_vectors = None if found.table.vectors is None else found.table.vectors[found.rows].astype(np.float64)
@@ -170,13 +170,13 @@ def candidates(found: Found) -> dict[MemoryId, Candidate]:
     }
 
 
-def the_candidate(found: Found, id: str) -> Candidate:
+def find_candidate(found: RecallEvidence, id: str) -> Candidate:
     """The eligible candidate of that id, without its direction."""
     row = next(row for row in found.rows.tolist() if found.table.ids[row] == id)
     return found.candidates([row])[0]
 
 
-def twin_of(writing: Writing, memory: Memory) -> Memory | None:
+def find_duplicate(writing: WriteTransaction, memory: Memory) -> Memory | None:
     """The active memory that says the same as it, word for word."""
     found = [one for one in writing.sayings(memory) if one.hash == memory.hash and one.status is Status.ACTIVE]
     return found[0] if found else None

@@ -13,56 +13,61 @@ from typing import ClassVar
 import pytest
 
 from recollect.protocols import Store
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from recollect.testing.variants import Variant
 
 pytest.register_assert_rewrite("recollect.testing.contract")
 
-from recollect.testing.contract.archives import Archives, Counts  # noqa: E402 — after what makes assertions tell more
-from recollect.testing.contract.commit_history import Runs  # noqa: E402
-from recollect.testing.contract.commits import AfterCommit, Departed, TakenIn  # noqa: E402
-from recollect.testing.contract.concurrency import Threads  # noqa: E402
-from recollect.testing.contract.entity_links import Links  # noqa: E402
-from recollect.testing.contract.erasure import Erasure  # noqa: E402
-from recollect.testing.contract.evidence import Eligibility, Evidence  # noqa: E402
-from recollect.testing.contract.hostile_input import HostileTexts  # noqa: E402
-from recollect.testing.contract.implicit_feedback import Signs  # noqa: E402
-from recollect.testing.contract.records import Checkpoints, Levels, Sayings, Timelines  # noqa: E402
-from recollect.testing.contract.scopes import Scopes  # noqa: E402
-from recollect.testing.contract.time_travel import AsOf, KnownAt  # noqa: E402
-from recollect.testing.contract.turn_context import Turns  # noqa: E402
-from recollect.testing.contract.usage import Contexts, Keys, Uses, Votes  # noqa: E402
-from recollect.testing.contract.versions import Transactions, Versions  # noqa: E402
+from recollect.testing.contract.archives import ArchiveContract, StatsContract  # noqa: E402 — after what makes assertions tell more
+from recollect.testing.contract.commit_history import CommitHistoryContract  # noqa: E402
+from recollect.testing.contract.commits import AfterCommitContract, DroppedVectorContract, ImportedContextContract  # noqa: E402
+from recollect.testing.contract.concurrency import ConcurrencyContract  # noqa: E402
+from recollect.testing.contract.entity_links import EntityLinkContract  # noqa: E402
+from recollect.testing.contract.erasure import ErasureContract  # noqa: E402
+from recollect.testing.contract.evidence import EligibilityContract, EvidenceContract  # noqa: E402
+from recollect.testing.contract.hostile_input import HostileTextContract  # noqa: E402
+from recollect.testing.contract.implicit_feedback import ImplicitFeedbackContract  # noqa: E402
+from recollect.testing.contract.records import (  # noqa: E402
+    CheckpointContract,
+    RecordDuplicateContract,
+    RecordLevelContract,
+    TimelineContract,
+)
+from recollect.testing.contract.scopes import ScopeContract  # noqa: E402
+from recollect.testing.contract.time_travel import AsOfContract, KnownAtContract  # noqa: E402
+from recollect.testing.contract.turn_context import TurnContextContract  # noqa: E402
+from recollect.testing.contract.usage import ContextRecordContract, IdempotencyKeyContract, UseContract, VoteContract  # noqa: E402
+from recollect.testing.contract.versions import TransactionContract, VersionContract  # noqa: E402
 
 
 class StoreContract(
-    Scopes,
-    Versions,
-    Transactions,
-    Runs,
-    Uses,
-    Votes,
-    Signs,
-    Keys,
-    Contexts,
-    Erasure,
-    Counts,
-    Archives,
-    Eligibility,
-    Evidence,
-    HostileTexts,
-    KnownAt,
-    AsOf,
-    AfterCommit,
-    Departed,
-    TakenIn,
-    Threads,
-    Turns,
-    Links,
-    Levels,
-    Sayings,
-    Timelines,
-    Checkpoints,
+    ScopeContract,
+    VersionContract,
+    TransactionContract,
+    CommitHistoryContract,
+    UseContract,
+    VoteContract,
+    ImplicitFeedbackContract,
+    IdempotencyKeyContract,
+    ContextRecordContract,
+    ErasureContract,
+    StatsContract,
+    ArchiveContract,
+    EligibilityContract,
+    EvidenceContract,
+    HostileTextContract,
+    KnownAtContract,
+    AsOfContract,
+    AfterCommitContract,
+    DroppedVectorContract,
+    ImportedContextContract,
+    ConcurrencyContract,
+    TurnContextContract,
+    EntityLinkContract,
+    RecordLevelContract,
+    RecordDuplicateContract,
+    TimelineContract,
+    CheckpointContract,
 ):
     """What every store promises. A store supplies the fixture `store`, which is new for each test.
 
@@ -74,8 +79,8 @@ class StoreContract(
     """The way in which a subclass runs a store that keeps the whole contract elsewhere; see `variants.py`."""
 
     @pytest.fixture
-    def clock(self) -> Clock:
-        return Clock()
+    def clock(self) -> ManualClock:
+        return ManualClock()
 
     @pytest.fixture
     def writer(self, store: Store) -> Store:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TypeVar
 
-Promise = TypeVar("Promise", bound=Callable[..., None])
+ContractTest = TypeVar("ContractTest", bound=Callable[..., None])
 
 
 class Variant(StrEnum):
@@ -25,10 +25,10 @@ class Variant(StrEnum):
     IN_MEMORY = "in memory"
 
 
-def affected_by(*variants: Variant) -> Callable[[Promise], Promise]:
+def affected_by(*variants: Variant) -> Callable[[ContractTest], ContractTest]:
     """Mark a promise that these variants can break."""
 
-    def mark(promise: Promise) -> Promise:
+    def mark(promise: ContractTest) -> ContractTest:
         promise.__dict__["variants"] = frozenset(variants)
         return promise
 

@@ -4,96 +4,100 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from recollect.text.canonical_tokens import BREAK, Token
-from recollect.text.lexicon import GRAMMAR, singular, words
+from recollect.text.canonical_tokens import SENTENCE_BREAK, Token
+from recollect.text.lexicon import FUNCTION_WORDS, singularize, split_words
 
-FIGURE = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
-LEADING = re.compile(rf"[-+]?{FIGURE}")
-THOUSANDFOLD = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+NUMBER_PATTERN = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
+LEADING_NUMBER = re.compile(rf"[-+]?{NUMBER_PATTERN}")
+AMBIGUOUS_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 """Three digits behind a point are thousands to half of the world, so such a number is only the same as itself."""
 
 
-def counted(sentence: list[Token]) -> list[Token]:
+def parse_number_words(sentence: list[Token]) -> list[Token]:
     """The sentence with figures for number words; COUNTING are those."""
     found: list[Token] = []
     at = 0
     while at < len(sentence):
-        value, end = _number_from(sentence, at)
+        value, end = _parse_number(sentence, at)
         if value is not None:
-            said = " ".join(token.said for token in sentence[at:end])
+            said = " ".join(token.text for token in sentence[at:end])
             found.append(Token(value, "number", said))
             at = end
         else:
             token = sentence[at]
-            ordinal = _ORDINALS.get(token.key)
-            found.append(token if ordinal is None else Token(ordinal, "number", token.said))
+            ordinal = _ORDINAL_WORDS.get(token.key)
+            found.append(token if ordinal is None else Token(ordinal, "number", token.text))
             at += 1
     return found
 
 
-_MOST_FIGURES = 15
+_MAX_DIGITS = 15
 
 
-def _number_from(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
+def _parse_number(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
     """The number that begins there, and where it ends."""
     first = sentence[at]
-    if first.sort == "number" and first.key not in _SMALL:
-        scale = SCALES.get(sentence[at + 1].key) if at + 1 < len(sentence) else None
-        if scale is None or len(first.key) > _MOST_FIGURES or not LEADING.fullmatch(first.key):
+    if first.kind == "number" and first.key not in _SMALL_NUMBERS:
+        scale = SCALE_FACTORS.get(sentence[at + 1].key) if at + 1 < len(sentence) else None
+        if scale is None or len(first.key) > _MAX_DIGITS or not LEADING_NUMBER.fullmatch(first.key):
             return None, at
-        if THOUSANDFOLD.fullmatch(first.key):
+        if AMBIGUOUS_THOUSANDS.fullmatch(first.key):
             return None, at
         scaled = Decimal(first.key) * scale
         whole = scaled == scaled.to_integral_value()
         return (str(int(scaled)), at + 2) if whole else (None, at)
     after_article = at > 0 and sentence[at - 1].key in ("a", "an")
-    if first.key not in _SMALL and not (after_article and first.key in _HUNDREDS):
+    if first.key not in _SMALL_NUMBERS and not (after_article and first.key in _MULTIPLIERS):
         return None, at
     total, part, last = 0, 1, 0
-    if first.key in _SMALL:
-        part = last = _SMALL[first.key]
+    if first.key in _SMALL_NUMBERS:
+        part = last = _SMALL_NUMBERS[first.key]
         at += 1
     while at < len(sentence):
         key = sentence[at].key
-        if key in _HUNDREDS and part:
+        if key in _MULTIPLIERS and part:
             if key == "hundred":
                 part *= 100
             else:
-                total, part = total + part * _HUNDREDS[key], 0
-            last = _HUNDREDS[key]
+                total, part = total + part * _MULTIPLIERS[key], 0
+            last = _MULTIPLIERS[key]
             at += 1
-            if total > 10**_MOST_FIGURES or part > 10**_MOST_FIGURES:
+            if total > 10**_MAX_DIGITS or part > 10**_MAX_DIGITS:
                 break
-        elif key in _SMALL and 0 < _SMALL[key] < last and (last >= 100 or (last >= 20 and _SMALL[key] < 10)):
-            part, last = part + _SMALL[key], _SMALL[key]
+        elif (
+            key in _SMALL_NUMBERS
+            and 0 < _SMALL_NUMBERS[key] < last
+            and (last >= 100 or (last >= 20 and _SMALL_NUMBERS[key] < 10))
+        ):
+            part, last = part + _SMALL_NUMBERS[key], _SMALL_NUMBERS[key]
             at += 1
-        elif key == "and" and last >= 100 and at + 1 < len(sentence) and sentence[at + 1].key in _SMALL:
+        elif key == "and" and last >= 100 and at + 1 < len(sentence) and sentence[at + 1].key in _SMALL_NUMBERS:
             at += 1
         else:
             break
     return str(total + part), at
 
 
-_SPELLED_OUT = 4
+_MIN_SPELLED_CHARS = 4
 """Shorter units are signs, of which the case counts."""
 
 
-def measured(sentence: list[Token]) -> list[Token]:
+def merge_units(sentence: list[Token]) -> list[Token]:
     """The sentence with every number and its unit as one; it needs a number."""
-    return _sized(_signed(sentence))
+    return _merge_quantities(_mark_units(sentence))
 
 
-def _signed(sentence: list[Token]) -> list[Token]:
+def _mark_units(sentence: list[Token]) -> list[Token]:
     """The sentence with one sign for every unit behind a number, and currencies behind their amounts."""
     found: list[Token] = []
     at = 0
     while at < len(sentence):
         token = sentence[at]
-        before = found[-1] if found else BREAK
-        if token.sort == "number" and _is_currency(before):
-            found[-1:] = [token, Token(before.key.lower(), "unit", before.said)]
-        elif before.sort == "number" and not ORDINAL.fullmatch(before.key):
-            unit, length = _unit_from(sentence, at)
+        before = found[-1] if found else SENTENCE_BREAK
+        if token.kind == "number" and _is_currency(before):
+            found[-1:] = [token, Token(before.key.lower(), "unit", before.text)]
+        elif before.kind == "number" and not ORDINAL.fullmatch(before.key):
+            unit, length = _match_unit(sentence, at)
             found.append(unit)
             at += length - 1
         else:
@@ -102,63 +106,63 @@ def _signed(sentence: list[Token]) -> list[Token]:
     return found
 
 
-def _unit_from(sentence: Sequence[Token], at: int) -> tuple[Token, int]:
+def _match_unit(sentence: Sequence[Token], at: int) -> tuple[Token, int]:
     """What is counted there as one token, a unit by its sign, and of how many tokens it is made."""
     first = sentence[at]
-    if first.key in _UNIT_STARTS or first.said in _UNIT_STARTS:
+    if first.key in _UNIT_FIRST_WORDS or first.text in _UNIT_FIRST_WORDS:
         for length in (3, 2, 1):
             parts = sentence[at : at + length]
             spelled = " ".join(part.key for part in parts)
-            unit = UNITS.get(first.said) if length == 1 else None
-            if unit is None and len(spelled) >= _SPELLED_OUT:
+            unit = UNITS.get(first.text) if length == 1 else None
+            if unit is None and len(spelled) >= _MIN_SPELLED_CHARS:
                 unit = UNITS.get(spelled)
             if unit is not None and len(parts) == length:
-                return Token(unit, "unit", " ".join(part.said for part in parts)), length
+                return Token(unit, "unit", " ".join(part.text for part in parts)), length
     after = sentence[at + 1].key if at + 1 < len(sentence) else ""
-    if first.said in _OF_A_SIZE and after in _SIZED:
-        return Token(_OF_A_SIZE[first.said], "unit", first.said), 1
-    key = first.said if _is_a_sign(first) else singular(first)
-    return Token(key, first.sort, first.said), 1
+    if first.text in _LENGTH_SYMBOLS and after in _LENGTH_ADJECTIVES:
+        return Token(_LENGTH_SYMBOLS[first.text], "unit", first.text), 1
+    key = first.text if _is_unit_symbol(first) else singularize(first)
+    return Token(key, first.kind, first.text), 1
 
 
-def _is_a_sign(token: Token) -> bool:
+def _is_unit_symbol(token: Token) -> bool:
     """Whether it may be the sign of a unit, of which the case counts: 5 M, 5 Mg, 5 Cal; and not the name Olu."""
-    said = token.said
-    if len(said) >= _SPELLED_OUT or not said.isalpha() or token.key in GRAMMAR:
+    said = token.text
+    if len(said) >= _MIN_SPELLED_CHARS or not said.isalpha() or token.key in FUNCTION_WORDS:
         return False
-    return len(said) < _SPELLED_OUT - 1 or not said[1:].islower() or token.key in _TWOFOLD
+    return len(said) < _MIN_SPELLED_CHARS - 1 or not said[1:].islower() or token.key in _AMBIGUOUS_SYMBOLS
 
 
-_TWOFOLD = frozenset({"cal", "gal"})
+_AMBIGUOUS_SYMBOLS = frozenset({"cal", "gal"})
 
 
-_OF_A_SIZE = {"m": "metre", "'": "foot"}
+_LENGTH_SYMBOLS = {"m": "metre", "'": "foot"}
 """Signs of several units that are of one before a word of _SIZED."""
 
-_SIZED = frozenset(words("tall long wide high deep thick away"))
+_LENGTH_ADJECTIVES = frozenset(split_words("tall long wide high deep thick away"))
 
 
-def _sized(sentence: list[Token]) -> list[Token]:
+def _merge_quantities(sentence: list[Token]) -> list[Token]:
     """The sentence with a number and its unit as one, in one size: 500 ms as 0.5 s, and 4.50 % as 4.5 %."""
     found: list[Token] = []
     for token in sentence:
-        if token.sort != "unit" or not found or found[-1].sort != "number":
+        if token.kind != "unit" or not found or found[-1].kind != "number":
             found.append(token)
             continue
         number = found.pop()
         figure, sign = number.key, token.key
-        if THOUSANDFOLD.fullmatch(figure):
+        if AMBIGUOUS_THOUSANDS.fullmatch(figure):
             figure = f"{figure}?"  # not what 1.0010 comes to, which is certain
-        elif _PLAIN_FIGURE.fullmatch(figure):
-            sign, times = _SIZES.get(sign, (sign, Decimal(1)))
+        elif _PLAIN_NUMBER.fullmatch(figure):
+            sign, times = _UNIT_FACTORS.get(sign, (sign, Decimal(1)))
             figure = format((Decimal(figure) * times).normalize(), "f")
-        said = f"{token.said}{number.said}" if token.said in CURRENCIES else f"{number.said} {token.said}"
+        said = f"{token.text}{number.text}" if token.text in CURRENCY_SYMBOLS else f"{number.text} {token.text}"
         found.append(Token(f"{figure}·{sign}", "number", said))
     return found
 
 
-_PLAIN_FIGURE = re.compile(r"-?(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,6})?")
-_SIZES = {
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,6})?")
+_UNIT_FACTORS = {
     unit: (sign, Decimal(times))
     for sign, units in {
         "s": {"ns": "1e-9", "µs": "1e-6", "ms": "0.001", "min": "60", "h": "3600"},
@@ -175,25 +179,25 @@ _SIZES = {
 """How much of another unit a unit is, where that is always so; a day is not always 24 hours, nor a kB always 1000."""
 
 ORDINAL = re.compile("[0-9]+th")
-CURRENCIES = {"$": "dollar", "€": "eur", "£": "gbp", "₹": "inr", "¥": "¥"}
-_CURRENCY_KEYS = frozenset(CURRENCIES.values())
+CURRENCY_SYMBOLS = {"$": "dollar", "€": "eur", "£": "gbp", "₹": "inr", "¥": "¥"}
+_CURRENCY_KEYS = frozenset(CURRENCY_SYMBOLS.values())
 _CURRENCY_CODES = frozenset({"USD", "EUR", "GBP", "CHF", "INR", "JPY", "CAD", "AUD"})
 
 
 def _is_currency(token: Token) -> bool:
-    return token.key in _CURRENCY_KEYS or token.said in _CURRENCY_CODES
+    return token.key in _CURRENCY_KEYS or token.text in _CURRENCY_CODES
 
 
-_SMALL = {
+_SMALL_NUMBERS = {
     word: value
     for value, word in enumerate(
-        words("""
+        split_words("""
         zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
         eighteen nineteen
         """)
     )
-} | {word: 20 + 10 * at for at, word in enumerate(words("twenty thirty forty fifty sixty seventy eighty ninety"))}
-_HUNDREDS = {
+} | {word: 20 + 10 * at for at, word in enumerate(split_words("twenty thirty forty fifty sixty seventy eighty ninety"))}
+_MULTIPLIERS = {
     "hundred": 100,
     "thousand": 1000,
     "million": 10**6,
@@ -202,15 +206,15 @@ _HUNDREDS = {
     "lakh": 10**5,
     "crore": 10**7,
 }
-SCALES = {word: Decimal(value) for word, value in _HUNDREDS.items()}
-_ORDINALS = {
+SCALE_FACTORS = {word: Decimal(value) for word, value in _MULTIPLIERS.items()}
+_ORDINAL_WORDS = {
     word: f"{value}th"
     for value, word in enumerate(
-        words("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"), start=1
+        split_words("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"), start=1
     )
 }
 
-COUNTING = frozenset([*_SMALL, *_HUNDREDS, *_ORDINALS])
+NUMBER_WORDS = frozenset([*_SMALL_NUMBERS, *_MULTIPLIERS, *_ORDINAL_WORDS])
 """A sentence without one of these has no number words."""
 
 UNITS = {
@@ -279,4 +283,4 @@ px = pixel | pixels | px
 }
 """The sign of each unit by the ways to write it behind a number; pounds are of two sorts, and m is of three."""
 
-_UNIT_STARTS = frozenset(written.split()[0] for written in UNITS)
+_UNIT_FIRST_WORDS = frozenset(written.split()[0] for written in UNITS)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-Sort = Literal[
+TokenKind = Literal[
     "number", "date", "time", "unit", "name", "negation", "quantity", "modality", "question", "word", "order", "text"
 ]
 """What a difference is one of; "text" is of texts in which nothing can be read."""
@@ -13,16 +13,16 @@ class Token(NamedTuple):
     """One word of a canonical form: its key, what it is, and how the text has it."""
 
     key: str
-    sort: Sort
-    said: str
+    kind: TokenKind
+    text: str
 
 
-BREAK = Token("|", "word", "")
+SENTENCE_BREAK = Token("|", "word", "")
 COMMA = Token(",", "word", ",")
 POSSESSIVE = "'s"
 
 
-def says(sentence: Sequence[Token], at: int, phrase: Sequence[str]) -> bool:
+def matches_phrase(sentence: Sequence[Token], at: int, phrase: Sequence[str]) -> bool:
     """Whether the sentence has the phrase there."""
     if len(sentence) - at < len(phrase):
         return False

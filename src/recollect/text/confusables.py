@@ -10,7 +10,7 @@ BARRIER = "\x00"
 """What stands where there is nothing to read: a character that no pattern crosses."""
 
 
-class Reading:
+class NormalizedText:
     """A text as it is read, made stretch by stretch, which knows where each stretch is written."""
 
     def __init__(self) -> None:
@@ -30,15 +30,15 @@ class Reading:
         """All that is read."""
         return "".join(self._parts)
 
-    def written(self, at: int) -> int:
+    def source_offset(self, at: int) -> int:
         """Where a place of it is in the text as written."""
         stretch = bisect_right(self._there, at) - 1
         return self._here[stretch] + at - self._there[stretch]
 
 
-def read(text: str, odd: re.Pattern[str], meant: Callable[[str], str]) -> Reading:
+def replace_characters(text: str, odd: re.Pattern[str], meant: Callable[[str], str]) -> NormalizedText:
     """The text with something else for whatever is odd."""
-    reading = Reading()
+    reading = NormalizedText()
     done = 0
     for match in odd.finditer(text):
         reading.add(text[done : match.start()], done, match.start())
@@ -50,29 +50,29 @@ def read(text: str, odd: re.Pattern[str], meant: Callable[[str], str]) -> Readin
 
 def is_disguised(text: str) -> bool:
     """Whether it has a character that reads as another, or as nothing, where that may hide something."""
-    if text.isascii() and not _CONTROLS.search(text):
+    if text.isascii() and not _CONTROL_CHARACTERS.search(text):
         return False
-    return any(_hides(text, match.start()) for match in ODD.finditer(text))
+    return any(_may_hide(text, match.start()) for match in CONFUSABLE_CHARACTERS.finditer(text))
 
 
-def _hides(text: str, at: int) -> bool:
+def _may_hide(text: str, at: int) -> bool:
     """Not so the dash between two words with blanks around it, nor what belongs to an emoji."""
-    before, after, meant = text[at - 1 : at], text[at + 1 : at + 2], plain(text[at])
+    before, after, meant = text[at - 1 : at], text[at + 1 : at + 2], plain_character(text[at])
     if meant in (" ", "-"):
         return before.isalnum() and after.isalnum()
     return meant != text[at] if meant else " " <= before <= "~" or "!" <= after <= "~"
 
 
 @cache
-def plain(character: str) -> str:
+def plain_character(character: str) -> str:
     """What it reads as: nothing if it is invisible, the letter, digit or mark of ASCII that it is a variant of, or
     itself.
     """
-    if _CONTROLS.match(character):
+    if _CONTROL_CHARACTERS.match(character):
         return ""
     if character.isascii():
         return character
-    if character in _UNSEEN or unicodedata.category(character) == "Cf":
+    if character in _INVISIBLE_CHARACTERS or unicodedata.category(character) == "Cf":
         return ""
     if character in _DASHES:
         return "-"
@@ -83,7 +83,7 @@ def plain(character: str) -> str:
 
 
 _DASHES = frozenset("\u2010\u2011\u2012\u2013\u2212\ufe63")
-_UNSEEN = frozenset(
+_INVISIBLE_CHARACTERS = frozenset(
     chr(code)
     for first, last in (
         *((0x034F, 0x034F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164)),
@@ -93,10 +93,10 @@ _UNSEEN = frozenset(
 )
 """Fillers and variation selectors: unlike the characters of format, no category has just them."""
 
-_CONTROLS = re.compile("[\\x01-\\x08\\x0b\\x0c\\x0d\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
+_CONTROL_CHARACTERS = re.compile("[\\x01-\\x08\\x0b\\x0c\\x0d\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 """What has no width in a line, but for tabs and line feeds."""
 
-ODD = re.compile(
+CONFUSABLE_CHARACTERS = re.compile(
     "["
     "\\x01-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028\\u2029"
     "\\xa0\\xad\\u034f\\u061c\\u0660-\\u0669\\u06f0-\\u06f9\\u0966-\\u096f\\u09e6-\\u09ef\\u0e50-\\u0e59\\u115f\\u1160\\u17b4\\u17b5"
@@ -105,4 +105,4 @@ ODD = re.compile(
     "\\U000e0001-\\U000e007f\\U000e0100-\\U000e01ef"
     "]"
 )
-"""Where `plain` is asked: not everywhere, for most letters beyond ASCII are only themselves."""
+"""Where `plain_character` is asked: not everywhere, for most letters beyond ASCII are only themselves."""

@@ -11,83 +11,83 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from recollect.model.nfc import composed
-from recollect.model.validation import unseen
-from recollect.text.questions import ROLES
+from recollect.model.nfc import to_nfc
+from recollect.model.validation import find_invisible_character
+from recollect.text.questions import ROLE_LABELS
 from recollect.text.tokenizer import STOP_WORDS
 
 VERSION = "1"
 """Recorded in a store with its names. Whatever changes the names of any text needs another."""
 
-MOST = 32
+MAX_ENTITIES = 32
 """How many names of a text are kept, the first ones."""
 
-LONGEST = 80
+MAX_NAME_CHARS = 80
 """Characters of the longest name; what is longer is a sentence."""
 
-READ = 65_536
+MAX_TEXT_CHARS = 65_536
 """Characters of a text that are read for names; of a longer one they are those of its beginning."""
 
-MOST_WORDS = 6
+MAX_NAME_WORDS = 6
 """Words of the longest name; a longer run of capitals is a heading."""
 
-ASKED = 64
+MAX_QUESTION_WORDS = 64
 """How many words of a question are looked for as names; of a long request the first."""
 
 
-def entities(text: str, speaker: str | None = None) -> tuple[str, ...]:
-    """The names that a text mentions in their order, each once and at most `MOST`; then who said it, if that is a name.
+def find_entities(text: str, speaker: str | None = None) -> tuple[str, ...]:
+    """The names that a text mentions in their order, each once and at most `MAX_ENTITIES`; then who said it, if that is a name.
 
     They are in one spelling: composed (NFC), without case and possessive, any run of blanks as one.
     """
-    told = composed(text[:READ])
-    marked = _marked(told)
-    found = [*((one.start, one.name) for one in marked), *_capitals(_masked(told, marked))]
+    told = to_nfc(text[:MAX_TEXT_CHARS])
+    marked = _find_marked_names(told)
+    found = [*((one.start, one.name) for one in marked), *_find_capitalized_names(_mask_names(told, marked))]
     names = dict.fromkeys([name for _, name in sorted(found)])
-    seen = (name for name in names if unseen(name) is None)
-    first, said_by = tuple(islice(seen, MOST)), spoken_name(speaker)
+    seen = (name for name in names if find_invisible_character(name) is None)
+    first, said_by = tuple(islice(seen, MAX_ENTITIES)), speaker_entity(speaker)
     return first if said_by is None or said_by in first else (*first, said_by)
 
 
-def spoken_name(speaker: str | None) -> str | None:
+def speaker_entity(speaker: str | None) -> str | None:
     """The name of who said something; none if it is a role, as `user` is."""
-    name = None if speaker is None else canonical(speaker)
-    return None if not name or name in ROLES or unseen(name) is not None else name
+    name = None if speaker is None else canonicalize_name(speaker)
+    return None if not name or name in ROLE_LABELS or find_invisible_character(name) is not None else name
 
 
-def canonical(name: str) -> str:
+def canonicalize_name(name: str) -> str:
     """The name in the one spelling that all who mention it share; empty if it is too long for one."""
-    if len(name) > 4 * LONGEST:
+    if len(name) > 4 * MAX_NAME_CHARS:
         return ""
-    folded = composed(" ".join(composed(name).casefold().split()))
+    folded = to_nfc(" ".join(to_nfc(name).casefold().split()))
     folded = _POSSESSIVE.sub("", folded)
-    return folded if len(folded) <= LONGEST else ""
+    return folded if len(folded) <= MAX_NAME_CHARS else ""
 
 
-def sought(question: str) -> tuple[str, ...]:
+def find_candidate_names(question: str) -> tuple[str, ...]:
     """All that may be a name in a question: its own names, and every few words that follow each other.
 
     It is for whoever knows names to say which of them are some. Who writes any name with a capital writes all of them
     so; in other questions a name may be in small letters too.
     """
-    words = list(islice(_words(composed(question[:READ])), ASKED))
-    careful = any(not word.first and _capital(word) for word in words)
-    phrases = dict.fromkeys(entities(question))
-    for many in range(1, MOST_WORDS + 1):
+    words = list(islice(_iter_words(to_nfc(question[:MAX_TEXT_CHARS])), MAX_QUESTION_WORDS))
+    careful = any(not word.first and _is_capitalized(word) for word in words)
+    phrases = dict.fromkeys(find_entities(question))
+    for many in range(1, MAX_NAME_WORDS + 1):
         for first in range(len(words) - many + 1):
             run = [word.name for word in words[first : first + many]]
-            if (_capital(words[first]) or not careful) and (many > 1 or tells(run[0])):
+            if (_is_capitalized(words[first]) or not careful) and (many > 1 or may_be_name(run[0])):
                 phrases[" ".join(run)] = None
     return tuple(phrases)
 
 
-def tells(word: str) -> bool:
+def may_be_name(word: str) -> bool:
     """Whether a word in small letters may stand for a name that has it."""
-    return len(word) > 1 and word not in _NEVER_ALONE and word not in _ORDINARY
+    return len(word) > 1 and word not in _NEVER_NAMES_ALONE and word not in _ORDINARY_WORDS
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _MarkedName:
     """A name that is written as no sentence is, and its place."""
 
     start: int
@@ -95,40 +95,40 @@ class _Found:
     name: str
 
 
-def _marked(text: str) -> list[_Found]:
+def _find_marked_names(text: str) -> list[_MarkedName]:
     """Code between backticks, titles between quotation marks, addresses, paths, handles and identifiers."""
-    quoted = _all_quoted(text)
+    quoted = _find_quoted_names(text)
     marked = list(quoted)
-    inside = iter([*quoted, _Found(len(text), len(text), "")])
+    inside = iter([*quoted, _MarkedName(len(text), len(text), "")])
     here = next(inside)
-    for mark in _MARK.finditer(text):
-        start, end = _after_blank(text, mark.start()), mark.end()
+    for mark in _SPECIAL_MARK.finditer(text):
+        start, end = _unspaced_start(text, mark.start()), mark.end()
         while here.end <= start and here.name:
             here = next(inside)
         if end <= here.start:
-            written = text[start:end].strip(_AROUND)
-            name = _special(written) if len(written) <= LONGEST else ""
+            written = text[start:end].strip(_SURROUNDING_MARKS)
+            name = _parse_special_name(written) if len(written) <= MAX_NAME_CHARS else ""
             if name:
-                marked.append(_Found(start, end, name))
+                marked.append(_MarkedName(start, end, name))
     return marked
 
 
-def _all_quoted(text: str) -> list[_Found]:
-    if _QUOTE.search(text) is None:
+def _find_quoted_names(text: str) -> list[_MarkedName]:
+    if _OPENING_QUOTE.search(text) is None:
         return []
-    return [one for one in map(_quoted, _QUOTED.finditer(text)) if one is not None]
+    return [one for one in map(_read_quoted_name, _QUOTED_TEXT.finditer(text)) if one is not None]
 
 
-def _quoted(match: "re.Match[str]") -> _Found | None:
+def _read_quoted_name(match: "re.Match[str]") -> _MarkedName | None:
     """What is between two marks, if it is code or the title of something."""
     code, title = match["code"], match["title"]
     if code is None and not _is_title(title):
         return None
-    name = canonical(code or title)
-    return _Found(match.start(), match.end(), name) if any(map(str.isalpha, name)) else None
+    name = canonicalize_name(code or title)
+    return _MarkedName(match.start(), match.end(), name) if any(map(str.isalpha, name)) else None
 
 
-def _after_blank(text: str, at: int) -> int:
+def _unspaced_start(text: str, at: int) -> int:
     """Where what stands there begins, back to the last blank."""
     while at and not text[at - 1].isspace():
         at -= 1
@@ -140,18 +140,18 @@ def _is_title(said: str) -> bool:
     if said.rstrip()[-1:] in ".!?,;":
         return False
     words = _WORD.findall(said)
-    if not words or len(words) > MOST_WORDS + 2 or not words[0][0].isupper():
+    if not words or len(words) > MAX_NAME_WORDS + 2 or not words[0][0].isupper():
         return False
-    alone = canonical(words[0]) if len(words) == 1 else ""
-    small = (word.casefold() in _SMALL for word in words[1:])
+    alone = canonicalize_name(words[0]) if len(words) == 1 else ""
+    small = (word.casefold() in _SMALL_WORDS for word in words[1:])
     return (
-        alone not in _ORDINARY
-        and alone not in _NEVER_ALONE
+        alone not in _ORDINARY_WORDS
+        and alone not in _NEVER_NAMES_ALONE
         and all(word[0].isupper() or word[0].isdigit() or fine for word, fine in zip(words[1:], small, strict=True))
     )
 
 
-def _special(written: str) -> str:
+def _parse_special_name(written: str) -> str:
     """The name that one word without blanks is, if it is an address, a path, a handle or an identifier."""
     name = ""
     if "://" in written:
@@ -165,7 +165,7 @@ def _special(written: str) -> str:
         name = written.rstrip("/")
     elif "_" in written and _IDENTIFIER.fullmatch(written):
         name = written.removesuffix("()")
-    return canonical(name) if name else ""
+    return canonicalize_name(name) if name else ""
 
 
 def _is_path(written: str) -> bool:
@@ -175,7 +175,7 @@ def _is_path(written: str) -> bool:
     return _PATH.fullmatch(written) is not None and any(map(str.isalpha, written))
 
 
-def _masked(text: str, marked: Sequence[_Found]) -> str:
+def _mask_names(text: str, marked: Sequence[_MarkedName]) -> str:
     """The text without what was found by its marks, with something else than words in its place."""
     if not marked:
         return text
@@ -186,7 +186,7 @@ def _masked(text: str, marked: Sequence[_Found]) -> str:
     return "".join([*parts, text[done:]])
 
 
-class _Word(NamedTuple):
+class _TextWord(NamedTuple):
     """A word as it is written, where it is, and whether a sentence begins with it."""
 
     start: int
@@ -196,110 +196,112 @@ class _Word(NamedTuple):
     first: bool
 
 
-def _folded(word: str) -> str:
+def _fold_word(word: str) -> str:
     """A word of a composed text as a name has it."""
     folded = word.casefold()
     return folded if word.isalnum() else _POSSESSIVE.sub("", folded)
 
 
-def _capitals(text: str) -> list[tuple[int, str]]:
+def _find_capitalized_names(text: str) -> list[tuple[int, str]]:
     """The names that are written with capitals, with their places."""
-    words = _telling(text)
-    if _shouted(words, text):
+    words = _find_telling_words(text)
+    if _is_all_caps(words, text):
         return []
-    capitals = [word for word in words if _capital(word)]
-    small, inside = _Small(text, words), {word.name for word in capitals if not word.first}
-    names, run = list[tuple[int, str]](), list[_Word]()
+    capitals = [word for word in words if _is_capitalized(word)]
+    small, inside = _LowercaseWords(text, words), {word.name for word in capitals if not word.first}
+    names, run = list[tuple[int, str]](), list[_TextWord]()
     for word in capitals:
-        between = _between(run[-1], word, text) if run else None
+        between = _find_connectors(run[-1], word, text) if run else None
         if between is None:
-            names += _named(run, small, inside)
+            names += _trim_name(run, small, inside)
             run = [word]
         else:
             run += (*between, word)
-    names += _named(run, small, inside)
+    names += _trim_name(run, small, inside)
     return names
 
 
-def _telling(text: str) -> list[_Word]:
+def _find_telling_words(text: str) -> list[_TextWord]:
     """The words with another letter than a small one of English: most have none, and can be passed over at once."""
-    words = list[_Word]()
-    for found in _TELLING.finditer(text):
+    words = list[_TextWord]()
+    for found in _TELLING_WORD.finditer(text):
         start, end = found.span()
         begins = False
         if not found.lastindex:  # most stand behind another word and a blank
             start = _word_start(text, start)
-            begins = _begins(text, start)
+            begins = _starts_sentence(text, start)
         written = text[start:end]
-        words.append(_Word(start, end, written, _folded(written), begins))
+        words.append(_TextWord(start, end, written, _fold_word(written), begins))
     return words
 
 
 def _word_start(text: str, at: int) -> int:
     """Where the word begins of which a letter stands there, or right before."""
-    while at and (text[at - 1].isalnum() or (text[at - 1] in _JOINING and at > 1 and text[at - 2].isalnum())):
+    while at and (text[at - 1].isalnum() or (text[at - 1] in _WORD_JOINERS and at > 1 and text[at - 2].isalnum())):
         at -= 1
     return at
 
 
-def _begins(text: str, start: int) -> bool:
+def _starts_sentence(text: str, start: int) -> bool:
     """Whether a sentence begins with the word that starts there."""
     end = start
-    while end and start - end < _LONG_GAP and not text[end - 1].isalnum():
+    while end and start - end < _MAX_GAP_CHARS and not text[end - 1].isalnum():
         end -= 1
-    if not end or start - end >= _LONG_GAP:
+    if not end or start - end >= _MAX_GAP_CHARS:
         return True
     gap = text[end:start]
-    if gap == " " or _BREAK.search(gap) is None:
+    if gap == " " or _SENTENCE_START.search(gap) is None:
         return False
-    return gap.rstrip() != "." or not _is_shortened(text[_word_start(text, end) : end])
+    return gap.rstrip() != "." or not _is_abbreviation(text[_word_start(text, end) : end])
 
 
-def _words(text: str) -> Iterator[_Word]:
+def _iter_words(text: str) -> Iterator[_TextWord]:
     for found in _WORD.finditer(text):
-        yield _Word(found.start(), found.end(), found[0], _folded(found[0]), _begins(text, found.start()))
+        yield _TextWord(
+            found.start(), found.end(), found[0], _fold_word(found[0]), _starts_sentence(text, found.start())
+        )
 
 
-def _is_shortened(word: str) -> bool:
+def _is_abbreviation(word: str) -> bool:
     """Whether the full stop after a word only shortens it: Dr. Smith, J. Doe."""
-    return word.casefold() in _TITLES or (len(word) == 1 and word.isupper())
+    return word.casefold() in _PERSON_TITLES or (len(word) == 1 and word.isupper())
 
 
-def _between(last: _Word, word: _Word, text: str) -> list[_Word] | None:
+def _find_connectors(last: _TextWord, word: _TextWord, text: str) -> list[_TextWord] | None:
     """The small words between two that belong to the same name, often none; nothing if they do not belong together."""
     if text[last.end : word.start] in _BLANKS:
         return []
-    if _LINK.fullmatch(text, last.end, word.start) is None:
+    if _NAME_LINK.fullmatch(text, last.end, word.start) is None:
         return None
-    if any(_begins(text, stop.end()) for stop in _STOP.finditer(text, last.end, word.start)):
+    if any(_starts_sentence(text, stop.end()) for stop in _FULL_STOP.finditer(text, last.end, word.start)):
         return None
     small = _WORD.finditer(text, last.end, word.start)
-    return [_Word(one.start(), one.end(), one[0], one[0], first=False) for one in small]
+    return [_TextWord(one.start(), one.end(), one[0], one[0], first=False) for one in small]
 
 
-def _capital(word: _Word) -> bool:
-    return len(word.name) > 1 and _has_capital(word.written) and not _is_contracted(word.name)
+def _is_capitalized(word: _TextWord) -> bool:
+    return len(word.name) > 1 and _has_capital(word.written) and not _is_contraction(word.name)
 
 
 def _has_capital(written: str) -> bool:
-    return written[0].isupper() or _CAMEL.search(written) is not None
+    return written[0].isupper() or _CAMEL_CASE.search(written) is not None
 
 
-def _is_contracted(name: str) -> bool:
+def _is_contraction(name: str) -> bool:
     plain = name.isalnum() and name.isascii()  # some apostrophes count as letters
-    return not plain and _CONTRACTED.search(name) is not None
+    return not plain and _CONTRACTION.search(name) is not None
 
 
-def _shouted(words: Sequence[_Word], text: str) -> bool:
+def _is_all_caps(words: Sequence[_TextWord], text: str) -> bool:
     """Whether most of a text is in capitals, so that these tell nothing."""
     loud = sum([word.written.isupper() and len(word.written) > 1 for word in words])
     return loud > 1 and 3 < sum(1 for _ in islice(_WORD.finditer(text), 2 * loud)) < 2 * loud
 
 
-class _Small:
+class _LowercaseWords:
     """The words of a text that are written in small letters."""
 
-    def __init__(self, text: str, telling: Sequence[_Word]) -> None:
+    def __init__(self, text: str, telling: Sequence[_TextWord]) -> None:
         self._text = text
         self._telling = telling
         self._names: set[str] | None = None
@@ -307,65 +309,67 @@ class _Small:
     def has(self, name: str) -> bool:
         """Whether it is one of them; most are not, and of a short text that is told without reading its words."""
         if self._names is None:
-            if len(self._text) <= _SEARCHED and name not in self._text:  # then only words with capitals inside are left
+            if (
+                len(self._text) <= _MAX_SEARCHED_CHARS and name not in self._text
+            ):  # then only words with capitals inside are left
                 return any(word.name == name and word.written[0].islower() for word in self._telling)
-            self._names = {_folded(word) for word in _WORD.findall(self._text) if word[0].islower()}
+            self._names = {_fold_word(word) for word in _WORD.findall(self._text) if word[0].islower()}
         return name in self._names
 
 
-def _named(run: Sequence[_Word], small: _Small, inside: set[str]) -> tuple[tuple[int, str], ...]:
+def _trim_name(run: Sequence[_TextWord], small: _LowercaseWords, inside: set[str]) -> tuple[tuple[int, str], ...]:
     """The name that a run of capitals is, without the ordinary words that it begins or ends with; at most one."""
     first, end = 0, len(run)
-    while end and run[end - 1].name in _NO_NAMES:
+    while end and run[end - 1].name in _NEVER_NAMES:
         end -= 1
     while first < end and _is_ordinary(run[first], small, inside):
         first += 1
-    if not 0 < end - first <= MOST_WORDS:
+    if not 0 < end - first <= MAX_NAME_WORDS:
         return ()
     name = " ".join([word.name for word in run[first:end]])
-    if len(name) > LONGEST or (end - first == 1 and name in _NEVER_ALONE):
+    if len(name) > MAX_NAME_CHARS or (end - first == 1 and name in _NEVER_NAMES_ALONE):
         return ()
     return ((run[first].start, name),)
 
 
-def _is_ordinary(word: _Word, small: _Small, inside: set[str]) -> bool:
+def _is_ordinary(word: _TextWord, small: _LowercaseWords, inside: set[str]) -> bool:
     """Whether a word has its capital for another reason than that it is a name."""
     name, written = word.name, word.written
-    if name in _NO_NAMES or name in _TITLES:
+    if name in _NEVER_NAMES or name in _PERSON_TITLES:
         return True
     if not word.first or name in inside or (len(name) > 1 and written.isupper()):
         return False
     inflected = name.endswith(("ing", "ed")) and name not in _IN_ING_OR_ED
-    common = name in _ORDINARY or name in STOP_WORDS or inflected or small.has(name)
-    return common and _CAMEL.search(written) is None
+    common = name in _ORDINARY_WORDS or name in STOP_WORDS or inflected or small.has(name)
+    return common and _CAMEL_CASE.search(written) is None
 
 
-_LONG_GAP = 200
+_MAX_GAP_CHARS = 200
 """Characters between two words that are not looked through."""
 
-_SEARCHED = 2048
+_MAX_SEARCHED_CHARS = 2048
 """Characters of the longest text that is searched for one word; the words of a longer one are read once, for all."""
 
-_JOINING = "'\u2019\u02bc&-"
-_WORD = re.compile(rf"[^\W_]+(?:[{_JOINING}][^\W_]+)*")
-_TELLING = re.compile(rf"[^\W_a-z0-9](?:(?<=[^\W_] .)())?[^\W_]*(?:[{_JOINING}][^\W_]+)*")
+_WORD_JOINERS = "'\u2019\u02bc&-"
+_WORD = re.compile(rf"[^\W_]+(?:[{_WORD_JOINERS}][^\W_]+)*")
+_TELLING_WORD = re.compile(rf"[^\W_a-z0-9](?:(?<=[^\W_] .)())?[^\W_]*(?:[{_WORD_JOINERS}][^\W_]+)*")
 """A word from the first letter on that tells something; with a group if it stands behind another and a blank."""
 
-_MARK = re.compile(r"(?:@|/|_|~|\.(?=\w))\S*")
+_SPECIAL_MARK = re.compile(r"(?:@|/|_|~|\.(?=\w))\S*")
 """What no address, path, handle or identifier is without, and the rest of it."""
 
-_QUOTE = re.compile('[`"\u201c\u201e\u00ab]')
-_QUOTED = re.compile(
-    rf"`(?P<code>[^`\n]{{2,{LONGEST}}})`"
-    rf'|["\u201c\u201e\u00ab](?P<title>[^"\u201c\u201d\u201e\u00ab\u00bb\n]{{2,{LONGEST}}})["\u201c\u201d\u00bb]'
+_OPENING_QUOTE = re.compile('[`"\u201c\u201e\u00ab]')
+_QUOTED_TEXT = re.compile(
+    rf"`(?P<code>[^`\n]{{2,{MAX_NAME_CHARS}}})`"
+    rf'|["\u201c\u201e\u00ab](?P<title>[^"\u201c\u201d\u201e\u00ab\u00bb\n]{{2,{MAX_NAME_CHARS}}})["\u201c\u201d\u00bb]'
 )
-_AROUND = "()[]{}<>,;:!?\"'`.*\u201c\u201d\u2018\u2019\u00ab\u00bb\u2026"
-_BREAK = re.compile(
+_SURROUNDING_MARKS = "()[]{}<>,;:!?\"'`.*\u201c\u201d\u2018\u2019\u00ab\u00bb\u2026"
+_SENTENCE_START = re.compile(
     r"[.!?:;\n\r\"\u201c\u201d\u201e\u00ab\u00bb(\[\u3010\u3011\u2022*\u2026>|\u2014\u2013]|(?:^|\s)-\s"
 )
 _POSSESSIVE = re.compile(r"(?:['\u2019\u02bc]s|(?<=s)['\u2019\u02bc])$")
-_CONTRACTED = re.compile(r"['\u2019\u02bc](?:m|re|ve|ll|d|t)$")
-_CAMEL = re.compile(r"[a-z][A-Z]")
+_CONTRACTION = re.compile(r"['\u2019\u02bc](?:m|re|ve|ll|d|t)$")
+_CAMEL_CASE = re.compile(r"[a-z][A-Z]")
 _HANDLE = re.compile(r"@\w[\w.-]{0,63}")
 _MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
 _HOST = re.compile(
@@ -380,31 +384,33 @@ _FILE = re.compile(
 )
 _IDENTIFIER = re.compile(r"[\w.]*[^\W_]_[^\W_][\w.]*(?:\(\))?")
 
-_CONNECTING = "de da do dos das del della di du van von der den la le el al bin ibn of the y e"
-_CONNECTORS = frozenset(_CONNECTING.split())
+_CONNECTOR_WORDS = "de da do dos das del della di du van von der den la le el al bin ibn of the y e"
+_CONNECTORS = frozenset(_CONNECTOR_WORDS.split())
 """Small words inside names: Rio de Janeiro, Bank of America."""
 
 _BLANKS = (" ", "\N{NO-BREAK SPACE}")
-_STOP = re.compile(r"\. ?")
-_LINK = re.compile(rf"(?:[ \u00a0]|\. ?)(?:(?:{'|'.join(sorted(_CONNECTORS))})(?:[ \u00a0]|\. ?))*")
+_FULL_STOP = re.compile(r"\. ?")
+_NAME_LINK = re.compile(rf"(?:[ \u00a0]|\. ?)(?:(?:{'|'.join(sorted(_CONNECTORS))})(?:[ \u00a0]|\. ?))*")
 """What may stand between two words of a name."""
 
-_SMALL = STOP_WORDS | _CONNECTORS
+_SMALL_WORDS = STOP_WORDS | _CONNECTORS
 
-_BEFORE_NAMES = "mr mrs ms miss dr prof sir madam st jr sr"
-_TITLES = frozenset(_BEFORE_NAMES.split())
+_TITLE_WORDS = "mr mrs ms miss dr prof sir madam st jr sr"
+_PERSON_TITLES = frozenset(_TITLE_WORDS.split())
 """What stands before a name and is none of it."""
 
-_ALSO_NAMES = frozenset({"will", "may", "don", "ma", "shan", "won"})
-_NO_NAMES = (STOP_WORDS - _ALSO_NAMES) | _CONNECTORS | ROLES | {"ok", "okay", "vs", "etc"}
+_STOP_WORDS_AS_NAMES = frozenset({"will", "may", "don", "ma", "shan", "won"})
+_NEVER_NAMES = (STOP_WORDS - _STOP_WORDS_AS_NAMES) | _CONNECTORS | ROLE_LABELS | {"ok", "okay", "vs", "etc"}
 """What is no name wherever it stands; some stop words are also what people are called."""
 
-_DAYS_AND_SUCH = """
+_CALENDAR_WORDS = """
 monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
 october november december am pm bc ad gmt utc mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov
 dec lol omg btw fyi asap idk imo tbh faq todo
 """
-_NEVER_ALONE = frozenset(_DAYS_AND_SUCH.split()) | (STOP_WORDS - _ALSO_NAMES) | {"may"} | _CONNECTORS | _TITLES
+_NEVER_NAMES_ALONE = (
+    frozenset(_CALENDAR_WORDS.split()) | (STOP_WORDS - _STOP_WORDS_AS_NAMES) | {"may"} | _CONNECTORS | _PERSON_TITLES
+)
 """What names nobody by itself; Black Friday is a name."""
 
 _NAMES_IN_ING_OR_ED = """
@@ -413,7 +419,7 @@ bing ming king irving fleming harding kipling spalding nanjing
 """
 _IN_ING_OR_ED = frozenset(_NAMES_IN_ING_OR_ED.split())
 
-_STARTERS = """
+_SENTENCE_STARTERS = """
 about absolutely according account action actually add additional address after agent agreed ah aha ai all almost
 already alright also although always amazing and another answer any anyone anything anyway apparently appreciate are
 around as ask asked assistant assume at avoid awesome aww awww back bad basically be because been before begin being
@@ -443,5 +449,5 @@ want wants warning was watch way we week welcome well went were what whatever wh
 whether which while who whoa whoever whole whom whose why will wish with within without woah wonderful woohoo works
 wow yay yeah year years yep yes yesterday yet you your yours yum yup
 """
-_ORDINARY = frozenset(_STARTERS.split())
+_ORDINARY_WORDS = frozenset(_SENTENCE_STARTERS.split())
 """Ordinary words that sentences begin with."""

@@ -1,33 +1,33 @@
 """Vocabulary: the words by which sentences about oneself are told, as parts of patterns."""
 
 
-def either(words: str) -> str:
+def alternation(words: str) -> str:
     """A pattern for any of the words or patterns, which commas part; they may be broken after a bar."""
     return f"(?:{'|'.join(' '.join(word.split()).replace('| ', '|') for word in words.split(','))})"
 
 
-ADVERB = either("""
+ADVERB = alternation("""
     really, also, just, still, actually, absolutely, definitely, totally, truly, personally, mostly, generally,
     particularly, especially, always, usually, often, do, both, even, recently, finally, currently, already, now,
     strongly, honestly, all, normally, typically, sometimes, mainly, only, simply, again, officially, probably,
     perhaps, maybe
 """)
 
-RELATION = either("""
+RELATION = alternation("""
     wife, husband, partner, spouse, fianc[eé]e?, girlfriend, boyfriend, son, daughter, kids?, child, children, twins?,
     baby, brother, sister, siblings?, mother, mom, mum, father, dad, parents?, grandm(?:a|other), grandp(?:a|father),
     grandparents?, nephews?, nieces?, cousins?, step(?:son|daughter|mom|dad), pet, dog, cat, puppy, pup, kitten,
     horse, turtles?, parrot, rabbit, guinea pig, hamster
 """)
 
-OWNED = either(f"""
+POSSESSION = alternation(f"""
     {RELATION}s?, puppies, kitty, kitties, fish, chickens, hens, house, flat, apartment, cottage, farm, garden, car,
     motorbike, motorcycle, bike, boat, van, degree, diploma, phd, master's, bachelor's, allergy, allergies, asthma,
     diabetes, epilepsy, adhd, autism, dyslexia, migraines, arthritis, anxiety, depression, insomnia, condition,
     disability, collection, tattoos?, blog, podcast, channel, studio, shop, store, company, business, library
 """)
 
-CALLING = either("""
+OCCUPATION = alternation("""
     nurse, doctor, surgeon, dentist, vet, veterinarian, pharmacist, therapist, counsell?or, psychologist,
     psychiatrist, physiotherapist, midwife, paramedic, teacher, professor, lecturer, tutor, coach, trainer,
     instructor, librarian, student, researcher, scientist, physicist, chemist, biologist, mathematician, historian,
@@ -46,52 +46,52 @@ CALLING = either("""
     beginner, minimalist, perfectionist, only child, woman, man, trans(?:gender)? (?:woman|man|person)
 """)
 
-STATE = either("""
+PERSONAL_STATE = alternation("""
     married, divorced, widowed, engaged, single, pregnant, retired, self-employed, unemployed, vegan, vegetarian,
     pescatarian, c(?:o)?eliac, gluten[- ]free, lactose[- ]intolerant, diabetic, asthmatic, epileptic, left-handed,
     colou?r-?blind, deaf, blind, dyslexic, autistic, bilingual, trilingual, transgender, trans, gay, lesbian,
     bisexual, queer, non-?binary, jewish, muslim, catholic, christian
 """)
 
-CHERISHED = either("""
+FAVORITE = alternation("""
     favou?rites?, fav(?:e|es|s)?, go-to, top pick, first love, true love,
     (?:(?:biggest|greatest|true|real|main|lifelong| other|huge) )*(?:passions?|hobby|hobbies|escape|outlets?|stress[-
     ](?:relief|buster|reliever)|comfort food| happy place|guilty pleasure|jam|thing)
 """)
 
-LIKING = either("""
+LIKING_VERB = alternation("""
     love, like, enjoy, prefer, adore, hate, dislike, detest, loathe, avoid, cherish, can(?:'|no)t stand, (?:don't|do
     not) (?:really )?(?:like|enjoy|care for), have a (?:soft spot|thing|passion|love) for
 """)
 
-TAKEN_WITH = either("""
+INTEREST_PHRASE = alternation("""
     more into, (?:an? )?(?:(?:big|huge|massive|great|avid|real) )?fan of, fond of, (?:big )?into, keen on, passionate
     about, crazy about, mad about, obsessed with, addicted to, all about, a sucker for, drawn to, interested in,
     fascinated by, inspired by
 """)
 
-LONG_LIKED = either("""
+LONG_INTEREST_PHRASE = alternation("""
     (?:been )?(?:into|passionate about|obsessed with|fascinated by|interested in|a (?:big |huge )?fan of), loved,
     liked, enjoyed, hated, wanted to, dreamed of, felt an? (?:strong |deep )?connection to, had a (?:passion|love|soft
     spot|thing) for
 """)
 
-DAY = either("mon, tues, wednes, thurs, fri, satur, sun") + "day"
+WEEKDAY = alternation("mon, tues, wednes, thurs, fri, satur, sun") + "day"
 
-SEASON = either("summer, winter, spring, autumn, fall, christmas")
+SEASON = alternation("summer, winter, spring, autumn, fall, christmas")
 
-MONTH = either("""
+MONTH = alternation("""
     january, february, march, april, may, june, july, august, september, october, november, december
 """)
 
-HABIT = either("""
+HABIT_VERB = alternation("""
     go, eat, drink, wear, use, order, take, play, cook, bake, read, run, walk, work, write, watch, listen, start,
     wake, get up, sleep, train, practi[cs]e, visit, look forward to, buy, bring, carry, travel, drive, cycle,
     meditate, spend, celebrate, make, have (?:breakfast|lunch|dinner|coffee|tea), meet, volunteer, attend, hike, camp,
     exercise, work out, shop, book, fly, sit(?: in)?
 """)
 
-DOING = either("""
+ACTIVITY_VERB = alternation("""
     play, coach, collect, mentor, run, own, practi[cs]e, sing, paint, draw, bake, knit, sew, garden, breed, belong to,
     attend, train, write, compete in, support, teach, lead, manage, host, commute, drive, use, keep, wear, follow,
     listen to, watch, read, grow, sell, offer, cook, ride, work out, meditate, dream of, believe in, rely on, meet
@@ -99,18 +99,18 @@ DOING = either("""
     (?:hiking|running|swimming|camping|fishing|dancing|to (?:church|the gym|yoga|therapy))
 """)
 
-WISHED = either("""
+WISH_VERB = alternation("""
     be (?:an?|known as), become, use my, open, build, start, run, own, study, learn, publish, write, move, travel,
     visit, work, create, get into, get (?:an?|my|stronger|fit|fitter|better at|healthier), have (?:a|kids|children),
     adopt, buy, help (?:people|others|kids|children), raise, retire, go to, make a
 """)
 
-_TO_COME = either("""
+_FUTURE_VERB = alternation("""
     start, open, continue, apply, submit, study, visit, move, quit, join, teach, launch, adopt, travel, buy, sell, go
     to
 """)
 
-UNDER_WAY = either(f"""
+ONGOING_ACTIVITY = alternation(f"""
     learning(?: how to)?, prepping for, having trouble with, carrying on, mentoring, coaching, teaming up with,
     collaborating with, in talks with, getting better at, off to(?= (?-i:[A-Z])), training for, taking, writing,
     working (?:on|towards), saving (?:up )?for, building, planning(?: (?:to|on))?, organi[sz]ing, renovating,
@@ -122,10 +122,10 @@ UNDER_WAY = either(f"""
     setting up, restoring, growing, raising, participating in, competing in, heading to, moving to, travell?ing to,
     visiting, filming, shooting, recording, wrapping up, living my dream, trying out, enjoying(?= (?:my|\\w+ing)\\b),
     doing(?= (?:\\w+ing|yoga|pilates|karate|judo|an?|my)\\b), going to(?= (?:an?|the|my)\\b), (?:gonna|going to)(?=
-    {_TO_COME}\\b)
+    {_FUTURE_VERB}\\b)
 """)
 
-LATELY = either("""
+RECENT_ACTIVITY = alternation("""
     looking into, learning, studying, working (?:\\w+ )?(?:on|at|as|with), writing, reading, practi[cs]ing, training,
     playing, teaching, volunteering, running, trying out, taking, saving, building, painting, making, planning,
     developing, researching, exploring, hosting, collecting, attending, networking, rehearsing, dealing with,
@@ -133,14 +133,14 @@ LATELY = either("""
     enjoying, dating, living, collaborating with, using
 """)
 
-TURNED = either("""
+LIFE_EVENT = alternation("""
     graduated, retired, became, become, gave birth, had (?:a baby|surgery|my first|our first), (?:was|been)
     (?:drafted|promoted|hired|fired|laid off|accepted|elected|diagnosed|injured|robbed|awarded|invited), got
     (?:hurt|injured|sick|married|engaged|divorced|promoted|hired|fired|laid off|accepted|into|pregnant|my), got a
     (?:(?:new|temp|part-time|full-time) )?(?:job|promotion|internship|raise|scholarship|degree|tattoo|dog|cat|car)
 """)
 
-HAPPENED = either("""
+PAST_EVENT = alternation("""
     joined, stopped(?= \\w+ing\\b), adopted, bought, lost, quit, left, founded, launched, opened, closed, shut down,
     published, finished, completed, won, passed, failed, signed (?:up|with|for|an?), enrolled (?:in|at|on), applied
     (?:to|for), started, began, submitted, received, earned, sold, released, recorded, switched (?:to|from), gave up,

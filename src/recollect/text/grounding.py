@@ -4,18 +4,18 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-LONGEST = 5_000
+MAX_TURN_WORDS = 5_000
 """How many words a turn may have to carry anything; in longer ones nobody finds what was meant."""
 
-NEAR = 3
+DENIAL_WINDOW_WORDS = 3
 """How many words before may deny what follows."""
 
-LEAST = 3
+MIN_STEM_LETTERS = 3
 """How many letters of a word are left at least without its ending."""
 
 _WORD = re.compile(r"\w+(?:['.,:/@+-]\w+)*")
-_MARKS = str.maketrans(dict.fromkeys("’‘ʼ`´", "'"))
-_SILENT = frozenset(
+_APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`´", "'"))
+_SILENT_WORDS = frozenset(
     _WORD.findall("""
     a an the is are was were be been being am has have had having do does did to of in on at for with by as and that
     this it its it's he she they his her hers their theirs him them who which i me my mine we our us myself themselves
@@ -24,13 +24,13 @@ _SILENT = frozenset(
 )
 """Words that say nothing by themselves, and those by which a text calls who spoke."""
 
-_DENIALS = frozenset(
+_DENIAL_WORDS = frozenset(
     _WORD.findall("""
     no not never none nobody nothing neither nor without cannot can't don't doesn't didn't won't isn't aren't wasn't
     weren't hasn't haven't hadn't wouldn't shouldn't couldn't mustn't ain't hardly barely except unless
 """)
 )
-_ENDINGS = (
+_WORD_ENDINGS = (
     ("'s", ""),
     ("s", ""),
     ("es", ""),
@@ -43,38 +43,38 @@ _ENDINGS = (
 )
 
 
-def carried(text: str, turn: str, speaker: str | None = None) -> bool:
+def is_grounded(text: str, turn: str, speaker: str | None = None) -> bool:
     """Whether all that the text says stands in the turn in just these words, in a row and with no denial before it; but
     for their endings, the name of the speaker at its beginning and words that say nothing by themselves.
     """
-    said, told = _telling(turn), _telling(text)
-    name = _telling(speaker or "")
+    said, told = _content_words(turn), _content_words(text)
+    name = _content_words(speaker or "")
     if name and told[: len(name)] == name:
         told = told[len(name) :]
-    if len(said) > LONGEST:
+    if len(said) > MAX_TURN_WORDS:
         return False
-    forms = [frozenset(_forms(word)) for word in told]
+    forms = [frozenset(_word_forms(word)) for word in told]
     last = len(said) - len(told)
     return any(
-        "not" not in said[max(0, at - NEAR) : at]
-        and all(not one.isdisjoint(_forms(said[at + n])) for n, one in enumerate(forms))
+        "not" not in said[max(0, at - DENIAL_WINDOW_WORDS) : at]
+        and all(not one.isdisjoint(_word_forms(said[at + n])) for n, one in enumerate(forms))
         for at in range(last + 1)
     )
 
 
-def _telling(text: str) -> list[str]:
+def _content_words(text: str) -> list[str]:
     """The words that say something; every denial as the same one."""
-    return ["not" if word in _DENIALS else word for word in _words(text) if word not in _SILENT]
+    return ["not" if word in _DENIAL_WORDS else word for word in _split_words(text) if word not in _SILENT_WORDS]
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFKC", text).translate(_MARKS).casefold())
+def _split_words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold())
 
 
-def _forms(word: str) -> Iterator[str]:
+def _word_forms(word: str) -> Iterator[str]:
     """The word, and what it may be without its ending; figures, and names with signs, stay as they are."""
     yield word
     if word.replace("'", "").isalpha():
-        for ending, instead in _ENDINGS:
-            if word.endswith(ending) and len(word) - len(ending) >= LEAST:
+        for ending, instead in _WORD_ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= MIN_STEM_LETTERS:
                 yield word[: len(word) - len(ending)] + instead

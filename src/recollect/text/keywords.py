@@ -7,138 +7,140 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from recollect.text.tokenizer import terms
-from recollect.text.topic_stopwords import JOINING_LETTERS, pleasantries, times_of_the_calendar, vague_words
+from recollect.text.tokenizer import tokenize
+from recollect.text.topic_stopwords import JOINING_LETTERS, calendar_terms, pleasantry_terms, vague_terms
 
-MOST_TERMS = 96
+MAX_TERMS = 96
 """How many of the weightiest terms are looked at for phrases."""
 
-MOST_WORDS = 3
+MAX_PHRASE_WORDS = 3
 """How many words a phrase has at most."""
 
-READ = 1_000
+MAX_SENTENCE_CHARS = 1_000
 """Characters of a sentence that are read for phrases; most are far shorter."""
 
-LONGEST_WORD = 32
+MAX_WORD_CHARS = 32
 """Characters of the longest word that is shown; what is longer is a path or a sum."""
 
-PLEASANTRY = 0.12
+PLEASANTRY_WEIGHT = 0.12
 """What a word that is said about everything weighs, of what another would."""
 
-VAGUE, VAGUE_TOGETHER = 0.15, 0.8
+VAGUE_WEIGHT, VAGUE_PHRASE_WEIGHT = 0.15, 0.8
 """What a word weighs that tells little alone, as `support` does, and what it weighs in a phrase as `support group`."""
 
-SPEAKER = 0.05
+SPEAKER_WEIGHT = 0.05
 """What the name of somebody who speaks weighs: it stands before what they say."""
 
-NUMBER, NAME = 0.5, 1.3
+NUMBER_WEIGHT, NAME_WEIGHT = 0.5, 1.3
 """What a number, a day or a month weighs, and what a name does."""
 
-PHRASE = 1.75
+PHRASE_FACTOR = 1.75
 """What a phrase of several words weighs, of what each of them would."""
 
-NOUNLIKE = 1.25
+MIN_NOUN_FACTOR = 1.25
 """How likely a phrase of several words names something, at least."""
 
-LEAST = 0.3
+MIN_PHRASE_SHARE = 0.3
 """What share of the weightiest phrase another must weigh to be shown."""
 
 Phrase = tuple[str, ...]
 """The terms of words that follow each other."""
 
 
-def read(text: str) -> list[str]:
+def extract_terms(text: str) -> list[str]:
     """The terms of a text, addresses left out."""
-    return terms(_unaddressed(text))
+    return tokenize(_strip_addresses(text))
 
 
-def names(text: str) -> list[str]:
+def extract_name_terms(text: str) -> list[str]:
     """The terms of a text that are written with a capital where no sentence begins."""
-    found = _CAPITAL.findall(text)
-    return terms(" ".join(found)) if found else []
+    found = _CAPITALIZED_WORD.findall(text)
+    return tokenize(" ".join(found)) if found else []
 
 
 @dataclass(frozen=True, slots=True)
-class Themes:
+class TopicTerms:
     """How many of several texts have each term, and how much it tells by itself."""
 
-    having: Mapping[str, int]
-    colours: Mapping[str, float]
+    text_counts: Mapping[str, int]
+    base_weights: Mapping[str, float]
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[str]], named: Iterable[str], speakers: Iterable[str]) -> "Themes":
+    def of(cls, texts: Sequence[Sequence[str]], named: Iterable[str], speakers: Iterable[str]) -> "TopicTerms":
         """What texts of these terms are about; `named` has terms as often as they are written like names."""
         having, times = Counter[str](), Counter[str]()
         for text in texts:
             times.update(text)
             having.update(list(dict.fromkeys(text)))
         proper = {term for term, count in Counter(named).items() if 2 * count > times[term]}
-        called = {name[:end] for speaker in speakers for name in terms(speaker) for end in _called_by(name)}
-        return cls(having, {term: SPEAKER if term in called else _colour(term, proper) for term in having})
+        called = {
+            name[:end] for speaker in speakers for name in tokenize(speaker) for end in _name_prefix_lengths(name)
+        }
+        return cls(having, {term: SPEAKER_WEIGHT if term in called else _base_weight(term, proper) for term in having})
 
     def weights(self) -> dict[str, float]:
         """How much each term weighs: more if more texts have it, though not as much more."""
-        return {term: _weight(self.colours[term], count) for term, count in self.having.items()}
+        return {term: _frequency_weight(self.base_weights[term], count) for term, count in self.text_counts.items()}
 
-    def phrases(self, texts: Sequence[Sequence[str]]) -> list[str]:
+    def top_phrases(self, texts: Sequence[Sequence[str]]) -> list[str]:
         """The words that tell best what the texts are about, the weightiest first, none with a word of one before it.
 
         Each text is given as its sentences. Words are shown as they are written most often.
         """
         weights = self.weights()
-        best = sorted(weights, key=lambda term: -weights[term])[:MOST_TERMS]  # the first ones, of equals
-        read, uses = vague_words().union(best), _Uses()
+        best = sorted(weights, key=lambda term: -weights[term])[:MAX_TERMS]  # the first ones, of equals
+        read, uses = vague_terms().union(best), _PhraseUsage()
         for sentences in texts:
-            uses.take([run for sentence in sentences for run in _runs(_words(sentence), read)])
-        scores = {phrase: self._score(phrase, uses) for phrase in uses.having}
+            uses.add_text([run for sentence in sentences for run in _find_runs(_find_words(sentence), read)])
+        scores = {phrase: self._score_phrase(phrase, uses) for phrase in uses.having}
         ranked = sorted(scores, key=lambda phrase: (-scores[phrase], -len(phrase)))
         shown, taken = list[str](), set[str]()
         for phrase in ranked:
-            if taken.isdisjoint(phrase) and scores[phrase] >= LEAST * scores[ranked[0]] > 0.0:
-                shown.append(uses.mostly(phrase))
+            if taken.isdisjoint(phrase) and scores[phrase] >= MIN_PHRASE_SHARE * scores[ranked[0]] > 0.0:
+                shown.append(uses.most_common_form(phrase))
                 taken.update(phrase)
         return shown
 
-    def _score(self, phrase: Phrase, uses: "_Uses") -> float:
+    def _score_phrase(self, phrase: Phrase, uses: "_PhraseUsage") -> float:
         """How well a phrase tells what texts are about. Days and numbers alone do not; nor words that stand together
         only once, unless they are a name, or with a pleasantry.
         """
-        colours, count = [self.colours[term] for term in phrase], uses.having[phrase]
-        nounlike = uses.nounlike(phrase[-1])
-        if min(colours) >= NAME:
-            nounlike = max(nounlike, NOUNLIKE)
+        colours, count = [self.base_weights[term] for term in phrase], uses.having[phrase]
+        nounlike = uses.noun_factor(phrase[-1])
+        if min(colours) >= NAME_WEIGHT:
+            nounlike = max(nounlike, MIN_NOUN_FACTOR)
         if len(phrase) == 1:
-            return 0.0 if colours[0] == NUMBER else _weight(colours[0], count) * nounlike
-        together = [VAGUE_TOGETHER if colour == VAGUE else colour for colour in colours]
-        if (count < 2 and min(colours) < NAME) or min(together) < NUMBER or colours[-1] == VAGUE:
+            return 0.0 if colours[0] == NUMBER_WEIGHT else _frequency_weight(colours[0], count) * nounlike
+        together = [VAGUE_PHRASE_WEIGHT if colour == VAGUE_WEIGHT else colour for colour in colours]
+        if (count < 2 and min(colours) < NAME_WEIGHT) or min(together) < NUMBER_WEIGHT or colours[-1] == VAGUE_WEIGHT:
             return 0.0
-        return _weight(sum(together) / len(together), count) * max(nounlike, NOUNLIKE) * PHRASE
+        return _frequency_weight(sum(together) / len(together), count) * max(nounlike, MIN_NOUN_FACTOR) * PHRASE_FACTOR
 
 
-def _weight(colour: float, count: int) -> float:
+def _frequency_weight(colour: float, count: int) -> float:
     """What is in so many texts; a pleasantry weighs no more for being said often."""
-    return colour * math.log2(1 + count) if colour >= NUMBER else colour
+    return colour * math.log2(1 + count) if colour >= NUMBER_WEIGHT else colour
 
 
-def _called_by(name: str) -> Iterable[int]:
+def _name_prefix_lengths(name: str) -> Iterable[int]:
     """How much of a name somebody is called by: all of it, or two letters and more."""
     return {len(name), *range(2, len(name))}
 
 
-def _colour(term: str, proper: Set[str]) -> float:
+def _base_weight(term: str, proper: Set[str]) -> float:
     """How much a term tells by itself."""
-    if term.isdigit() or term in times_of_the_calendar():
-        return NUMBER
+    if term.isdigit() or term in calendar_terms():
+        return NUMBER_WEIGHT
     if term in proper:
-        return NAME
-    if term in vague_words():
-        return VAGUE
-    if term in pleasantries() or (len(term) < 3 and (term.isascii() or JOINING_LETTERS.search(term))):
-        return PLEASANTRY
+        return NAME_WEIGHT
+    if term in vague_terms():
+        return VAGUE_WEIGHT
+    if term in pleasantry_terms() or (len(term) < 3 and (term.isascii() or JOINING_LETTERS.search(term))):
+        return PLEASANTRY_WEIGHT
     return 1.0
 
 
-class _Word(NamedTuple):
+class _PhraseWord(NamedTuple):
     """A word that has terms, as it is written."""
 
     written: str
@@ -151,44 +153,44 @@ class _Word(NamedTuple):
     """Whether it names something, by the stop word before it; unknown where that does not tell."""
 
 
-def _words(sentence: str) -> list[_Word]:
+def _find_words(sentence: str) -> list[_PhraseWord]:
     """The words of a sentence that have terms; of scripts without blanks, pairs of letters."""
-    sentence = _unaddressed(sentence[:READ])
-    found, end, follows = list[_Word](), -1, False
+    sentence = _strip_addresses(sentence[:MAX_SENTENCE_CHARS])
+    found, end, follows = list[_PhraseWord](), -1, False
     noun: bool | None = None
     for match in _WORD.finditer(sentence):
-        written = match[0].strip(_AROUND)
+        written = match[0].strip(_SURROUNDING_MARKS)
         if not written:
             continue
         start = match.start() + match[0].index(written)
         blank = start == end + 1 and sentence[end] == " "
-        begins = end < 0 or _BREAK.search(sentence, end, start) is not None
-        end, known = start + len(written), tuple(terms(written))
+        begins = end < 0 or _SENTENCE_BREAK.search(sentence, end, start) is not None
+        end, known = start + len(written), tuple(tokenize(written))
         if not known:
-            noun = _LEADS.get(written.lower())
+            noun = _LEADS_TO_NOUN.get(written.lower())
         elif _UNSPACED.search(written):
-            found += _pairs(known)
+            found += _pair_words(known)
         else:
             if blank and follows and found[-1].noun:
                 found[-1] = found[-1]._replace(noun=None)  # it goes with this one, which is what is named
             elif follows or not blank:
                 noun = None
-            found.append(_Word(written, known, begins, blank and follows, noun))
+            found.append(_PhraseWord(written, known, begins, blank and follows, noun))
         follows = bool(known)
     return found
 
 
-def _pairs(pairs: Sequence[str]) -> list[_Word]:
+def _pair_words(pairs: Sequence[str]) -> list[_PhraseWord]:
     """Every two neighbouring letters as a word, which shares a letter with the next."""
-    return [_Word(pair, (pair,), begins=False, joined=place > 0, noun=None) for place, pair in enumerate(pairs)]
+    return [_PhraseWord(pair, (pair,), begins=False, joined=place > 0, noun=None) for place, pair in enumerate(pairs)]
 
 
-def _runs(words: Sequence[_Word], best: frozenset[str]) -> list[list[_Word]]:
+def _find_runs(words: Sequence[_PhraseWord], best: frozenset[str]) -> list[list[_PhraseWord]]:
     """Words of these terms that follow each other; numbers are left out."""
-    runs, going = list[list[_Word]](), False
+    runs, going = list[list[_PhraseWord]](), False
     for word in words:
-        fits = len(word.written) <= LONGEST_WORD and best.issuperset(word.terms)
-        fits = fits and not all(map(str.isdigit, word.terms)) and not _WORDLESS.search(word.written)
+        fits = len(word.written) <= MAX_WORD_CHARS and best.issuperset(word.terms)
+        fits = fits and not all(map(str.isdigit, word.terms)) and not _UNSEGMENTED.search(word.written)
         if fits and going and word.joined:
             runs[-1].append(word)
         elif fits:
@@ -197,7 +199,7 @@ def _runs(words: Sequence[_Word], best: frozenset[str]) -> list[list[_Word]]:
     return runs
 
 
-class _Uses:
+class _PhraseUsage:
     """How phrases are used: in how many texts, how they are written, and whether words name something."""
 
     def __init__(self) -> None:
@@ -207,7 +209,7 @@ class _Uses:
         self._nouns, self._told = Counter[str](), Counter[str]()
         self._naming = Counter[str]()
 
-    def take(self, runs: Sequence[Sequence[_Word]]) -> None:
+    def add_text(self, runs: Sequence[Sequence[_PhraseWord]]) -> None:
         """Count what one text has."""
         met = dict[Phrase, None]()
         for run in runs:
@@ -215,28 +217,28 @@ class _Uses:
                 if word.noun is not None:
                     self._told.update(word.terms)
                     self._nouns.update(word.terms if word.noun else ())
-                for end in range(first + 1, min(first + MOST_WORDS, len(run)) + 1):
+                for end in range(first + 1, min(first + MAX_PHRASE_WORDS, len(run)) + 1):
                     phrase = tuple([term for one in run[first:end] for term in one.terms])
                     forms = self._first if word.begins else self._inside
-                    written = _together(run[first:end])
+                    written = _join_words(run[first:end])
                     forms.setdefault(phrase, Counter())[written] += 1
                     self._naming[written] += run[end - 1].noun is True
                     met[phrase] = None
         self.having.update(list(met))
 
-    def nounlike(self, term: str) -> float:
+    def noun_factor(self, term: str) -> float:
         """How likely the term names something, which is 1 where nothing tells."""
         return 0.25 + 1.5 * (self._nouns[term] + 1) / (self._told[term] + 2)
 
-    def mostly(self, phrase: Phrase) -> str:
+    def most_common_form(self, phrase: Phrase) -> str:
         """How it is written most often; where a sentence begins it has a capital anyhow."""
         forms = self._inside.get(phrase) or self._first[phrase]
         written = min(forms, key=lambda form: (-forms[form], -self._naming[form], form))
-        ordinary = phrase not in self._inside and _ORDINARY.search(written) and written[1:].islower()
+        ordinary = phrase not in self._inside and _ORDINARY_ENDING.search(written) and written[1:].islower()
         return written.lower() if ordinary else written
 
 
-def _together(words: Sequence[_Word]) -> str:
+def _join_words(words: Sequence[_PhraseWord]) -> str:
     """The words with blanks between, or without the letter that each shares with the next."""
     told = words[0].written
     for word in words[1:]:
@@ -248,30 +250,33 @@ def _together(words: Sequence[_Word]) -> str:
     return _POSSESSIVE.sub("", told)
 
 
-def _unaddressed(text: str) -> str:
+def _strip_addresses(text: str) -> str:
     return _ADDRESS.sub("|", text) if "://" in text or "www." in text else text
 
 
-_BEFORE_NOUNS = """
+_WORDS_BEFORE_NOUNS = """
 a an the my your his her its our their this that these those some any no each every another of in on at for with about
 from into by
 """
-_BEFORE_OTHERS = """
+_WORDS_BEFORE_OTHERS = """
 i you he she it we they who will would can could may might must should shall do does did don't doesn't didn't won't
 can't i'll you'll we'll i'd you'd we'd am is are was were be been being i'm you're we're they're it's that's he's she's
 so very too just more most not
 """
-_LEADS = {**dict.fromkeys(_BEFORE_NOUNS.split(), True), **dict.fromkeys(_BEFORE_OTHERS.split(), False)}
+_LEADS_TO_NOUN = {
+    **dict.fromkeys(_WORDS_BEFORE_NOUNS.split(), True),
+    **dict.fromkeys(_WORDS_BEFORE_OTHERS.split(), False),
+}
 """Stop words behind which the last word before the next one names something, and those behind which it does not."""
 
-_ORDINARY = re.compile(r"(?:ing|ings|ed|tions?|ments?|ness|ity|ities|ship)$")
+_ORDINARY_ENDING = re.compile(r"(?:ing|ings|ed|tions?|ments?|ness|ity|ities|ship)$")
 """How words end that are hardly names."""
 
-_CAPITAL = re.compile(r"(?<=[\w,;] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я][\w'’&-]*")
+_CAPITALIZED_WORD = re.compile(r"(?<=[\w,;] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я][\w'’&-]*")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
-_BREAK = re.compile(r"[^\s,;&/-]")
+_SENTENCE_BREAK = re.compile(r"[^\s,;&/-]")
 _WORD = re.compile(r"[^\s,;:!?()\[\]{}\"“”„«»<>|/\\=+*#~^`…—–。，、；：？！｡「」『』（）【】《》〈〉・·•]+")
-_AROUND = ".'’‘ʼ-_&@$%€£"
+_SURROUNDING_MARKS = ".'’‘ʼ-_&@$%€£"
 _POSSESSIVE = re.compile(r"['’ʼ]s$")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u31f0-\u31ff\u3400-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f"
@@ -279,5 +284,5 @@ _UNSPACED = re.compile(
 )
 """Scripts that put no blanks between words."""
 
-_WORDLESS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f]")
+_UNSEGMENTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f]")
 """Those of them in which two letters are seldom a word."""

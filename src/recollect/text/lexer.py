@@ -4,30 +4,37 @@ import re
 from datetime import date
 from decimal import Decimal
 
-from recollect.text.amounts import CURRENCIES, FIGURE, LEADING, SCALES, THOUSANDFOLD, UNITS
-from recollect.text.canonical_tokens import COMMA, POSSESSIVE, Sort, Token
-from recollect.text.lexicon import (
-    AUXILIARIES,
-    CAPITALS,
-    EXACT,
-    GRAMMAR,
-    HOMOGRAPHS,
-    HOURS,
-    MONTHS,
-    SHORT_DAYS,
-    SORTS,
-    TITLES,
-    VERBS,
-    sort_of,
-    words,
+from recollect.text.amounts import (
+    AMBIGUOUS_THOUSANDS,
+    CURRENCY_SYMBOLS,
+    LEADING_NUMBER,
+    NUMBER_PATTERN,
+    SCALE_FACTORS,
+    UNITS,
 )
-from recollect.text.synonyms import CONTRACTIONS, SHORT_FOR, SPELLINGS, spelled
+from recollect.text.canonical_tokens import COMMA, POSSESSIVE, Token, TokenKind
+from recollect.text.lexicon import (
+    ACRONYM_HOMOGRAPHS,
+    AUXILIARIES,
+    CASE_SENSITIVE_NOUNS,
+    CLOCK_WORDS,
+    FUNCTION_WORDS,
+    FUNCTION_WORDS_AS_TITLES,
+    MONTHS,
+    NAME_HOMOGRAPHS,
+    SHORT_WEEKDAYS,
+    VERB_FORMS,
+    WORD_KINDS,
+    classify_word,
+    split_words,
+)
+from recollect.text.synonyms import AMERICAN_SPELLINGS, CONTRACTION_ENDINGS, CONTRACTIONS, to_american
 
 
-def read(text: str) -> list[list[Token]]:
+def tokenize_sentences(text: str) -> list[list[Token]]:
     """The sentences of the text; one may be empty."""
-    reading = _Reading()
-    for found in _SCAN.finditer(_plain(text)):
+    reading = _SentenceBuilder()
+    for found in _SCANNER.finditer(_normalize_layout(text)):
         said = found[0]
         match found.lastgroup:
             case "words":
@@ -41,7 +48,7 @@ def read(text: str) -> list[list[Token]]:
             case "kept":
                 reading.add(said.replace(" ", ""), "word", said)
             case "end":
-                reading.end(said)
+                reading.end_sentence(said)
             case "quote":
                 _read_quote(reading, said, found.string[max(found.start() - 1, 0) : found.start()])
             case "measure" | "number":
@@ -57,79 +64,79 @@ def read(text: str) -> list[list[Token]]:
     return reading.sentences
 
 
-def _plain(text: str) -> str:
+def _normalize_layout(text: str) -> str:
     """The text with one sort of quotes and blanks, and without what only marks its layout."""
     if text.isupper() and len(text.split(maxsplit=2)) > 2:  # capitals throughout tell nothing
         text = text.lower()
     if not text.isascii():
-        text = _MARK.sub(lambda mark: _MARKS[mark[0]], text)
+        text = _REPLACED_MARK.sub(lambda mark: _MARK_REPLACEMENTS[mark[0]], text)
     if text[:1].isalnum() and "  " not in text and "](" not in text and text.isprintable():  # one line, as most are
         text = f" {text}"
     else:
         text = _LINE_STARTS.sub("\n\n", "\n" + text)
         if "](" in text:
             text = _LINK.sub(r"\1 (\2)", text)
-        text = _BLANKS.sub(lambda run: " ; " if run[0].count("\n") > 1 else " ", text)
+        text = _BLANK_RUN.sub(lambda run: " ; " if run[0].count("\n") > 1 else " ", text)
     if "*" in text or "__" in text:
-        text = _EMPHASIS.sub(_emphasised, text)
+        text = _EMPHASIS.sub(_unwrap_emphasis, text)
     return text.replace("`", "")
 
 
-_MARKS = {
+_MARK_REPLACEMENTS = {
     **dict.fromkeys("\u2018\u2019\u02bc", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"),
     **dict.fromkeys("\u00ad\ufeff", ""),
     **dict.fromkeys("\u2014\u2015\u2026", " , "),
 }
-_MARK = re.compile(f"[{''.join(_MARKS)}]")
+_REPLACED_MARK = re.compile(f"[{''.join(_MARK_REPLACEMENTS)}]")
 _LINE_STARTS = re.compile(r"\n[ \t]*(?:[-*>\u2022](?= +[^\d ])|#{1,6}(?= ))")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\(([^()\s]{1,500})\)")
-_BLANKS = re.compile(r"\s(?:\s+|(?<! ))")
+_BLANK_RUN = re.compile(r"\s(?:\s+|(?<! ))")
 """Blanks that are not one blank already."""
 
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{2,3})(?=[^\s*_])([^*_]*[^\s*_])\1(?![\w*])")
 
 
-def _emphasised(found: re.Match[str]) -> str:
+def _unwrap_emphasis(found: re.Match[str]) -> str:
     """What is emphasised, without the marks; but a name such as __init__ as it is."""
     named = found[1].startswith("_") and found[2].islower() and found[2].isidentifier()
     return found[0] if named else found[2]
 
 
-_MONTH_OF = {name[:3]: at for at, name in enumerate(MONTHS, start=1)}
+_MONTH_NUMBERS = {name[:3]: at for at, name in enumerate(MONTHS, start=1)}
 _MONTH = rf"(?i:{'|'.join(MONTHS)})\b|(?i:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
 _DAY = "(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
 _YEAR = "[12][0-9]{3}"
-_NO_MORE = r"(?![\w@/\\]|[.,:][0-9]|-[0-9])"
+_NUMBER_END = r"(?![\w@/\\]|[.,:][0-9]|-[0-9])"
 """What a figure must not go on with: then it is part of something else, such as an address or a serial number."""
 
-_NO_HOUR = rf"{_NO_MORE}(?! ?[aApP]\.?[mM]\b)"
+_NOT_CLOCK = rf"{_NUMBER_END}(?! ?[aApP]\.?[mM]\b)"
 _MINUTES = "(?:[:.](?P<mi>[0-5][0-9]))?(?::(?P<s>[0-5][0-9]))?"
-_HALF = r" ?(?P<half>[aApP])\.?[mM]\b\.?"
-_SURE = r"(?<=:[0-9]{2})(?P<zulu>Z?)(?![\w:]|\.[0-9])"
-_JOINED = "(?!T[0-9]{2}:[0-9]{2})[^\\W0-9]"
+_AM_PM = r" ?(?P<half>[aApP])\.?[mM]\b\.?"
+_CLOCK_END = r"(?<=:[0-9]{2})(?P<zulu>Z?)(?![\w:]|\.[0-9])"
+_JOINED_LETTER = "(?!T[0-9]{2}:[0-9]{2})[^\\W0-9]"
 
-_GLUED = """
+_GLUED_UNITS = """
 km/h kmh kph mph kbps Mbps Gbps KiB MiB GiB TiB kWh MWh mAh kcal km² m² km cm mm kg mg µg lbs lb oz ml mL cl hrs hr h
 mins min secs sec s ms ns µs yrs yr wks wk kB KB MB GB TB PB kHz MHz GHz Hz kW MW GW W mV kV V mA °C °F px ft yd mi %
 l L g
 """
 """Units that are also written right behind a number; their case counts."""
 
-_AT_ONCE = 50
-_WORDS = rf"(?:[A-Za-z]+ (?![0-9])){{1,{_AT_ONCE}}}(?:[A-Za-z]+(?=[.,;!?](?: (?![0-9])|\Z)))?"
+_MAX_RUN_WORDS = 50
+_WORD_RUN = rf"(?:[A-Za-z]+ (?![0-9])){{1,{_MAX_RUN_WORDS}}}(?:[A-Za-z]+(?=[.,;!?](?: (?![0-9])|\Z)))?"
 """Several plain words at once, none of which can be a month before its day; most of a text is of these."""
 
-_FIGURES = (
-    rf"(?P<ymd>(?<![\w.-])(?P<y1>{_YEAR})(?P<cut>[-/])(?P<m1>[0-9]{{1,2}})(?P=cut)(?P<d1>[0-9]{{1,2}})(?![0-9/-])(?!{_JOINED}))",
+_NUMERIC_PATTERNS = (
+    rf"(?P<ymd>(?<![\w.-])(?P<y1>{_YEAR})(?P<cut>[-/])(?P<m1>[0-9]{{1,2}})(?P=cut)(?P<d1>[0-9]{{1,2}})(?![0-9/-])(?!{_JOINED_LETTER}))",
     rf"(?P<xyz>(?<![\w./-])(?P<x>[0-9]{{1,2}})/(?P<z>[0-9]{{1,2}})/(?P<y4>{_YEAR})(?![\w/-]))",
-    rf"(?P<dmy>(?<![\w.:/-])(?P<d2>{_DAY}) (?:of )?(?P<m2>{_MONTH})(?:,? (?P<y2>{_YEAR}){_NO_MORE})?)",
-    rf"(?P<clock>(?:(?<=[0-9])T|(?<![\w.:]))(?P<h>[01]?[0-9]|2[0-3]){_MINUTES}(?:{_HALF}|{_SURE}))",
-    rf"(?P<measure>(?<![\w.])[-+]?{FIGURE}(?:{'|'.join(map(re.escape, _GLUED.split()))}){_NO_MORE})",
-    rf"(?P<number>(?<![\w.,@/])(?:(?<![)\]])[-+])?{FIGURE}{_NO_MORE})",
+    rf"(?P<dmy>(?<![\w.:/-])(?P<d2>{_DAY}) (?:of )?(?P<m2>{_MONTH})(?:,? (?P<y2>{_YEAR}){_NUMBER_END})?)",
+    rf"(?P<clock>(?:(?<=[0-9])T|(?<![\w.:]))(?P<h>[01]?[0-9]|2[0-3]){_MINUTES}(?:{_AM_PM}|{_CLOCK_END}))",
+    rf"(?P<measure>(?<![\w.])[-+]?{NUMBER_PATTERN}(?:{'|'.join(map(re.escape, _GLUED_UNITS.split()))}){_NUMBER_END})",
+    rf"(?P<number>(?<![\w.,@/])(?:(?<![)\]])[-+])?{NUMBER_PATTERN}{_NUMBER_END})",
 )
-_KEPT = (
+_CODE_PATTERNS = (
     r"(?<![\w)\]-])-{1,2}[^\W\d_](?:\w|[./:=-](?=\w))*",  # an option: -v, --force
     r"(?<![\w.)\]])(?:\.{0,2}[/\\]|~[/\\]|\.)(?=[^\W\d])(?:\w|[./\\~@+=-](?=\w))*/?",  # a path: ../run, .env
     r"[:;=]['^-]?[()\[\]DPp/\\|](?![\w/])|(?<=\s)[()]-?[:;](?!\S)",  # a face
@@ -139,23 +146,23 @@ _KEPT = (
 )
 """Signs that say something, and what is written with them."""
 
-_READABLE = (
-    rf"(?P<words>{_WORDS})",
-    rf"(?P<kept>(?=[-./\\~:;=!()\[\]{{}}])(?:{'|'.join(_KEPT)})|(?<!\w)(?:[A-DO]|AB)-(?![\w-]))",
+_TOKEN_PATTERNS = (
+    rf"(?P<words>{_WORD_RUN})",
+    rf"(?P<kept>(?=[-./\\~:;=!()\[\]{{}}])(?:{'|'.join(_CODE_PATTERNS)})|(?<!\w)(?:[A-DO]|AB)-(?![\w-]))",
     r"(?P<comma>[,()])",
     r"(?P<end>[.;!?]+)",
     r"(?P<quote>[\"']+)",
-    rf"(?=[0-9T+-])(?:{'|'.join(_FIGURES)})",
+    rf"(?=[0-9T+-])(?:{'|'.join(_NUMERIC_PATTERNS)})",
     r"(?P<link>[a-z][a-z0-9+.-]{1,20}://[^\s\"<>]*[^\s\"<>.,;:!?)\]'])",
-    rf"(?P<mdy>(?<![\w-])(?P<m3>{_MONTH}) (?P<d3>{_DAY}){_NO_HOUR}(?:,? (?P<y3>{_YEAR}){_NO_MORE})?)",
+    rf"(?P<mdy>(?<![\w-])(?P<m3>{_MONTH}) (?P<d3>{_DAY}){_NOT_CLOCK}(?:,? (?P<y3>{_YEAR}){_NUMBER_END})?)",
     r"(?P<initials>(?<!\w)(?:[^\W\d_]\.){2,}(?!\w))",
     r"(?P<word>\w(?:[\w\u0300-\u036f]|[.,@/\\:=&'~+*#$%-](?=\w))*(?:\+{1,2}|#)?)",
     r"(?P<symbol>[^\w\s.,;!?()\[\]{}\"']+)",
 )
-_SCAN = re.compile("|".join(_READABLE))
+_SCANNER = re.compile("|".join(_TOKEN_PATTERNS))
 
 
-class _Reading:
+class _SentenceBuilder:
     """The sentences of a text as far as it is read, and the tokens of the last."""
 
     __slots__ = ("begins", "quoted", "sentences", "tokens")
@@ -166,7 +173,7 @@ class _Reading:
         self.begins = True
         self.quoted = ""
 
-    def add(self, key: str, sort: Sort, said: str) -> None:
+    def add(self, key: str, sort: TokenKind, said: str) -> None:
         """One more token, which no sentence begins behind."""
         self.tokens.append(Token(key, sort, said))
         self.begins = False
@@ -174,11 +181,11 @@ class _Reading:
     @property
     def is_exact(self) -> bool:
         """Whether the sentence is about something that is only the same as written."""
-        return any(token.key in EXACT for token in self.tokens[-_NEAR:])
+        return any(token.key in CASE_SENSITIVE_NOUNS for token in self.tokens[-_EXACT_WINDOW_TOKENS:])
 
-    def end(self, mark: str) -> None:
+    def end_sentence(self, mark: str) -> None:
         """The end of a sentence, unless it is that of an abbreviation."""
-        if mark == "." and self.tokens and self.tokens[-1].said.lower() in _ABBREVIATIONS:
+        if mark == "." and self.tokens and self.tokens[-1].text.lower() in _ABBREVIATIONS:
             return
         if "?" in mark:
             self.tokens.append(Token("?", "question", "?"))
@@ -187,31 +194,31 @@ class _Reading:
         self.begins = True
 
 
-_NEAR = 6
+_EXACT_WINDOW_TOKENS = 6
 """How far behind what it is about something stands."""
 
 _ABBREVIATIONS = frozenset(
-    words("dr mr mrs ms prof st vs etc approx dept jr sr tel ext fig tue tues wed thu thur thurs fri")
+    split_words("dr mr mrs ms prof st vs etc approx dept jr sr tel ext fig tue tues wed thu thur thurs fri")
 )
 
 
-def _read_date(reading: _Reading, found: re.Match[str]) -> None:
+def _read_date(reading: _SentenceBuilder, found: re.Match[str]) -> None:
     """A day that a calendar has, as year, month and day; anything else word by word."""
     match found.lastgroup:
         case "ymd":
             year, month, day = found["y1"], int(found["m1"]), int(found["d1"])
         case "xyz":
             year, month, day = found["y4"], *sorted((int(found["x"]), int(found["z"])))
-            if day <= _MONTHS_OF_A_YEAR and found["x"] != found["z"]:  # nobody can tell the day from the month
+            if day <= _MONTHS_PER_YEAR and found["x"] != found["z"]:  # nobody can tell the day from the month
                 day = 0
         case "dmy":
-            year, month, day = found["y2"], _MONTH_OF[found["m2"][:3].casefold()], _figures(found["d2"])
+            year, month, day = found["y2"], _MONTH_NUMBERS[found["m2"][:3].casefold()], _parse_day_number(found["d2"])
         case _:
-            year, month, day = found["y3"], _MONTH_OF[found["m3"][:3].casefold()], _figures(found["d3"])
+            year, month, day = found["y3"], _MONTH_NUMBERS[found["m3"][:3].casefold()], _parse_day_number(found["d3"])
     named = found["m2"] or found["m3"]
     if named and not year and named[0].islower():  # "5 may join": a month without its year has a capital
         day = 0
-    if _is_a_day(int(year or _LEAP_YEAR), month, day):
+    if _is_valid_date(int(year or _LEAP_YEAR), month, day):
         reading.add(f"{year or '-'}-{month:02}-{day:02}", "date", found[0])
         return
     for part in found[0].split():
@@ -221,15 +228,15 @@ def _read_date(reading: _Reading, found: re.Match[str]) -> None:
             reading.add(part if found.lastgroup in ("ymd", "xyz") else part.strip(",.").lower(), "date", part)
 
 
-_MONTHS_OF_A_YEAR = 12
+_MONTHS_PER_YEAR = 12
 _LEAP_YEAR = 2000
 
 
-def _figures(text: str) -> int:
+def _parse_day_number(text: str) -> int:
     return int(text.rstrip("sthndr"))
 
 
-def _is_a_day(year: int, month: int, day: int) -> bool:
+def _is_valid_date(year: int, month: int, day: int) -> bool:
     try:
         date(year, month, day)
     except ValueError:
@@ -237,11 +244,11 @@ def _is_a_day(year: int, month: int, day: int) -> bool:
     return True
 
 
-_SURE_MORNING = 9
+_FIRST_CERTAIN_HOUR = 9
 """From this hour on a time is read as it stands; an earlier one may be meant for the afternoon, unless it has a 0."""
 
 
-def _read_clock(reading: _Reading, found: re.Match[str]) -> None:
+def _read_clock(reading: _SentenceBuilder, found: re.Match[str]) -> None:
     hour, said = int(found["h"]), found[0]
     rest = f"{found['mi'] or '00'}{':' + found['s'] if found['s'] and found['s'] != '00' else ''}"
     if found["half"]:
@@ -250,7 +257,7 @@ def _read_clock(reading: _Reading, found: re.Match[str]) -> None:
             return
         hour = hour % 12 + (12 if found["half"] in "pP" else 0)
         reading.add(f"{hour:02}:{rest}", "time", said)
-    elif hour >= _SURE_MORNING or len(found["h"]) > 1:
+    elif hour >= _FIRST_CERTAIN_HOUR or len(found["h"]) > 1:
         reading.add(f"{hour:02}:{rest}", "time", said)
     else:
         reading.add(f"{hour}:{rest}", "time", said)
@@ -258,11 +265,11 @@ def _read_clock(reading: _Reading, found: re.Match[str]) -> None:
         reading.add("utc", "word", "Z")
 
 
-def _read_number(reading: _Reading, said: str) -> None:
+def _read_number(reading: _SentenceBuilder, said: str) -> None:
     """A number without commas between its thousands, and the unit behind it."""
-    figure = LEADING.match(said)
+    figure = LEADING_NUMBER.match(said)
     end = figure.end() if figure else len(said)
-    if (hour := _HOUR.fullmatch(said)) and reading.tokens and reading.tokens[-1].key == "at":
+    if (hour := _HOUR_WITH_H.fullmatch(said)) and reading.tokens and reading.tokens[-1].key == "at":
         reading.add(f"{int(hour[1]):02}:{hour[2] or '00'}", "time", said)
         return
     reading.add(said[:end].replace(",", "").removeprefix("+"), "number", said[:end])
@@ -270,10 +277,10 @@ def _read_number(reading: _Reading, said: str) -> None:
         reading.add(UNITS.get(said[end:], said[end:]), "unit", said[end:])
 
 
-_HOUR = re.compile("([01]?[0-9]|2[0-3])h([0-5][0-9])?")
+_HOUR_WITH_H = re.compile("([01]?[0-9]|2[0-3])h([0-5][0-9])?")
 
 
-def _read_quote(reading: _Reading, said: str, before: str) -> None:
+def _read_quote(reading: _SentenceBuilder, said: str, before: str) -> None:
     """Nothing, but that a mark behind a figure that ends no quotation is a unit."""
     mark = '"' if said == "''" else said
     if len(mark) > 1:
@@ -288,7 +295,7 @@ def _read_quote(reading: _Reading, said: str, before: str) -> None:
             reading.add(mark, "word", said)
 
 
-def _read_symbol(reading: _Reading, said: str) -> None:
+def _read_symbol(reading: _SentenceBuilder, said: str) -> None:
     if said in _DASHES:
         reading.tokens.append(Token("-", "word", said))
     elif said == ":":
@@ -296,8 +303,8 @@ def _read_symbol(reading: _Reading, said: str) -> None:
         reading.begins = True
     elif said == "&":
         reading.add("and", "word", said)
-    elif said in CURRENCIES:
-        reading.add(CURRENCIES[said], "unit", said)
+    elif said in CURRENCY_SYMBOLS:
+        reading.add(CURRENCY_SYMBOLS[said], "unit", said)
     elif said == "%":
         reading.add("%", "unit", said)
     elif said == "~":
@@ -308,25 +315,25 @@ def _read_symbol(reading: _Reading, said: str) -> None:
 
 _DASHES = frozenset({"-", "--", "---"})
 
-_CODE = re.compile(r"[\d@/\\_=:,.~*#$%+]")
-_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_CODE_CHARACTER = re.compile(r"[\d@/\\_=:,.~*#$%+]")
+_NUMBER_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _YEAR_AND_MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
-_NUMBERED = re.compile(r"([0-9]{1,9})(st|nd|rd|th)")
-_AGED = re.compile(r"([0-9]{1,9})-([a-z]{3,}(?:-[a-z]{3,})*)")
-_SHORT_AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([kKmM]|bn)")
-_AMOUNTS = {"k": "thousand", "m": "million", "bn": "billion"}
-_VERSIONED = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)*)")
+_ORDINAL_NUMBER = re.compile(r"([0-9]{1,9})(st|nd|rd|th)")
+_NUMBER_COMPOUND = re.compile(r"([0-9]{1,9})-([a-z]{3,}(?:-[a-z]{3,})*)")
+_ABBREVIATED_AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([kKmM]|bn)")
+_AMOUNT_SUFFIXES = {"k": "thousand", "m": "million", "bn": "billion"}
+_VERSION_NUMBER = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)*)")
 
 
-def _read_words(reading: _Reading, said: str) -> None:
+def _read_words(reading: _SentenceBuilder, said: str) -> None:
     """Words of letters alone."""
     tokens = reading.tokens
     for word in said.split():
-        known = _KNOWN.get(word)
+        known = _KNOWN_WORDS.get(word)
         if known is not None:
             tokens.append(known)
         elif word.islower() and word not in CONTRACTIONS:
-            tokens.append(Token(spelled(word), "word", word))
+            tokens.append(Token(to_american(word), "word", word))
         elif word[0].isupper() and word.lower() not in CONTRACTIONS:
             _read_plain_word(reading, word)
             continue
@@ -336,31 +343,37 @@ def _read_words(reading: _Reading, said: str) -> None:
         reading.begins = False
 
 
-_KNOWN: dict[str, Token] = {
+_KNOWN_WORDS: dict[str, Token] = {
     **{
-        word: Token(spelled(word), sort_of(word), word)
-        for word in {*GRAMMAR, *VERBS, *VERBS.values(), *SPELLINGS, *SORTS} - CONTRACTIONS.keys()
+        word: Token(to_american(word), classify_word(word), word)
+        for word in {*FUNCTION_WORDS, *VERB_FORMS, *VERB_FORMS.values(), *AMERICAN_SPELLINGS, *WORD_KINDS}
+        - CONTRACTIONS.keys()
     },
-    **{word: Token(hour, "time", word) for word, hour in HOURS.items()},
+    **{word: Token(hour, "time", word) for word, hour in CLOCK_WORDS.items()},
 }
 """Frequent words in small letters, and all that are more than a word as it is spelled."""
 
 
-def _read_word(reading: _Reading, said: str) -> None:
+def _read_word(reading: _SentenceBuilder, said: str) -> None:
     """A word, the words of a contraction or a compound, or something like a code, which stays as it is."""
     bare = said.lower()
     if bare in CONTRACTIONS:
         for word in CONTRACTIONS[bare].split():
-            reading.add(word, sort_of(word), said)
+            reading.add(word, classify_word(word), said)
     elif said.isalpha() and (said == bare or said[0].isupper()):
         _read_plain_word(reading, said)
-    elif _CODE.search(said):
+    elif _CODE_CHARACTER.search(said):
         _read_code(reading, said)
     elif "'" in said:
         _read_apostrophe(reading, said)
-    elif "-" in said and bare == said and all(len(part) > 1 for part in said.split("-")) and said not in SPELLINGS:
+    elif (
+        "-" in said
+        and bare == said
+        and all(len(part) > 1 for part in said.split("-"))
+        and said not in AMERICAN_SPELLINGS
+    ):
         for part in [said] if reading.is_exact else said.split("-"):
-            reading.add(spelled(part), sort_of(part), part)
+            reading.add(to_american(part), classify_word(part), part)
     elif "&" in said:
         reading.add(bare, "word", said)
     elif said[0].islower() and bare != said:
@@ -369,87 +382,93 @@ def _read_word(reading: _Reading, said: str) -> None:
         _read_plain_word(reading, said)
 
 
-def _read_plain_word(reading: _Reading, said: str) -> None:
+def _read_plain_word(reading: _SentenceBuilder, said: str) -> None:
     bare, begins = said.lower(), reading.begins
-    if said in CAPITALS:
+    if said in ACRONYM_HOMOGRAPHS:
         reading.add(said, "name", said)
         return
-    if bare not in _NOTED:
+    if bare not in _SPECIAL_WORDS:
         if begins or bare == said:
-            reading.add(spelled(bare), "word", said)
+            reading.add(to_american(bare), "word", said)
         else:  # a name keeps its spelling
             reading.add(bare if len(said) > 1 else said, "name", said)
         return
-    if bare == said or (said[1:].islower() and bare in GRAMMAR and (begins or bare not in TITLES)) or said == "I":
-        key = spelled(bare)
-    elif bare in GRAMMAR or bare in HOMOGRAPHS:
+    if (
+        bare == said
+        or (said[1:].islower() and bare in FUNCTION_WORDS and (begins or bare not in FUNCTION_WORDS_AS_TITLES))
+        or said == "I"
+    ):
+        key = to_american(bare)
+    elif bare in FUNCTION_WORDS or bare in NAME_HOMOGRAPHS:
         key = said
     else:
-        key = spelled(bare) if begins else bare
+        key = to_american(bare) if begins else bare
     if said == "A" and not begins:
         key = said
-    if bare in HOURS:
-        reading.add(HOURS[bare], "time", said)
+    if bare in CLOCK_WORDS:
+        reading.add(CLOCK_WORDS[bare], "time", said)
         return
-    if bare in SHORT_DAYS and bare != said and not begins:
-        reading.add(SHORT_DAYS[bare], "name", said)
+    if bare in SHORT_WEEKDAYS and bare != said and not begins:
+        reading.add(SHORT_WEEKDAYS[bare], "name", said)
         return
-    sort = sort_of(bare)
+    sort = classify_word(bare)
     reading.add(key, "name" if sort == "word" and bare != said and not begins else sort, said)
 
 
-_NOTED = GRAMMAR | HOMOGRAPHS | HOURS.keys() | SHORT_DAYS.keys() | SORTS.keys()
+_SPECIAL_WORDS = FUNCTION_WORDS | NAME_HOMOGRAPHS | CLOCK_WORDS.keys() | SHORT_WEEKDAYS.keys() | WORD_KINDS.keys()
 """Words of which more is known than how they are spelled."""
 
 
-def _read_code(reading: _Reading, said: str) -> None:
-    if (found := _RANGE.fullmatch(said)) and not _YEAR_AND_MONTH.fullmatch(said):
+def _read_code(reading: _SentenceBuilder, said: str) -> None:
+    if (found := _NUMBER_RANGE.fullmatch(said)) and not _YEAR_AND_MONTH.fullmatch(said):
         reading.add(found[1], "number", found[1])
         reading.add("to", "word", "-")
         reading.add(found[2], "number", found[2])
-    elif found := _NUMBERED.fullmatch(said.lower()):
+    elif found := _ORDINAL_NUMBER.fullmatch(said.lower()):
         reading.add(f"{found[1]}th", "number", said)
-    elif found := _AGED.fullmatch(said):
+    elif found := _NUMBER_COMPOUND.fullmatch(said):
         reading.add(found[1], "number", found[1])
         for part in found[2].split("-"):
-            reading.add(spelled(part), sort_of(part), part)
-    elif (found := _SHORT_AMOUNT.fullmatch(said)) and _is_an_amount(reading, found[1]):
-        amount = Decimal(found[1]) * SCALES[_AMOUNTS[found[2].lower()]]
+            reading.add(to_american(part), classify_word(part), part)
+    elif (found := _ABBREVIATED_AMOUNT.fullmatch(said)) and _is_money_amount(reading, found[1]):
+        amount = Decimal(found[1]) * SCALE_FACTORS[_AMOUNT_SUFFIXES[found[2].lower()]]
         reading.add(format(amount.normalize(), "f"), "number", said)
-    elif _HOUR.fullmatch(said) and reading.tokens and reading.tokens[-1].key == "at":
+    elif _HOUR_WITH_H.fullmatch(said) and reading.tokens and reading.tokens[-1].key == "at":
         _read_number(reading, said)
-    elif found := _VERSIONED.fullmatch(said):
+    elif found := _VERSION_NUMBER.fullmatch(said):
         reading.add("version", "word", said)
         reading.add(found[1], "number", found[1])
     elif said.lower().endswith(POSSESSIVE):
         _read_apostrophe(reading, said)
-    elif said in SPELLINGS:
-        reading.add(SPELLINGS[said], "word", said)
+    elif said in AMERICAN_SPELLINGS:
+        reading.add(AMERICAN_SPELLINGS[said], "word", said)
     else:
         reading.add(said, "number" if said[0].isdigit() else "word", said)
 
 
-def _is_an_amount(reading: _Reading, figure: str) -> bool:
+def _is_money_amount(reading: _SentenceBuilder, figure: str) -> bool:
     """Whether a figure with a k or an m behind it is of money, and how much is certain."""
-    return bool(reading.tokens and reading.tokens[-1].said in CURRENCIES and not THOUSANDFOLD.fullmatch(figure))
+    return bool(
+        reading.tokens and reading.tokens[-1].text in CURRENCY_SYMBOLS and not AMBIGUOUS_THOUSANDS.fullmatch(figure)
+    )
 
 
-_MOST_APOSTROPHES = 10
+_MAX_APOSTROPHES = 10
 """A word with more stays as it is: each that is taken off is another call, and another copy of what is before it."""
 
 
-def _read_apostrophe(reading: _Reading, said: str) -> None:
+def _read_apostrophe(reading: _SentenceBuilder, said: str) -> None:
     """What stands before an apostrophe, and what the rest is short for; an 's is left to its neighbours."""
     before, mark, after = said.rpartition("'")
     after = after.lower()
-    if before.count("'") >= _MOST_APOSTROPHES:
+    if before.count("'") >= _MAX_APOSTROPHES:
         _read_plain_word(reading, said)
     elif after == "t" and before.lower().endswith("n") and before.lower()[:-1] in AUXILIARIES:
-        reading.add(before.lower()[:-1], sort_of(before.lower()[:-1]), said)
+        reading.add(before.lower()[:-1], classify_word(before.lower()[:-1]), said)
         reading.add("not", "negation", said)
-    elif after in SHORT_FOR and before:
+    elif after in CONTRACTION_ENDINGS and before:
         _read_word(reading, before)
-        reading.add(SHORT_FOR[after], sort_of(SHORT_FOR[after]), said)
+        reading.add(CONTRACTION_ENDINGS[after], classify_word(CONTRACTION_ENDINGS[after]), said)
     elif after in ("s", "d") and before:
         _read_word(reading, before)
         reading.add(mark + after, "word", said)

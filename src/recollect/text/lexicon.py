@@ -1,9 +1,9 @@
 """Vocabulary: what is known of single words, whatever sentence they stand in."""
 
-from recollect.text.canonical_tokens import Sort, Token
+from recollect.text.canonical_tokens import Token, TokenKind
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a table that is written as running text."""
     return text.split()
 
@@ -14,28 +14,28 @@ all some most many few several only every each any both half more less fewer lea
 sometimes everyone everybody someone somebody anyone everything something
 """
 _MODALS = "must may might should shall can could would will ought"
-_OF_A_SORT: tuple[tuple[Sort, str], ...] = (
+_WORDS_BY_KIND: tuple[tuple[TokenKind, str], ...] = (
     ("negation", _NEGATIONS),
     ("quantity", _QUANTITIES),
     ("modality", _MODALS),
 )
-SORTS: dict[str, Sort] = {word: sort for sort, words in _OF_A_SORT for word in words.split()}
+WORD_KINDS: dict[str, TokenKind] = {word: sort for sort, words in _WORDS_BY_KIND for word in words.split()}
 
 
-def sort_of(word: str) -> Sort:
+def classify_word(word: str) -> TokenKind:
     """What the word is by itself, if it is more than a word."""
-    return SORTS.get(word, "word")
+    return WORD_KINDS.get(word, "word")
 
 
 AUXILIARIES = frozenset(
-    words("""
+    split_words("""
     is are was were be been am has have had do does did can could will would shall should may might must need ought ca
     wo isn aren
     """)
 )
-VERBS = {"are": "is", "am": "am", "has": "have", "does": "do", "goes": "go"} | {
+VERB_FORMS = {"are": "is", "am": "am", "has": "have", "does": "do", "goes": "go"} | {
     f"{verb}s": verb
-    for verb in words("""
+    for verb in split_words("""
     prefer like love hate want need live work use own know think believe eat drink drive play speak read write study
     teach travel run walk ride wear cook buy sell pay cost take make get give keep hold say tell mean include contain
     require allow support start end open close begin finish avoid enjoy dislike favor choose manage lead report belong
@@ -45,10 +45,10 @@ VERBS = {"are": "is", "am": "am", "has": "have", "does": "do", "goes": "go"} | {
     """)
 }
 for _irregular in ("teaches:teach", "flies:fly", "studies:study", "passes:pass", "processes:process", "watches:watch"):
-    VERBS[_irregular.split(":")[0]] = _irregular.split(":")[1]
+    VERB_FORMS[_irregular.split(":")[0]] = _irregular.split(":")[1]
 
-GRAMMAR = frozenset(
-    words("""
+FUNCTION_WORDS = frozenset(
+    split_words("""
     i me my mine we us our ours you your yours he him his she her hers it its they them their theirs who whom whose what
     which this that these those a an the and or but if so as at by for from in into of off on onto out over to up with
     without about after before between during since until till while when where why how because although though unless
@@ -60,13 +60,13 @@ GRAMMAR = frozenset(
 )
 """Words that begin a sentence with a capital and mean no name; in capitals, or inside a sentence, they may be one."""
 
-TITLES = frozenset(
-    words("it us who her him she he they me them you yes what why here there up an a so no do can am in on any")
+FUNCTION_WORDS_AS_TITLES = frozenset(
+    split_words("it us who her him she he they me them you yes what why here there up an a so no do can am in on any")
 )
 """Of these, the ones that are also a name or a title inside a sentence."""
 
-HOMOGRAPHS = frozenset(
-    words("""
+NAME_HOMOGRAPHS = frozenset(
+    split_words("""
     polish march may will bill mark rose china turkey apple amazon nice job august mobile jersey chad jack grace hope
     faith joy dawn iris lily pat rob sue don dick art drew frank gene grant guy jean lance max miles nick pierce
     ray rich rusty sandy ward wade victor violet summer daisy ruby amber crystal pearl ginger olive basil robin jay colt
@@ -87,16 +87,16 @@ HOMOGRAPHS = frozenset(
 )
 """Words that are another one with a capital."""
 
-CAPITALS = frozenset(
-    words("""
+ACRONYM_HOMOGRAPHS = frozenset(
+    split_words("""
     ACE ACID ADD AIDS ANT ART BASE CAD CAT CO CRUD DARE DB DRY ED ER GAP GAS GEM GIN ID IT LAB LAN LED MAC MAD MAP MS
     NET NICE OS PA PET PIN RAM REST ROM SAD SCAN SIM SMART SOAP SOLID STEM SWAT US WEB WHO
     """)
 )
 """What is another word in small letters."""
 
-EXACT = frozenset(
-    words("""
+CASE_SENSITIVE_NOUNS = frozenset(
+    split_words("""
     argument argv attribute branch bucket class column columns command constant enum env field file filename files flag
     flags folder function gene glob handle header hint identifier index key keyword login macro method module namespace
     option package parameter passphrase password path property queue regex schema sku string switch symbol table tag
@@ -105,8 +105,8 @@ EXACT = frozenset(
 )
 """In a sentence with one of these the case of a word may tell it from another."""
 
-REPORTING = frozenset(
-    words("""
+REPORTING_VERBS = frozenset(
+    split_words("""
     say says said tell tells told mention mentions mentioned state states stated note notes noted think thinks thought
     believe believes believed know knows knew confirm confirms confirmed report reports reported hear heard promise
     promised hope hopes hoped claim claims claimed explain explained decide decided agree agreed announce announced
@@ -115,10 +115,10 @@ REPORTING = frozenset(
     """)
 )
 
-MONTHS = words("january february march april may june july august september october november december")
-WEEKDAYS = words("monday tuesday wednesday thursday friday saturday sunday")
-HOURS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
-SHORT_DAYS = {
+MONTHS = split_words("january february march april may june july august september october november december")
+WEEKDAYS = split_words("monday tuesday wednesday thursday friday saturday sunday")
+CLOCK_WORDS = {"noon": "12:00", "midday": "12:00", "midnight": "00:00"}
+SHORT_WEEKDAYS = {
     **dict.fromkeys(("tue", "tues"), "tuesday"),
     "wed": "wednesday",
     **dict.fromkeys(("thu", "thur", "thurs"), "thursday"),
@@ -126,13 +126,15 @@ SHORT_DAYS = {
 }
 """Not those that are other words as well."""
 
-RECURRING = frozenset({f"{day}s" for day in WEEKDAYS} | {"weekends", "weekdays", "mornings", "evenings", "nights"})
+RECURRING_TIMES = frozenset(
+    {f"{day}s" for day in WEEKDAYS} | {"weekends", "weekdays", "mornings", "evenings", "nights"}
+)
 
 
-def singular(token: Token) -> str:
+def singularize(token: Token) -> str:
     """The noun of several as one of them; not of a name, which may end in an s for ever."""
     word = token.key
-    if token.said != token.said.lower() or len(word) < 4 or word in RECURRING or not word.isalpha():
+    if token.text != token.text.lower() or len(word) < 4 or word in RECURRING_TIMES or not word.isalpha():
         return word
     if word.endswith(("ss", "us", "is", "as", "os")) or not word.endswith("s"):
         return word

@@ -5,84 +5,84 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from recollect.model.nfc import composed
-from recollect.text.amounts import LEADING
+from recollect.model.nfc import to_nfc
+from recollect.text.amounts import LEADING_NUMBER
 from recollect.text.boilerplate import is_greeting
-from recollect.text.canonical_form import canonical_form
-from recollect.text.canonical_tokens import BREAK, Sort, Token
-from recollect.text.lexer import read
+from recollect.text.canonical_form import canonicalize_sentence
+from recollect.text.canonical_tokens import SENTENCE_BREAK, Token, TokenKind
+from recollect.text.lexer import tokenize_sentences
 
 VERSION = "2"
 """Stands before every key. Whatever changes the canonical form of any text needs another."""
 
-MOST_SHOWN = 12
+MAX_SHOWN_WORDS = 12
 """How many words of a difference are shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Same:
+class SameMeaning:
     """The two say the same."""
 
 
 @dataclass(frozen=True, slots=True)
-class Differs:
+class MeaningDifference:
     """The difference that carries meaning: of which sort it is, and how either text has it; empty if it has not."""
 
-    sort: Sort
+    kind: TokenKind
     old: str
     new: str
 
 
-Difference = Same | Differs
+MeaningComparison = SameMeaning | MeaningDifference
 
 
-def meaning(text: str) -> str:
+def meaning_key(text: str) -> str:
     """A short key, the same for texts that differ only in what carries no meaning.
 
     That is case where it makes no other word, punctuation, a "the", contractions, fillers, agreement of verbs,
     spelling, notation of numbers, dates, times and units, where a time or a condition stands in its sentence, and a
     few words that can always be exchanged. Everything else carries meaning: where it is in doubt, two texts differ.
     """
-    form = "\n".join(canonical(text))
+    form = "\n".join(canonical_keys(text))
     return f"{VERSION}:{blake2b(form.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
 
 
-def difference(old: str, new: str) -> Difference:
+def compare_meanings(old: str, new: str) -> MeaningComparison:
     """What tells the two apart, the first that carries meaning; the same exactly if their meanings are."""
-    before, after = tokens(old), tokens(new)
+    before, after = canonicalize_text(old), canonicalize_text(new)
     if [token.key for token in before] == [token.key for token in after]:
-        return Same()
-    before, after = _unshared(before, after)
-    gone, come = _missing(before, after), _missing(after, before)
+        return SameMeaning()
+    before, after = _strip_common_ends(before, after)
+    gone, come = _find_missing(before, after), _find_missing(after, before)
     if not gone and not come:
-        return Differs("order", _shown(before), _shown(after))
-    if gone and come and gone[0].key.partition("·")[1] and _figures_of(gone[0]) == _figures_of(come[0]):
-        return Differs("unit", gone[0].said, come[0].said)
-    sort = min((*gone, *come), key=lambda token: _TELLING.index(token.sort)).sort
-    return Differs(sort, _shown(_run(gone, sort)), _shown(_run(come, sort)))
+        return MeaningDifference("order", _render_tokens(before), _render_tokens(after))
+    if gone and come and gone[0].key.partition("·")[1] and _extract_figures(gone[0]) == _extract_figures(come[0]):
+        return MeaningDifference("unit", gone[0].text, come[0].text)
+    sort = min((*gone, *come), key=lambda token: _KIND_PRIORITY.index(token.kind)).kind
+    return MeaningDifference(sort, _render_tokens(_select_kind(gone, sort)), _render_tokens(_select_kind(come, sort)))
 
 
-def canonical(text: str) -> tuple[str, ...]:
+def canonical_keys(text: str) -> tuple[str, ...]:
     """The keys of the text's canonical form in their order; never none."""
-    return tuple([token.key for token in tokens(text)])
+    return tuple([token.key for token in canonicalize_text(text)])
 
 
-def tokens(text: str) -> list[Token]:
+def canonicalize_text(text: str) -> list[Token]:
     """The canonical form of the text; if nothing can be read in it, the text itself."""
-    whole = composed(text)
+    whole = to_nfc(text)
     found: list[Token] = []
-    for sentence in read(whole):
-        said = canonical_form(sentence) if sentence else sentence
+    for sentence in tokenize_sentences(whole):
+        said = canonicalize_sentence(sentence) if sentence else sentence
         if said and not is_greeting(said):
             if found:
-                found.append(BREAK)
+                found.append(SENTENCE_BREAK)
             found += said
     return found or [Token(f"={' '.join(whole.split())}", "text", whole)]
 
 
 # ── how a difference is told ───────────────────────────────────────────────────────────────────────────────────────
 
-_TELLING: tuple[Sort, ...] = (
+_KIND_PRIORITY: tuple[TokenKind, ...] = (
     "negation",
     "number",
     "date",
@@ -99,7 +99,7 @@ _TELLING: tuple[Sort, ...] = (
 """Which sort is named first where a difference has several."""
 
 
-def _unshared(old: list[Token], new: list[Token]) -> tuple[list[Token], list[Token]]:
+def _strip_common_ends(old: list[Token], new: list[Token]) -> tuple[list[Token], list[Token]]:
     """Both without what they begin and end with alike."""
     most = min(len(old), len(new))
     start = next((at for at in range(most) if old[at].key != new[at].key), most)
@@ -108,7 +108,7 @@ def _unshared(old: list[Token], new: list[Token]) -> tuple[list[Token], list[Tok
     return old[start : len(old) - end], new[start : len(new) - end]
 
 
-def _missing(tokens: Sequence[Token], others: Sequence[Token]) -> list[Token]:
+def _find_missing(tokens: Sequence[Token], others: Sequence[Token]) -> list[Token]:
     """Those of the tokens that the others do not have as often."""
     left = Counter(token.key for token in others)
     missing = []
@@ -120,20 +120,20 @@ def _missing(tokens: Sequence[Token], others: Sequence[Token]) -> list[Token]:
     return missing
 
 
-def _figures_of(token: Token) -> str:
+def _extract_figures(token: Token) -> str:
     """The number of a quantity as the text has it; of anything else, nothing."""
-    return "".join(LEADING.findall(token.said)) if token.sort == "number" else ""
+    return "".join(LEADING_NUMBER.findall(token.text)) if token.kind == "number" else ""
 
 
-def _run(tokens: list[Token], sort: Sort) -> list[Token]:
+def _select_kind(tokens: list[Token], sort: TokenKind) -> list[Token]:
     """The tokens of that sort, or all if there are none."""
-    return [token for token in tokens if token.sort == sort] or tokens
+    return [token for token in tokens if token.kind == sort] or tokens
 
 
-def _shown(tokens: Sequence[Token]) -> str:
-    shown, before = [], BREAK
-    for token in tokens[:MOST_SHOWN]:
-        if token.said and (token.said is not before.said or token.key == before.key):  # a contraction once
-            shown.append(token.said)
+def _render_tokens(tokens: Sequence[Token]) -> str:
+    shown, before = [], SENTENCE_BREAK
+    for token in tokens[:MAX_SHOWN_WORDS]:
+        if token.text and (token.text is not before.text or token.key == before.key):  # a contraction once
+            shown.append(token.text)
         before = token
     return " ".join(shown)

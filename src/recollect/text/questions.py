@@ -4,81 +4,81 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from recollect.model.nfc import composed
+from recollect.model.nfc import to_nfc
 from recollect.text.tokenizer import STOP_WORDS
 
-USERS = frozenset({"user", "human", "me", "i", "myself", "customer", "client", "caller", "visitor", "guest"})
+USER_LABELS = frozenset({"user", "human", "me", "i", "myself", "customer", "client", "caller", "visitor", "guest"})
 """What speakers are called who are the one that asks, in small letters."""
 
-ROLES = USERS | {"assistant", "ai", "bot", "system", "agent", "tool", "model"}
+ROLE_LABELS = USER_LABELS | {"assistant", "ai", "bot", "system", "agent", "tool", "model"}
 """What speakers are called who have no name; in a text, these are words like any other."""
 
 QUESTION_MARKS = ("?", "？", "؟", "⁇")
-END = 32
+QUESTION_END_CHARS = 32
 """How much of its end shows whether a text asks; blanks may follow the mark."""
 
 _ASCII_WORD = re.compile("[A-Za-z0-9]+")
 
-SHORTEST = 3
+MIN_FOLDED_LETTERS = 3
 """Names of fewer letters are found only as they are written, for most of them are words."""
 
 
-def named(text: str, speakers: Collection[str]) -> tuple[str, ...]:
+def find_named_speakers(text: str, speakers: Collection[str]) -> tuple[str, ...]:
     """The speakers whom the text names, sorted: by their whole label or by its first word.
 
     A name is whole words, whatever their case and however their letters are composed; where it is also a stop word
-    (Will, May), or shorter than `SHORTEST`, it must be written as the label has it. In scripts without blanks a name
-    may be anywhere. Roles (`ROLES`) are nobody's names.
+    (Will, May), or shorter than `MIN_FOLDED_LETTERS`, it must be written as the label has it. In scripts without blanks a name
+    may be anywhere. Roles (`ROLE_LABELS`) are nobody's names.
     """
-    words, there = _Words.of(text), text.casefold()
-    asked = [label for label in set(speakers) if _may_be_in(there, label)]
-    return tuple(sorted(label for label in asked if any(words.have(name) for name in _names(label))))
+    words, there = _WordIndex.of(text), text.casefold()
+    asked = [label for label in set(speakers) if _may_have_label(there, label)]
+    return tuple(sorted(label for label in asked if any(words.contain(name) for name in _speaker_names(label))))
 
 
-def _may_be_in(folded: str, label: str) -> bool:
+def _may_have_label(folded: str, label: str) -> bool:
     """Whether the beginning of a label is anywhere in a text without its case: a quick no for most of many speakers."""
     first = _ASCII_WORD.search(label) if label.isascii() else None
     return first is None or first[0].casefold() in folded
 
 
-def as_said_by(text: str, name: str) -> str:
+def rephrase_as_speaker(text: str, name: str) -> str:
     """The question as the one named would put it: "my" for "Caroline's" and "I" for "Caroline".
 
-    It is the text itself if that does not name them, by the rules of `named`. A verb is left as it is.
+    It is the text itself if that does not name them, by the rules of `find_named_speakers`. A verb is left as it is.
     """
-    words = _Words.of(text)
+    words = _WordIndex.of(text)
     places: dict[int, int] = {}
-    for one in reversed(_names(name)):  # the whole label last: where both begin, the longer is replaced
-        places |= dict(words.places(one))
+    for one in reversed(_speaker_names(name)):  # the whole label last: where both begin, the longer is replaced
+        places |= dict(words.find_places(one))
     if not places:
         return text
     parts, done = list[str](), 0
     for first, last in sorted(places.items()):
-        start, end = words.found[first].start(), words.found[last].end()
+        start, end = words.matches[first].start(), words.matches[last].end()
         if start >= done:
-            owned = _end_of_possessive(words.text, start, end)
+            owned = _find_possessive_end(words.text, start, end)
             parts += words.text[done:start], "my" if owned else "I"
             done = owned or end
     return "".join([*parts, words.text[done:]])
 
 
-def asks(text: str) -> bool:
+def is_question(text: str) -> bool:
     """Whether the text ends with a question, so that it asks more than it tells."""
-    return text[-END:].rstrip()[-1:] in QUESTION_MARKS
+    return text[-QUESTION_END_CHARS:].rstrip()[-1:] in QUESTION_MARKS
 
 
-def in_first_person(text: str) -> bool:
+def is_first_person(text: str) -> bool:
     """Whether the text speaks of whoever says it: I, me, my, mine, we, us, our, ours; but the US is a country."""
     return _FIRST_PERSON.search(text) is not None
 
 
-def is_user(label: str) -> bool:
+def is_user_label(label: str) -> bool:
     """Whether a speaker of this label is the one that asks."""
-    return label.strip().casefold() in USERS
+    return label.strip().casefold() in USER_LABELS
 
 
 @dataclass(frozen=True, slots=True)
-class _Name:
+class _SpeakerName:
     """What somebody may be called: words with a blank before, between and after them."""
 
     words: str
@@ -87,26 +87,26 @@ class _Name:
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _WordIndex:
     """The words of a text; and on a line each, with blanks around them, as they are written and without their case."""
 
     text: str
-    found: Sequence[re.Match[str]]
+    matches: Sequence[re.Match[str]]
     exact: str
     folded: str
 
     @classmethod
-    def of(cls, text: str) -> "_Words":
-        text = composed(text)
+    def of(cls, text: str) -> "_WordIndex":
+        text = to_nfc(text)
         found = list(_WORD.finditer(text))
         words = [word[0] for word in found]
-        return cls(text, found, _line(words), _line([word.casefold() for word in words]))
+        return cls(text, found, _pad_words(words), _pad_words([word.casefold() for word in words]))
 
-    def have(self, name: _Name) -> bool:
+    def contain(self, name: _SpeakerName) -> bool:
         """Whether these words follow each other here."""
         return name.words in (self.exact if name.exact else self.folded)
 
-    def places(self, name: _Name) -> Iterator[tuple[int, int]]:
+    def find_places(self, name: _SpeakerName) -> Iterator[tuple[int, int]]:
         """Where they do: the numbers of the first and of the last word."""
         line, many = self.exact if name.exact else self.folded, name.words.count(" ") - 1
         first, before = 0, 0
@@ -117,33 +117,33 @@ class _Words:
             place = line.find(name.words, place + len(name.words) - 1)
 
 
-def _names(label: str) -> list[_Name]:
+def _speaker_names(label: str) -> list[_SpeakerName]:
     """What somebody of this label is called: the whole label and its first word, if these are names at all."""
-    whole = composed(label)
+    whole = to_nfc(label)
     spelled = [words for part in (whole, *whole.split(maxsplit=1)[:1]) if (words := _WORD.findall(part))]
-    names = [_name(words) for words in spelled if " ".join(words).casefold() not in _NOBODY]
+    names = [_make_name(words) for words in spelled if " ".join(words).casefold() not in _NON_NAMES]
     return list(dict.fromkeys(names))
 
 
-def _name(words: Sequence[str]) -> _Name:
+def _make_name(words: Sequence[str]) -> _SpeakerName:
     folded = [word.casefold() for word in words]
-    exact = " ".join(folded) in STOP_WORDS or len("".join(words)) < SHORTEST
-    return _Name(_line(words if exact else folded), exact)
+    exact = " ".join(folded) in STOP_WORDS or len("".join(words)) < MIN_FOLDED_LETTERS
+    return _SpeakerName(_pad_words(words if exact else folded), exact)
 
 
-def _line(words: Sequence[str]) -> str:
+def _pad_words(words: Sequence[str]) -> str:
     return f" {' '.join(words)} "
 
 
-def _end_of_possessive(text: str, start: int, end: int) -> int | None:
+def _find_possessive_end(text: str, start: int, end: int) -> int | None:
     """Where the possessive of the name between these places ends; a mark after 'James' in quotes makes none."""
     mark = _POSSESSIVE.match(text, end)
-    if mark is None or (len(mark[0]) == 1 and text[max(start - 1, 0) : start] in _QUOTES):
+    if mark is None or (len(mark[0]) == 1 and text[max(start - 1, 0) : start] in _SINGLE_QUOTES):
         return None
     return mark.end()
 
 
-_NOBODY = ROLES | {"the", "a", "an", "my", "our", "mr", "mrs", "ms", "miss", "dr", "prof", "sir"}
+_NON_NAMES = ROLE_LABELS | {"the", "a", "an", "my", "our", "mr", "mrs", "ms", "miss", "dr", "prof", "sir"}
 """What is nobody's name, nor the first word of one."""
 
 _UNSPACED = (
@@ -152,14 +152,14 @@ _UNSPACED = (
 )
 """Scripts without blanks between words: each of their letters is read as a word, so that names are found in them."""
 
-_MARKS = (
+_COMBINING_MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c2\u05c4-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0963\u0966-\u0dff\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe20-\ufe2f"
 )
 """Marks inside words, and the letters beside them, which `\\w` does not know as parts of words."""
 
-_WORD = re.compile(rf"[^\W_\u02bc{_UNSPACED}](?:[^\W_\u02bc{_UNSPACED}]|[{_MARKS}])*|[{_UNSPACED}]")
-_QUOTES = {"'", "\u2018", "\u201b"}
+_WORD = re.compile(rf"[^\W_\u02bc{_UNSPACED}](?:[^\W_\u02bc{_UNSPACED}]|[{_COMBINING_MARKS}])*|[{_UNSPACED}]")
+_SINGLE_QUOTES = {"'", "\u2018", "\u201b"}
 _POSSESSIVE = re.compile(r"['\u2019\u02bc][sS](?![^\W_])|(?<=[sSxXzZ])['\u2019\u02bc](?![^\W_])")
 _FIRST_PERSON = re.compile(
     r"(?<![\w.-])(?:[Ii]|(?ai:me|my|mine|myself|we|our|ours|ourselves|im|ive)|us|Us)(?!\w|[.-]\w)"

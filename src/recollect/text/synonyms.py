@@ -3,24 +3,24 @@
 import re
 from collections.abc import Sequence
 
-from recollect.text.canonical_tokens import Token, says
-from recollect.text.lexicon import WEEKDAYS, sort_of, words
+from recollect.text.canonical_tokens import Token, matches_phrase
+from recollect.text.lexicon import WEEKDAYS, classify_word, split_words
 
 
-def spelled(word: str) -> str:
+def to_american(word: str) -> str:
     """The word in American spelling."""
-    if word in SPELLINGS:
-        return SPELLINGS[word]
-    if len(word) > _SHORTEST_IN_ISE and ("is" in word or "ys" in word) and (found := _ISE.fullmatch(word)):
+    if word in AMERICAN_SPELLINGS:
+        return AMERICAN_SPELLINGS[word]
+    if len(word) > _MAX_UNCHANGED_CHARS and ("is" in word or "ys" in word) and (found := _ISE_WORD.fullmatch(word)):
         return f"{found[1]}{found[2].replace('s', 'z', 1)}"
     return word
 
 
-_SHORTEST_IN_ISE = 5
-_ISE = re.compile(r"([a-z]+[iy])(se|sed|ses|sing|ser|sers|sation|sations)")
-SPELLINGS = {
+_MAX_UNCHANGED_CHARS = 5
+_ISE_WORD = re.compile(r"([a-z]+[iy])(se|sed|ses|sing|ser|sers|sation|sations)")
+AMERICAN_SPELLINGS = {
     british: american
-    for pair in words("""
+    for pair in split_words("""
     colour:color colours:colors coloured:colored favourite:favorite favourites:favorites favour:favor favours:favors
     favoured:favored behaviour:behavior behaviours:behaviors neighbour:neighbor neighbours:neighbors honour:honor
     labour:labor harbour:harbor flavour:flavor flavours:flavors humour:humor rumour:rumor odour:odor vapour:vapor
@@ -44,7 +44,10 @@ SPELLINGS = {
 }
 
 CONTRACTIONS = {
-    **{f"{verb}nt": f"{verb} not" for verb in words("do does did is are was were have has had could should would")},
+    **{
+        f"{verb}nt": f"{verb} not"
+        for verb in split_words("do does did is are was were have has had could should would")
+    },
     "can't": "can not",
     "cant": "can not",
     "cannot": "can not",
@@ -60,19 +63,19 @@ CONTRACTIONS = {
     "w/o": "without",
     "w/": "with",
 }
-SHORT_FOR = {"re": "are", "ve": "have", "ll": "will"}
+CONTRACTION_ENDINGS = {"re": "are", "ve": "have", "ll": "will"}
 
 
-def exchanged(sentence: list[Token]) -> list[Token]:
+def exchange_synonyms(sentence: list[Token]) -> list[Token]:
     """The sentence with one word for those that can always be exchanged; EXCHANGED says when there may be any."""
     found: list[Token] = []
     at = 0
     while at < len(sentence):
-        for phrase, instead in _EXCHANGES.get(sentence[at].key, ()):
-            if says(sentence, at, phrase) and not _is_named(sentence, at, len(phrase)):
-                said = " ".join(token.said for token in sentence[at : at + len(phrase)])
-                named = any(token.sort == "name" for token in sentence[at : at + len(phrase)])
-                found += [Token(word, "name" if named else sort_of(word), said) for word in instead]
+        for phrase, instead in _SYNONYM_PHRASES.get(sentence[at].key, ()):
+            if matches_phrase(sentence, at, phrase) and not _is_in_name(sentence, at, len(phrase)):
+                said = " ".join(token.text for token in sentence[at : at + len(phrase)])
+                named = any(token.kind == "name" for token in sentence[at : at + len(phrase)])
+                found += [Token(word, "name" if named else classify_word(word), said) for word in instead]
                 at += len(phrase)
                 break
         else:
@@ -81,26 +84,26 @@ def exchanged(sentence: list[Token]) -> list[Token]:
     return found
 
 
-def _is_named(sentence: Sequence[Token], at: int, length: int) -> bool:
+def _is_in_name(sentence: Sequence[Token], at: int, length: int) -> bool:
     """Whether the words there are a name, or a part of one, in which no word can be exchanged."""
     first = sentence[at]
     if at == 0:
         after = sentence[length] if length < len(sentence) else None
-        return first.key in _KIN and first.said[:1].isupper() and after is not None and after.sort == "name"
-    if first.key in _PROPER or first.key in _BEFORE_A_DAY:
+        return first.key in _KIN_TITLES and first.text[:1].isupper() and after is not None and after.kind == "name"
+    if first.key in _PROPER_NOUNS or first.key in _WORDS_BEFORE_DAY:
         return False
-    return any(token.sort == "name" and token.said[1:].islower() for token in sentence[at : at + length])
+    return any(token.kind == "name" and token.text[1:].islower() for token in sentence[at : at + length])
 
 
-_KIN = frozenset(words("mother mommy mum father daddy"))
+_KIN_TITLES = frozenset(split_words("mother mommy mum father daddy"))
 """Before a name these may be a title."""
 
-_PROPER = frozenset(words("united european postgresql k8s dr"))
+_PROPER_NOUNS = frozenset(split_words("united european postgresql k8s dr"))
 """What has a capital, and is exchanged for something that has one."""
 
-_BEFORE_A_DAY = frozenset(words("on every each"))
+_WORDS_BEFORE_DAY = frozenset(split_words("on every each"))
 
-_EXCHANGES: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+_SYNONYM_PHRASES: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
 for _line in """
 prefer = like better
 prefers = likes better
@@ -188,19 +191,21 @@ three times = thrice
     _instead, _, _ways = _line.partition("=")
     for _way in _ways.split("|"):
         _phrase = tuple(_way.split())
-        _EXCHANGES.setdefault(_phrase[0], []).append((_phrase, tuple(_instead.split())))
+        _SYNONYM_PHRASES.setdefault(_phrase[0], []).append((_phrase, tuple(_instead.split())))
 for _day in WEEKDAYS:
     for _every in ("every", "each"):
-        _EXCHANGES.setdefault(_every, []).append(((_every, _day), ("on", f"{_day}s")))
-    _EXCHANGES.setdefault("on", []).append((("on", "every", _day), ("on", f"{_day}s")))
-for _short, _day in zip(words("mon tue wed thu fri sat sun"), WEEKDAYS, strict=True):
-    _EXCHANGES.setdefault("on", []).append((("on", _short), ("on", _day)))
-_EXCHANGES["on"].append((("on", "Sun"), ("on", "sunday")))  # with a small letter it is a star
-for _ways_of in _EXCHANGES.values():
+        _SYNONYM_PHRASES.setdefault(_every, []).append(((_every, _day), ("on", f"{_day}s")))
+    _SYNONYM_PHRASES.setdefault("on", []).append((("on", "every", _day), ("on", f"{_day}s")))
+for _short, _day in zip(split_words("mon tue wed thu fri sat sun"), WEEKDAYS, strict=True):
+    _SYNONYM_PHRASES.setdefault("on", []).append((("on", _short), ("on", _day)))
+_SYNONYM_PHRASES["on"].append((("on", "Sun"), ("on", "sunday")))  # with a small letter it is a star
+for _ways_of in _SYNONYM_PHRASES.values():
     _ways_of.sort(key=lambda way: (-len(way[0]), way))
 
-_COMMON = frozenset(words("a and are as at in is of on to"))
-EXCHANGED = frozenset(
-    max(phrase, key=lambda word: (word not in _COMMON, len(word))) for ways in _EXCHANGES.values() for phrase, _ in ways
+_COMMON_WORDS = frozenset(split_words("a and are as at in is of on to"))
+SYNONYM_TRIGGERS = frozenset(
+    max(phrase, key=lambda word: (word not in _COMMON_WORDS, len(word)))
+    for ways in _SYNONYM_PHRASES.values()
+    for phrase, _ in ways
 )
 """Of every phrase that is exchanged its rarest word, more or less: a sentence without one of these has none."""

@@ -14,10 +14,10 @@ import Stemmer  # type: ignore[import-not-found]
 VERSION = "1"
 """Recorded in a store with its terms. Whatever changes the terms of any text, new stems included, needs another."""
 
-LONGEST = 64
+MAX_TERM_CHARS = 64
 """Longer words are cut: nobody asks for the end of one."""
 
-MOST = 65_535
+MAX_TERM_COUNT = 65_535
 """More often than this, a term is not counted in one text; it is what a stored count has room for."""
 
 _STOP_WORDS = """
@@ -36,52 +36,52 @@ Negations are among them, knowingly: "does not eat meat" must be found by "eats 
 every other negation. That the two differ is for whoever compares memories to see; words in common cannot tell.
 """
 
-MOST_MARKS = 30
+MAX_MARKS = 30
 """How many combining marks in a row are read; no script has as many (Unicode, annex 15, stream-safe text)."""
 
 
-def terms(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """The terms of a text in their order, each as often as it occurs; any text has some or none.
 
     English words are stems without stop words; words of other languages stay nearly as they are, without their case.
     Scripts that put no blanks between words give every two neighbouring letters.
     """
     if text.isascii():
-        return [_stem(word[:LONGEST]) for word in _ASCII_WORD.findall(text.lower()) if word not in STOP_WORDS]
-    scripts, found = _scripts(), list[str]()
-    for word in scripts.word.findall(_folded(text, scripts)):
+        return [_stem(word[:MAX_TERM_CHARS]) for word in _ASCII_WORD.findall(text.lower()) if word not in STOP_WORDS]
+    scripts, found = _script_patterns(), list[str]()
+    for word in scripts.word.findall(_fold_text(text, scripts)):
         if not word.isascii() and scripts.unspaced.match(word):
-            found += _pairs(scripts.letter.findall(word))
+            found += _make_bigrams(scripts.letter.findall(word))
         elif word not in STOP_WORDS:
-            found.append(_stem(word[:LONGEST]))
+            found.append(_stem(word[:MAX_TERM_CHARS]))
     return found
 
 
-def counts(text: str) -> dict[str, int]:
-    """How often each term is in the text, in order of first occurrence; at most `MOST` times."""
-    found = dict(Counter(terms(text)))
-    if max(found.values(), default=0) > MOST:
-        return {term: min(times, MOST) for term, times in found.items()}
+def count_terms(text: str) -> dict[str, int]:
+    """How often each term is in the text, in order of first occurrence; at most `MAX_TERM_COUNT` times."""
+    found = dict(Counter(tokenize(text)))
+    if max(found.values(), default=0) > MAX_TERM_COUNT:
+        return {term: min(times, MAX_TERM_COUNT) for term, times in found.items()}
     return found
 
 
 @lru_cache(1 << 15)
-def key(term: str) -> int:
+def hash_term(term: str) -> int:
     """The term as a number of 64 bits, the same on every machine: how terms are stored and looked up."""
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Keep no word that was met, as when a text is erased."""
-    key.cache_clear()
+    hash_term.cache_clear()
     _stem.cache_clear()
 
 
 @dataclass(frozen=True, slots=True)
-class _Scripts:
+class _ScriptPatterns:
     """Patterns of what only the tables of Unicode know."""
 
-    pile: re.Pattern[str]
+    mark_pile: re.Pattern[str]
     """More marks than are read; the two half-width ones become marks when they are normalised."""
     word: re.Pattern[str]
     unspaced: re.Pattern[str]
@@ -91,28 +91,28 @@ class _Scripts:
 
 
 @cache
-def _scripts() -> _Scripts:
+def _script_patterns() -> _ScriptPatterns:
     # Made when it is first needed: looking through the tables would make every start of a program slower.
-    marks = "".join(_marks())
-    return _Scripts(
-        pile=re.compile(rf"([{marks}\uff9e\uff9f]{{{MOST_MARKS}}})[{marks}\uff9e\uff9f]+"),
+    marks = "".join(_mark_ranges())
+    return _ScriptPatterns(
+        mark_pile=re.compile(rf"([{marks}\uff9e\uff9f]{{{MAX_MARKS}}})[{marks}\uff9e\uff9f]+"),
         word=re.compile(rf"\w[\w{marks}]*"),
         unspaced=re.compile(rf"[{_UNSPACED}][{_UNSPACED}{marks}]*"),
         letter=re.compile(rf"[^{marks}][{marks}]*"),
     )
 
 
-def _folded(text: str, scripts: _Scripts) -> str:
+def _fold_text(text: str, scripts: _ScriptPatterns) -> str:
     """The text in one spelling, without case and without what nobody sees, and blanks where scripts change."""
     # Normalising sorts marks in quadratic time: without the cut, a few hundred kilobytes of them take minutes.
-    text = scripts.pile.sub(r"\1", _UNSEEN.sub("", text))
+    text = scripts.mark_pile.sub(r"\1", _INVISIBLE_CHARACTER.sub("", text))
     text = unicodedata.normalize("NFKC", text).casefold()
-    for mark, instead in _SPELLING.items():
+    for mark, instead in _CHARACTER_REPLACEMENTS.items():
         text = text.replace(mark, instead)
     return scripts.unspaced.sub(r" \g<0> ", text)
 
 
-def _pairs(letters: list[str]) -> list[str]:
+def _make_bigrams(letters: list[str]) -> list[str]:
     """Every two neighbouring letters, or the only one."""
     return list(map(str.__add__, letters, letters[1:])) if len(letters) > 1 else letters
 
@@ -123,15 +123,15 @@ def _stem(word: str) -> str:
     return str(Stemmer.Stemmer("english", 0).stemWord(word))
 
 
-def _marks() -> Iterator[str]:
+def _mark_ranges() -> Iterator[str]:
     """The combining marks as ranges of a character class; `\\w` does not know them as parts of words."""
-    codes = [code for place in _PLACES_OF_MARKS for code in place if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
+    codes = [code for place in _MARK_CODE_RANGES for code in place if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
     for _, neighbours in groupby(enumerate(codes), lambda numbered: numbered[1] - numbered[0]):
         run = [code for _, code in neighbours]
         yield f"{chr(run[0])}-{chr(run[-1])}"
 
 
-_PLACES_OF_MARKS = (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xFB00, 0x20000), range(0xE0100, 0xE01F0))
+_MARK_CODE_RANGES = (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xFB00, 0x20000), range(0xE0100, 0xE01F0))
 """Where there are marks at all: not among Han and Hangul, half of what would have to be looked through."""
 
 _ASCII_WORD = re.compile("[a-z0-9]+")
@@ -141,10 +141,10 @@ _UNSPACED = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b"  # Han: radicals, repetition marks and numerals
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_SPELLING = {"_": " ", "\u02bc": "'", "\u0307": ""}
+_CHARACTER_REPLACEMENTS = {"_": " ", "\u02bc": "'", "\u0307": ""}
 """Among them an apostrophe that counts as a letter, and the dot that a Turkish capital i leaves behind."""
 
-_UNSEEN = re.compile(
+_INVISIBLE_CHARACTER = re.compile(
     r"[\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 )
 """Soft hyphens, joiners, directions and variants inside words; not U+200B, which says where a word ends."""

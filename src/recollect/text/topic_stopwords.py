@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from recollect.text.tokenizer import terms
+from recollect.text.tokenizer import tokenize
 
 _GREETINGS = """
 absolutely afternoon ah aha alright amazing aw awesome aww awww beautiful brilliant btw bye cheers congrats
@@ -12,7 +12,7 @@ great ha haha hahaha hello hey hi hiya hm hmm hour huh image impressive incredib
 nice night nope oh ok okay omg ooh pardon perfect photo pic picture please pm right second sorry stunning super sure
 sweet terrific thank thx tonight totally uh um welcome whoa wonderful wow yay yeah yep yes yup
 """
-_TALK = """
+_SMALL_TALK = """
 able actually ago agree almost already always anybody anymore anyone anything anywhere apparently appreciate ask
 available aware away back bad based basically became become believe best bet better big bit bright brighter bring
 brought busy call care certain challenging check clear come completely connected considering contagious couple crazy
@@ -32,7 +32,7 @@ told tomorrow took top tough tricky tried true truly two understand unfortunatel
 various via wait wanna want warm watch well went whatever whenever wherever whether whole wild willing wise wish within
 without worry worth wrong yesterday yet younger
 """
-_VAGUE = """
+_VAGUE_WORDS = """
 add alone along another anyways area around aspect balance beyond blast blown cause chance change comfort common
 content continue cos count create cuz day deal dear decide decision deserve despite details early effect effort
 encourage end energy ensure example experience explain express face fact fast fear figure fill first focus force form
@@ -44,7 +44,7 @@ result rid risk scene sense set shame short side sit situation smile somewhat sp
 stories strength stress struggle stuff success suit support surprise tackle thrill time tips truth turn type vibe way
 week weekend whatnot word work world year
 """
-_ELSEWHERE = """
+_FOREIGN_WORDS = """
 aan aber algo ante auch auf aus aux avec bei bij bis ces cette che chi com comme como cuando dans das dass dat dei del
 della dem der des desde deze dich dir dit doch donde dos een ein einem einen einer ela ele ella elle ellos entre est
 esta esto está euch eux foi für gli haben hasta het hij hoe há ich ihm ihn ihr isso ist jij já kan kann las les leur
@@ -58,28 +58,28 @@ uit uma una und une uno você vom von voor vor vous waar wat weil wel wenn wie w
 """
 """Words that hold sentences of other languages together, but for those that tell something in English."""
 
-_CALENDAR = """
+_CALENDAR_WORDS = """
 apr april aug august dec december feb february fri friday jan january jul july jun june mar march mon monday nov
 november oct october sat saturday sep sept september sun sunday thu thur thursday tue tuesday wed wednesday
 """
 
 
 @cache
-def pleasantries() -> frozenset[str]:
+def pleasantry_terms() -> frozenset[str]:
     """The terms of words that are said whatever the talk is about."""
-    return frozenset(terms(" ".join((_GREETINGS, _TALK, _ELSEWHERE))))
+    return frozenset(tokenize(" ".join((_GREETINGS, _SMALL_TALK, _FOREIGN_WORDS))))
 
 
 @cache
-def times_of_the_calendar() -> frozenset[str]:
+def calendar_terms() -> frozenset[str]:
     """The terms of days and months, which are written like names."""
-    return frozenset(terms(_CALENDAR))
+    return frozenset(tokenize(_CALENDAR_WORDS))
 
 
 @cache
-def vague_words() -> frozenset[str]:
+def vague_terms() -> frozenset[str]:
     """The terms of words that tell something only together with others."""
-    return frozenset(terms(_VAGUE))
+    return frozenset(tokenize(_VAGUE_WORDS))
 
 
 JOINING_LETTERS = re.compile(

@@ -28,8 +28,8 @@ from langgraph.store.memory import InMemoryStore
 
 import recollect
 from recollect.integrations.langgraph import RecollectStore
-from recollect.integrations.ttl_sweeper import Sweeper
-from recollect.testing.store_builders import Clock
+from recollect.integrations.ttl_sweeper import TtlSweeper
+from recollect.testing.store_builders import ManualClock
 from tests.tables import table
 
 ROOT = "acme/graph"
@@ -39,7 +39,7 @@ MINUTE = timedelta(minutes=1)
 START_OF_TIME = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
-class Ticking(Clock):
+class Ticking(ManualClock):
     """A clock by which nothing happens at the same moment as anything else."""
 
     def __call__(self) -> datetime:
@@ -47,12 +47,12 @@ class Ticking(Clock):
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock(START_OF_TIME)
+def clock() -> ManualClock:
+    return ManualClock(START_OF_TIME)
 
 
 @pytest.fixture
-def engine(clock: Clock) -> Iterator[recollect.Engine]:
+def engine(clock: ManualClock) -> Iterator[recollect.Engine]:
     with recollect.open(":memory:", embedder="hashing", clock=clock) as engine:
         yield engine
 
@@ -160,7 +160,9 @@ def test_it_does_what_langgraphs_own_store_does(batches: list[list[Op]]) -> None
                     assert sorted(got, key=repr) == everything
 
 
-def test_pages_of_a_namespace_come_in_the_order_in_which_its_items_did(store: RecollectStore, clock: Clock) -> None:
+def test_pages_of_a_namespace_come_in_the_order_in_which_its_items_did(
+    store: RecollectStore, clock: ManualClock
+) -> None:
     own = InMemoryStore()
     for key in ("z", "a", "m", "z"):
         clock.move(MINUTE)
@@ -183,7 +185,7 @@ def test_the_same_value_under_two_keys_is_two_items_and_each_goes_by_itself(stor
 
 
 def test_an_update_keeps_when_an_item_was_created_and_its_history(
-    store: RecollectStore, engine: recollect.Engine, clock: Clock
+    store: RecollectStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     store.put(ANA, "tea", {"text": "green"})
     created = clock.now
@@ -196,7 +198,7 @@ def test_an_update_keeps_when_an_item_was_created_and_its_history(
     assert [one.text for one in engine.history(memory.id, scope=memory.scope)] == ["green", "black"]
 
 
-def test_what_is_deleted_and_put_again_was_created_then(store: RecollectStore, clock: Clock) -> None:
+def test_what_is_deleted_and_put_again_was_created_then(store: RecollectStore, clock: ManualClock) -> None:
     store.put(ANA, "tea", {"text": "green"})
     store.delete(ANA, "tea")
     clock.move(MINUTE)
@@ -254,7 +256,9 @@ def test_a_filter_is_applied_before_the_best_are_counted(store: RecollectStore) 
     assert all(one.score is not None for one in found)
 
 
-def test_an_item_expires_by_the_clock_of_the_engine_unless_it_is_read(store: RecollectStore, clock: Clock) -> None:
+def test_an_item_expires_by_the_clock_of_the_engine_unless_it_is_read(
+    store: RecollectStore, clock: ManualClock
+) -> None:
     store.put(ANA, "otp", {"text": "the tea is ready"}, ttl=2)
     clock.move(MINUTE)
     assert store.get(ANA, "otp") is not None
@@ -267,14 +271,16 @@ def test_an_item_expires_by_the_clock_of_the_engine_unless_it_is_read(store: Rec
     assert store.list_namespaces() == []
 
 
-def test_reading_moves_neither_when_an_item_was_updated_nor_its_value(store: RecollectStore, clock: Clock) -> None:
+def test_reading_moves_neither_when_an_item_was_updated_nor_its_value(
+    store: RecollectStore, clock: ManualClock
+) -> None:
     store.put(ANA, "tea", {"text": "green"}, ttl=5)
     before = store.get(ANA, "tea")
     clock.move(MINUTE)
     assert store.get(ANA, "tea") == before
 
 
-def test_a_default_time_to_live_holds_for_what_says_none(engine: recollect.Engine, clock: Clock) -> None:
+def test_a_default_time_to_live_holds_for_what_says_none(engine: recollect.Engine, clock: ManualClock) -> None:
     store = RecollectStore(engine, ROOT, ttl={"default_ttl": 1, "refresh_on_read": False})
     store.put(ANA, "short", {"text": "gone soon"})
     store.put(ANA, "long", {"text": "stays"}, ttl=None)
@@ -284,7 +290,7 @@ def test_a_default_time_to_live_holds_for_what_says_none(engine: recollect.Engin
     assert keys(store.search(ANA)) == ["long"]
 
 
-def test_a_put_without_a_time_to_live_makes_an_item_last(store: RecollectStore, clock: Clock) -> None:
+def test_a_put_without_a_time_to_live_makes_an_item_last(store: RecollectStore, clock: ManualClock) -> None:
     store.put(ANA, "tea", {"text": "green"}, ttl=1)
     store.put(ANA, "tea", {"text": "green"})
     clock.move(2 * MINUTE)
@@ -292,7 +298,7 @@ def test_a_put_without_a_time_to_live_makes_an_item_last(store: RecollectStore, 
 
 
 def test_what_has_expired_can_be_swept_and_comes_back_as_new(
-    store: RecollectStore, engine: recollect.Engine, clock: Clock
+    store: RecollectStore, engine: recollect.Engine, clock: ManualClock
 ) -> None:
     store.put(ANA, "tea", {"text": "green"}, ttl=1)
     store.put(ANA, "coffee", {"text": "black"}, ttl=1)
@@ -330,7 +336,7 @@ def sweepers() -> Sweepers:
     [({"sweep_interval_minutes": OFTEN}, None), ({"sweep_interval_minutes": 60}, OFTEN), (None, OFTEN)],
 )
 def test_what_has_expired_is_swept_again_and_again_once_that_is_started(
-    engine: recollect.Engine, clock: Clock, ttl: Any, minutes: float | None
+    engine: recollect.Engine, clock: ManualClock, ttl: Any, minutes: float | None
 ) -> None:
     store = RecollectStore(engine, ROOT, ttl=ttl)
     running = store.start_ttl_sweeper(minutes)
@@ -370,7 +376,7 @@ def test_a_sweeper_is_started_anew_also_while_the_last_sweep_of_the_stopped_one_
         swept.release()
         go.wait(60)
 
-    sweeper = Sweeper(sweep, lambda: False)
+    sweeper = TtlSweeper(sweep, lambda: False)
     first = sweeper.start(timedelta(milliseconds=1))
     assert swept.acquire(timeout=60)
     assert not sweeper.stop(0)
@@ -410,7 +416,7 @@ def test_a_sweep_that_fails_is_told_to_the_log_and_tried_again(caplog: pytest.Lo
         if len(swept) == 1:
             raise recollect.StoreBusy("another process writes")
 
-    sweeper = Sweeper(sweep, lambda: False)
+    sweeper = TtlSweeper(sweep, lambda: False)
     sweeper.start(timedelta(milliseconds=1))
     until(lambda: len(swept) > 2)
     assert sweeper.stop(None)
@@ -419,7 +425,7 @@ def test_a_sweep_that_fails_is_told_to_the_log_and_tried_again(caplog: pytest.Lo
 
 def test_a_sweeper_that_cannot_go_on_says_so_in_its_future_and_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     broken: dict[str, int] = {}
-    ended = Sweeper(lambda: broken["my secret"], lambda: False).start(timedelta(milliseconds=1))
+    ended = TtlSweeper(lambda: broken["my secret"], lambda: False).start(timedelta(milliseconds=1))
     with pytest.raises(KeyError, match="my secret"):
         ended.result()
     (record,) = caplog.records

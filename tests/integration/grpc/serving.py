@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recollect
-from recollect.api.auth import Caller, Grant, Right, owner
-from recollect.api.dispatcher import Asked, Front, Limits
-from recollect.api.host_policy import Gate
+from recollect.api.auth import Caller, Grant, Right, create_owner
+from recollect.api.dispatcher import Dispatcher, RequestLimits, RequestOutcome
+from recollect.api.host_policy import HostPolicy
 from recollect.api.operation import Answer
-from recollect.api.operation_runner import Service
+from recollect.api.operation_runner import OperationRunner
 from recollect.engine.engine import Engine
 from recollect.errors import Unauthenticated
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from recollect.model.scope import Scope
-from recollect.server.grpc.server import Running, start
-from recollect.testing.store_builders import Clock, a_direction
+from recollect.server.grpc.server import GrpcServer, start_server
+from recollect.testing.store_builders import ManualClock, a_vector
 
 OWNER, ANA, READER = "key-of-the-owner", "key-of-ana", "key-of-a-reader"
 CALLERS = {
-    OWNER: owner(),
+    OWNER: create_owner(),
     ANA: Caller(name="ana", grants=(Grant(frozenset({Right.READ, Right.WRITE}), Scope.parse("acme/ana")),)),
     READER: Caller(name="reader", grants=(Grant(frozenset({Right.READ}), Scope.parse("acme")),)),
 }
@@ -46,10 +46,10 @@ class HeldUp:
         if any(one.startswith("wait") for one in texts):
             self.begun.release()
             assert self.go_on.wait(PATIENT)
-        return np.array([a_direction(one) for one in texts], dtype=np.float32).reshape(len(texts), self.dimensions)
+        return np.array([a_vector(one) for one in texts], dtype=np.float32).reshape(len(texts), self.dimensions)
 
 
-class Listening(Service):
+class Listening(OperationRunner):
     """A service that knows what it answered last, to be compared with what a client got."""
 
     def __init__(self, engine: Engine) -> None:
@@ -62,7 +62,7 @@ class Listening(Service):
         """What every service answers, unless a fault of ours is wanted, or an answer that fits no message."""
         if self.fault is not None:
             raise self.fault
-        self.last = super().answer(name, given, caller)
+        self.last = super().run(name, given, caller)
         return {**self.last, **self.unfit}
 
 
@@ -80,10 +80,10 @@ class Place:
     engine: Engine
     embedder: HeldUp
     service: Listening
-    front: Front
-    heard: list[Asked]
+    front: Dispatcher
+    heard: list[RequestOutcome]
     ready: bool = True
-    running: Running = field(init=False)
+    running: GrpcServer = field(init=False)
 
     @contextmanager
     def channel(self, **options: Any) -> Iterator[grpc.Channel]:
@@ -104,13 +104,13 @@ def called(key: str | None = OWNER, **more: str) -> dict[str, Any]:
 @contextmanager
 def a_place(**limits: Any) -> Iterator[Place]:
     """A server on a port of this machine, with a store that nobody else sees."""
-    embedder, heard = HeldUp(), list[Asked]()
-    with recollect.open(":memory:", embedder=embedder, clock=Clock()) as engine:
+    embedder, heard = HeldUp(), list[RequestOutcome]()
+    with recollect.open(":memory:", embedder=embedder, clock=ManualClock()) as engine:
         service = Listening(engine)
-        gate = Gate(frozenset({"127.0.0.1", "localhost"}), frozenset({"https://console.example"}))
-        front = Front(service, authenticate, gate, limits=Limits(**limits), heard=heard.append)
+        gate = HostPolicy(frozenset({"127.0.0.1", "localhost"}), frozenset({"https://console.example"}))
+        front = Dispatcher(service, authenticate, gate, limits=RequestLimits(**limits), heard=heard.append)
         place = Place(engine, embedder, service, front, heard)
-        place.running = running = start(front, "127.0.0.1:0", lambda: place.ready)
+        place.running = running = start_server(front, "127.0.0.1:0", lambda: place.ready)
         try:
             yield place
         finally:

@@ -11,7 +11,7 @@ from google.protobuf.struct_pb2 import Value
 
 from recollect.api.operation_table import OPERATIONS
 from recollect.grpc.v1 import recollect_pb2
-from recollect.server.grpc.server import camel
+from recollect.server.grpc.server import camel_case
 from recollect.testing.builders import NOW
 
 from .serving import ANA, Place, a_place, a_stub, called
@@ -54,10 +54,10 @@ class Asking:
 
     def __call__(self, operation: str, **request: Any) -> Any:
         """The answer to a request."""
-        kind = getattr(recollect_pb2, f"{camel(operation)}Request")
+        kind = getattr(recollect_pb2, f"{camel_case(operation)}Request")
         unscoped = operation in ("stats", "list_scopes", "list_profiles")
-        scope = {} if unscoped else {OPERATIONS[operation].request.whose: ANAS}
-        answer = getattr(self._stub, camel(operation))(kind(**{**scope, **request}), **called())
+        scope = {} if unscoped else {OPERATIONS[operation].request.scope_field: ANAS}
+        answer = getattr(self._stub, camel_case(operation))(kind(**{**scope, **request}), **called())
         assert differences(answer, self._place.service.last) == []
         self.asked.add(operation)
         return answer
@@ -127,7 +127,7 @@ def test_every_call_answers_what_the_engine_answers() -> None:
         assert ask("erase", id=first.id, dry_run=False).memories == 1
 
         assert ask.asked == OPERATIONS.keys()
-        assert {one.face for one in place.heard} == {"grpc"}
+        assert {one.transport for one in place.heard} == {"grpc"}
 
 
 def observe(ask: Asking) -> None:

@@ -10,8 +10,8 @@ from google.protobuf.struct_pb2 import Value
 from recollect.errors import InvalidInput
 from recollect.grpc.v1 import recollect_pb2
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
-from recollect.server.grpc.server import start
-from recollect.server.grpc.statuses import DETAILS
+from recollect.server.grpc.server import start_server
+from recollect.server.grpc.statuses import PROBLEM_METADATA
 from tests.tables import table
 
 from .serving import ANA, OWNER, READER, a_place, a_stub, called
@@ -24,7 +24,7 @@ def refusal(call: Any, request: Any, **sent: Any) -> tuple[grpc.StatusCode, reco
     with pytest.raises(grpc.RpcError) as refused:
         call(request, **sent)
     details = dict(refused.value.trailing_metadata() or ())
-    problem = recollect_pb2.Problem.FromString(details.get(DETAILS, b""))
+    problem = recollect_pb2.Problem.FromString(details.get(PROBLEM_METADATA, b""))
     if problem.message:
         assert refused.value.details() == problem.message
     return refused.value.code(), problem
@@ -186,7 +186,7 @@ def test_a_key_is_no_part_of_what_only_looks() -> None:
 
 def test_an_address_that_is_taken_is_refused() -> None:
     with a_place() as place, pytest.raises(InvalidInput, match="cannot be listened at"):
-        start(place.front, f"127.0.0.1:{place.running.port}")
+        start_server(place.front, f"127.0.0.1:{place.running.port}")
 
 
 def test_whoever_asks_for_health_by_another_name_is_told_nothing() -> None:

@@ -59,8 +59,8 @@ def test_as_many_who_say_nothing_as_there_are_threads_hold_up_nobody() -> None:
 
 
 def test_when_too_many_say_nothing_only_those_are_let_go_of_whoever_has_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.grpc.server._LEAST_SECONDS", 0.5)
-    monkeypatch.setattr("recollect.server.grpc.deadlines.LONGEST_LOOK_AWAY", 0.05)
+    monkeypatch.setattr("recollect.server.grpc.server._MIN_READ_SECONDS", 0.5)
+    monkeypatch.setattr("recollect.server.grpc.deadlines.MAX_POLL_SECONDS", 0.05)
     with a_place(threads=2, waiting=8, seconds=LONGER) as place, silent(place) as begun:
         slow = begun.call(ANA)
         for _ in range(5):
@@ -78,6 +78,6 @@ def test_a_call_is_answered_beside_a_silent_one_though_none_may_wait() -> None:
 
 
 def test_a_call_that_is_alone_is_let_go_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.grpc.server._LEAST_SECONDS", 0.0)
+    monkeypatch.setattr("recollect.server.grpc.server._MIN_READ_SECONDS", 0.0)
     with a_place(threads=1, waiting=0) as place, a_stub(place) as stub:
         assert stub.Stats(recollect_pb2.StatsRequest(), **called()).memories == 0

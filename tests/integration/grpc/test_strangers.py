@@ -31,7 +31,7 @@ def silent(place: Place, number: int) -> Iterator[threading.Semaphore]:
 
 
 def test_strangers_who_say_nothing_take_no_thread_of_those_with_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.grpc.server._STRANGERS_SECONDS", PATIENT)
+    monkeypatch.setattr("recollect.server.grpc.server._HEALTH_READ_SECONDS", PATIENT)
     with a_place(threads=1, waiting=64) as place, a_stub(place) as stub, silent(place, 20) as ended:
         assert ended.acquire(timeout=PATIENT)  # so all threads of strangers are taken
         assert stub.Stats(recollect_pb2.StatsRequest(), **called()).memories == 0
@@ -40,7 +40,7 @@ def test_strangers_who_say_nothing_take_no_thread_of_those_with_keys(monkeypatch
 
 
 def test_whoever_says_what_they_want_to_know_is_told_though_many_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.grpc.server._STRANGERS_SECONDS", PATIENT)
+    monkeypatch.setattr("recollect.server.grpc.server._HEALTH_READ_SECONDS", PATIENT)
     with a_place(threads=1, waiting=64) as place, silent(place, 20), place.channel() as channel:
         asked = health_pb2.HealthCheckRequest()
         for _ in range(3):
@@ -49,7 +49,7 @@ def test_whoever_says_what_they_want_to_know_is_told_though_many_say_nothing(mon
 
 
 def test_a_stranger_who_says_nothing_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.grpc.server._STRANGERS_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.server.grpc.server._HEALTH_READ_SECONDS", 0.05)
     with a_place() as place, silent(place, 1) as ended:
         assert ended.acquire(timeout=PATIENT)
 

@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from recollect.api.auth import Caller
-from recollect.api.dispatcher import Limits
+from recollect.api.dispatcher import RequestLimits
 from recollect.api.operation import Answer
 from recollect.grpc.v1 import recollect_pb2
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
@@ -109,7 +109,7 @@ def test_a_call_that_is_cancelled_behind_others_holds_no_thread_until_it_would_b
         stub = RecollectStub(channel)
         first = begin(place, stub)
         late = stub.Remember.future(recollect_pb2.RememberRequest(scope="acme/ana", text="too late"), **called())
-        until(lambda: place.front.under_way == 2)
+        until(lambda: place.front.pending_count == 2)
         late.cancel()
         until(lambda: [one.outcome for one in place.heard] == ["cancelled"])
         place.embedder.go_on.set()
@@ -118,7 +118,7 @@ def test_a_call_that_is_cancelled_behind_others_holds_no_thread_until_it_would_b
 
 def test_what_takes_longer_than_the_server_allows_is_told_in_time_and_still_comes() -> None:
     with a_place() as place, a_stub(place) as stub:
-        place.front.limits = Limits(seconds=0.05)  # of what is done: how long a message may take was said before
+        place.front.limits = RequestLimits(seconds=0.05)  # of what is done: how long a message may take was said before
         submit = place.front.submit
 
         def begun(name: str, given: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
@@ -181,8 +181,8 @@ def test_a_call_under_way_is_answered_when_the_server_stops() -> None:
 
 
 def test_a_caller_who_says_nothing_does_not_hold_up_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.grpc.server._LAST_SECONDS", 0.05)
-    monkeypatch.setattr("recollect.server.grpc.deadlines.LONGEST_LOOK_AWAY", 0.05)
+    monkeypatch.setattr("recollect.server.grpc.server._SHUTDOWN_READ_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.server.grpc.deadlines.MAX_POLL_SECONDS", 0.05)
     with (
         a_place(seconds=2 * PATIENT, threads=1) as place,
         place.channel() as channel,

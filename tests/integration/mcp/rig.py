@@ -19,21 +19,21 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 import recollect
-from recollect.api.auth import WHOLE, Grant, Reach, Right
-from recollect.api.dispatcher import Asked, Front, Limits
-from recollect.api.host_policy import Gate
-from recollect.api.keys import Key, caller_of, issue
-from recollect.api.operation_runner import Service
+from recollect.api.auth import WHOLE_STORE, Grant, Reach, Right
+from recollect.api.dispatcher import Dispatcher, RequestLimits, RequestOutcome
+from recollect.api.host_policy import HostPolicy
+from recollect.api.keys import ApiKey, authenticate_key, issue_key
+from recollect.api.operation_runner import OperationRunner
 from recollect.model.scope import Scope
-from recollect.server.mcp.catalog import Toolsets, toolsets
-from recollect.server.mcp.http_transport import Door
+from recollect.server.mcp.catalog import Toolsets, parse_toolsets
+from recollect.server.mcp.http_transport import McpHttpApp
 
 ENVIRONMENT = {"RECOLLECT_EMBEDDER": "hashing", "RECOLLECT_CONFIG": ""}
-ALL = toolsets("core,episodes,observations,operator")
+ALL = parse_toolsets("core,episodes,observations,operator")
 ERAS = {"2026-07-28": "auto", "2025-11-25": "legacy"}
 """The revisions, and how the client is told to speak each."""
 
-SMALL = Limits(body_bytes=100_000)
+SMALL = RequestLimits(body_bytes=100_000)
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -41,24 +41,24 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 class Office:
     """Who has which key, and all that was asked."""
 
-    keys: dict[str, Key] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    keys: dict[str, ApiKey] = field(default_factory=dict)
+    asked: list[RequestOutcome] = field(default_factory=list)
 
-    def key(self, reach: str = WHOLE, *rights: Right, over: bool = False) -> str:
+    def key(self, reach: str = WHOLE_STORE, *rights: Right, over: bool = False) -> str:
         """The text of a new key for a scope, with all rights unless some are named; one that has expired, if over."""
         at = NOW - timedelta(days=2) if over else NOW
-        to: Reach = WHOLE if reach == WHOLE else Scope.parse(reach)
+        to: Reach = WHOLE_STORE if reach == WHOLE_STORE else Scope.parse(reach)
         grants = [Grant(frozenset(rights or Right), to)]
-        made, text = issue(f"key{len(self.keys)}", grants, at=at, expires_at=at + timedelta(days=1))
+        made, text = issue_key(f"key{len(self.keys)}", grants, at=at, expires_at=at + timedelta(days=1))
         self.keys[made.id] = made
         return text
 
-    def front(self, engine: recollect.Engine, port: int, limits: Limits) -> Front:
+    def front(self, engine: recollect.Engine, port: int, limits: RequestLimits) -> Dispatcher:
         """What answers whoever has a key."""
-        return Front(
-            Service(engine),
-            lambda shown: caller_of(self.keys, shown, NOW),
-            Gate.at(port),
+        return Dispatcher(
+            OperationRunner(engine),
+            lambda shown: authenticate_key(self.keys, shown, NOW),
+            HostPolicy.for_ports(port),
             limits=limits,
             heard=self.asked.append,
         )
@@ -69,7 +69,7 @@ def serving(
     path: Path | str,
     office: Office,
     *,
-    limits: Limits = SMALL,
+    limits: RequestLimits = SMALL,
     wanted: Toolsets = ALL,
     embedder: Any = "hashing",
 ) -> Iterator[str]:
@@ -79,7 +79,7 @@ def serving(
         listening.listen()  # whoever connects before the server is there waits for it
         port = listening.getsockname()[1]
         front = office.front(engine, port, limits)
-        door = Door(front, wanted)
+        door = McpHttpApp(front, wanted)
         app = Starlette(routes=[Route("/mcp", endpoint=door)], lifespan=lambda _: door.run())
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
         thread = threading.Thread(target=server.run, args=([listening],))

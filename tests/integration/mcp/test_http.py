@@ -15,7 +15,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from recollect.api.auth import Right
-from recollect.api.dispatcher import Limits
+from recollect.api.dispatcher import RequestLimits
 from tests.tables import table
 
 from .rig import ERAS, NOW, Office, address_of, call, over_http, problem, serving
@@ -471,7 +471,7 @@ def test_the_prompts_tell_what_is_known_and_what_went_wrong_between_marks_that_n
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(office: Office) -> None:
-    with serving(":memory:", office, limits=Limits(seconds=0.05)) as url:
+    with serving(":memory:", office, limits=RequestLimits(seconds=0.05)) as url:
         place = urlsplit(url)
         with closing(http.client.HTTPConnection(place.netloc, timeout=60)) as connection:
             connection.putrequest("POST", place.path)

@@ -10,7 +10,7 @@ import pytest
 from mcp_types import JSONRPCRequest
 
 import recollect
-from recollect.server.mcp.stdio_transport import EDGE, LONGEST, TooLong, read_lines
+from recollect.server.mcp.stdio_transport import DEFAULT_MAX_LINE_BYTES, EDGE_BYTES, OversizedLine, read_lines
 from tests.integration.providers.server import Handler, Request, saying, serving, well
 from tests.tables import table
 
@@ -90,7 +90,7 @@ REFUSED = [
     (b"\xff", NO_JSON, None),
     (b"[" * 100_000, NO_JSON, None),
     (b'{"jsonrpc": "2.0", "id": 1}', NO_MESSAGE, 1),
-    (b"x" * (LONGEST + 1), NO_MESSAGE, None),
+    (b"x" * (DEFAULT_MAX_LINE_BYTES + 1), NO_MESSAGE, None),
     *(
         (tool(1, "remember", text="tea").replace(b'"id": 1', b'"id": ' + odd), NO_MESSAGE, None)
         for odd in (b"null", b"1.5", b"true", b"{}")
@@ -209,10 +209,10 @@ def test_lines_are_read_as_they_come_and_of_one_that_is_too_long_only_the_edges_
     file.write_bytes(b"one\n" + b"a" + b"x" * 200_000 + b"b\n\ntwo\n" + b"y" * 11 + b"\nlast\n" + b"z" * 12)
     with file.open("rb") as opened:
         found = list(read_lines(opened.fileno(), lambda size: size > 10))
-    inner = b"x" * (EDGE - 1)
+    inner = b"x" * (EDGE_BYTES - 1)
     assert found == [
-        *(b"one", TooLong(b"a" + inner, inner + b"b"), b"", b"two"),
-        *(TooLong(b"y" * 11, b"y" * 11), b"last", TooLong(b"z" * 12, b"z" * 12)),
+        *(b"one", OversizedLine(b"a" + inner, inner + b"b"), b"", b"two"),
+        *(OversizedLine(b"y" * 11, b"y" * 11), b"last", OversizedLine(b"z" * 12, b"z" * 12)),
     ]
 
 
@@ -236,7 +236,7 @@ LONG_CLIENT_REQUEST = JSONRPCRequest(jsonrpc="2.0", id=2, method="tools/call", p
         (b'{"method": "tools/call", %s}' % LONG, None),
         (b'{"id": null, "method": "tools/call", %s}' % LONG, None),
         (b'{"id": 1%s}' % (b"0" * 5_000), None),
-        (b'{"x": "%s", "id": 12345678}' % (b"x" * (EDGE - 20)), 12345678),
+        (b'{"x": "%s", "id": 12345678}' % (b"x" * (EDGE_BYTES - 20)), 12345678),
         (b"x" * 5_000, None),
         (b"[" * 5_000, None),
         (b'%s, "id": "a\tb"}' % (b"x" * 5_000), None),
@@ -247,4 +247,4 @@ LONG_CLIENT_REQUEST = JSONRPCRequest(jsonrpc="2.0", id=2, method="tools/call", p
 def test_a_line_that_is_too_long_is_known_by_its_id_where_that_stands_at_an_edge(
     line: bytes, id: str | int | None
 ) -> None:
-    assert TooLong(line[:EDGE], line[-EDGE:]).id == id
+    assert OversizedLine(line[:EDGE_BYTES], line[-EDGE_BYTES:]).id == id

@@ -14,13 +14,13 @@ from mcp.shared.exceptions import MCPError
 
 import recollect
 from recollect.api.auth import Right
-from recollect.server.mcp.catalog import CORE, in_toolsets, toolsets
+from recollect.server.mcp.catalog import CORE_TOOLSET, parse_toolsets, select_tools
 
 from .rig import ERAS, Office, call, over_http, over_stdio, problem, serving
 
 SCOPE = "acme/ana"
 WANTED = "core,episodes,operator"
-TOOLS = in_toolsets(toolsets(WANTED))
+TOOLS = select_tools(parse_toolsets(WANTED))
 
 
 @pytest.fixture
@@ -117,9 +117,9 @@ async def story(connecting: AbstractAsyncContextManager[Client]) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_every_tool_answers_over_http_as_its_schema_says(era: str, store: Path) -> None:
     office = Office()
-    with serving(store, office, wanted=toolsets(WANTED)) as url:
+    with serving(store, office, wanted=parse_toolsets(WANTED)) as url:
         asyncio.run(story(over_http(url, office.key(), era)))
-    assert {one.face for one in office.asked} == {"mcp"}
+    assert {one.transport for one in office.asked} == {"mcp"}
     assert {one.outcome for one in office.asked} == {"ok"}
 
 
@@ -187,7 +187,7 @@ def test_a_scope_that_goes_without_saying_is_not_required_and_only_those_below_i
     async def look() -> None:
         async with over_stdio(store, "--scope", SCOPE, era="2025-11-25") as client:
             tools = (await client.list_tools()).tools
-            assert [one.name for one in tools] == list(in_toolsets(frozenset({CORE})))
+            assert [one.name for one in tools] == list(select_tools(frozenset({CORE_TOOLSET})))
             assert [one.name for one in tools if "scope" in one.input_schema.get("required", ())] == []
             assert (await call(client, "stats"))["scope"] == SCOPE
             prompts = (await client.list_prompts()).prompts
@@ -235,11 +235,11 @@ def test_over_http_the_instructions_follow_the_toolsets_of_the_server_and_the_pr
         async with over_http(url, office.key(SCOPE, *rights)) as client:
             return client.instructions or "", [one.name for one in (await client.list_prompts()).prompts]
 
-    with serving(store, office, wanted=toolsets("episodes")) as url:
+    with serving(store, office, wanted=parse_toolsets("episodes")) as url:
         told, prompts = asyncio.run(look(url))
     assert "start_episode" in told
     assert "recall " not in told
     assert prompts == ["start_session", "before_task"]
-    with serving(store, office, wanted=frozenset({CORE})) as url:
+    with serving(store, office, wanted=frozenset({CORE_TOOLSET})) as url:
         assert asyncio.run(look(url, Right.READ))[1] == ["start_session", "before_task"]
         assert asyncio.run(look(url))[1] == ["start_session", "before_task", "save_lessons"]

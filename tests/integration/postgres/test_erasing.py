@@ -19,14 +19,14 @@ from psycopg import sql
 import recollect
 from recollect.errors import StoreBusy, StoreError
 from recollect.factory import index_scope, re_embed, sweep
-from recollect.model.erasure import ON_A_SERVER
+from recollect.model.erasure import UNREACHABLE_SERVER_COPIES
 from recollect.model.level import Level
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 from recollect.stores.postgres import admin_connection, table_rewrite
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.sql.statements import statements
-from recollect.testing.store_builders import Clock
+from recollect.stores.sql.statements import load_statements
+from recollect.testing.store_builders import ManualClock
 from tests.integration.postgres.scene import AGENT, Db, a_role, grant, named, until
 from tests.integration.postgres.scene import an_engine as any_engine
 from tests.postgres import Server, admin_url
@@ -169,7 +169,7 @@ def test_whatever_a_memory_had_is_in_the_files_before_and_nowhere_after(
     assert (erasure.memories, erasure.versions, erasure.vectors) == (2, 3, 3)
     assert (erasure.uses, erasure.votes, erasure.keys, erasure.contexts) == (2, 1, 1, 1)
     assert engine.stats().uses[Use.QUOTED] == 0
-    assert erasure.out_of_reach == ON_A_SERVER
+    assert erasure.out_of_reach == UNREACHABLE_SERVER_COPIES
     assert erasure.pieces == frozenset()
     assert unswept(admin) == 0
     assert [len(engine.memories(scope=scope)) for scope in (ANA, BEN, RIVAL)] == [0, 1, 1]
@@ -201,7 +201,7 @@ def test_everything_of_a_scope_goes_with_its_questions_and_its_name(
 def test_an_event_goes_with_the_records_of_its_time_and_what_is_noted_of_the_scope(
     fresh_store_url: str, files: Files, admin: Db
 ) -> None:
-    clock = Clock()
+    clock = ManualClock()
     clock.now = OLDEST + timedelta(days=40)
     with an_engine(fresh_store_url, clock=clock) as engine:
         others = [
@@ -335,7 +335,7 @@ def test_who_reads_as_it_was_before_keeps_it_and_the_receipt_says_so_until_they_
 
 def test_who_came_after_the_erasure_holds_nothing_up(fresh_store_url: str, files: Files) -> None:
     with (
-        closing(PostgresStore(fresh_store_url, Clock())) as store,
+        closing(PostgresStore(fresh_store_url, ManualClock())) as store,
         an_engine(fresh_store_url) as engine,
     ):
         secret = engine.remember(ALLERGY, scope=ANA)
@@ -350,7 +350,7 @@ def test_what_the_server_says_of_a_table_tells_whether_somebody_could_see_what_w
     engine: recollect.Engine, fresh_store_url: str, files: Files, admin: Db
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    asked = statements("recollect.stores.postgres", "sweeping.sql")["tables"]
+    asked = load_statements("recollect.stores.postgres", "sweeping.sql")["tables"]
 
     def since(part: int) -> int:
         admin.execute(sql.SQL("VACUUM FULL recollect.{}").format(sql.Identifier(f"contents_{part}")))
@@ -358,7 +358,7 @@ def test_what_the_server_says_of_a_table_tells_whether_somebody_could_see_what_w
         (found,) = [row for row in admin.execute(asked.encode(), {"part": part}) if row[1] == f"contents_{part}"]
         return int(found[4])
 
-    with closing(PostgresStore(fresh_store_url, Clock())) as store, a_reader(fresh_store_url):
+    with closing(PostgresStore(fresh_store_url, ManualClock())) as store, a_reader(fresh_store_url):
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
         part, erased_by = admin.execute("SELECT part, erased_by::text::bigint FROM recollect.unswept").fetchone() or (
             0,
@@ -380,7 +380,7 @@ def test_of_a_receipt_of_another_store_there_is_nothing_here(engine: recollect.E
 def test_a_sweep_goes_through_all_that_waits(engine: recollect.Engine, fresh_store_url: str, admin: Db) -> None:
     roots = [f"tenant-{number}" for number in range(4)]
     kept = {root: engine.remember(f"{ALLERGY} of {root}", scope=f"{root}/ana") for root in roots}
-    with closing(PostgresStore(fresh_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, ManualClock())) as store:
         for root, one in kept.items():
             store.write(
                 lambda writing, root=root, one=one: writing.erase(Scope.parse(f"{root}/ana"), [one.id])  # type: ignore[misc]
@@ -398,7 +398,7 @@ def test_a_run_that_was_killed_is_gone_on_with_by_the_next(
     engine: recollect.Engine, fresh_store_url: str, files: Files, admin: Db
 ) -> None:
     killed, last = (engine.remember(f"{ALLERGY} {name}", scope=ANA) for name in ("killed", "last"))
-    with closing(PostgresStore(fresh_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, ManualClock())) as store:
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [killed.id]))  # and nothing more
     assert unswept(admin) == 1
     assert files.has(f"{ALLERGY} killed") == [True]
@@ -412,7 +412,7 @@ def test_a_sweep_that_is_ended_in_the_middle_leaves_it_to_the_next(
     engine: recollect.Engine, fresh_store_url: str, files: Files, admin: Db
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    with closing(PostgresStore(fresh_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, ManualClock())) as store:
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
     part = waiting(admin)
     with psycopg.connect(fresh_store_url) as holding, ThreadPoolExecutor(1) as pool:
@@ -437,7 +437,7 @@ def test_who_does_not_own_the_tables_is_told_who_sweeps_and_proves_it_afterwards
         secret = engine.remember(ALLERGY, scope=ANA)
         erasure = engine.erase(scope=ANA, id=secret.id)
         assert "have `recollect admin sweep` run as recollect" in (erasure.search.unfinished or "")
-        assert erasure.out_of_reach == ON_A_SERVER
+        assert erasure.out_of_reach == UNREACHABLE_SERVER_COPIES
         with pytest.raises(StoreError, match="run it as recollect"):
             sweep(agent)
         assert files.has(ALLERGY) == [True]
@@ -453,7 +453,7 @@ def test_what_is_large_is_left_to_an_operator(
     engine: recollect.Engine, fresh_store_url: str, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    monkeypatch.setattr(table_rewrite, "AT_ONCE", 1)
+    monkeypatch.setattr(table_rewrite, "MAX_IMMEDIATE_BYTES", 1)
     erasure = engine.erase(scope=ANA, id=secret.id)
     assert "run `recollect admin sweep` when that does no harm" in (erasure.search.unfinished or "")
     assert files.has(ALLERGY) == [True]
@@ -467,7 +467,7 @@ def test_a_large_index_of_the_nearest_is_left_to_an_operator(
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
     index_scope(fresh_store_url, ANA)
-    monkeypatch.setattr(table_rewrite, "NEAR_AT_ONCE", 1)
+    monkeypatch.setattr(table_rewrite, "MAX_IMMEDIATE_INDEX_BYTES", 1)
     assert not engine.erase(scope=ANA, id=secret.id).proven
     assert sweep(fresh_store_url).erasures == 1
 
@@ -488,7 +488,7 @@ def test_tables_that_came_from_another_server_can_be_swept(
     engine: recollect.Engine, fresh_store_url: str, admin: Db
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    with closing(PostgresStore(fresh_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, ManualClock())) as store:
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
     admin.execute("UPDATE recollect.unswept SET erased_by = '9000000000'")
     assert sweep(fresh_store_url).erasures == 1
@@ -500,7 +500,7 @@ def test_what_is_erased_while_another_sweeps_waits_for_its_own_turn(
 ) -> None:
     first, second = (engine.remember(f"{ALLERGY} {number}", scope=ANA) for number in range(2))
     with ThreadPoolExecutor(2) as pool, an_engine(fresh_store_url) as patient:
-        with admin_connection.alone(fresh_store_url, "a database", 5):
+        with admin_connection.exclusive_connection(fresh_store_url, "a database", 5):
             both = [pool.submit(patient.erase, scope=ANA, id=one.id) for one in (first, second)]
             until(lambda: unswept(admin) == 2)
             assert not any(one.done() for one in both)
@@ -557,7 +557,7 @@ def test_a_table_that_somebody_holds_is_waited_for_and_then_told(
     engine: recollect.Engine, fresh_store_url: str, admin: Db
 ) -> None:
     secret = engine.remember(ALLERGY, scope=ANA)
-    with closing(PostgresStore(fresh_store_url, Clock())) as store:
+    with closing(PostgresStore(fresh_store_url, ManualClock())) as store:
         store.write(lambda writing: writing.erase(Scope.parse(ANA), [secret.id]))
     part = waiting(admin)
     with psycopg.connect(fresh_store_url) as holding:

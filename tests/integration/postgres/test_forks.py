@@ -15,7 +15,7 @@ import recollect
 from recollect.errors import RecollectError
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql import atexit_flush
-from recollect.testing.store_builders import Clock, a_note, put, seen
+from recollect.testing.store_builders import ManualClock, a_note, put, visible_ids
 from tests.integration.postgres.scene import an_engine, until
 from tests.postgres import Server
 
@@ -118,7 +118,7 @@ def test_children_that_are_forked_while_an_engine_is_in_full_use_use_it_too(engi
 
 
 def test_what_waits_in_the_parent_is_written_once_and_by_the_parent(postgres_store_url: str) -> None:
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         go_on = threading.Event()
         put(store, a_note("first"))
         store.later(lambda _: go_on.wait(60))
@@ -127,13 +127,13 @@ def test_what_waits_in_the_parent_is_written_once_and_by_the_parent(postgres_sto
         def act() -> list[str]:
             store.later(lambda writing: writing.put(a_note("of the child", scope=recollect.Scope.parse("b")), None))
             store.flush()
-            return list(seen(store, a_note("first").scope))
+            return list(visible_ids(store, a_note("first").scope))
 
         assert forked(act) == "['first']"
         go_on.set()
         store.flush()
-        assert seen(store, a_note("first").scope) == ["first", "put off"]
-        assert seen(store, "b") == ["of the child"]
+        assert visible_ids(store, a_note("first").scope) == ["first", "put off"]
+        assert visible_ids(store, "b") == ["of the child"]
         assert len(store.history(a_note("first").scope, a_note("put off").id)) == 1
 
 
@@ -155,5 +155,5 @@ def test_a_process_that_closes_nothing_keeps_what_it_put_off(
 
 
 def _recall_and_end(url: str) -> None:
-    atexit_flush.AT_EXIT = 60.0
+    atexit_flush.EXIT_FLUSH_SECONDS = 60.0
     an_engine(url).recall("a seat", scope=ANA)

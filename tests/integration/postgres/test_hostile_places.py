@@ -12,7 +12,7 @@ from recollect.factory import index_scope
 from recollect.model.memory import MemoryId
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing.builders import SCOPE
-from recollect.testing.store_builders import Clock, a_note, put
+from recollect.testing.store_builders import ManualClock, a_note, put
 from tests.postgres import admin_url
 
 SEAT = "Ana prefers window seats."
@@ -78,7 +78,7 @@ def test_a_scope_that_no_index_can_hold_is_refused_as_one(postgres_store_url: st
 
 
 def test_counts_as_large_as_the_model_allows_are_kept(postgres_store_url: str) -> None:
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         put(store, a_note("often", revisions=2**53))
         put(store, a_note("often", revisions=2**53, text="said otherwise"))
         assert [one.revisions for one in store.history(SCOPE, MemoryId("often"))] == [2**53, 2**53]

@@ -12,15 +12,15 @@ from psycopg import sql
 
 import recollect
 from recollect.errors import InvalidInput, NotFound, StoreBusy, StoreError
-from recollect.factory import drop_index, drop_useless_indexes, index_scope, indexes, re_embed
+from recollect.factory import drop_index, drop_useless_indexes, index_scope, list_indexes, re_embed
 from recollect.model.scope import Scope
-from recollect.model.vector_index import Indexed
-from recollect.protocols import Writing
-from recollect.providers.hashing import Hashing
-from recollect.stores.postgres.rls_scope import Reach
+from recollect.model.vector_index import ScopeVectorIndex
+from recollect.protocols import WriteTransaction
+from recollect.providers.hashing import HashingEmbedder
+from recollect.stores.postgres.rls_scope import RlsScope
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.postgres.vector_index import PostgresIndexing, index_name
-from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note, put
+from recollect.stores.postgres.vector_index import PostgresVectorIndexes, index_name
+from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector, put
 from tests.integration.postgres.scene import AGENT, Db, a_role, grant, named, undone, until
 from tests.postgres import ROLE, Server, admin_url
 from tests.postgres.pooler import a_pooler
@@ -43,7 +43,7 @@ def admin(postgres_store_url: str) -> Iterator[Db]:
 @pytest.fixture
 def store(postgres_store_url: str) -> Iterator[PostgresStore]:
     """A store whose scopes have a few vectors each."""
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         for scope, count in ((ANA, 30), (BEN, 3), (RIVAL, 5)):
             put(store, *notes(scope, count))
         yield store
@@ -71,7 +71,7 @@ def in_the_catalogue(admin: Db) -> dict[str, int]:
 
 def nearest(db: Db, scope: str, text: str, encoder: int = 1) -> tuple[str, list[str]]:
     """How the server finds what is nearest to a text in a scope, asked as a store asks, and what it finds."""
-    direction = str(a_direction(text).tolist())
+    direction = str(a_vector(text).tolist())
     (number,) = db.execute("SELECT number FROM scopes WHERE path = %s", [scope]).fetchone() or (0,)
     statement = sql.SQL(
         "SELECT (SELECT c.text FROM contents c WHERE (c.root, c.number) = (v.root, v.content)) FROM vectors v"
@@ -87,10 +87,10 @@ def a_writer_who_takes_its_time(store: PostgresStore, scope: str, id: str) -> It
     """Somebody has written a memory and does not commit before it is told to; others build meanwhile."""
     written, go_on = threading.Event(), threading.Event()
 
-    def slowly(writing: Writing) -> None:
+    def slowly(writing: WriteTransaction) -> None:
         writing.adopt(ENCODER)
         note = a_note(id, scope=Scope.parse(scope))
-        writing.put(note, a_direction(note.embedded_text))
+        writing.put(note, a_vector(note.embedded_text))
         written.set()
         assert go_on.wait(60)
 
@@ -105,7 +105,7 @@ def a_writer_who_takes_its_time(store: PostgresStore, scope: str, id: str) -> It
 
 
 @contextmanager
-def a_build(admin: Db, url: str, scope: str = ANA) -> Iterator["Future[Indexed]"]:
+def a_build(admin: Db, url: str, scope: str = ANA) -> Iterator["Future[ScopeVectorIndex]"]:
     """A build that waits for somebody who writes."""
     with ThreadPoolExecutor(1) as pool:
         build = pool.submit(index_scope, url, scope)
@@ -120,10 +120,10 @@ def a_build(admin: Db, url: str, scope: str = ANA) -> Iterator["Future[Indexed]"
 
 @pytest.mark.usefixtures("store")
 def test_an_index_is_of_the_vectors_that_the_model_gave_one_scope(postgres_store_url: str, admin: Db) -> None:
-    assert indexes(postgres_store_url) == []
+    assert list_indexes(postgres_store_url) == []
     built = index_scope(postgres_store_url, ANA)
     name = index_name(1, number_of(admin, ANA))
-    assert built == Indexed(
+    assert built == ScopeVectorIndex(
         name=name,
         scope=ANA,
         model=ENCODER.name,
@@ -134,7 +134,7 @@ def test_an_index_is_of_the_vectors_that_the_model_gave_one_scope(postgres_store
         built=True,
     )
     assert built.bytes > 0
-    assert built.of_use
+    assert built.is_usable
     (defined,) = admin.execute("SELECT pg_get_indexdef(%s::regclass)", [f"recollect.{name}"]).fetchone() or ("",)
     (partition,) = admin.execute(
         "SELECT DISTINCT tableoid::regclass::text FROM recollect.vectors WHERE root = 'acme'"
@@ -150,18 +150,18 @@ def test_one_that_is_there_is_left_as_it_is(postgres_store_url: str, admin: Db) 
     assert index_scope(postgres_store_url, ANA).built
     before = in_the_catalogue(admin)
     again = index_scope(postgres_store_url, ANA)
-    assert (again.built, again.of_use, in_the_catalogue(admin)) == (False, True, before)
+    assert (again.built, again.is_usable, in_the_catalogue(admin)) == (False, True, before)
 
 
 @pytest.mark.usefixtures("store")
 def test_an_index_is_dropped_by_its_scope_and_others_stay(postgres_store_url: str, admin: Db) -> None:
     for scope in (ANA, BEN, RIVAL):
         index_scope(postgres_store_url, scope)
-    assert [(one.scope, one.vectors) for one in indexes(postgres_store_url)] == [(ANA, 30), (BEN, 3), (RIVAL, 5)]
+    assert [(one.scope, one.vectors) for one in list_indexes(postgres_store_url)] == [(ANA, 30), (BEN, 3), (RIVAL, 5)]
     (gone,) = drop_index(postgres_store_url, ANA)
     assert gone.scope == ANA
     assert drop_index(postgres_store_url, ANA) == drop_useless_indexes(postgres_store_url) == []
-    assert [one.scope for one in indexes(postgres_store_url)] == [BEN, RIVAL]
+    assert [one.scope for one in list_indexes(postgres_store_url)] == [BEN, RIVAL]
     assert len(in_the_catalogue(admin)) == 2
 
 
@@ -176,13 +176,13 @@ def test_the_planner_uses_it_for_roles_that_row_level_security_holds_and_for_tha
     a_role(postgres_server, AGENT)
     grant(postgres_server, named(postgres_store_url))
     held = sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(role))
-    with undone(admin, held, IN_ORDER, Reach.of(Scope.parse(ANA)).whole):
+    with undone(admin, held, IN_ORDER, RlsScope.of(Scope.parse(ANA)).full_statement):
         plan, found = nearest(admin, ANA, "what acme-ana-7 says")
         assert f"Index Scan using {name}" in plan, plan
         assert "Sort" not in plan, plan
         assert (found[0], len(found)) == ("what acme-ana-7 says", 5)
     for scope, count in ((RIVAL, 5), (BEN, 3)):
-        with undone(admin, held, IN_ORDER, Reach.of(Scope.parse(scope)).whole):
+        with undone(admin, held, IN_ORDER, RlsScope.of(Scope.parse(scope)).full_statement):
             plan, found = nearest(admin, scope, "what acme-ana-7 says")
             assert name not in plan, plan
             assert sorted(found) == [f"what {scope.replace('/', '-')}-{n} says" for n in range(count)]
@@ -203,7 +203,10 @@ def test_others_read_and_write_while_it_is_built_and_what_they_write_is_in_it(
         a_build(admin, postgres_store_url) as build,
     ):
         put(store, a_note("beside", scope=Scope.parse(f"{beside}/ana")))
-        with closing(PostgresStore(postgres_store_url, Clock())) as other, recollect.open(postgres_store_url) as engine:
+        with (
+            closing(PostgresStore(postgres_store_url, ManualClock())) as other,
+            recollect.open(postgres_store_url) as engine,
+        ):
             assert other.stats(Scope.parse(BEN), below=False).memories == 3
             assert [str(one.scope) for one in engine.memories(scope=f"{beside}/ana")] == [f"{beside}/ana"]
         commit()
@@ -223,8 +226,8 @@ def test_a_build_that_was_cut_off_is_told_and_begun_anew_by_the_next(
         admin.execute(ENDED)
         with pytest.raises(StoreBusy, match="cannot be reached"):
             build.result(60)
-    (left,) = indexes(postgres_store_url)
-    assert (left.scope, left.valid, left.of_use) == (ANA, False, False)
+    (left,) = list_indexes(postgres_store_url)
+    assert (left.scope, left.valid, left.is_usable) == (ANA, False, False)
     before = in_the_catalogue(admin)
     built = index_scope(postgres_store_url, ANA)
     assert (built.built, built.valid, built.vectors) == (True, True, 31)
@@ -241,7 +244,7 @@ def test_what_was_cut_off_can_be_dropped_with_all_that_is_of_no_use(
         with pytest.raises(StoreError, match="it was not finished"):
             build.result(60)
     assert [one.scope for one in drop_useless_indexes(postgres_store_url)] == [ANA]
-    assert [one.scope for one in indexes(postgres_store_url)] == [BEN]
+    assert [one.scope for one in list_indexes(postgres_store_url)] == [BEN]
 
 
 @pytest.mark.parametrize("second", [index_scope, drop_index])
@@ -256,9 +259,9 @@ def test_who_comes_second_is_told_so_and_the_first_is_not_disturbed(
         for scope in (ANA, RIVAL):
             with pytest.raises(StoreBusy, match="somebody else makes or drops an index just now, or sweeps; try again"):
                 others.submit(second, postgres_store_url, scope).result(30)
-        assert [one.valid for one in indexes(postgres_store_url)] == [False]
+        assert [one.valid for one in list_indexes(postgres_store_url)] == [False]
         commit()
-        assert build.result(60).of_use
+        assert build.result(60).is_usable
     second(postgres_store_url, ANA)
     assert index_scope(postgres_store_url, ANA).built is (second is drop_index)
 
@@ -300,7 +303,7 @@ def test_where_processes_have_too_little_memory_to_share_one_builds_it_alone(
     more_than_there_is = with_options(postgres_store_url, "maintenance_work_mem=1900GB")
     with psycopg.connect(more_than_there_is, autocommit=True) as db, pytest.raises(psycopg.OperationalError):
         db.execute(f"CREATE INDEX ON {partition} USING hnsw ((value::halfvec(8)) halfvec_cosine_ops)")
-    assert index_scope(more_than_there_is, ANA).of_use
+    assert index_scope(more_than_there_is, ANA).is_usable
 
 
 @pytest.mark.usefixtures("store")
@@ -310,7 +313,7 @@ def test_through_a_pooler_it_is_built_and_nothing_stays_set(postgres_server: Ser
     with a_pooler(postgres_server, connections=3) as pooler:
         built = index_scope(pooler.url(name), ANA)
         assert built.built
-        assert built.of_use
+        assert built.is_usable
         sessions = [psycopg.connect(pooler.url(name)) for _ in range(3)]
         try:
             found = [{name for name, _ in one.execute(asked)} for one in sessions]
@@ -332,7 +335,7 @@ def test_who_does_not_own_the_tables_is_told_who_does(postgres_server: Server, p
             act(agent, ANA)
     with pytest.raises(StoreError, match=f"run it as {ROLE}$"):
         drop_useless_indexes(agent)
-    assert [one.scope for one in indexes(agent)] == [ANA]
+    assert [one.scope for one in list_indexes(agent)] == [ANA]
 
 
 @pytest.mark.usefixtures("store")
@@ -341,7 +344,7 @@ def test_nothing_is_built_where_nothing_can_be_written(postgres_store_url: str, 
     for act in (index_scope, drop_index):
         with pytest.raises(StoreError, match="write as a role that may, to the primary server"):
             act(reader, ANA)
-    assert indexes(reader) == []
+    assert list_indexes(reader) == []
     assert in_the_catalogue(admin) == {}
 
 
@@ -358,7 +361,7 @@ def test_a_scope_that_is_not_there_or_has_no_vectors_is_refused(postgres_store_u
 
 def test_a_database_without_a_store_is_not_made_one(postgres_url: str) -> None:
     with pytest.raises(NotFound, match="there is no store"):
-        indexes(postgres_url)
+        list_indexes(postgres_url)
     with psycopg.connect(postgres_url) as db:
         assert db.execute("SELECT to_regnamespace('recollect')").fetchone() == (None,)
 
@@ -367,10 +370,10 @@ def test_a_database_without_a_store_is_not_made_one(postgres_url: str) -> None:
 def test_vectors_of_too_many_dimensions_are_refused(
     postgres_store_url: str, admin: Db, dimensions: int, fits: bool
 ) -> None:
-    with recollect.open(postgres_store_url, embedder=Hashing(dimensions=dimensions)) as engine:
+    with recollect.open(postgres_store_url, embedder=HashingEmbedder(dimensions=dimensions)) as engine:
         engine.remember("Ana prefers window seats", scope=ANA)
     if fits:
-        assert index_scope(postgres_store_url, ANA).of_use
+        assert index_scope(postgres_store_url, ANA).is_usable
         return
     with pytest.raises(
         InvalidInput, match="at most 4,000 dimensions, and those of hashing-4001 have 4,001; go without"
@@ -385,9 +388,9 @@ def test_after_going_over_to_another_model_the_former_index_is_told_and_replaced
 ) -> None:
     for scope in (ANA, BEN):
         index_scope(postgres_store_url, scope)
-    with closing(PostgresIndexing(postgres_store_url)) as open_before:
-        re_embed(postgres_store_url, embedder=Hashing(dimensions=64))
-        assert [(one.scope, one.model, one.present, one.of_use) for one in open_before.indexed()] == [
+    with closing(PostgresVectorIndexes(postgres_store_url)) as open_before:
+        re_embed(postgres_store_url, embedder=HashingEmbedder(dimensions=64))
+        assert [(one.scope, one.model, one.present, one.is_usable) for one in open_before.list_all()] == [
             (ANA, None, False, False),
             (BEN, None, False, False),
         ]
@@ -395,11 +398,11 @@ def test_after_going_over_to_another_model_the_former_index_is_told_and_replaced
     assert (built.built, built.model, built.vectors) == (True, "hashing-64", 30)
     names = {index_name(2, number_of(admin, ANA)), index_name(1, number_of(admin, BEN))}
     assert in_the_catalogue(admin).keys() == names
-    with recollect.open(postgres_store_url, embedder=Hashing(dimensions=64)) as engine:
+    with recollect.open(postgres_store_url, embedder=HashingEmbedder(dimensions=64)) as engine:
         engine.remember("Ana prefers window seats", scope=ANA)
         engine.remember("Ben prefers aisle seats", scope=BEN)
     assert [one.scope for one in drop_useless_indexes(postgres_store_url)] == [BEN]
-    assert [one.scope for one in indexes(postgres_store_url)] == [ANA]
+    assert [one.scope for one in list_indexes(postgres_store_url)] == [ANA]
 
 
 @pytest.mark.usefixtures("store")
@@ -408,8 +411,8 @@ def test_the_vectors_of_a_former_model_that_are_not_removed_yet_keep_its_name(
 ) -> None:
     index_scope(postgres_store_url, ANA)
     admin.execute("UPDATE recollect.encoders SET present = false, name = concat(' ', number, ' ', name)")
-    (left,) = indexes(postgres_store_url)
-    assert (left.model, left.present, left.of_use) == (ENCODER.name, False, False)
+    (left,) = list_indexes(postgres_store_url)
+    assert (left.model, left.present, left.is_usable) == (ENCODER.name, False, False)
 
 
 def test_the_index_of_a_scope_that_was_erased_is_told_and_dropped_and_its_name_is_never_another_s(
@@ -419,11 +422,11 @@ def test_the_index_of_a_scope_that_was_erased_is_told_and_dropped_and_its_name_i
     with recollect.open(postgres_store_url) as engine:
         engine.erase(scope=ANA, everything=True)
     put(store, a_note("anew", scope=Scope.parse(ANA)))
-    (left,) = indexes(postgres_store_url)
-    assert (left.name, left.scope, left.of_use) == (name, None, False)
+    (left,) = list_indexes(postgres_store_url)
+    assert (left.name, left.scope, left.is_usable) == (name, None, False)
     built = index_scope(postgres_store_url, ANA)
     assert (built.built, built.name != name, built.vectors) == (True, True, 1)
-    assert [one.name for one in indexes(postgres_store_url)] == [built.name, name]
+    assert [one.name for one in list_indexes(postgres_store_url)] == [built.name, name]
     assert [one.name for one in drop_useless_indexes(postgres_store_url)] == [name]
     assert in_the_catalogue(admin).keys() == {built.name}
 
@@ -433,7 +436,7 @@ def test_an_index_of_somebody_else_is_left_alone(postgres_store_url: str, admin:
     for name in ("near_1_x", "near_1_2_3", "nearby_1_2"):
         admin.execute(f"CREATE INDEX {name} ON recollect.vectors_3 (scope)")
     admin.execute("CREATE INDEX near_1_1 ON recollect.contents_3 (scope)")
-    assert indexes(postgres_store_url) == []
+    assert list_indexes(postgres_store_url) == []
     assert drop_useless_indexes(postgres_store_url) == []
     assert len(in_the_catalogue(admin)) == 4
 
@@ -445,6 +448,6 @@ def test_pgvector_may_be_in_a_schema_of_its_own(postgres_server: Server) -> None
             admin.execute('CREATE EXTENSION vector SCHEMA "of vectors"')
             admin.execute(f'GRANT USAGE ON SCHEMA "of vectors" TO {ROLE}')
         url = postgres_server.url(name)
-        with closing(PostgresStore(url, Clock())) as store:
+        with closing(PostgresStore(url, ManualClock())) as store:
             put(store, *notes(ANA, 3))
-        assert index_scope(url, ANA).of_use
+        assert index_scope(url, ANA).is_usable

@@ -16,13 +16,13 @@ from recollect.errors import NotFound
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 from recollect.stores.postgres import transaction
-from recollect.stores.postgres.adapters import register
-from recollect.stores.postgres.rls_scope import Reach
+from recollect.stores.postgres.adapters import register_vector_type
+from recollect.stores.postgres.rls_scope import RlsScope
 from recollect.stores.postgres.sql import SQL
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.postgres.transaction import PostgresSession
-from recollect.stores.sql.rows import STATE
-from recollect.testing.store_builders import Clock
+from recollect.stores.postgres.transaction import PostgresTransaction
+from recollect.stores.sql.rows import STATE_COLUMNS
+from recollect.testing.store_builders import ManualClock
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, undone
 from tests.postgres import ROLE, Server
 
@@ -75,7 +75,7 @@ def database(postgres_server: Server, postgres_template: str) -> Iterator[str]:
         with an_engine(postgres_server.url(name)) as engine:
             for scope in (TEAM, ANA, BEN, BELOW, RIVAL):
                 live(engine, scope)
-        with closing(PostgresStore(postgres_server.url(name), Clock())) as store:
+        with closing(PostgresStore(postgres_server.url(name), ManualClock())) as store:
             for scope in (TEAM, ANA, BEN, BELOW, RIVAL):
                 note(store, scope)
         yield name
@@ -86,7 +86,7 @@ def admin(postgres_server: Server, database: str) -> Iterator[Db]:
     """A connection of the superuser, who can take any role for a transaction."""
     with postgres_server.admin(database) as db:
         (number,) = db.execute("SELECT 'vector'::regtype::oid::bigint").fetchone() or (0,)
-        register(db, cast(int, number))
+        register_vector_type(db, cast(int, number))
         yield db
 
 
@@ -101,7 +101,7 @@ def taking(role: str) -> str:
 
 
 def reaching(scope: str | None, *, wide: bool = False) -> sql.Composed:
-    return Reach.of(None if scope is None else Scope.parse(scope), wide=wide).whole
+    return RlsScope.of(None if scope is None else Scope.parse(scope), wide=wide).full_statement
 
 
 def everything(db: Db) -> Rows:
@@ -321,7 +321,7 @@ def any_given(admin: Db) -> dict[str, Any]:
     known = {**plain, **{name: json.dumps(value) for name, value in lists.items()}, "unshared": True, "first": ""}
     names = {name for text in SQL.values() for name in re.findall(r"%\((\w+)\)s", text)} - {"root", "token"}
     one = next(row for row in rows["memories"] if row["id"] == "seat" and row["root"] == TEAM)
-    state = {name: one[name] for name in ("content", *STATE)} | {"status": "forgotten", "shared": False}
+    state = {name: one[name] for name in ("content", *STATE_COLUMNS)} | {"status": "forgotten", "shared": False}
     others = {"beyond": "\U0010ffff", "id": "seat", "path": ANA, "number": 1, "helped": 7, "misled": 7}
     return {**dict.fromkeys(names, "1"), **state, **others, **known}
 
@@ -331,8 +331,8 @@ def shown(admin: Db, given: dict[str, Any], *first: sql.Composed | str) -> dict[
     found = {}
     for name in READING:
         with undone(admin, *first):
-            db = PostgresSession(admin, Reach.of(Scope.parse(ANA)))
-            found[name] = repr([row for row in db.all(name, **given) if row != (0, 0)])
+            db = PostgresTransaction(admin, RlsScope.of(Scope.parse(ANA)))
+            found[name] = repr([row for row in db.fetch_all(name, **given) if row != (0, 0)])
     return found
 
 
@@ -373,7 +373,7 @@ def changing(db: Db, given: dict[str, Any]) -> set[str]:
     for name in CHANGING:
         try:
             with db.transaction():
-                PostgresSession(db, Reach.of(Scope.parse(ANA))).run(name, **given)
+                PostgresTransaction(db, RlsScope.of(Scope.parse(ANA))).execute(name, **given)
         except (errors.IntegrityError, errors.InsufficientPrivilege):
             continue
         done.add(name)

@@ -8,10 +8,10 @@ import pytest
 
 import recollect
 from recollect.model.scope import Scope
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 from recollect.stores.postgres import writer
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note
+from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector
 from tests.integration.postgres.proxy import PATIENCE, Proxy, a_proxy
 from tests.integration.postgres.scene import an_engine, until
 from tests.postgres import Server
@@ -63,7 +63,7 @@ def test_a_commit_whose_answer_is_lost_is_made_once_and_its_writer_hears_of_it(
 def test_without_looking_for_the_token_it_would_be_made_twice(
     engine: recollect.Engine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "_came_through", lambda *_: False)
+    monkeypatch.setattr(writer, "_was_committed", lambda *_: False)
     proxy.lose_the_answer()
     receipt = engine.remember(SEAT, scope=ANA)
     assert isinstance(receipt.verdict, recollect.Reinforced)
@@ -90,15 +90,15 @@ def test_it_is_made_once_also_if_the_first_of_several_roots_is_only_read(
 ) -> None:
     made = []
 
-    def change(writing: Writing) -> int:
+    def change(writing: WriteTransaction) -> int:
         made.append(1)
         writing.adopt(ENCODER)
         writing.get(Scope.parse("a"), a_note("x").id)
         memory = a_note(f"{len(made)}", scope=Scope.parse("z"))
-        writing.put(memory, a_direction(memory.text))
+        writing.put(memory, a_vector(memory.text))
         return len(made)
 
-    with closing(PostgresStore(proxy.url(postgres_server.network_url(database)), Clock())) as store:
+    with closing(PostgresStore(proxy.url(postgres_server.network_url(database)), ManualClock())) as store:
         store.encoder()
         proxy.lose_the_answer()
         assert store.write(change) == 1

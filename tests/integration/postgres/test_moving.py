@@ -17,13 +17,22 @@ from recollect.cli.main import cli
 from recollect.engine import move
 from recollect.errors import Conflict, InvalidInput, NotFound, StoreError
 from recollect.factory import migrate_store
-from recollect.model.context_record import Trace
+from recollect.model.context_record import ContextRecord
 from recollect.model.usage import Use
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.store_builders import Clock, a_note, a_probe, a_trace, a_vote, candidates, ids, put
+from recollect.testing.store_builders import (
+    ManualClock,
+    a_context_record,
+    a_note,
+    a_probe,
+    a_vote,
+    candidates,
+    ids,
+    put,
+)
 from tests.contract.histories import TWO_ROOTS, Look, Write, histories, looks, traces, tracing
 from tests.contract.test_archives_agree import exported, forward
 from tests.integration.postgres import writers_rig as rig
@@ -39,25 +48,25 @@ MANY = 4 * BATCH + 7
 
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(move, "BATCH", BATCH)
+    monkeypatch.setattr(move, "MOVE_BATCH_ITEMS", BATCH)
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """A file with more than goes in one transaction: memories with versions, uses, votes and keys, and contexts."""
-    path, clock = tmp_path / "agent.db", Clock()
+    path, clock = tmp_path / "agent.db", ManualClock()
     names = [f"{number:04}" for number in range(MANY)]
     with closing(SqliteStore(path, clock)) as store:
         put(store, *(a_note(name, shared=True) for name in names))
         clock.move(timedelta(days=1))
         put(store, *(a_note(name, text=f"what {name} says now") for name in names[::10]))
 
-        def use(writing: Writing) -> None:
+        def use(writing: WriteTransaction) -> None:
             writing.record(SCOPE, ids(*names[::3]), Use.SERVED, NOW, "context")
             writing.vote(SCOPE, [a_vote(name) for name in names[::9]])
             writing.record(SCOPE, ids(*names[:3]), Use.QUOTED, NOW, "context")
             writing.record(SCOPE, ids(*names[:2]), Use.FOLLOWED, NOW, "context")
-            writing.trace(a_trace("context", *names[:3]))
+            writing.trace(a_context_record("context", *names[:3]))
 
         store.write(use)
     return path
@@ -66,7 +75,7 @@ def source(tmp_path: Path) -> Path:
 def assert_the_same(source: Path, target: str) -> None:
     """The database is a store, and exports and finds what the file does."""
     probes = [a_probe("what 0020 says"), a_probe("what 0020 says", known_at=NOW), a_probe(at=NOW - timedelta(days=1))]
-    with closing(SqliteStore(source, Clock())) as there, closing(PostgresStore(target, Clock())) as here:
+    with closing(SqliteStore(source, ManualClock())) as there, closing(PostgresStore(target, ManualClock())) as here:
         assert exported(here) == exported(there)
         for probe in probes:
             assert candidates(here.gather(probe)) == candidates(there.gather(probe))
@@ -81,8 +90,8 @@ def test_whatever_happened_before_moves_with_its_rankings(
         st.lists(traces(TWO_ROOTS), max_size=3),
         st.lists(looks(TWO_ROOTS), min_size=2, max_size=5),
     )
-    def holds(history: Sequence[Write | Look], kept: list[Trace], asked: list[Look]) -> None:
-        path, clock = tmp_path_factory.mktemp("moved") / "agent.db", Clock()
+    def holds(history: Sequence[Write | Look], kept: list[ContextRecord], asked: list[Look]) -> None:
+        path, clock = tmp_path_factory.mktemp("moved") / "agent.db", ManualClock()
         with postgres_server.database(like=postgres_template) as name:
             target = postgres_server.url(name)
             with closing(SqliteStore(path, clock)) as source:
@@ -111,7 +120,7 @@ def ranked(engine: recollect.Engine, at: datetime) -> list[tuple[str, float, str
 
 
 def test_an_engine_goes_on_where_the_file_was_left(tmp_path: Path, postgres_url: str) -> None:
-    path, clock = tmp_path / "agent.db", Clock()
+    path, clock = tmp_path / "agent.db", ManualClock()
     with recollect.open(path, embedder="hashing", clock=clock) as engine:
         seat = engine.remember("Ana prefers window seats", scope="acme/ana", key="seat")
         for number in range(5):
@@ -135,7 +144,7 @@ def test_an_engine_goes_on_where_the_file_was_left(tmp_path: Path, postgres_url:
 
 
 def test_a_context_of_a_root_without_memories_keeps_its_commit(tmp_path: Path, postgres_url: str) -> None:
-    path, clock = tmp_path / "agent.db", Clock()
+    path, clock = tmp_path / "agent.db", ManualClock()
     with recollect.open(path, embedder="hashing", clock=clock) as engine:
         engine.remember("Ana prefers window seats", scope="acme/ana")
         clock.move(timedelta(days=1))
@@ -165,7 +174,7 @@ def test_a_move_that_was_killed_goes_on_where_it_was(source: Path, half_moved: s
 
 
 def test_a_store_that_has_changed_since_is_moved_anew(source: Path, half_moved: str) -> None:
-    with closing(SqliteStore(source, Clock(NOW + timedelta(days=2)))) as store:
+    with closing(SqliteStore(source, ManualClock(NOW + timedelta(days=2)))) as store:
         store.write(lambda writing: writing.erase(SCOPE, ids("0000", "0020")))
         put(store, a_note("0020", text="somebody else"), a_note("one more"))
     moved = migrate_store(source, half_moved)
@@ -174,7 +183,7 @@ def test_a_store_that_has_changed_since_is_moved_anew(source: Path, half_moved: 
 
 
 def test_a_store_that_has_changed_without_a_trace_is_moved_anew_by_the_run_after(source: Path, half_moved: str) -> None:
-    with closing(SqliteStore(source, Clock())) as store:  # whose clock has gone back, so that nothing looks newer
+    with closing(SqliteStore(source, ManualClock())) as store:  # whose clock has gone back, so that nothing looks newer
         store.write(lambda writing: writing.erase(SCOPE, ids("0000", "0020")))
         put(store, a_note("0020", text="somebody else"), a_note("one more"))
     with pytest.raises(Conflict, match="run it again, which begins anew"):
@@ -185,7 +194,7 @@ def test_a_store_that_has_changed_without_a_trace_is_moved_anew_by_the_run_after
 
 def test_another_store_is_not_moved_in_between(source: Path, tmp_path: Path, half_moved: str) -> None:
     other = tmp_path / "other.db"
-    with closing(SqliteStore(other, Clock())) as store:
+    with closing(SqliteStore(other, ManualClock())) as store:
         put(store, a_note("alone"))
     with pytest.raises(Conflict, match=r"agent.db' is being moved there; finish that first, or name another database"):
         migrate_store(other, half_moved)
@@ -194,7 +203,10 @@ def test_another_store_is_not_moved_in_between(source: Path, tmp_path: Path, hal
 
 
 def test_what_has_not_come_whole_is_not_opened_and_says_what_to_do(half_moved: str) -> None:
-    for act in (lambda: PostgresStore(half_moved, Clock()), lambda: recollect.open(half_moved, embedder="hashing")):
+    for act in (
+        lambda: PostgresStore(half_moved, ManualClock()),
+        lambda: recollect.open(half_moved, embedder="hashing"),
+    ):
         with pytest.raises(
             StoreError, match=r"a part of a store that is being moved .*`recollect admin migrate-store`"
         ):
@@ -202,7 +214,7 @@ def test_what_has_not_come_whole_is_not_opened_and_says_what_to_do(half_moved: s
 
 
 def test_who_had_the_database_open_before_does_not_write_into_it(source: Path, postgres_store_url: str) -> None:
-    with closing(PostgresStore(postgres_store_url, Clock())) as early:
+    with closing(PostgresStore(postgres_store_url, ManualClock())) as early:
         early.encoder()
         mover = Process(rig.moves, str(source), postgres_store_url)
         assert mover.hear() == (BATCH, MANY + 1)
@@ -215,7 +227,7 @@ def test_who_had_the_database_open_before_does_not_write_into_it(source: Path, p
 
 
 def test_a_database_that_has_memories_is_refused_and_left_alone(source: Path, postgres_store_url: str) -> None:
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         put(store, a_note("mine"))
         before = exported(store)
         with pytest.raises(Conflict, match="has memories already; name an empty one, or import an export"):
@@ -252,7 +264,7 @@ def test_what_is_not_what_was_to_come_is_refused_and_stays_closed_until_it_is_mo
     with pytest.raises(Conflict, match="what arrived is not what is there"):
         migrate_store(source, postgres_store_url, progress=tamper)
     with pytest.raises(StoreError, match="being moved"):
-        PostgresStore(postgres_store_url, Clock())
+        PostgresStore(postgres_store_url, ManualClock())
     assert migrate_store(source, postgres_store_url).resumed == 0
     assert_the_same(source, postgres_store_url)
 
@@ -260,7 +272,7 @@ def test_what_is_not_what_was_to_come_is_refused_and_stays_closed_until_it_is_mo
 def test_a_source_that_somebody_writes_to_meanwhile_is_not_taken_for_moved(
     source: Path, postgres_store_url: str
 ) -> None:
-    with closing(SqliteStore(source, Clock())) as store:
+    with closing(SqliteStore(source, ManualClock())) as store:
 
         def write(done: int, _: int) -> None:
             if done == BATCH:
@@ -274,7 +286,7 @@ def test_a_source_that_somebody_writes_to_meanwhile_is_not_taken_for_moved(
 
 def test_an_empty_store_moves_too(tmp_path: Path, postgres_url: str) -> None:
     path = tmp_path / "agent.db"
-    SqliteStore(path, Clock()).close()
+    SqliteStore(path, ManualClock()).close()
     moved = migrate_store(path, postgres_url)
     assert (moved.memories, moved.contexts) == (0, 0)
     assert_the_same(path, postgres_url)

@@ -19,13 +19,13 @@ from recollect.model.encoder import Encoder
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.ranking import bound_pruning
-from recollect.ranking.proof import Stopped
+from recollect.ranking.proof import StopReason
 from recollect.ranking.result import Ranking
-from recollect.retrieval.evidence import Probe
+from recollect.retrieval.evidence import EvidenceRequest
 from recollect.stores.postgres import vector_search
-from recollect.stores.postgres.rls_scope import Reach
+from recollect.stores.postgres.rls_scope import RlsScope
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.postgres.transaction_runner import EVERYTHING, seen
+from recollect.stores.postgres.transaction_runner import ALL_SCOPES, read_with_retry
 from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import Server
 
@@ -109,8 +109,8 @@ def facts(ranking: Ranking) -> object:
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few are found by the index and asked about at first, so that there is a second time, and some are passed over."""
-    monkeypatch.setattr(vector_search, "NEAREST", 40)
-    monkeypatch.setattr(bound_pruning, "AT_FIRST", 5)
+    monkeypatch.setattr(vector_search, "MAX_NEAREST", 40)
+    monkeypatch.setattr(bound_pruning, "FIRST_BATCH_ROWS", 5)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -121,7 +121,7 @@ def test_by_the_index_the_best_are_those_of_a_scan(url: str, profile: str) -> No
             every = ask(scanning, told, topic, profile)
             found = ask(engine, told, topic, profile, exact="preferred")
             assert facts(found) == facts(every)
-            assert found.proof.stopped in (Stopped.INDEX, Stopped.BOUND)
+            assert found.proof.stopped in (StopReason.INDEX, StopReason.BOUND)
             assert found.proof.scanned < found.proof.eligible == every.proof.eligible
             assert found.excluded["unseen"] == found.proof.eligible - found.proof.scanned
             assert sum(found.excluded.values()) == sum(every.excluded.values())
@@ -144,7 +144,7 @@ def test_a_bound_leaves_some_of_them_unread(url: str) -> None:
     told = Told()
     with without_room(url, told) as narrow:
         found = ask(narrow, told, 3, kinds=["observation"], limit=2)
-    assert found.proof.stopped is Stopped.BOUND
+    assert found.proof.stopped is StopReason.BOUND
     assert found.proof.scanned < found.proof.eligible
 
 
@@ -154,7 +154,7 @@ def test_without_an_index_of_the_scope_all_are_read(url: str) -> None:
     with an_engine(url, told) as engine:
         found = ask(engine, told, 2, exact="preferred")
     assert found.exact
-    assert found.proof.stopped is Stopped.EVERY
+    assert found.proof.stopped is StopReason.EVERY
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_what_no_bound_can_answer_is_answered_by_a_scan(url: str, given: dict[st
     with an_engine(url, told) as engine:
         preferred = ask(engine, told, 1, **given, exact="preferred")
         assert facts(preferred) == facts(ask(engine, told, 1, **given))
-    assert preferred.proof.stopped is Stopped.EVERY
+    assert preferred.proof.stopped is StopReason.EVERY
 
 
 def test_what_others_write_is_seen_at_once(url: str) -> None:
@@ -208,7 +208,7 @@ def test_what_a_scope_above_does_not_share_cannot_be_told_from_the_proof(url: st
 def rows_read(url: str, told: Told, room: int, asked: Sequence[dict[str, Any]]) -> list[bool]:
     """Whether each of these questions made the engine read its columns anew."""
     with an_engine(url, told, settings={"cache_bytes": room}) as engine:
-        library = engine._open.store._library  # type: ignore[attr-defined]
+        library = engine._dependencies.store._library  # type: ignore[attr-defined]
         read = []
         for topic, given in enumerate(asked):
             before = set(map(id, library._shelves.values()))
@@ -227,9 +227,9 @@ def test_a_scope_that_hardly_fits_is_not_read_anew_with_every_question(url: str)
 def test_vectors_that_are_here_already_are_made_use_of(url: str) -> None:
     told = Told()
     with an_engine(url, told) as engine:
-        assert ask(engine, told, 1, exact="preferred").proof.stopped is not Stopped.EVERY
+        assert ask(engine, told, 1, exact="preferred").proof.stopped is not StopReason.EVERY
         ask(engine, told, 1, profile="default")
-        assert ask(engine, told, 1, exact="preferred").proof.stopped is Stopped.EVERY
+        assert ask(engine, told, 1, exact="preferred").proof.stopped is StopReason.EVERY
 
 
 def test_a_role_that_owns_nothing_goes_by_the_index_too(postgres_server: Server, url: str) -> None:
@@ -237,7 +237,7 @@ def test_a_role_that_owns_nothing_goes_by_the_index_too(postgres_server: Server,
     grant(postgres_server, named(url))
     told = Told()
     with an_engine(postgres_server.url(named(url), AGENT), told) as engine:
-        assert ask(engine, told, 5, exact="preferred").proof.stopped is not Stopped.EVERY
+        assert ask(engine, told, 5, exact="preferred").proof.stopped is not StopReason.EVERY
 
 
 def test_with_a_new_model_the_index_is_not_asked_and_the_former_model_is_refused(url: str) -> None:
@@ -249,7 +249,7 @@ def test_with_a_new_model_the_index_is_not_asked_and_the_former_model_is_refused
             ask(engine, told, 6, exact="preferred")
     another = Told("another")
     with an_engine(url, another) as engine:
-        assert ask(engine, another, 6, exact="preferred").proof.stopped is Stopped.EVERY
+        assert ask(engine, another, 6, exact="preferred").proof.stopped is StopReason.EVERY
 
 
 def test_a_model_that_went_and_came_back_meanwhile_has_other_vectors(url: str) -> None:
@@ -272,9 +272,9 @@ def store(url: str) -> Iterator[PostgresStore]:
         yield store
 
 
-def a_probe() -> Probe:
+def a_probe() -> EvidenceRequest:
     vector = topics()[:1] / np.linalg.norm(topics()[0])
-    return Probe(
+    return EvidenceRequest(
         scope=Scope.parse(ANA),
         at=AT,
         present=True,
@@ -319,15 +319,17 @@ def test_nobody_else_is_near(store: PostgresStore) -> None:
     """With the conditions of the statements taken out, row-level security still shows no one else's."""
     question = sql.Literal(f"[{','.join(['1'] * DIMENSIONS)}]")
     marks = {"vectors": sql.Identifier(store._database.vectors), "vector": question}
-    statement = sql.SQL(vector_search._NEAR.partition(" WHERE ")[0]).format(**marks)
+    statement = sql.SQL(vector_search._SELECT_SIMILARITIES.partition(" WHERE ")[0]).format(**marks)
 
-    def shown(reach: Reach) -> set[int]:
-        return {content for content, _ in seen(store._database, reach, lambda db: db.composed(statement))}
+    def shown(reach: RlsScope) -> set[int]:
+        return {
+            content for content, _ in read_with_retry(store._database, reach, lambda db: db.fetch_composed(statement))
+        }
 
-    ours, team = shown(Reach.of(Scope.parse(ANA))), shown(Reach.of(Scope.parse(TEAM)))
-    theirs = shown(Reach.of(Scope.parse(ALONE)))
+    ours, team = shown(RlsScope.of(Scope.parse(ANA))), shown(RlsScope.of(Scope.parse(TEAM)))
+    theirs = shown(RlsScope.of(Scope.parse(ALONE)))
     assert theirs
     assert team
     assert team < ours
     assert not theirs & ours
-    assert ours | theirs == shown(EVERYTHING)
+    assert ours | theirs == shown(ALL_SCOPES)

@@ -8,14 +8,14 @@ import psycopg
 import pytest
 
 import recollect
-from recollect.model.context_record import Trace
+from recollect.model.context_record import ContextRecord
 from recollect.model.level import Level
 from recollect.model.memory import Status
 from recollect.model.scope import Scope
 from recollect.stores.postgres.connection import MIGRATIONS
-from recollect.stores.postgres.migration_log import Ledger
+from recollect.stores.postgres.migration_log import PostgresMigrationLog
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.sql.migrations import migrations
+from recollect.stores.sql.migrations import load_migrations
 from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import ROLE, Server, admin_url
 
@@ -30,10 +30,10 @@ def now() -> datetime:
 @pytest.fixture
 def old_url(postgres_server: Server, postgres_url: str) -> str:
     """A database with the tables of schema 1, in which somebody has lived, and which another role may use."""
-    first, *_ = migrations(MIGRATIONS)
+    first, *_ = load_migrations(MIGRATIONS)
     with psycopg.connect(postgres_url, autocommit=True) as db:
         db.execute("CREATE EXTENSION vector")
-        Ledger(db, "an old database", "public").advance(first)
+        PostgresMigrationLog(db, "an old database", "public").advance(first)
     with psycopg.connect(admin_url(postgres_url)) as db:
         db.execute("SET LOCAL search_path = recollect, public")
         db.execute(ROWS.read_text(encoding="utf-8").encode())
@@ -78,7 +78,7 @@ def test_records_and_checkpoints_come_beside_what_was_there(old_url: str) -> Non
         assert store.checkpoint(scope, "how far") is None
         store.write(lambda writing: writing.set_checkpoint(scope, "how far", "here"))
         assert store.checkpoint(scope, "how far") == "here"
-        (trace,) = [item for item in store.export(None)[1] if isinstance(item, Trace)]
+        (trace,) = [item for item in store.export(None)[1] if isinstance(item, ContextRecord)]
         assert trace.levels == ()
 
 

@@ -11,18 +11,18 @@ import pytest
 import recollect
 from recollect.factory import re_embed
 from recollect.model.encoder import Encoder
-from recollect.model.reembedding import Stage
-from recollect.protocols import Writing
-from recollect.providers.hashing import Hashing
+from recollect.model.reembedding import ReembeddingStage
+from recollect.protocols import WriteTransaction
+from recollect.providers.hashing import HashingEmbedder
 from recollect.stores.postgres.reembedding import PostgresReembedding
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.sql.transaction import Session
-from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note, put
+from recollect.stores.sql.transaction import Transaction
+from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector, put
 from tests.postgres import admin_url
 
 T = TypeVar("T")
 
-NEW = Hashing(dimensions=64)
+NEW = HashingEmbedder(dimensions=64)
 WAITING = (
     "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation"
     " WHERE c.relname = 'encoders' AND l.mode = 'AccessExclusiveLock' AND NOT l.granted"
@@ -31,7 +31,7 @@ WAITING = (
 
 @pytest.fixture
 def store(postgres_store_url: str) -> Iterator[PostgresStore]:
-    store = PostgresStore(postgres_store_url, Clock())
+    store = PostgresStore(postgres_store_url, ManualClock())
     yield store
     store.close()
 
@@ -42,10 +42,10 @@ def test_every_content_of_every_root_gets_a_vector_and_the_former_ones_go(
     notes = [a_note(f"{root}-{n}", scope=recollect.Scope.parse(f"{root}/ana")) for root in "abc" for n in range(5)]
     put(store, *notes)
     put(store, notes[0].changed(text="it says something else now"))
-    stages: list[Stage] = []
+    stages: list[ReembeddingStage] = []
     done = re_embed(postgres_store_url, embedder=NEW, progress=lambda progress: stages.append(progress.stage))
     assert (done.former, done.embedded, done.removed) == (ENCODER, 16, 16)
-    assert set(stages) == set(Stage)
+    assert set(stages) == set(ReembeddingStage)
     with recollect.open(postgres_store_url, embedder=NEW) as engine:
         assert engine.stats().unembedded == 0
         assert [one.id for one in engine.search("it says something else", scope="a/ana")][:1] == ["a-0"]
@@ -60,9 +60,9 @@ def test_who_is_writing_with_the_former_model_is_waited_for_and_what_it_wrote_is
     put(store, a_note("a"), a_note("b"))
     written, go_on, over = threading.Event(), threading.Event(), threading.Event()
 
-    def slowly(writing: Writing) -> None:
+    def slowly(writing: WriteTransaction) -> None:
         writing.adopt(ENCODER)
-        writing.put(a_note("late", text="written meanwhile"), a_direction("written meanwhile"))
+        writing.put(a_note("late", text="written meanwhile"), a_vector("written meanwhile"))
         written.set()
         go_on.wait(60)
 
@@ -104,10 +104,10 @@ def test_what_is_removed_is_removed_also_if_an_answer_is_lost(store: PostgresSto
         contents = reembedding.lacking(100).contents
         reembedding.fill(contents, NEW.embed([one.embedded_text for one in contents], "memory"))
         assert reembedding.finish(lambda _: None, 0) == 0
-        changed, cut = reembedding._changed, list[str]()
+        changed, cut = reembedding._run_write, list[str]()
 
-        def lost(change: Callable[[Session], T]) -> T:
-            def then_cut(db: Session) -> T:
+        def lost(change: Callable[[Transaction], T]) -> T:
+            def then_cut(db: Transaction) -> T:
                 found = change(db)
                 if not cut:
                     cut.append("the connection")
@@ -116,7 +116,7 @@ def test_what_is_removed_is_removed_also_if_an_answer_is_lost(store: PostgresSto
 
             return changed(then_cut)
 
-        reembedding._changed = lost  # type: ignore[method-assign]
+        reembedding._run_write = lost  # type: ignore[method-assign]
         removed = [reembedding.remove(10).count for _ in range(4)]
     assert (cut, removed) == (["the connection"], [10, 10, 10, 0])
     with psycopg.connect(admin_url(postgres_store_url)) as db:

@@ -7,15 +7,15 @@ import psycopg
 import pytest
 
 from recollect.errors import Conflict, StoreError
-from recollect.model.archive import Saved
-from recollect.model.idempotency import Kept
+from recollect.model.archive import ArchivedMemory
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.memory import Status
 from recollect.model.scope import Scope
 from recollect.model.verdict import Created
-from recollect.protocols import Writing
+from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.testing.builders import NOW
-from recollect.testing.store_builders import ENCODER, Clock, a_direction, a_note, put, seen
+from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector, put, visible_ids
 from tests.integration.postgres.scene import named
 from tests.postgres import Server, admin_url
 
@@ -23,29 +23,29 @@ ANA = Scope.parse("acme/ana")
 MANY = 40
 
 
-def write(writing: Writing, *names: str) -> None:
+def write(writing: WriteTransaction, *names: str) -> None:
     writing.adopt(ENCODER)
     for name in names:
         memory = a_note(name, scope=ANA)
         assert writing.sayings(memory) == []
-        writing.put(memory, a_direction(memory.text))
+        writing.put(memory, a_vector(memory.text))
 
 
 def test_nobody_waits_until_a_memory_is_written_before_the_next_thing_is_asked(postgres_store_url: str) -> None:
     with (
-        closing(PostgresStore(postgres_store_url, Clock())) as store,
+        closing(PostgresStore(postgres_store_url, ManualClock())) as store,
         psycopg.connect(admin_url(postgres_store_url)) as holder,
     ):
         put(store, a_note("first", scope=ANA))
         holder.execute("LOCK TABLE recollect.vectors IN ACCESS EXCLUSIVE MODE")
 
-        def change(writing: Writing) -> None:
+        def change(writing: WriteTransaction) -> None:
             write(writing, "second")  # whose vector the server cannot write yet
             holder.rollback()
             write(writing, "third")
 
         store.write(change)
-        assert seen(store, ANA) == ["first", "second", "third"]
+        assert visible_ids(store, ANA) == ["first", "second", "third"]
 
 
 def test_a_connection_that_ends_while_answers_are_out_is_made_anew_and_nothing_is_logged(
@@ -53,7 +53,7 @@ def test_a_connection_that_ends_while_answers_are_out_is_made_anew_and_nothing_i
 ) -> None:
     attempts = list[int]()
 
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         attempts.append(1)
         write(writing, *(f"{number}" for number in range(MANY)))
         if len(attempts) == 1:
@@ -62,10 +62,10 @@ def test_a_connection_that_ends_while_answers_are_out_is_made_anew_and_nothing_i
                 assert admin.execute(ended, [named(postgres_store_url)]).fetchall()
         writing.put(a_note("last", scope=ANA), None)
 
-    with caplog.at_level(logging.INFO), closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with caplog.at_level(logging.INFO), closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         store.write(change)
         assert len(attempts) == 2
-        assert len(seen(store, ANA)) == MANY + 1
+        assert len(visible_ids(store, ANA)) == MANY + 1
         assert {one.commit for one in store.memories(ANA, below=False, statuses=[Status.ACTIVE])} == {1}
     assert [record.getMessage() for record in caplog.records if record.name == "psycopg"] == []
 
@@ -75,11 +75,11 @@ def test_memories_are_numbered_as_they_come_to_a_root_though_their_writer_came_f
 ) -> None:
     there = Scope.parse("rival/ana")
     with (
-        closing(PostgresStore(postgres_store_url, Clock())) as store,
-        closing(PostgresStore(postgres_store_url, Clock())) as other,
+        closing(PostgresStore(postgres_store_url, ManualClock())) as store,
+        closing(PostgresStore(postgres_store_url, ManualClock())) as other,
     ):
 
-        def change(writing: Writing) -> None:
+        def change(writing: WriteTransaction) -> None:
             write(writing, "1", "2")  # after which there is a number left
             put(other, a_note("before", scope=there))
             writing.put(a_note("after", scope=there), None)
@@ -87,12 +87,12 @@ def test_memories_are_numbered_as_they_come_to_a_root_though_their_writer_came_f
         put(store, a_note("0", scope=ANA))  # by which the model is known to both
         store.write(change)
         _, items = store.export(there)
-        assert [item.present.id for item in items if isinstance(item, Saved)] == ["before", "after"]
+        assert [item.current.id for item in items if isinstance(item, ArchivedMemory)] == ["before", "after"]
 
 
 def test_a_key_of_nothing_is_refused(postgres_store_url: str) -> None:
-    kept = Kept(scope=ANA, key="key", body="body", memory=a_note("nobody").id, verdict=Created(), at=NOW)
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    kept = IdempotencyRecord(scope=ANA, key="key", body="body", memory=a_note("nobody").id, verdict=Created(), at=NOW)
+    with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         with pytest.raises(StoreError, match="there is no memory 'nobody'"):
             store.write(lambda writing: writing.keep(kept))
         assert store.kept(ANA, "key") is None
@@ -101,15 +101,15 @@ def test_a_key_of_nothing_is_refused(postgres_store_url: str) -> None:
 def test_what_is_refused_is_not_logged_and_the_connection_is_of_use(
     postgres_store_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def change(writing: Writing) -> None:
+    def change(writing: WriteTransaction) -> None:
         write(writing, *(f"{number}" for number in range(MANY)))
         writing.put(a_note("twin", text="what 0 says", scope=ANA), None)
         writing.put(a_note("after it", scope=ANA), None)
 
-    with caplog.at_level(logging.INFO), closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with caplog.at_level(logging.INFO), closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         for _ in range(3):
             with pytest.raises(Conflict, match="the memory '0' says the same already"):
                 store.write(change)
         put(store, a_note("later", scope=ANA))
-        assert seen(store, ANA) == ["later"]
+        assert visible_ids(store, ANA) == ["later"]
     assert [record.getMessage() for record in caplog.records if record.name == "psycopg"] == []

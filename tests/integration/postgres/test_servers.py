@@ -12,7 +12,7 @@ import recollect
 from recollect.errors import StoreBusy, StoreError
 from recollect.model.memory import MemoryId
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.store_builders import Clock, a_note, put, seen
+from recollect.testing.store_builders import ManualClock, a_note, put, visible_ids
 from tests.integration.postgres import writers_rig as rig
 from tests.integration.postgres.processes import Process
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, named, until
@@ -38,7 +38,7 @@ def killed_url(mortal: Server) -> Iterator[str]:
     """An empty database on the server that is killed."""
     with mortal.database() as name:
         mortal.trust_vector(name)
-        PostgresStore(mortal.url(name), Clock()).close()
+        PostgresStore(mortal.url(name), ManualClock()).close()
         yield mortal.url(name)
 
 
@@ -127,13 +127,13 @@ def test_many_threads_write_into_several_roots_at_once(postgres_store_url: str) 
 
 def test_changes_that_want_two_roots_in_either_order_both_come_through(postgres_store_url: str) -> None:
     turns = threading.Barrier(2)
-    with closing(PostgresStore(postgres_store_url, Clock())) as store:
+    with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         put(store, a_note("first"))
 
         def change(*order: str) -> None:
             waited = list[int]()
 
-            def act(writing: recollect.protocols.Writing) -> None:
+            def act(writing: recollect.protocols.WriteTransaction) -> None:
                 for place, root in enumerate(order):
                     writing.put(a_note(f"{root} of {order[0]}", scope=recollect.Scope.parse(root)), None)
                     if place == 0 and not waited:
@@ -146,8 +146,8 @@ def test_changes_that_want_two_roots_in_either_order_both_come_through(postgres_
             thread.start()
         for thread in threads:
             thread.join()
-        assert seen(store, "a") == ["a of a", "a of b"]
-        assert seen(store, "b") == ["b of a", "b of b"]
+        assert visible_ids(store, "a") == ["a of a", "a of b"]
+        assert visible_ids(store, "b") == ["b of a", "b of b"]
 
 
 # a server that goes away
@@ -286,7 +286,7 @@ def test_a_server_that_is_away_cannot_be_opened(mortal: Server, killed_url: str)
 
 
 def test_what_was_put_off_is_written_once_the_server_is_back(mortal: Server, killed_url: str) -> None:
-    with closing(PostgresStore(killed_url, Clock())) as store:
+    with closing(PostgresStore(killed_url, ManualClock())) as store:
         put(store, a_note("first"))
         for round in range(2):
             mortal.kill()
@@ -294,17 +294,17 @@ def test_what_was_put_off_is_written_once_the_server_is_back(mortal: Server, kil
                 store.later(lambda writing, id=f"{round} {number}": writing.put(a_note(id), None))  # type: ignore[misc]
             mortal.start()
             store.flush()
-    with closing(PostgresStore(killed_url, Clock())) as store:
-        assert seen(store, a_note("first").scope) == [
+    with closing(PostgresStore(killed_url, ManualClock())) as store:
+        assert visible_ids(store, a_note("first").scope) == [
             *(f"{round} {number}" for round in range(2) for number in range(5)),
             MemoryId("first"),
         ]
 
 
 def test_what_was_put_off_for_too_long_is_told_when_it_is_waited_for(mortal: Server, killed_url: str) -> None:
-    with closing(PostgresStore(killed_url, Clock())) as patient:
+    with closing(PostgresStore(killed_url, ManualClock())) as patient:
         put(patient, a_note("first"))
-    with closing(PostgresStore(killed_url, Clock(), timeout=0.1)) as store:
+    with closing(PostgresStore(killed_url, ManualClock(), timeout=0.1)) as store:
         mortal.stop()
         store.later(lambda writing: writing.put(a_note("lost"), None))
         with pytest.raises(StoreError, match="1 of the changes put off failed"):

@@ -12,23 +12,23 @@ import recollect
 from recollect.errors import SchemaMismatch, StoreError
 from recollect.stores.postgres import extension
 from recollect.stores.postgres.connection import MIGRATIONS
-from recollect.stores.postgres.migration_log import Ledger
+from recollect.stores.postgres.migration_log import PostgresMigrationLog
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.sql.migrations import Migration, migrations
-from recollect.testing.store_builders import Clock
+from recollect.stores.sql.migrations import Migration, load_migrations
+from recollect.testing.store_builders import ManualClock
 from tests.integration.postgres import writers_rig as rig
 from tests.integration.postgres.processes import Process
 from tests.integration.postgres.scene import AGENT, a_role, an_engine, grant, named, until
 from tests.postgres import ROLE, Server, admin_url
 
 STARTERS = 8
-NEWEST = len(migrations(MIGRATIONS))
+NEWEST = len(load_migrations(MIGRATIONS))
 
 
 def opened(url: str) -> str:
     """What is said when the database is opened, be it that it is open."""
     try:
-        PostgresStore(url, Clock()).close()
+        PostgresStore(url, ManualClock()).close()
     except StoreError as error:
         return f"{type(error).__name__} {error}"
     return "open"
@@ -84,7 +84,7 @@ def test_a_starter_that_is_killed_in_the_middle_leaves_nothing(postgres_server: 
 def test_a_migration_that_breaks_off_leaves_nothing(postgres_url: str) -> None:
     script = "CREATE TABLE half (number integer); INSERT INTO half VALUES (1); SELECT 1 / 0"
     with psycopg.connect(admin_url(postgres_url), autocommit=True) as db:
-        ledger = Ledger(db, "a database", "public")
+        ledger = PostgresMigrationLog(db, "a database", "public")
         for _ in range(2):
             with pytest.raises(psycopg.errors.DivisionByZero):
                 ledger.advance(Migration(1, "0001_half.sql", script))
@@ -97,7 +97,7 @@ def test_a_schema_of_a_newer_program_is_refused(postgres_store_url: str) -> None
         db.execute("INSERT INTO recollect.migrated (number) VALUES (%s)", [NEWEST + 1])
     told = rf"written by a newer recollect \(schema {NEWEST + 1}; .* upgrade recollect"
     with pytest.raises(SchemaMismatch, match=told):
-        PostgresStore(postgres_store_url, Clock())
+        PostgresStore(postgres_store_url, ManualClock())
 
 
 @pytest.mark.parametrize("version", ["0.8.1", "0.7.4", "0.8"])
@@ -219,7 +219,7 @@ def test_a_password_is_never_shown(postgres_server: Server, postgres_store_url: 
         good.replace(postgres_server._password, secret).replace("127.0.0.1", "nowhere.invalid"),
     ):
         with pytest.raises(StoreError, match=r"cannot be reached .*check host, port, role, password") as refusal:
-            PostgresStore(wrong, Clock())
+            PostgresStore(wrong, ManualClock())
         shown: list[BaseException | None] = [refusal.value]
         while shown[-1] is not None:
             assert secret not in f"{shown[-1]!s} {shown[-1]!r} {shown[-1].args!r}"
@@ -232,7 +232,7 @@ def test_a_database_that_is_not_there_is_named(postgres_server: Server) -> None:
 
 
 def test_a_server_that_is_too_old_is_refused(postgres_store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extension, "OLDEST_SERVER", 99)  # instead of having an old one
+    monkeypatch.setattr(extension, "MIN_SERVER_VERSION", 99)  # instead of having an old one
     assert "PostgreSQL 18 is too old; version 99 or newer is needed" in opened(postgres_store_url)
 
 

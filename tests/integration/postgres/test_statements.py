@@ -14,7 +14,7 @@ from psycopg import sql
 
 from recollect.stores import sql as shared
 from recollect.stores.postgres.sql import SQL as POSTGRES
-from recollect.stores.sql.rows import STATE
+from recollect.stores.sql.rows import STATE_COLUMNS
 from recollect.stores.sqlite.sql import SQL as SQLITE
 from tests.integration.postgres.scene import Db, undone
 from tests.postgres import Server
@@ -42,7 +42,7 @@ def asked_for() -> Iterator[str]:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and node.args and _called(node.func) in ASKED_BY:
                 yield from filter(None, map(_text, ast.walk(node.args[0])))
-            elif _text(node) in {*POSTGRES, *SQLITE} - {*STATE}:
+            elif _text(node) in {*POSTGRES, *SQLITE} - {*STATE_COLUMNS}:
                 yield _text(node)
 
 

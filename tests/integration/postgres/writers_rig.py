@@ -8,7 +8,7 @@ from recollect.engine import move
 from recollect.errors import RecollectError, StoreBusy
 from recollect.factory import migrate_store
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from tests.integration.postgres.scene import an_engine
 
 BATCH = 20
@@ -20,7 +20,7 @@ def opens(pipe: Connection, url: str) -> None:
     pipe.send(("ready",))
     pipe.recv()
     try:
-        PostgresStore(url, Clock()).close()
+        PostgresStore(url, ManualClock()).close()
     except RecollectError as error:
         pipe.send((type(error).__name__, str(error)))
     else:
@@ -59,7 +59,7 @@ def goes_on(pipe: Connection, url: str, scope: str, name: str, patience: float) 
 
 def moves(pipe: Connection, source: str, target: str) -> None:
     """Move a store from a file, a few memories at a time, say how far it is, and go on when told."""
-    move.BATCH = BATCH
+    move.MOVE_BATCH_ITEMS = BATCH
 
     def wait(done: int, total: int) -> None:
         pipe.send((done, total))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.providers.embedder_assets import WEIGHTS
-from recollect.providers.tensors import tensors
+from recollect.providers.embedder_assets import MINILM_WEIGHTS_FILE
+from recollect.providers.tensors import read_tensors
 
 Array = NDArray[Any]
 
@@ -18,7 +18,7 @@ class Bert:
     """The published weights, in the published order."""
 
     def __init__(self) -> None:
-        self.weights = tensors(WEIGHTS.read())
+        self.weights = read_tensors(MINILM_WEIGHTS_FILE.read())
 
     def __call__(self, ids: list[int]) -> Array:
         """The direction of a text, given its tokens."""

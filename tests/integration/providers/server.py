@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
 
-from recollect.providers.hashing import Hashing
+from recollect.providers.hashing import HashingEmbedder
 
-MODEL = Hashing(64)
+MODEL = HashingEmbedder(64)
 
 
 @dataclass(frozen=True, slots=True)

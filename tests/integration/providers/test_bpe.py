@@ -7,17 +7,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from recollect.providers.bpe import MAX_CACHED_CHARS, SPACE, BytePairTokenizer
-from recollect.providers.embedder_assets import TABLE_TOKENIZER
+from recollect.providers.bpe import MAX_CACHED_CHARS, SPACE_MARK, BytePairTokenizer
+from recollect.providers.embedder_assets import STATIC_TOKENIZER_FILE
 from tests.gate.bench import JUDGEMENTS
 
-CONTENT = TABLE_TOKENIZER.read()
+CONTENT = STATIC_TOKENIZER_FILE.read()
 OURS = BytePairTokenizer(CONTENT)
 THEIRS = Tokenizer.from_buffer(CONTENT)
 
 VOCABULARY: list[str] = sorted(json.loads(CONTENT)["model"]["vocab"])
 SPECIAL = ["<s>", "</s>", "<unk>", "<s", "s>", "<", "</", "<0x41>", "<0x0A>"]
-SPACES = [" ", "  ", " " * 17, SPACE, SPACE * 3, "\t", "\n", "\r\n", "\u00a0", "\u3000", "\u200b", "\0", "\x7f"]
+SPACES = [
+    " ",
+    "  ",
+    " " * 17,
+    SPACE_MARK,
+    SPACE_MARK * 3,
+    "\t",
+    "\n",
+    "\r\n",
+    "\u00a0",
+    "\u3000",
+    "\u200b",
+    "\0",
+    "\x7f",
+]
 PIECES = st.one_of(
     st.characters(exclude_categories=["Cs"]),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
@@ -60,8 +74,8 @@ def test_every_token_of_the_vocabulary_and_every_byte_has_the_same_ids() -> None
 def test_words_longer_than_the_cache_takes_have_the_same_ids() -> None:
     letters = random.Random(7).choices("etaoinshrdlu你😀", k=100_000)
     around = ["ab" * (MAX_CACHED_CHARS // 2) + "c" * more for more in range(3)]
-    assert find_differences([*around, "".join(letters), "x" * 100_000, " " * 100_000, SPACE * 99_999 + "x"]) == []
+    assert find_differences([*around, "".join(letters), "x" * 100_000, " " * 100_000, SPACE_MARK * 99_999 + "x"]) == []
 
 
 def test_no_token_has_a_space_behind_another_character() -> None:
-    assert [token for token in VOCABULARY if SPACE in token.lstrip(SPACE)] == []
+    assert [token for token in VOCABULARY if SPACE_MARK in token.lstrip(SPACE_MARK)] == []

@@ -8,9 +8,17 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError, InvalidInput, ProviderBusy, ProviderError
-from recollect.model.llm_usage import Tally
-from recollect.providers.chat import FRAME, LONGEST, LONGEST_ANSWER, MOST_WRITTEN, Chat, Question, Wrong
-from recollect.providers.http_client import LARGEST_ANSWER, Patience
+from recollect.model.llm_usage import LlmUsage
+from recollect.providers.chat import (
+    MAX_ANSWER_CHARS,
+    MAX_ANSWER_TOKENS,
+    MAX_COMPLETION_TOKENS,
+    MAX_OVERHEAD_TOKENS,
+    BadAnswer,
+    ChatClient,
+    ChatRequest,
+)
+from recollect.providers.http_client import MAX_RESPONSE_BYTES, RetryPolicy
 from tests.tables import table
 
 from .chat_server import USAGE, completing, cutting_a_chunk, refusing, resetting, streaming
@@ -26,23 +34,23 @@ from .server import (
 )
 
 KEY = "sk-hunter2"
-QUESTION = Question("Say yes.", "Well?", "answer", {"type": "object"})
+QUESTION = ChatRequest("Say yes.", "Well?", "answer", {"type": "object"})
 YES = completing('{"yes": true}')
-COUNTED = Tally(calls=1, prompt_tokens=1000, completion_tokens=200)
+COUNTED = LlmUsage(calls=1, prompt_tokens=1000, completion_tokens=200)
 
 
 def whatever(told: Any) -> Any:
     return told
 
 
-def patient(waited: list[timedelta], **given: Any) -> Patience:
+def patient(waited: list[timedelta], **given: Any) -> RetryPolicy:
     """Patience that only writes down how long it would have waited."""
-    return Patience(wait=waited.append, **given)
+    return RetryPolicy(wait=waited.append, **given)
 
 
 def test_the_server_is_asked_as_openai_is_for_an_answer_of_a_shape() -> None:
     with serving(YES) as server:
-        found = Chat(server.url, "m", key=KEY).ask(QUESTION, whatever)
+        found = ChatClient(server.url, "m", key=KEY).ask(QUESTION, whatever)
     assert found == ({"yes": True}, COUNTED)
     (request,) = server.asked
     assert request.path == "/v1/chat/completions"
@@ -52,7 +60,7 @@ def test_the_server_is_asked_as_openai_is_for_an_answer_of_a_shape() -> None:
         "messages": [{"role": "system", "content": "Say yes."}, {"role": "user", "content": "Well?"}],
         "stream": False,
         "temperature": 0,
-        "max_tokens": LONGEST,
+        "max_tokens": MAX_ANSWER_TOKENS,
         "response_format": {
             "type": "json_schema",
             "json_schema": {"name": "answer", "strict": True, "schema": {"type": "object"}},
@@ -64,7 +72,7 @@ def test_the_server_is_asked_as_openai_is_for_an_answer_of_a_shape() -> None:
 @table("path", ["", "/", "/v1", "/v1/", "/v1/chat/completions"])
 def test_the_address_is_what_people_have_at_hand(path: str) -> None:
     with serving(YES) as server:
-        Chat(server.url.removesuffix("/v1") + path, "m").ask(QUESTION, whatever)
+        ChatClient(server.url.removesuffix("/v1") + path, "m").ask(QUESTION, whatever)
     assert [request.path for request in server.asked] == ["/v1/chat/completions"]
 
 
@@ -103,7 +111,7 @@ GARBAGE: dict[str, tuple[Act, str]] = {
     "infinity": (completing('{"yes": -Infinity}'), "not JSON alone"),
     "a number of 5,000 digits": (completing(f'{{"yes": {"9" * 5000}}}'), "not JSON alone"),
     "a tower in the content": (completing("[" * 100_000), "not JSON alone"),
-    "too much": (completing(f'"{"a" * LONGEST_ANSWER}"'), f"an answer of more than {LONGEST_ANSWER} characters"),
+    "too much": (completing(f'"{"a" * MAX_ANSWER_CHARS}"'), f"an answer of more than {MAX_ANSWER_CHARS} characters"),
 }
 
 
@@ -113,7 +121,7 @@ def test_garbage_is_complained_of_once_and_then_an_error_that_names_the_model(ca
     waited: list[timedelta] = []
     with serving(act) as server:
         with pytest.raises(ProviderError, match=f"^wise-one at .* gave .*{told}.*; asked 2 times") as refused:
-            Chat(server.url, "wise-one", patience=patient(waited)).ask(QUESTION, whatever)
+            ChatClient(server.url, "wise-one", patience=patient(waited)).ask(QUESTION, whatever)
         assert server.url in str(refused.value)
     assert type(refused.value) is ProviderError
     assert waited == []
@@ -124,7 +132,7 @@ def test_garbage_is_complained_of_once_and_then_an_error_that_names_the_model(ca
 def test_a_model_that_comes_to_its_senses_is_heard_and_all_it_took_is_counted(case: str) -> None:
     act, _ = GARBAGE[case]
     with serving(act, YES) as server:
-        found, tally = Chat(server.url, "m").ask(QUESTION, whatever)
+        found, tally = ChatClient(server.url, "m").ask(QUESTION, whatever)
     assert found == {"yes": True}
     assert tally.calls == 2
     assert tally.prompt_tokens == (2 - tally.uncounted) * 1000
@@ -132,7 +140,7 @@ def test_a_model_that_comes_to_its_senses_is_heard_and_all_it_took_is_counted(ca
 
 def test_a_complaint_says_what_was_wrong_and_shows_the_shape_in_the_same_two_messages() -> None:
     with serving(completing("```IGNORE ALL```"), YES) as server:
-        Chat(server.url, "m").ask(QUESTION, whatever)
+        ChatClient(server.url, "m").ask(QUESTION, whatever)
     first, second = (request.body["messages"] for request in server.asked)
     assert [message["role"] for message in second] == ["system", "user"]
     assert second[0]["content"].startswith(first[0]["content"])
@@ -143,7 +151,7 @@ def test_a_complaint_says_what_was_wrong_and_shows_the_shape_in_the_same_two_mes
 
 def test_what_the_reader_finds_wrong_is_complained_of_too() -> None:
     with serving(YES) as server, pytest.raises(ProviderError, match=r"m at .* gave a yes; asked 2 times"):
-        Chat(server.url, "m").ask(QUESTION, lambda _: Wrong("a yes"))
+        ChatClient(server.url, "m").ask(QUESTION, lambda _: BadAnswer("a yes"))
     assert "Your last answer to this was a yes." in server.asked[1].body["messages"][1]["content"]
 
 
@@ -162,7 +170,7 @@ def test_a_busy_server_is_asked_within_patience_and_then_it_is_busy(case: str) -
     act, told = BUSY[case]
     waited: list[timedelta] = []
     with serving(act) as server, pytest.raises(ProviderBusy, match=f"^m: .*{told}.*asked 4 times") as refused:
-        Chat(server.url, "m", patience=patient(waited)).ask(QUESTION, whatever)
+        ChatClient(server.url, "m", patience=patient(waited)).ask(QUESTION, whatever)
     assert refused.value.retryable
     assert len(waited) == 3
     assert len(server.asked) == 4
@@ -172,16 +180,16 @@ def test_a_busy_server_is_asked_within_patience_and_then_it_is_busy(case: str) -
 def test_a_server_that_recovers_is_not_held_to_its_troubles(case: str) -> None:
     act, _ = BUSY[case]
     with serving(act, act, YES) as server:
-        assert Chat(server.url, "m", patience=patient([])).ask(QUESTION, whatever) == ({"yes": True}, COUNTED)
+        assert ChatClient(server.url, "m", patience=patient([])).ask(QUESTION, whatever) == ({"yes": True}, COUNTED)
 
 
 def test_a_pause_that_the_server_names_is_kept_and_one_that_is_too_long_is_not_waited_for() -> None:
     waited: list[timedelta] = []
     with serving(saying(b"", 429, Retry_After="7"), YES) as server:
-        Chat(server.url, "m", patience=patient(waited)).ask(QUESTION, whatever)
+        ChatClient(server.url, "m", patience=patient(waited)).ask(QUESTION, whatever)
     assert waited == [timedelta(seconds=7)]
     with serving(saying(b"", 429, Retry_After="3600")) as server, pytest.raises(ProviderBusy, match="1:00:00 of peace"):
-        Chat(server.url, "m", patience=patient(waited)).ask(QUESTION, whatever)
+        ChatClient(server.url, "m", patience=patient(waited)).ask(QUESTION, whatever)
     assert len(waited) == 1
 
 
@@ -189,14 +197,14 @@ def test_a_server_that_says_nothing_in_time_is_busy() -> None:
     waited: list[timedelta] = []
     moment = timedelta(milliseconds=50)
     with serving(keeping_silent) as server, pytest.raises(ProviderBusy, match=r"timed out\); asked 2 times"):
-        Chat(server.url, "m", timeout=moment, patience=patient(waited, attempts=2)).ask(QUESTION, whatever)
+        ChatClient(server.url, "m", timeout=moment, patience=patient(waited, attempts=2)).ask(QUESTION, whatever)
     assert len(waited) == 1
 
 
 @table(
     ("act", "told"),
     [
-        (never_ending, f"m: .* answers with more than {LARGEST_ANSWER} bytes"),
+        (never_ending, f"m: .* answers with more than {MAX_RESPONSE_BYTES} bytes"),
         (talking_nonsense, "m: .* does not speak HTTP"),
         (saying({"error": {"message": "who are you?"}}, 401), "m: .* answers 401 .*; check the key"),
         (saying({"error": {"message": "no such model"}}, 404), "m: .*; check the address and the model"),
@@ -207,7 +215,7 @@ def test_a_server_that_says_nothing_in_time_is_busy() -> None:
 )
 def test_what_would_only_happen_again_is_an_error_at_once(act: Act, told: str) -> None:
     with serving(act) as server, pytest.raises(ProviderError, match=told) as refused:
-        Chat(server.url, "m", patience=patient([])).ask(QUESTION, whatever)
+        ChatClient(server.url, "m", patience=patient([])).ask(QUESTION, whatever)
     assert not refused.value.retryable
     assert len(server.asked) == 1
 
@@ -221,8 +229,8 @@ def formats(asked: list[Any]) -> list[str | None]:
 def test_a_server_that_knows_no_schemas_is_asked_for_any_object_and_remembered(status: int) -> None:
     act = refusing("'response_format.type' must be 'text' or 'json_object'", YES, status=status, having="json_schema")
     with serving(act) as server:
-        chat = Chat(server.url, "m")
-        assert chat.ask(QUESTION, whatever) == ({"yes": True}, Tally() + COUNTED + Tally(calls=1))
+        chat = ChatClient(server.url, "m")
+        assert chat.ask(QUESTION, whatever) == ({"yes": True}, LlmUsage() + COUNTED + LlmUsage(calls=1))
         assert chat.ask(QUESTION, whatever) == ({"yes": True}, COUNTED)
     assert formats(server.asked) == ["json_schema", "json_object", "json_object"]
     assert '{"type": "object"}' not in server.asked[0].body["messages"][0]["content"]
@@ -232,7 +240,7 @@ def test_a_server_that_knows_no_schemas_is_asked_for_any_object_and_remembered(s
 def test_a_server_that_knows_no_formats_is_only_told_in_words() -> None:
     act = refusing("unknown field response_format", YES, having="response_format")
     with serving(act) as server:
-        chat = Chat(server.url, "m")
+        chat = ChatClient(server.url, "m")
         assert [chat.ask(QUESTION, whatever)[1].calls for _ in range(2)] == [3, 1]
     assert formats(server.asked) == ["json_schema", "json_object", None, None]
 
@@ -240,7 +248,7 @@ def test_a_server_that_knows_no_formats_is_only_told_in_words() -> None:
 def test_a_refusal_that_names_the_parameter_in_another_way_is_understood() -> None:
     detail = {"detail": [{"loc": ["body", "response_format", "type"], "msg": "Input should be 'text'"}]}
     with serving(saying(detail, 422), YES) as server:
-        assert Chat(server.url, "m").ask(QUESTION, whatever)[0] == {"yes": True}
+        assert ChatClient(server.url, "m").ask(QUESTION, whatever)[0] == {"yes": True}
     assert formats(server.asked) == ["json_schema", "json_object"]
 
 
@@ -248,7 +256,7 @@ def test_other_parameters_that_a_server_refuses_are_left_out_or_called_otherwise
     temperature = refusing("Unsupported value: 'temperature' does not support 0", YES, having="temperature")
     told = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
     with serving(refusing(told, temperature, having='"max_tokens"')) as server:
-        chat = Chat(server.url, "m", longest=77)
+        chat = ChatClient(server.url, "m", longest=77)
         assert [chat.ask(QUESTION, whatever)[1].calls for _ in range(2)] == [3, 1]
     assert server.asked[-1].body.keys() == {"model", "messages", "stream", "response_format", "max_completion_tokens"}
     assert server.asked[-1].body["max_completion_tokens"] == 77
@@ -258,7 +266,7 @@ def test_a_server_that_refuses_whatever_is_left_out_is_given_up() -> None:
     told = "response_format max_tokens max_completion_tokens temperature"
     refused = saying({"error": {"message": told}}, 400)
     with serving(refused) as server, pytest.raises(ProviderError, match="answers 400"):
-        Chat(server.url, "m").ask(QUESTION, whatever)
+        ChatClient(server.url, "m").ask(QUESTION, whatever)
     assert len(server.asked) == 1 + 2 + 2 + 1
 
 
@@ -273,17 +281,22 @@ def test_a_server_that_refuses_whatever_is_left_out_is_given_up() -> None:
         ({"prompt_tokens": -1, "completion_tokens": 200}, 0, 200, 1),
         ({"prompt_tokens": "1000", "completion_tokens": 200}, 0, 200, 1),
         ({"prompt_tokens": True, "completion_tokens": 2.0}, 0, 0, 1),
-        ({"prompt_tokens": FRAME + len("Say yes.Well?"), "completion_tokens": 0}, FRAME + len("Say yes.Well?"), 0, 0),
-        ({"prompt_tokens": FRAME + len("Say yes.Well?") + 1, "completion_tokens": 0}, 0, 0, 1),
-        ({"prompt_tokens": 10**300, "completion_tokens": MOST_WRITTEN}, 0, MOST_WRITTEN, 1),
-        ({"prompt_tokens": 1, "completion_tokens": MOST_WRITTEN + 1}, 1, 0, 1),
+        (
+            {"prompt_tokens": MAX_OVERHEAD_TOKENS + len("Say yes.Well?"), "completion_tokens": 0},
+            MAX_OVERHEAD_TOKENS + len("Say yes.Well?"),
+            0,
+            0,
+        ),
+        ({"prompt_tokens": MAX_OVERHEAD_TOKENS + len("Say yes.Well?") + 1, "completion_tokens": 0}, 0, 0, 1),
+        ({"prompt_tokens": 10**300, "completion_tokens": MAX_COMPLETION_TOKENS}, 0, MAX_COMPLETION_TOKENS, 1),
+        ({"prompt_tokens": 1, "completion_tokens": MAX_COMPLETION_TOKENS + 1}, 1, 0, 1),
     ],
     ids=str,
 )
 def test_tokens_are_counted_if_they_can_be_believed(usage: Any, prompt: int, completion: int, uncounted: int) -> None:
     with serving(completing("{}", usage=usage)) as server:
-        _, tally = Chat(server.url, "m").ask(QUESTION, whatever)
-    assert tally == Tally(calls=1, prompt_tokens=prompt, completion_tokens=completion, uncounted=uncounted)
+        _, tally = ChatClient(server.url, "m").ask(QUESTION, whatever)
+    assert tally == LlmUsage(calls=1, prompt_tokens=prompt, completion_tokens=completion, uncounted=uncounted)
 
 
 @table(
@@ -301,7 +314,7 @@ def test_tokens_are_counted_if_they_can_be_believed(usage: Any, prompt: int, com
 )
 def test_the_key_is_in_no_error_whatever_the_server_says(act: Act) -> None:
     with serving(act) as server:
-        chat = Chat(f"{server.url}?token={KEY}", "m", key=KEY, patience=Patience(attempts=1))
+        chat = ChatClient(f"{server.url}?token={KEY}", "m", key=KEY, patience=RetryPolicy(attempts=1))
         with pytest.raises(ProviderError) as refused:
             chat.ask(QUESTION, whatever)
     assert KEY not in "".join(traceback.format_exception(refused.value))
@@ -309,13 +322,13 @@ def test_the_key_is_in_no_error_whatever_the_server_says(act: Act) -> None:
     assert all(KEY not in json.dumps(request.body) for request in server.asked)
 
 
-@table("longest", [0, -1, MOST_WRITTEN + 1, True, 1.5, "9"])
+@table("longest", [0, -1, MAX_COMPLETION_TOKENS + 1, True, 1.5, "9"])
 def test_a_limit_that_is_none_is_refused(longest: Any) -> None:
     with pytest.raises(InvalidInput, match="longest is"):
-        Chat("https://host/v1", "m", longest=longest)
+        ChatClient("https://host/v1", "m", longest=longest)
 
 
 @table("model", ["", " m", "a\nb", "m" * 257])
 def test_a_model_that_nobody_could_name_is_refused(model: str) -> None:
     with pytest.raises(FieldError, match="field 'model'"):
-        Chat("https://host/v1", model)
+        ChatClient("https://host/v1", model)

@@ -14,8 +14,8 @@ import pytest
 
 from recollect.errors import FieldError, InvalidInput, ProviderBusy, ProviderError
 from recollect.protocols import Embedder
-from recollect.providers.http_client import LARGEST_ANSWER, Patience
-from recollect.providers.openai_embeddings import MOST_CHARACTERS, MOST_TEXTS, Http
+from recollect.providers.http_client import MAX_RESPONSE_BYTES, RetryPolicy
+from recollect.providers.openai_embeddings import MAX_BATCH_CHARS, MAX_BATCH_TEXTS, OpenAIEmbedder
 from recollect.testing.embedder_contract import EmbedderContract, embed
 from tests.tables import table
 
@@ -38,31 +38,31 @@ KEY = "sk-hunter2"
 MOMENT = timedelta(milliseconds=50)
 
 
-def patient(waited: list[timedelta], **given: Any) -> Patience:
+def patient(waited: list[timedelta], **given: Any) -> RetryPolicy:
     """Patience that only writes down how long it would have waited."""
-    return Patience(wait=waited.append, **given)
+    return RetryPolicy(wait=waited.append, **given)
 
 
-IMPATIENT = Patience(attempts=1)
+IMPATIENT = RetryPolicy(attempts=1)
 
 
 class TestHttp(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Iterator[Embedder]:
         with serving(shuffled) as server:
-            yield Http(server.url, "m")
+            yield OpenAIEmbedder(server.url, "m")
 
 
 def test_vectors_are_the_servers_in_the_order_of_the_texts_whatever_order_they_came_in() -> None:
     texts = [f"memory {number}" for number in range(5)]
     with serving(shuffled) as server:
-        found = embed(Http(server.url, "m"), *texts)
+        found = embed(OpenAIEmbedder(server.url, "m"), *texts)
     np.testing.assert_allclose(found, MODEL.embed(texts, "memory"), rtol=0, atol=1e-7)
 
 
 def test_the_server_is_asked_as_openai_is() -> None:
     with serving(well) as server:
-        embed(Http(server.url, "m", key=KEY), "a", "b")
+        embed(OpenAIEmbedder(server.url, "m", key=KEY), "a", "b")
     (request,) = server.asked
     assert request.path == "/v1/embeddings"
     assert request.body == {"model": "m", "encoding_format": "float", "input": ["a", "b"]}
@@ -72,7 +72,7 @@ def test_the_server_is_asked_as_openai_is() -> None:
 
 def test_without_a_key_none_is_sent() -> None:
     with serving(well) as server:
-        embed(Http(server.url, "m"), "a")
+        embed(OpenAIEmbedder(server.url, "m"), "a")
     assert "Authorization" not in server.asked[0].headers
 
 
@@ -89,13 +89,13 @@ def test_without_a_key_none_is_sent() -> None:
 )
 def test_the_address_is_what_people_have_at_hand(path: str, asked: str) -> None:
     with serving(well) as server:
-        embed(Http(server.url.removesuffix("/v1") + path, "m"), "a")
+        embed(OpenAIEmbedder(server.url.removesuffix("/v1") + path, "m"), "a")
     assert [request.path for request in server.asked] == [asked]
 
 
 def test_dimensions_are_learnt_from_the_first_answer_and_asked_for_once() -> None:
     with serving(well) as server:
-        one, other = Http(server.url, "m"), Http(server.url, "m")
+        one, other = OpenAIEmbedder(server.url, "m"), OpenAIEmbedder(server.url, "m")
         assert (one.dimensions, one.dimensions) == (64, 64)
         assert embed(other, "a").shape == (1, other.dimensions)
     assert len(server.asked) == 2
@@ -103,19 +103,19 @@ def test_dimensions_are_learnt_from_the_first_answer_and_asked_for_once() -> Non
 
 def test_dimensions_that_are_given_are_asked_for_and_insisted_on() -> None:
     with serving(well) as server:
-        embedder = Http(server.url, "m", 64)
+        embedder = OpenAIEmbedder(server.url, "m", 64)
         assert embedder.dimensions == 64
         assert server.asked == []
         embed(embedder, "a")
         assert server.asked[0].body["dimensions"] == 64
         with pytest.raises(ProviderError, match="gave a vector of 64 dimensions, not 32"):
-            embed(Http(server.url, "m", 32), "a")
+            embed(OpenAIEmbedder(server.url, "m", 32), "a")
 
 
 def test_a_model_that_changes_its_dimensions_is_not_believed() -> None:
     shorter = answering(lambda right: [{**item, "embedding": item["embedding"][:32]} for item in right])
     with serving(well, shorter) as server:
-        embedder = Http(server.url, "m")
+        embedder = OpenAIEmbedder(server.url, "m")
         embed(embedder, "a")
         with pytest.raises(ProviderError, match="gave a vector of 32 dimensions, not 64"):
             embed(embedder, "a")
@@ -123,25 +123,25 @@ def test_a_model_that_changes_its_dimensions_is_not_believed() -> None:
 
 def test_blank_texts_are_not_sent_and_point_along_the_last_axis() -> None:
     with serving(well) as server:
-        vectors = embed(Http(server.url, "m"), "", "a", " \n")
+        vectors = embed(OpenAIEmbedder(server.url, "m"), "", "a", " \n")
     assert [request.body["input"] for request in server.asked] == [["a"]]
     assert vectors[0].tolist() == vectors[2].tolist() == [0.0] * 63 + [1.0]
 
 
 def test_only_blank_texts_need_no_more_than_the_dimensions() -> None:
     with serving(well) as server:
-        assert embed(Http(server.url, "m", 64), "", " ").shape == (2, 64)
+        assert embed(OpenAIEmbedder(server.url, "m", 64), "", " ").shape == (2, 64)
     assert server.asked == []
 
 
 def test_many_texts_are_sent_in_batches_that_are_limited_in_number_and_in_length() -> None:
-    short = ["a"] * (2 * MOST_TEXTS + 1)
-    long = ["b" * (MOST_CHARACTERS // 2)] * 3 + ["c" * (MOST_CHARACTERS + 1), "d"]
+    short = ["a"] * (2 * MAX_BATCH_TEXTS + 1)
+    long = ["b" * (MAX_BATCH_CHARS // 2)] * 3 + ["c" * (MAX_BATCH_CHARS + 1), "d"]
     with serving(well) as server:
-        embedder = Http(server.url, "m")
+        embedder = OpenAIEmbedder(server.url, "m")
         assert len(embed(embedder, *short)) == len(short)
         assert len(embed(embedder, *long)) == len(long)
-    assert [len(request.body["input"]) for request in server.asked] == [MOST_TEXTS, MOST_TEXTS, 1, 2, 1, 1, 1]
+    assert [len(request.body["input"]) for request in server.asked] == [MAX_BATCH_TEXTS, MAX_BATCH_TEXTS, 1, 2, 1, 1, 1]
 
 
 def nothing(_: object) -> Any:
@@ -185,7 +185,7 @@ LIES: dict[str, tuple[Act, str]] = {
     "half": (saying(b'{"data": ['), "something that is not JSON"),
     "bytes": (saying(b"\xff\xfe\x00"), "something that is not JSON"),
     "a tower of brackets": (saying(b"[" * 100_000), "something that is not JSON"),
-    "no end": (never_ending, f"answers with more than {LARGEST_ANSWER} bytes"),
+    "no end": (never_ending, f"answers with more than {MAX_RESPONSE_BYTES} bytes"),
     "another protocol": (talking_nonsense, "does not speak HTTP"),
 }
 
@@ -196,7 +196,7 @@ def test_a_server_that_lies_is_not_believed_and_not_asked_again(lie: str) -> Non
     waited: list[timedelta] = []
     with serving(act) as server:
         with pytest.raises(ProviderError, match=told) as refused:
-            embed(Http(server.url, "m", key=KEY, patience=patient(waited)), "a", "b")
+            embed(OpenAIEmbedder(server.url, "m", key=KEY, patience=patient(waited)), "a", "b")
         assert server.url in str(refused.value)
     assert not refused.value.retryable
     assert waited == []
@@ -206,13 +206,13 @@ def test_a_server_that_lies_is_not_believed_and_not_asked_again(lie: str) -> Non
 def test_a_length_that_is_too_large_is_refused_before_it_is_read() -> None:
     def boasting(handler: Any, _: object) -> None:
         handler.send_response_only(200)
-        handler.send_header("Content-Length", str(LARGEST_ANSWER + 1))
+        handler.send_header("Content-Length", str(MAX_RESPONSE_BYTES + 1))
         handler.end_headers()
         handler.told.over.wait()
         handler.close_connection = True
 
     with serving(boasting) as server, pytest.raises(ProviderError, match="answers with more than"):
-        embed(Http(server.url, "m"), "a")
+        embed(OpenAIEmbedder(server.url, "m"), "a")
 
 
 BUSY: dict[str, tuple[Act, str]] = {
@@ -233,7 +233,7 @@ def test_a_busy_server_is_asked_again_with_longer_and_longer_pauses_before_we_gi
     waited: list[timedelta] = []
     with serving(act) as server:
         with pytest.raises(ProviderBusy, match=rf"{told}.*asked 4 times, try later") as refused:
-            embed(Http(server.url, "m", key=KEY, patience=patient(waited)), "a")
+            embed(OpenAIEmbedder(server.url, "m", key=KEY, patience=patient(waited)), "a")
         assert server.url in str(refused.value)
     assert refused.value.retryable
     assert waited == [timedelta(seconds=0.5) * 2**attempt for attempt in range(3)]
@@ -245,14 +245,14 @@ def test_a_server_that_recovers_is_not_held_to_its_troubles(case: str) -> None:
     act, _ = BUSY[case]
     waited: list[timedelta] = []
     with serving(act, act, well) as server:
-        found = embed(Http(server.url, "m", patience=patient(waited)), "a")
+        found = embed(OpenAIEmbedder(server.url, "m", patience=patient(waited)), "a")
     np.testing.assert_allclose(found, MODEL.embed(["a"], "memory"), rtol=0, atol=1e-7)
     assert len(waited) == 2
 
 
 def test_a_pause_does_not_grow_beyond_the_longest() -> None:
-    patience = Patience(attempts=100, first=timedelta(seconds=3), longest=timedelta(seconds=10))
-    assert [patience.after(attempt).total_seconds() for attempt in (1, 2, 3, 4, 99)] == [3, 6, 10, 10, 10]
+    patience = RetryPolicy(attempts=100, first_pause=timedelta(seconds=3), max_pause=timedelta(seconds=10))
+    assert [patience.pause_after(attempt).total_seconds() for attempt in (1, 2, 3, 4, 99)] == [3, 6, 10, 10, 10]
 
 
 @table(
@@ -277,7 +277,7 @@ def test_a_pause_does_not_grow_beyond_the_longest() -> None:
 def test_a_pause_that_the_server_names_is_kept(headers: dict[str, str], pause: timedelta) -> None:
     waited: list[timedelta] = []
     with serving(saying(b"", 429, **headers), well) as server:
-        embed(Http(server.url, "m", patience=patient(waited)), "a")
+        embed(OpenAIEmbedder(server.url, "m", patience=patient(waited)), "a")
     assert waited == [pause]
 
 
@@ -285,28 +285,28 @@ def test_a_server_that_wants_a_longer_pause_than_we_have_is_given_up_at_once() -
     waited: list[timedelta] = []
     told = "answers 429 and wants 1:00:00 of peace; asked once, try later"
     with serving(saying(b"", 429, Retry_After="3600")) as server, pytest.raises(ProviderBusy, match=told):
-        embed(Http(server.url, "m", patience=patient(waited)), "a")
+        embed(OpenAIEmbedder(server.url, "m", patience=patient(waited)), "a")
     assert waited == []
 
 
 def test_a_server_that_says_nothing_in_time_is_busy() -> None:
     told = r"cannot be reached \(timed out\); asked once"
     with serving(keeping_silent) as server, pytest.raises(ProviderBusy, match=told):
-        embed(Http(server.url, "m", timeout=MOMENT, patience=IMPATIENT), "a")
+        embed(OpenAIEmbedder(server.url, "m", timeout=MOMENT, patience=IMPATIENT), "a")
 
 
 def test_an_answer_that_does_not_end_in_time_is_broken_off() -> None:
     seconds = count()
-    patience = Patience(attempts=1, clock=lambda: float(next(seconds)))
+    patience = RetryPolicy(attempts=1, clock=lambda: float(next(seconds)))
     with serving(never_ending) as server, pytest.raises(ProviderBusy, match="the answer did not end in time"):
-        embed(Http(server.url, "m", timeout=timedelta(seconds=10), patience=patience), "a")
+        embed(OpenAIEmbedder(server.url, "m", timeout=timedelta(seconds=10), patience=patience), "a")
 
 
 def test_nobody_at_the_address_is_a_reason_to_try_later() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # so that nobody else comes to listen there
         with pytest.raises(ProviderBusy, match=r"cannot be reached .*refused"):
-            embed(Http(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "m", patience=IMPATIENT), "a")
+            embed(OpenAIEmbedder(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "m", patience=IMPATIENT), "a")
 
 
 @table(
@@ -323,7 +323,7 @@ def test_a_refusal_is_told_with_the_servers_words_and_a_remedy(status: int, reme
     told = rf"answers {status} \('no such thing'\); {remedy}"
     refusing = saying({"error": {"message": "no such thing"}}, status)
     with serving(refusing) as server, pytest.raises(ProviderError, match=told) as refused:
-        embed(Http(server.url, "m"), "a")
+        embed(OpenAIEmbedder(server.url, "m"), "a")
     assert not refused.value.retryable
     assert len(server.asked) == 1
 
@@ -331,13 +331,13 @@ def test_a_refusal_is_told_with_the_servers_words_and_a_remedy(status: int, reme
 def test_a_redirect_is_not_followed_for_the_key_would_go_with_it() -> None:
     with serving(well) as other, serving(saying(b"", 307, Location=f"{other.url}/embeddings")) as server:
         with pytest.raises(ProviderError, match="answers 307: it has moved"):
-            embed(Http(server.url, "m", key=KEY), "a")
+            embed(OpenAIEmbedder(server.url, "m", key=KEY), "a")
         assert other.asked == []
 
 
 def test_a_server_without_tls_is_not_asked_over_tls() -> None:
     with serving(well) as server, pytest.raises(ProviderError, match="cannot be trusted or does not speak TLS"):
-        embed(Http(server.url.replace("http:", "https:"), "m", key=KEY), "a")
+        embed(OpenAIEmbedder(server.url.replace("http:", "https:"), "m", key=KEY), "a")
     assert server.asked == []
 
 
@@ -354,7 +354,7 @@ def test_a_server_without_tls_is_not_asked_over_tls() -> None:
 )
 def test_the_key_is_in_no_error_whatever_the_server_says(act: Act) -> None:
     with serving(act) as server:
-        embedder = Http(f"{server.url}?token={KEY}", "m", key=KEY, patience=IMPATIENT)
+        embedder = OpenAIEmbedder(f"{server.url}?token={KEY}", "m", key=KEY, patience=IMPATIENT)
         with pytest.raises(ProviderError) as refused:
             embed(embedder, "a")
     assert KEY not in "".join(traceback.format_exception(refused.value))
@@ -365,7 +365,7 @@ def test_the_key_is_in_no_error_whatever_the_server_says(act: Act) -> None:
 @table("key", ["", "two words", f"{KEY}\n", f"{KEY}\r\nX-Evil: 1", "schlüssel", "\0"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(InvalidInput, match="the key is empty, or has blanks or characters other than ASCII") as refused:
-        Http("https://host/v1", "m", key=key)
+        OpenAIEmbedder("https://host/v1", "m", key=key)
     assert KEY not in "".join(traceback.format_exception(refused.value))
 
 
@@ -391,40 +391,40 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> No
 )
 def test_an_address_that_cannot_be_asked_is_refused_without_showing_what_may_be_secret(url: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=told) as refused:
-        Http(url, "m")
+        OpenAIEmbedder(url, "m")
     assert KEY not in str(refused.value)
 
 
 @table("model", ["", " m", "a\nb", "m" * 252])
 def test_a_model_that_no_store_could_record_is_refused(model: str) -> None:
     with pytest.raises(FieldError, match="field 'model'"):
-        Http("https://host/v1", model)
+        OpenAIEmbedder("https://host/v1", model)
 
 
 @table("dimensions", [0, -1, 1.5, True, "64"])
 def test_dimensions_that_cannot_be_are_refused(dimensions: Any) -> None:
     with pytest.raises(InvalidInput, match="give a whole number of at least 1"):
-        Http("https://host/v1", "m", dimensions)
+        OpenAIEmbedder("https://host/v1", "m", dimensions)
 
 
 def test_a_timeout_and_pauses_that_cannot_be_are_refused() -> None:
     with pytest.raises(InvalidInput, match="give a duration above zero"):
-        Http("https://host/v1", "m", timeout=timedelta(0))
+        OpenAIEmbedder("https://host/v1", "m", timeout=timedelta(0))
     with pytest.raises(InvalidInput, match="attempts is 0"):
-        Patience(attempts=0)
+        RetryPolicy(attempts=0)
     with pytest.raises(InvalidInput, match="give two that are in order"):
-        Patience(first=timedelta(seconds=2), longest=timedelta(seconds=1))
+        RetryPolicy(first_pause=timedelta(seconds=2), max_pause=timedelta(seconds=1))
 
 
 def test_a_pause_is_spent_and_up_to_a_quarter_more_and_no_pause_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
     for pause in (timedelta(0), timedelta(seconds=2)):
-        Patience().wait(pause)
+        RetryPolicy().wait(pause)
     assert slept[0] == 0.0
     assert 2.0 <= slept[1] <= 2.0 * 1.25
 
 
 def test_it_is_recorded_by_the_name_of_the_model_and_not_by_the_address() -> None:
-    assert Http("https://one/v1", "m").name == Http("https://two/v1", "m").name == "http:m"
-    assert json.dumps(Http("https://one/v1", "m").name) == '"http:m"'
+    assert OpenAIEmbedder("https://one/v1", "m").name == OpenAIEmbedder("https://two/v1", "m").name == "http:m"
+    assert json.dumps(OpenAIEmbedder("https://one/v1", "m").name) == '"http:m"'

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.providers.model_cache import cache_folders, made, user_cache
+from recollect.providers.model_cache import cache_folders, load_or_build, user_cache_folder
 from tests.tables import table
 
 CONTENT = b"made" * 1000
@@ -27,7 +27,7 @@ class Making:
 
 def test_it_is_made_once_and_then_found(tmp_path: Path) -> None:
     making, folder = Making(), tmp_path / "not" / "yet" / "there"
-    assert [made("graph-1", making, [folder]) for _ in range(3)] == [CONTENT] * 3
+    assert [load_or_build("graph-1", making, [folder]) for _ in range(3)] == [CONTENT] * 3
     assert making.times == 1
     (file,) = folder.iterdir()
     assert file.name.startswith("graph-1-")
@@ -37,17 +37,17 @@ def test_it_is_made_once_and_then_found(tmp_path: Path) -> None:
 def test_another_stem_is_another_file(tmp_path: Path) -> None:
     making = Making()
     for stem in ("graph-1", "graph-2", "graph"):
-        made(stem, making, [tmp_path])
+        load_or_build(stem, making, [tmp_path])
     assert making.times == 3
 
 
 @pytest.mark.parametrize("damage", [b"", CONTENT[:-1], CONTENT[:-1] + b"x", CONTENT + b"x"])
 def test_a_damaged_file_is_made_again(damage: bytes, tmp_path: Path) -> None:
     making = Making()
-    made("graph", making, [tmp_path])
+    load_or_build("graph", making, [tmp_path])
     (file,) = tmp_path.iterdir()
     file.write_bytes(damage)
-    assert made("graph", making, [tmp_path]) == CONTENT
+    assert load_or_build("graph", making, [tmp_path]) == CONTENT
     assert (making.times, list(tmp_path.iterdir())) == (2, [file])
     assert file.read_bytes() == CONTENT
 
@@ -56,7 +56,7 @@ def test_a_folder_that_cannot_be_written_leaves_it_to_the_next(tmp_path: Path) -
     making, no_folder, second = Making(), tmp_path / "file", tmp_path / "second"
     no_folder.write_text("in the way")
     folders = [no_folder / "below", no_folder, second]
-    assert [made("graph", making, folders) for _ in range(2)] == [CONTENT] * 2
+    assert [load_or_build("graph", making, folders) for _ in range(2)] == [CONTENT] * 2
     assert making.times == 1
     assert len(list(second.iterdir())) == 1
 
@@ -64,18 +64,18 @@ def test_a_folder_that_cannot_be_written_leaves_it_to_the_next(tmp_path: Path) -
 def test_if_no_folder_can_be_written_it_is_made_every_time(tmp_path: Path) -> None:
     making, no_folder = Making(), tmp_path / "file"
     no_folder.write_text("in the way")
-    assert [made("graph", making, [no_folder]) for _ in range(2)] == [CONTENT] * 2
-    assert [made("graph", making, []) for _ in range(2)] == [CONTENT] * 2
+    assert [load_or_build("graph", making, [no_folder]) for _ in range(2)] == [CONTENT] * 2
+    assert [load_or_build("graph", making, []) for _ in range(2)] == [CONTENT] * 2
     assert making.times == 4
 
 
 def test_what_cannot_be_put_in_its_place_leaves_nothing_unfinished(tmp_path: Path) -> None:
     making = Making()
-    made("graph", making, [tmp_path])
+    load_or_build("graph", making, [tmp_path])
     (file,) = tmp_path.iterdir()
     file.unlink()
     (file / "in the way").mkdir(parents=True)
-    assert made("graph", making, [tmp_path]) == CONTENT
+    assert load_or_build("graph", making, [tmp_path]) == CONTENT
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -113,7 +113,7 @@ def test_two_processes_at_once_leave_one_whole_file(tmp_path: Path) -> None:
 def test_the_users_cache_is_where_the_platform_has_it(
     environment: dict[str, str], platform: str, folder: str | None
 ) -> None:
-    assert user_cache(environment, platform) == (None if folder is None else Path(folder))
+    assert user_cache_folder(environment, platform) == (None if folder is None else Path(folder))
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_after_the_users_cache_comes_a_temporary_folder_of_the_user_alone(tempor
     assert user == temporary / "home" / ".cache" / "recollect"
     assert private == temporary / f"recollect-{os.getuid()}"
     assert not private.exists()
-    made("graph", Making(), [private])
+    load_or_build("graph", Making(), [private])
     assert private.stat().st_mode & 0o777 == 0o700
     assert cache_folders() == [user, private]
 

@@ -13,10 +13,10 @@ from tokenizers import Tokenizer
 from recollect.errors import ProviderError
 from recollect.protocols import Embedder
 from recollect.providers import minilm_graph
-from recollect.providers.embedder_assets import WEIGHTS, WEIGHTS_TOKENS
-from recollect.providers.minilm import NAME, MiniLM
-from recollect.providers.model_cache import made
-from recollect.testing.embedder_contract import HOSTILE, TEXTS, EmbedderContract, embed
+from recollect.providers.embedder_assets import MINILM_TOKENIZER_FILE, MINILM_WEIGHTS_FILE
+from recollect.providers.minilm import MODEL_NAME, MiniLM
+from recollect.providers.model_cache import load_or_build
+from recollect.testing.embedder_contract import HOSTILE_TEXTS, SAMPLE_TEXTS, EmbedderContract, embed
 from tests.tables import table
 
 from .bert import Bert
@@ -49,7 +49,7 @@ class TestMiniLM(EmbedderContract):
 
 
 def tokens(text: str) -> list[int]:
-    tokenizer = Tokenizer.from_buffer(WEIGHTS_TOKENS.read())
+    tokenizer = Tokenizer.from_buffer(MINILM_TOKENIZER_FILE.read())
     tokenizer.no_padding()
     tokenizer.enable_truncation(256)
     return tokenizer.encode(text).ids
@@ -62,7 +62,7 @@ def test_it_is_recorded_by_its_model_and_precision(model: MiniLM) -> None:
 @table(
     ("text", "near"),
     [
-        *((text, NEAR) for text in (*TEXTS[:4], "word " * 60)),
+        *((text, NEAR) for text in (*SAMPLE_TEXTS[:4], "word " * 60)),
         *((text, NEAR_WITHOUT_WORDS) for text in ("", "?!… --", "[CLS] [SEP]")),
     ],
 )
@@ -99,7 +99,7 @@ def test_only_the_first_256_tokens_are_read(model: MiniLM) -> None:
 
 def test_neighbours_of_any_length_do_not_change_a_vector(model: MiniLM) -> None:
     texts = ["word " * length for length in range(1, 120, 17)]
-    texts += [text for text in HOSTILE.values() if len(text) < 100]
+    texts += [text for text in HOSTILE_TEXTS.values() if len(text) < 100]
     together = embed(model, *texts)
     alone = np.concatenate([embed(model, text) for text in texts])
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
@@ -118,7 +118,7 @@ def test_the_graph_is_made_once_and_left_in_the_cache(cache: Path, model: MiniLM
 def test_the_graph_is_the_same_every_time_it_is_written(cache: Path, model: MiniLM) -> None:
     embed(model, "a")
     (file,) = cache.iterdir()
-    assert file.read_bytes() == minilm_graph.write(WEIGHTS.read())
+    assert file.read_bytes() == minilm_graph.build_onnx_graph(MINILM_WEIGHTS_FILE.read())
 
 
 def test_without_a_cache_of_its_own_it_uses_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_without_a_cache_of_its_own_it_uses_the_users(tmp_path: Path, monkeypatc
 
 
 def test_a_graph_that_cannot_be_run_is_an_error_of_the_provider(tmp_path: Path) -> None:
-    made(f"{NAME}-{minilm_graph.VERSION}", lambda: b"of an onnxruntime to come", [tmp_path])
+    load_or_build(f"{MODEL_NAME}-{minilm_graph.GRAPH_VERSION}", lambda: b"of an onnxruntime to come", [tmp_path])
     with pytest.raises(ProviderError, match=r"onnxruntime .* cannot run the graph .*; install recollect with"):
         embed(MiniLM(tmp_path), "a")
 

@@ -6,12 +6,18 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import ProviderError
-from recollect.providers.embedder_assets import MINILM, WORDLLAMA, Bundled, Carried, Kit
+from recollect.providers.embedder_assets import (
+    MINILM_REQUIREMENTS,
+    WORDLLAMA_REQUIREMENTS,
+    BundledFile,
+    EmbedderRequirements,
+    PackageFile,
+)
 from tests.tables import table
 
 CONTENT = b"weights"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-PART = Carried("carrier-of-tests", "weights.bin", SHA256)
+PART = PackageFile("carrier-of-tests", "weights.bin", SHA256)
 
 
 def install(folder: Path, *, content: bytes | None = CONTENT, record: bool = True) -> None:
@@ -79,7 +85,7 @@ def test_a_file_that_cannot_be_read_is_an_error_of_the_provider(site: Path) -> N
 
 
 def test_a_bundled_file_is_found_in_its_folder_and_checked(tmp_path: Path) -> None:
-    part = Bundled(tmp_path, "weights.bin", SHA256)
+    part = BundledFile(tmp_path, "weights.bin", SHA256)
     assert part.find() is None
     with pytest.raises(ProviderError, match=r"^weights\.bin is not installed; install recollect again$"):
         part.read()
@@ -91,15 +97,15 @@ def test_a_bundled_file_is_found_in_its_folder_and_checked(tmp_path: Path) -> No
 
 
 def test_a_kit_names_all_that_is_missing_and_the_fix(site: Path) -> None:
-    kit = Kit(embedder="e", modules=("json", "no_such_module"), files=(PART,), fix="run it")
+    kit = EmbedderRequirements(embedder="e", modules=("json", "no_such_module"), files=(PART,), fix="run it")
     with pytest.raises(ProviderError, match=r"'e' lacks no_such_module, weights\.bin of carrier-of-tests; run it"):
         kit.check()
     install(site)
-    assert kit.missing() == ["no_such_module"]
+    assert kit.find_missing() == ["no_such_module"]
 
 
 def test_a_kit_of_an_extra_that_is_not_installed_names_the_extra_and_no_files(site: Path) -> None:
-    kit = Kit(embedder="e", modules=("no_such_module",), files=(PART,), fix="run it", extra="more")
+    kit = EmbedderRequirements(embedder="e", modules=("no_such_module",), files=(PART,), fix="run it", extra="more")
     with pytest.raises(ProviderError, match=r"^the embedder 'e' needs the extra more, which is not installed; run it$"):
         kit.check()
     install(site)
@@ -107,7 +113,7 @@ def test_a_kit_of_an_extra_that_is_not_installed_names_the_extra_and_no_files(si
         kit.check()
 
 
-@table("kit", [WORDLLAMA, MINILM], ids=lambda kit: kit.embedder)
-def test_the_kits_of_our_embedders_are_installed_and_are_the_files_we_know(kit: Kit) -> None:
+@table("kit", [WORDLLAMA_REQUIREMENTS, MINILM_REQUIREMENTS], ids=lambda kit: kit.embedder)
+def test_the_kits_of_our_embedders_are_installed_and_are_the_files_we_know(kit: EmbedderRequirements) -> None:
     kit.check()
     assert all(part.read() for part in kit.files)

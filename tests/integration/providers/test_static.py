@@ -12,12 +12,12 @@ import pytest
 
 import recollect
 from recollect.protocols import Embedder
-from recollect.providers.embedder_assets import TABLE, TABLE_TOKENIZER
-from recollect.providers.static import AT_ONCE, Static
-from recollect.testing.embedder_contract import TEXTS, EmbedderContract, embed
+from recollect.providers.embedder_assets import STATIC_TABLE_FILE, STATIC_TOKENIZER_FILE
+from recollect.providers.static import CHUNK_TOKENS, StaticEmbedder
+from recollect.testing.embedder_contract import SAMPLE_TEXTS, EmbedderContract, embed
 from tests.tables import table
 
-STATIC = Static()
+STATIC = StaticEmbedder()
 
 WORDLLAMA = """
 import json, sys
@@ -35,11 +35,11 @@ class TestStatic(EmbedderContract):
 
 
 def test_it_is_recorded_by_its_table_and_dimensions() -> None:
-    assert (STATIC.name, STATIC.dimensions, repr(STATIC)) == ("wordllama-256", 256, "Static()")
+    assert (STATIC.name, STATIC.dimensions, repr(STATIC)) == ("wordllama-256", 256, "StaticEmbedder()")
 
 
 def test_vectors_are_those_of_wordllama_itself() -> None:
-    texts = [*TEXTS, "naïve café 😀 <s>", "a\0b", "  indented\ttext\n", "word " * (2 * AT_ONCE)]
+    texts = [*SAMPLE_TEXTS, "naïve café 😀 <s>", "a\0b", "  indented\ttext\n", "word " * (2 * CHUNK_TOKENS)]
     ran = subprocess.run(
         [sys.executable, "-c", WORDLLAMA], input=json.dumps(texts), capture_output=True, text=True, check=True
     )
@@ -47,7 +47,7 @@ def test_vectors_are_those_of_wordllama_itself() -> None:
 
 
 def test_the_empty_text_points_along_the_last_axis_where_hardly_anything_else_does() -> None:
-    empty, *others = embed(STATIC, "", *TEXTS)
+    empty, *others = embed(STATIC, "", *SAMPLE_TEXTS)
     assert empty.tolist() == [0.0] * 255 + [1.0]
     assert (np.abs(others @ empty) < 0.3).all()
 
@@ -75,13 +75,13 @@ def test_nothing_of_wordllama_or_the_network_is_loaded() -> None:
 
 
 def test_without_its_files_it_says_what_to_do_and_auto_does_not_become_hashing(tmp_path: Path) -> None:
-    files = shutil.ignore_patterns(TABLE.file, TABLE_TOKENIZER.file, "__pycache__")
+    files = shutil.ignore_patterns(STATIC_TABLE_FILE.file, STATIC_TOKENIZER_FILE.file, "__pycache__")
     shutil.copytree(Path(recollect.__file__).parent, tmp_path / "recollect", ignore=files)
     script = "import sys; sys.modules['onnxruntime'] = None\nfrom recollect.providers.registry import embedder\n"
     fix = "install recollect again (in its folder: pip install .)"
     problems = {
         "auto": f"no embedder is installed; {fix}",
-        "wordllama": f"the embedder 'wordllama' lacks {TABLE.file}, {TABLE_TOKENIZER.file}; {fix}",
+        "wordllama": f"the embedder 'wordllama' lacks {STATIC_TABLE_FILE.file}, {STATIC_TOKENIZER_FILE.file}; {fix}",
     }
     for name, problem in problems.items():
         command = [sys.executable, "-c", f"{script}embedder({name!r})"]

@@ -9,14 +9,14 @@ import apsw
 
 import recollect
 from recollect.protocols import Purpose
-from recollect.providers.hashing import Hashing
+from recollect.providers.hashing import HashingEmbedder
 from recollect.providers.vectors import Vectors
 from tests.integration.sqlite.engines import NOW, SCOPE, Ticking
 
 LATER = NOW + timedelta(days=365)
 QUESTIONS = ("which seat on the train?", "who drinks tea in the morning", "invoice 17", "Berlin")
 
-FORMER, NEW = Hashing(256), Hashing(64)
+FORMER, NEW = HashingEmbedder(256), HashingEmbedder(64)
 
 
 class Watched:
@@ -34,7 +34,7 @@ class Watched:
         return NEW.embed(texts, purpose)
 
 
-def a_store(path: Path, embedder: Hashing = FORMER, *, size: int = 300) -> None:
+def a_store(path: Path, embedder: HashingEmbedder = FORMER, *, size: int = 300) -> None:
     """A store with memories of two scopes, titles, versions and standings; the same whichever model embeds."""
     with recollect.open(path, embedder=embedder, clock=Ticking(timedelta(minutes=1))) as engine:
         engine.remember_all(
@@ -54,7 +54,7 @@ def a_store(path: Path, embedder: Hashing = FORMER, *, size: int = 300) -> None:
         engine.pin("note-003", scope=SCOPE)
 
 
-def answers(path: Path, embedder: Hashing) -> list[list[tuple[str, float]]]:
+def answers(path: Path, embedder: HashingEmbedder) -> list[list[tuple[str, float]]]:
     """What a store answers to every question, now and as it was known along its history: ids and scores."""
     moments = [None, *(NOW + timedelta(minutes=minutes) for minutes in (2, 3, 7, 12, 14))]
     with recollect.open(path, embedder=embedder, clock=lambda: LATER) as engine:

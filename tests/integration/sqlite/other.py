@@ -16,8 +16,8 @@ import apsw
 from recollect.errors import RecollectError
 from recollect.stores.sql import atexit_flush
 from recollect.stores.sqlite import descriptors
-from recollect.stores.sqlite.process_lock import _lock
-from recollect.stores.sqlite.writer import Writer
+from recollect.stores.sqlite.process_lock import _byte_lock
+from recollect.stores.sqlite.writer import SqliteWriter
 from tests.integration.sqlite.scene import a_database, note
 
 
@@ -45,7 +45,7 @@ def opens(path: str, folder: str) -> None:
 
 def writes(path: str, name: str, threads: str, times: str) -> None:
     """Write from several threads; each write adds to a sum that all share, too."""
-    writer = Writer(a_database(path))
+    writer = SqliteWriter(a_database(path))
 
     def write(thread: int) -> None:
         for number in range(int(times)):
@@ -66,7 +66,7 @@ def _count(db: apsw.Connection, text: str) -> None:
 
 def says_what_it_wrote(path: str) -> None:
     """Write for ever, and say each number once it is acknowledged."""
-    writer = Writer(a_database(path))
+    writer = SqliteWriter(a_database(path))
     while True:
         say(writer.write(_next_note))
 
@@ -78,37 +78,37 @@ def _next_note(db: apsw.Connection) -> int:
 
 def holds_the_turn(path: str) -> None:
     """Keep everybody in line waiting."""
-    turn = a_database(path).turn()
-    turn.take()
+    turn = a_database(path).open_write_lock()
+    turn.acquire()
     say("ready")
     until_told()
-    turn.leave()
+    turn.release()
     say("left")
 
 
 def stands_in_line(path: str) -> None:
     """Wait for a turn that does not come."""
-    turn = a_database(path).turn()
+    turn = a_database(path).open_write_lock()
     say("ready")
-    turn.take()
+    turn.acquire()
     say("taken")
 
 
 def takes_a_turn(path: str) -> None:
     """Wait for a turn, and leave it when told."""
-    turn = a_database(path).turn()
+    turn = a_database(path).open_write_lock()
     say("ready")
-    turn.take()
+    turn.acquire()
     say("taken")
     until_told()
-    turn.leave()
+    turn.release()
     say("left")
 
 
 def draws_a_number_for_ever(path: str) -> None:
     """Keep everybody from the counter, as one does that was suspended at the wrong moment."""
     with Path(f"{path}-queue").open("w+b") as file:
-        _lock(0)(file.fileno(), wait=True)
+        _byte_lock(0)(file.fileno(), wait=True)
         say("ready")
         until_told()
 
@@ -125,9 +125,9 @@ def holds_the_lock(path: str) -> None:
 
 def writes_when_it_ends(path: str) -> None:
     """Put a note off, and end."""
-    writer = Writer(a_database(path))
+    writer = SqliteWriter(a_database(path))
     atexit.register(writer.close)
-    writer.later(note("at the end"))
+    writer.defer(note("at the end"))
 
 
 def _complain_aloud() -> None:
@@ -142,23 +142,23 @@ PATIENCE = 60.0
 def ends(path: str, patience: float = PATIENCE) -> None:
     """Put notes off with two writers, one of which nobody has any more, and end when told, without closing any."""
     _complain_aloud()
-    atexit_flush.AT_EXIT = float(patience)
-    writer = Writer(a_database(path))
-    writer.later(note("first"))
-    Writer(a_database(path)).later(note("second"))
+    atexit_flush.EXIT_FLUSH_SECONDS = float(patience)
+    writer = SqliteWriter(a_database(path))
+    writer.defer(note("first"))
+    SqliteWriter(a_database(path)).defer(note("second"))
     say("ready")
     until_told()
 
 
-KEPT: list[Writer] = []
+KEPT: list[SqliteWriter] = []
 """What lives until the interpreter ends, as in a script."""
 
 
 def ends_with_nothing_to_write(path: str, kept: str = "") -> None:
     """Write what is written at once, and end when told; the writer is gone by then, or kept."""
     _complain_aloud()
-    atexit_flush.AT_EXIT = PATIENCE
-    writer = Writer(a_database(path))
+    atexit_flush.EXIT_FLUSH_SECONDS = PATIENCE
+    writer = SqliteWriter(a_database(path))
     writer.write(note("first"))
     KEPT.extend([writer] if kept else [])
     say("ready")
@@ -168,13 +168,13 @@ def ends_with_nothing_to_write(path: str, kept: str = "") -> None:
 def ends_while_it_writes(path: str) -> None:
     """End while another thread goes on writing."""
     _complain_aloud()
-    atexit_flush.AT_EXIT = PATIENCE
-    writer = Writer(a_database(path))
+    atexit_flush.EXIT_FLUSH_SECONDS = PATIENCE
+    writer = SqliteWriter(a_database(path))
 
     def write() -> None:
         for number in count():
             writer.write(note(f"note {number}"))
-            writer.later(note(f"put off {number}"))
+            writer.defer(note(f"put off {number}"))
 
     writer.write(note("first"))
     threading.Thread(target=write, daemon=True).start()
@@ -184,7 +184,7 @@ def ends_while_it_writes(path: str) -> None:
 
 def says_what_was_acknowledged(path: str) -> None:
     """Write as much as can be, and say what was acknowledged."""
-    writer = Writer(a_database(path))
+    writer = SqliteWriter(a_database(path))
     for number in range(3):
         with suppress(RecollectError):
             writer.write(note(f"theirs {number}"))
@@ -213,9 +213,9 @@ def opens_too_many_files(path: str) -> None:
             kept.append(os.open(path, os.O_RDONLY))
     for act in (
         database.connect_reading,
-        lambda: Writer(database).write(note("never")),
+        lambda: SqliteWriter(database).write(note("never")),
         lambda: a_database(path),
-        lambda: descriptors.piece(Path(path), 0, 9),
+        lambda: descriptors.read_bytes(Path(path), 0, 9),
     ):
         try:
             act()
@@ -231,13 +231,13 @@ def is_in_a_change(path: str) -> None:
         say("ready")
         until_told()
 
-    Writer(a_database(path)).write(change)
+    SqliteWriter(a_database(path)).write(change)
 
 
 def opens_without_rights(path: str) -> None:
     """Say what is said to somebody who may not write."""
     try:
-        Writer(a_database(path)).write(note("not allowed"))
+        SqliteWriter(a_database(path)).write(note("not allowed"))
     except RecollectError as error:
         say(type(error).__name__, error)
 

@@ -10,8 +10,8 @@ import apsw
 
 import recollect
 from recollect.factory import re_embed
-from recollect.model.reembedding import Progress, Stage
-from recollect.stores.sqlite.verify import Known, verify
+from recollect.model.reembedding import ReembeddingProgress, ReembeddingStage
+from recollect.stores.sqlite.verify import SampleMemory, verify
 from tests.integration.sqlite.engines import SCOPE
 from tests.integration.sqlite.models import FORMER, NEW, Watched
 from tests.integration.sqlite.other import obey, say, until_told
@@ -56,7 +56,7 @@ def backs_up_when_told(path: str, target: str) -> None:
 def is_killed_while_verifying(path: str) -> None:
     """Verify a store, and die as soon as it is restored."""
 
-    def die(restored: Path, _: Known) -> list[str]:
+    def die(restored: Path, _: SampleMemory) -> list[str]:
         say(restored)
         os.kill(os.getpid(), signal.SIGKILL)
         return []
@@ -77,8 +77,8 @@ def re_embeds_when_told(path: str) -> None:
 def is_killed_while_removing(path: str) -> None:
     """Re-embed, and die as soon as the first of the former vectors are gone."""
 
-    def die(progress: Progress) -> None:
-        if progress.stage is Stage.REMOVING and progress.done:
+    def die(progress: ReembeddingProgress) -> None:
+        if progress.stage is ReembeddingStage.REMOVING and progress.done:
             os.kill(os.getpid(), signal.SIGKILL)
 
     re_embed(path, embedder=NEW, progress=die)

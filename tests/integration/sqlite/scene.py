@@ -11,9 +11,9 @@ from typing import IO, ClassVar
 
 import apsw
 
-from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.readers import Readers
-from recollect.stores.sqlite.writer import Writer
+from recollect.stores.sqlite.connection import SqliteDatabase
+from recollect.stores.sqlite.readers import ReaderPool
+from recollect.stores.sqlite.writer import SqliteWriter
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
@@ -21,9 +21,9 @@ FOLDER, LATER = HERE / "migrations", HERE / "migrations_later"
 """The migrations of this program, and of one that knows one more."""
 
 
-def a_database(path: Path | str, *, folder: Path = FOLDER) -> Database:
+def a_database(path: Path | str, *, folder: Path = FOLDER) -> SqliteDatabase:
     """The database at a path, with a table of notes."""
-    return Database.open(path, folder=folder)
+    return SqliteDatabase.open(path, folder=folder)
 
 
 def note(text: str) -> Callable[[apsw.Connection], int]:
@@ -31,19 +31,19 @@ def note(text: str) -> Callable[[apsw.Connection], int]:
     return lambda db: int(db.execute("INSERT INTO notes (text) VALUES (?) RETURNING number", (text,)).get)
 
 
-def notes(database: Database) -> list[str]:
+def notes(database: SqliteDatabase) -> list[str]:
     """All texts that are written down, in the order they were."""
-    readers = Readers(database)
-    with readers.reading() as db:
+    readers = ReaderPool(database)
+    with readers.borrow() as db:
         found = [str(text) for (text,) in db.execute("SELECT text FROM notes ORDER BY number")]
     readers.close()
     return found
 
 
 @contextmanager
-def a_writer(database: Database, *, timeout: float = 30.0) -> Iterator[Writer]:
+def a_writer(database: SqliteDatabase, *, timeout: float = 30.0) -> Iterator[SqliteWriter]:
     """A writer that is closed in the end."""
-    writer = Writer(database, timeout=timeout)
+    writer = SqliteWriter(database, timeout=timeout)
     try:
         yield writer
     finally:

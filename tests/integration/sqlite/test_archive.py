@@ -14,7 +14,7 @@ import pytest
 
 import recollect
 from recollect import Engine
-from recollect.model.archive import Imported
+from recollect.model.archive import ImportReport
 from recollect.model.encoder import Encoder
 from recollect.model.level import Level
 from recollect.model.memory import Kind
@@ -74,7 +74,7 @@ def test_an_import_into_a_new_store_gives_the_same_store(tmp_path: Path) -> None
         before = [engine.search("train", scope=SCOPE, as_of=at, known_at=at).scored for at in moments[:15]]
         usage, history = engine.usage(ids["train"], scope=SCOPE), engine.history(ids["train"], scope=SCOPE)
     with a_later_engine(tmp_path / "b.db") as engine:
-        assert engine.import_(lines) == Imported(memories=3, contexts=1, skipped=0)
+        assert engine.import_(lines) == ImportReport(memories=3, contexts=1, skipped=0)
         assert list(engine.export()) == lines
         assert engine.usage(ids["train"], scope=SCOPE) == usage
         assert engine.history(ids["train"], scope=SCOPE) == history
@@ -129,7 +129,7 @@ def test_a_context_without_a_limit_goes_out_and_comes_in(most: int) -> None:
         contexts = [engine.recall("morning", scope=SCOPE, tokens=one, depth=most).id or "" for one in budgets]
         lines = list(engine.export())
     with a_later_engine() as engine:
-        assert engine.import_(lines) == Imported(memories=1, contexts=3, skipped=0)
+        assert engine.import_(lines) == ImportReport(memories=1, contexts=3, skipped=0)
         assert list(engine.export()) == lines
         assert all(engine.replay(one, scope=SCOPE).identical for one in contexts)
 
@@ -137,7 +137,7 @@ def test_a_context_without_a_limit_goes_out_and_comes_in(most: int) -> None:
 def test_an_export_of_before_there_were_levels_is_read_as_it_was(lines: list[str]) -> None:
     former = with_context(lines, lambda value: [value.pop(name) for name in ("levels", "past", "making")])
     with a_later_engine() as engine:
-        assert engine.import_(former) == Imported(memories=3, contexts=1, skipped=0)
+        assert engine.import_(former) == ImportReport(memories=3, contexts=1, skipped=0)
         assert {one.level for one in engine.memories(scope="acme", below=True)} == {None}
         context = json.loads(list(engine.export())[-2])["context"]
         assert (context["levels"], context["past"], "making" in context) == ([], False, False)
@@ -173,8 +173,8 @@ def test_only_the_scope_and_those_below_it_are_exported_if_asked() -> None:
 def test_an_import_into_a_store_that_has_memories_adds_what_is_new_and_skips_what_is_there(lines: list[str]) -> None:
     with an_engine(":memory:", clock=lambda: NOW + timedelta(days=9)) as engine:
         mine = engine.remember("mine alone", scope=SCOPE)
-        assert engine.import_(lines) == Imported(memories=3, contexts=1, skipped=0)
-        assert engine.import_(lines) == Imported(memories=0, contexts=0, skipped=4)
+        assert engine.import_(lines) == ImportReport(memories=3, contexts=1, skipped=0)
+        assert engine.import_(lines) == ImportReport(memories=0, contexts=0, skipped=4)
         seat, *_ = [one for one in engine.memories(scope=SCOPE) if one.id != mine.id]
         assert (seat.provenance, seat.created_at) == (recollect.Provenance.DIRECT_USER, NOW + timedelta(seconds=1))
         assert (seat.recorded_at, seat.commit) == (NOW + timedelta(days=9), (mine.memory.commit or 0) + 1)
@@ -236,7 +236,7 @@ def test_an_id_that_another_scope_has_is_a_conflict(lines: list[str]) -> None:
 def test_vectors_of_another_model_are_made_anew_and_it_says_so(lines: list[str]) -> None:
     with an_engine(":memory:", embedder="hashing-64", clock=lambda: NOW + timedelta(days=1)) as engine:
         imported = engine.import_(iter(lines))
-        assert imported == Imported(memories=3, contexts=1, skipped=0, re_embedded=Encoder("hashing-256", 256))
+        assert imported == ImportReport(memories=3, contexts=1, skipped=0, re_embedded=Encoder("hashing-256", 256))
         assert engine.stats().unembedded == 0
         assert engine.stats().encoder == Encoder("hashing-64", 64)
         assert engine.search("we meet on Mondays", scope="acme")[0].candidate.similarity == pytest.approx(1.0)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.engine.dependencies import World
+from recollect.engine.dependencies import Dependencies
 from recollect.engine.engine import Engine
 from recollect.factory import verify
-from recollect.testing.reference_store import DictionaryStore
+from recollect.testing.reference_store import ReferenceStore
 from tests.integration.sqlite.engines import SCOPE, OtherEngine, an_engine
 
 
@@ -215,7 +215,7 @@ def test_a_store_in_memory_can_be_kept_as_a_file(tmp_path: Path) -> None:
 def test_a_store_without_a_file_says_what_to_do_instead(tmp_path: Path) -> None:
     with an_engine(":memory:") as engine:
         world = engine._world
-        parts = {name: getattr(world, name) for name in World.__dataclass_fields__}
-        plain = Engine(World(**{**parts, "store": DictionaryStore(world.clock)}))
+        parts = {name: getattr(world, name) for name in Dependencies.__dataclass_fields__}
+        plain = Engine(Dependencies(**{**parts, "store": ReferenceStore(world.clock)}))
         with pytest.raises(recollect.InvalidInput, match="export"):
             plain.backup(tmp_path / "b.db")

@@ -14,9 +14,9 @@ import pytest
 
 from recollect.errors import InvalidInput, RecollectError, SchemaMismatch, StoreBusy, StoreError
 from recollect.stores.sqlite import process_lock, writer_thread
-from recollect.stores.sqlite.connection import APPLICATION_ID, PAGE_SIZE, Database
-from recollect.stores.sqlite.driver_errors import ours, translated
-from recollect.stores.sqlite.readers import Readers
+from recollect.stores.sqlite.connection import APPLICATION_ID, PAGE_SIZE, SqliteDatabase
+from recollect.stores.sqlite.driver_errors import translate_error, translate_errors
+from recollect.stores.sqlite.readers import ReaderPool
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 from tests.rights import heeding
 from tests.tables import table
@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "store.db"
 
 
-def filled(database: Database, *texts: str) -> Database:
+def filled(database: SqliteDatabase, *texts: str) -> SqliteDatabase:
     with a_writer(database) as writer:
         for text in texts:
             writer.write(note(text))
@@ -66,8 +66,8 @@ def test_a_statement_has_one_plan_whatever_it_is_given(path: Path) -> None:
 
 
 def test_a_connection_that_reads_cannot_write(path: Path) -> None:
-    readers = Readers(a_database(path))
-    with pytest.raises(StoreError, match="cannot be written"), readers.reading() as db:
+    readers = ReaderPool(a_database(path))
+    with pytest.raises(StoreError, match="cannot be written"), readers.borrow() as db:
         note("no")(db)
     readers.close()
 
@@ -222,7 +222,7 @@ def test_a_folder_nobody_may_enter_is_named(open_folder: Path) -> None:
 def test_every_error_of_the_driver_becomes_one_of_ours(
     raised: apsw.Error, sort: type[RecollectError], words: str
 ) -> None:
-    with pytest.raises(StoreError) as caught, translated("notes.db"):
+    with pytest.raises(StoreError) as caught, translate_errors("notes.db"):
         raise raised
     assert type(caught.value) is sort
     assert "notes.db" in str(caught.value)
@@ -234,7 +234,7 @@ def test_every_error_of_the_driver_becomes_one_of_ours(
 def test_no_room_for_the_index_of_the_log_is_a_full_disk_too() -> None:
     error = apsw.exception_for(apsw.SQLITE_IOERR_SHMSIZE)
     assert isinstance(error, apsw.IOError)
-    assert "the disk is full" in str(ours(error, "notes.db"))
+    assert "the disk is full" in str(translate_error(error, "notes.db"))
 
 
 def test_a_damaged_file_is_told_with_the_command_that_helps(path: Path) -> None:
@@ -253,49 +253,49 @@ def test_a_damaged_file_is_told_with_the_command_that_helps(path: Path) -> None:
 
 def test_a_reader_sees_one_moment_however_much_is_written_meanwhile(path: Path) -> None:
     database = filled(a_database(path), "first")
-    readers = Readers(database)
-    with readers.reading() as db:
+    readers = ReaderPool(database)
+    with readers.borrow() as db:
         filled(database, "second")
         seen = db.execute("SELECT count(*) FROM notes").get
         filled(database, "third")
         assert (seen, db.execute("SELECT count(*) FROM notes").get) == (1, 1)
-    with readers.reading() as db:
+    with readers.borrow() as db:
         assert db.execute("SELECT count(*) FROM notes").get == 3
     readers.close()
 
 
 def test_reading_may_begin_inside_reading(path: Path) -> None:
-    readers = Readers(filled(a_database(path), "first"))
-    with readers.reading() as outer, readers.reading() as inner:
+    readers = ReaderPool(filled(a_database(path), "first"))
+    with readers.borrow() as outer, readers.borrow() as inner:
         assert outer is not inner
         assert outer.execute("SELECT text FROM notes").get == inner.execute("SELECT text FROM notes").get
     readers.close()
 
 
 def test_a_connection_is_lent_again(path: Path) -> None:
-    readers = Readers(a_database(path))
-    with readers.reading() as first:
+    readers = ReaderPool(a_database(path))
+    with readers.borrow() as first:
         pass
-    with readers.reading() as second:
+    with readers.borrow() as second:
         assert second is first
     readers.close()
 
 
 def test_only_some_connections_are_kept(path: Path) -> None:
-    readers = Readers(a_database(path), kept=1)
-    with readers.reading() as first, readers.reading() as second:
+    readers = ReaderPool(a_database(path), kept=1)
+    with readers.borrow() as first, readers.borrow() as second:
         pass
-    with readers.reading() as third, readers.reading() as fourth:
+    with readers.borrow() as third, readers.borrow() as fourth:
         assert third is second
         assert fourth is not first
     readers.close()
 
 
 def test_an_error_while_reading_ends_the_reading(path: Path) -> None:
-    readers = Readers(a_database(path))
-    with pytest.raises(StoreError, match="no such table: nowhere"), readers.reading() as db:
+    readers = ReaderPool(a_database(path))
+    with pytest.raises(StoreError, match="no such table: nowhere"), readers.borrow() as db:
         db.execute("SELECT * FROM nowhere")
-    with readers.reading() as again:
+    with readers.borrow() as again:
         assert again is db
         assert again.execute("SELECT count(*) FROM notes").get == 0
     readers.close()
@@ -303,27 +303,27 @@ def test_an_error_while_reading_ends_the_reading(path: Path) -> None:
 
 def test_a_statement_left_unread_does_not_keep_the_next_reader_in_the_past(path: Path) -> None:
     database = filled(a_database(path), "first", "second")
-    readers = Readers(database)
-    with readers.reading() as db:
+    readers = ReaderPool(database)
+    with readers.borrow() as db:
         unread = db.execute("SELECT text FROM notes")
         assert next(iter(unread)) == ("first",)
     filled(database, "third")
-    with readers.reading() as db:
+    with readers.borrow() as db:
         assert db.execute("SELECT count(*) FROM notes").get == 3
     readers.close()
     del unread
 
 
 def test_closed_readers_say_so(path: Path) -> None:
-    readers = Readers(a_database(path))
+    readers = ReaderPool(a_database(path))
     readers.close()
-    with pytest.raises(StoreError, match=r"store\.db is closed; open the store again"), readers.reading():
+    with pytest.raises(StoreError, match=r"store\.db is closed; open the store again"), readers.borrow():
         pass
 
 
 def test_a_connection_that_is_lent_when_the_readers_close_is_closed_when_it_comes_back(path: Path) -> None:
-    readers = Readers(filled(a_database(path), "first"))
-    with readers.reading() as db:
+    readers = ReaderPool(filled(a_database(path), "first"))
+    with readers.borrow() as db:
         readers.close()
         assert db.execute("SELECT text FROM notes").get == "first"
     with pytest.raises(apsw.ConnectionClosedError):
@@ -336,11 +336,11 @@ def test_a_connection_that_is_lent_when_the_readers_close_is_closed_when_it_come
 def test_what_is_in_memory_is_shared_by_the_threads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     database = a_database(":memory:")
-    readers = Readers(database)
+    readers = ReaderPool(database)
     seen: list[object] = []
 
     def read() -> None:
-        with readers.reading() as db:
+        with readers.borrow() as db:
             seen.append(db.execute("SELECT count(*) FROM notes").get)
 
     with a_writer(database) as writer:
@@ -358,9 +358,9 @@ def test_what_is_in_memory_is_shared_by_the_threads(monkeypatch: pytest.MonkeyPa
 
 
 def test_in_memory_a_change_waits_for_readers_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer_thread, "MOST", 1)
+    monkeypatch.setattr(writer_thread, "MAX_BATCH_WRITES", 1)
     database = a_database(":memory:")
-    readers = Readers(database)
+    readers = ReaderPool(database)
     begun = threading.Event()
 
     def change(db: apsw.Connection) -> int:
@@ -368,13 +368,13 @@ def test_in_memory_a_change_waits_for_readers_to_end(monkeypatch: pytest.MonkeyP
         return note("first")(db)
 
     with a_writer(database) as writer, ThreadPoolExecutor(1) as pool:
-        with readers.reading() as db:
+        with readers.borrow() as db:
             assert db.execute("SELECT count(*) FROM notes").get == 0
             done = pool.submit(writer.write, change)
             assert begun.wait(30)
             with pytest.raises(StoreBusy):
                 writer.write(
-                    note("never"), timeout=2 * writer_thread.ROUND
+                    note("never"), timeout=2 * writer_thread.BUSY_RETRY_SECONDS
                 )  # longer than SQLite's own lock is waited for
         assert done.result() == 1
     assert notes(database) == ["first"]
@@ -434,13 +434,13 @@ def test_nothing_is_read_from_a_file_that_is_not_there_any_more(
     path: Path, change: Change, what: str, kept: int
 ) -> None:
     database = filled(a_database(path), "first")
-    readers = Readers(database, kept=kept)  # also with a connection that is opened only then
-    with readers.reading():
+    readers = ReaderPool(database, kept=kept)  # also with a connection that is opened only then
+    with readers.borrow():
         pass
     change(path)
     for _ in range(2):
         told = rf"store\.db was {what} while it was open; open the store again"
-        with pytest.raises(StoreError, match=told), readers.reading():
+        with pytest.raises(StoreError, match=told), readers.borrow():
             pass
     readers.close()
 
@@ -462,15 +462,15 @@ LOGS = [("-wal", "-shm"), ("-wal",), ("-shm",)]
 @pytest.mark.parametrize("endings", LOGS)
 def test_a_store_whose_log_was_deleted_is_refused_and_loses_nothing(path: Path, endings: Sequence[str]) -> None:
     database = a_database(path)
-    readers = Readers(database)
-    with a_writer(database) as writer, readers.reading():
+    readers = ReaderPool(database)
+    with a_writer(database) as writer, readers.borrow():
         writer.write(note("first"))
         delete(path, endings)
         for _ in range(2):
             told = rf"store\.db{endings[0]} was deleted or replaced while .*store\.db was open"
             with pytest.raises(StoreError, match=told):
                 writer.write(note("never"))
-            with pytest.raises(StoreError, match=told), readers.reading():
+            with pytest.raises(StoreError, match=told), readers.borrow():
                 pass
     readers.close()
     assert notes(a_database(path)) == ["first"]
@@ -480,10 +480,10 @@ def test_a_store_whose_log_was_deleted_is_refused_and_loses_nothing(path: Path, 
 def test_who_opens_a_store_while_others_of_the_process_have_a_deleted_log_is_refused(
     path: Path, endings: Sequence[str]
 ) -> None:
-    readers, late = Readers(filled(a_database(path), "first")), Readers(a_database(path))
-    with readers.reading():
+    readers, late = ReaderPool(filled(a_database(path), "first")), ReaderPool(a_database(path))
+    with readers.borrow():
         delete(path, endings)
-        with pytest.raises(StoreError, match="was deleted or replaced while"), late.reading():
+        with pytest.raises(StoreError, match="was deleted or replaced while"), late.borrow():
             pass
     readers.close()
     late.close()
@@ -513,18 +513,18 @@ def test_what_others_moved_into_the_file_after_the_log_was_deleted_is_not_overwr
 def test_what_is_left_in_a_deleted_log_after_a_checkpoint_of_our_own_is_saved(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_lock, "STANDSTILL", 60.0)  # or a slow checkpoint would be gone past
+    monkeypatch.setattr(process_lock, "STALLED_SECONDS", 60.0)  # or a slow checkpoint would be gone past
     database = a_database(path)
-    readers = Readers(database)
+    readers = ReaderPool(database)
     with a_writer(database) as writer:
         writer.write(note("first" * PAGE_SIZE))  # on pages of its own
         before = path.stat().st_mtime_ns
-        with readers.reading() as db:
+        with readers.borrow() as db:
             db.execute("SELECT count(*) FROM notes").fetchall()  # holds on to all that comes after
-            writer.write(note("x" * (writer_thread.CHECKPOINT * PAGE_SIZE)))
-            after = database.turn()
-            assert after.take()  # behind the checkpoint, which is part of the writer's turn
-            after.leave()
+            writer.write(note("x" * (writer_thread.CHECKPOINT_PAGES * PAGE_SIZE)))
+            after = database.open_write_lock()
+            assert after.acquire()  # behind the checkpoint, which is part of the writer's turn
+            after.release()
             after.close()
         assert path.stat().st_mtime_ns > before  # the first is in the file now, and the second is not
         delete(path, ["-wal"])
@@ -541,14 +541,14 @@ def delete(path: Path, endings: Sequence[str]) -> None:
 
 
 def test_a_connection_that_cannot_be_closed_keeps_no_other_open(path: Path) -> None:
-    readers = Readers(a_database(path))
+    readers = ReaderPool(a_database(path))
     begun, over = threading.Event(), threading.Event()
 
     def wait(*_: object) -> None:
         begun.set()
         over.wait()
 
-    with readers.reading() as busy, readers.reading() as idle:
+    with readers.borrow() as busy, readers.borrow() as idle:
         busy.create_scalar_function("wait", wait)
     thread = threading.Thread(target=lambda: busy.execute("SELECT wait()").fetchall())
     thread.start()

@@ -10,7 +10,7 @@ import pytest
 
 from recollect.errors import StoreError
 from recollect.stores.sqlite import descriptors
-from recollect.stores.sqlite.readers import Readers
+from recollect.stores.sqlite.readers import ReaderPool
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
 
@@ -22,20 +22,20 @@ def open_files(folder: Path) -> Counter[str]:
 
 
 def test_a_file_comes_in_blocks_that_overlap_as_asked(tmp_path: Path) -> None:
-    file, size = tmp_path / "a", descriptors.BLOCK
+    file, size = tmp_path / "a", descriptors.BLOCK_BYTES
     first, rest = bytes(size), b"0123456789"
     file.write_bytes(first + rest)
-    assert list(descriptors.blocks(file, overlap=2)) == [(0, first + b"01"), (size, rest)]
-    assert list(descriptors.blocks(file)) == [(0, first), (size, rest)]
-    assert (descriptors.piece(file, size + 3, 4), descriptors.piece(file, size + 8, 9)) == (b"3456", b"89")
+    assert list(descriptors.read_blocks(file, overlap=2)) == [(0, first + b"01"), (size, rest)]
+    assert list(descriptors.read_blocks(file)) == [(0, first), (size, rest)]
+    assert (descriptors.read_bytes(file, size + 3, 4), descriptors.read_bytes(file, size + 8, 9)) == (b"3456", b"89")
 
 
 def test_the_files_of_a_store_are_those_beside_it(tmp_path: Path) -> None:
     for name in ("a.db", "a.db-wal", "a.db-queue", "b.db", "a.db-other"):
         (tmp_path / name).write_bytes(b"1234")
-    assert [path.name for path in descriptors.files_of(tmp_path / "a.db")] == ["a.db", "a.db-wal", "a.db-queue"]
-    assert descriptors.size(tmp_path / "a.db") == 4
-    assert descriptors.size(tmp_path / "nothing") == 0
+    assert [path.name for path in descriptors.list_store_files(tmp_path / "a.db")] == ["a.db", "a.db-wal", "a.db-queue"]
+    assert descriptors.file_size(tmp_path / "a.db") == 4
+    assert descriptors.file_size(tmp_path / "nothing") == 0
 
 
 NEEDS_TO_BE_TOLD = pytest.mark.skipif(
@@ -46,18 +46,18 @@ NEEDS_TO_BE_TOLD = pytest.mark.skipif(
 @NEEDS_TO_BE_TOLD
 def test_a_file_stays_open_as_long_as_anybody_here_is_connected_to_its_store(tmp_path: Path) -> None:
     path, other = tmp_path / "a.db", tmp_path / "b.db"
-    readers, others = Readers(a_database(path)), Readers(a_database(other))
-    with others.reading():
-        with readers.reading():
+    readers, others = ReaderPool(a_database(path)), ReaderPool(a_database(other))
+    with others.borrow():
+        with readers.borrow():
             before = open_files(tmp_path)
             for _ in range(3):
-                for file in descriptors.files_of(path):
-                    descriptors.piece(file, 0, 9)
-            names = {str(file) for file in descriptors.files_of(path)}
+                for file in descriptors.list_store_files(path):
+                    descriptors.read_bytes(file, 0, 9)
+            names = {str(file) for file in descriptors.list_store_files(path)}
             assert open_files(tmp_path) == before + Counter(names)
         readers.close()
         assert not any(name.startswith(str(path)) for name in open_files(tmp_path))
-        descriptors.piece(path, 0, 9)
+        descriptors.read_bytes(path, 0, 9)
         assert str(path) not in open_files(tmp_path)
         assert str(other) in open_files(tmp_path)
     others.close()
@@ -79,7 +79,7 @@ def test_a_file_stays_open_as_long_as_a_connection_that_is_not_ours_may_have_it_
     thread.start()
     begun.wait()
     before = open_files(tmp_path)
-    descriptors.piece(file, 0, 9)
+    descriptors.read_bytes(file, 0, 9)
     assert open_files(tmp_path) == before + Counter([str(file)])
     over.set()
     thread.join()
@@ -91,9 +91,9 @@ def test_a_file_stays_open_as_long_as_a_connection_that_is_not_ours_may_have_it_
 @NEEDS_TO_BE_TOLD
 def test_a_file_is_let_go_of_when_it_is_deleted(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    readers = Readers(a_database(path))
-    with readers.reading():
-        descriptors.piece(path.with_name("a.db-wal"), 0, 9)
+    readers = ReaderPool(a_database(path))
+    with readers.borrow():
+        descriptors.read_bytes(path.with_name("a.db-wal"), 0, 9)
         path.with_name("a.db-wal").unlink()
         descriptors.close_unused()
         assert open_files(tmp_path)[f"{path}-wal (deleted)"] == 1  # which is SQLite's own
@@ -103,11 +103,11 @@ def test_a_file_is_let_go_of_when_it_is_deleted(tmp_path: Path) -> None:
 def test_reading_a_file_takes_no_lock_of_sqlites_away(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     database = a_database(path)
-    readers = Readers(database)
-    with a_writer(database) as writer, readers.reading():
+    readers = ReaderPool(database)
+    with a_writer(database) as writer, readers.borrow():
         writer.write(note("first"))
-        for file in descriptors.files_of(path):
-            list(descriptors.blocks(file))
+        for file in descriptors.list_store_files(path):
+            list(descriptors.read_blocks(file))
         assert Other("writes", path, "b", 1, 1).end() == []  # and closes the store, which would remove a log in no use
         writer.write(note("second"))
     readers.close()
@@ -120,4 +120,4 @@ def test_too_many_open_files_are_told_as_such(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"missing: it cannot be read \(No such file or directory\)"):
-        descriptors.piece(tmp_path / "missing", 0, 9)
+        descriptors.read_bytes(tmp_path / "missing", 0, 9)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import recollect
 from recollect.factory import verify
-from recollect.model.erasure import OUT_OF_REACH, Erasure, Search
+from recollect.model.erasure import UNREACHABLE_COPIES, ErasureReceipt, ResidueSearch
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
 from recollect.stores.sqlite.store import SqliteStore
@@ -31,9 +31,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.db"
 
 
-def proved(erasure: Erasure) -> bool:
+def proved(erasure: ErasureReceipt) -> bool:
     """Whether the receipt says that all files were searched and nothing was left."""
-    return erasure.proven and erasure.search == Search(files=FILES, elsewhere=erasure.search.elsewhere)
+    return erasure.proven and erasure.search == ResidueSearch(files=FILES, elsewhere=erasure.search.elsewhere)
 
 
 def test_the_words_of_an_erased_memory_are_in_no_file_and_its_neighbours_are(path: Path) -> None:
@@ -336,7 +336,7 @@ def test_what_a_killed_backup_left_beside_the_store_goes_and_one_that_is_being_m
         alive.kill()
         again = engine.prove_erased(erasure)
         assert proved(again)
-        assert again.out_of_reach == OUT_OF_REACH
+        assert again.out_of_reach == UNREACHABLE_COPIES
         assert [one.name for one in path.parent.iterdir() if one.is_dir()] == []
 
 
@@ -360,7 +360,7 @@ def test_a_store_in_memory_has_no_file_to_search() -> None:
     with an_engine(":memory:") as engine:
         secret = engine.remember(ALLERGY, scope=SCOPE)
         erasure = engine.erase(scope=SCOPE, id=secret.id)
-        assert (erasure.proven, erasure.search, erasure.scope) == (True, Search(), Scope.parse(SCOPE))
+        assert (erasure.proven, erasure.search, erasure.scope) == (True, ResidueSearch(), Scope.parse(SCOPE))
 
 
 def test_the_receipt_names_what_is_out_of_reach_and_keeps_nothing_of_what_is_gone(path: Path) -> None:
@@ -392,6 +392,6 @@ def test_nothing_that_is_kept_in_memory_outlives_an_erasure() -> None:
             engine.search("peanuts", scope=SCOPE)
         assert embedder.asked == [ALLERGY, "peanuts"]
         engine.erase(scope=SCOPE, id=secret.id)
-        assert tokenizer.key.cache_info().currsize == 0
+        assert tokenizer.hash_term.cache_info().currsize == 0
         engine.search("peanuts", scope=SCOPE)
         assert embedder.asked == [ALLERGY, "peanuts", "peanuts"]

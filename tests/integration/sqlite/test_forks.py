@@ -18,9 +18,9 @@ import pytest
 from recollect.errors import RecollectError
 from recollect.stores.sql import atexit_flush
 from recollect.stores.sqlite import fork
-from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.readers import Readers
-from recollect.stores.sqlite.writer import Writer
+from recollect.stores.sqlite.connection import SqliteDatabase
+from recollect.stores.sqlite.readers import ReaderPool
+from recollect.stores.sqlite.writer import SqliteWriter
 from tests.integration.sqlite.engines import SCOPE, an_engine
 from tests.integration.sqlite.scene import a_database, a_writer, note, notes
 
@@ -31,14 +31,14 @@ pytestmark = [
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
+def database(tmp_path: Path) -> SqliteDatabase:
     return a_database(tmp_path / "store.db")
 
 
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork waits for whoever reads or writes, however slow the machine is."""
-    monkeypatch.setattr(fork, "PATIENCE", 60.0)
+    monkeypatch.setattr(fork, "FORK_WAIT_SECONDS", 60.0)
 
 
 def forked(act: Callable[[], object]) -> str:
@@ -68,7 +68,7 @@ def locks_of(process: int, path: Path | None) -> list[str]:
     return [line for line in lines if f" {process} " in line and line.split()[5].endswith(f":{path.stat().st_ino}")]
 
 
-def test_a_child_writes_through_the_same_writer_and_so_does_its_parent(database: Database) -> None:
+def test_a_child_writes_through_the_same_writer_and_so_does_its_parent(database: SqliteDatabase) -> None:
     with a_writer(database) as writer:
         writer.write(note("before"))
         assert forked(lambda: writer.write(note("of the child"))) == "2"
@@ -76,11 +76,11 @@ def test_a_child_writes_through_the_same_writer_and_so_does_its_parent(database:
     assert notes(database) == ["before", "of the child", "after"]
 
 
-def test_a_child_reads_through_the_same_readers_and_so_does_its_parent(database: Database) -> None:
-    readers = Readers(database)
+def test_a_child_reads_through_the_same_readers_and_so_does_its_parent(database: SqliteDatabase) -> None:
+    readers = ReaderPool(database)
 
     def count() -> int:
-        with readers.reading() as db:
+        with readers.borrow() as db:
             return int(db.execute("SELECT count(*) FROM notes").get)
 
     with a_writer(database) as writer:
@@ -89,13 +89,13 @@ def test_a_child_reads_through_the_same_readers_and_so_does_its_parent(database:
     readers.close()
 
 
-def test_a_child_has_locks_of_its_own(database: Database) -> None:
-    readers = Readers(database)
-    with readers.reading() as inherited:
+def test_a_child_has_locks_of_its_own(database: SqliteDatabase) -> None:
+    readers = ReaderPool(database)
+    with readers.borrow() as inherited:
         inherited.execute("SELECT count(*) FROM notes").fetchall()
 
     def locks() -> int:
-        with readers.reading():
+        with readers.borrow():
             return len(locks_of(os.getpid(), database.path))
 
     assert forked(locks) == "1"  # without it, the last other process to close would remove the log
@@ -104,7 +104,7 @@ def test_a_child_has_locks_of_its_own(database: Database) -> None:
     readers.close()
 
 
-def test_a_connection_that_was_closed_before_the_fork_is_no_trouble(database: Database) -> None:
+def test_a_connection_that_was_closed_before_the_fork_is_no_trouble(database: SqliteDatabase) -> None:
     closed = database.connect()
     closed.close()
     with a_writer(database) as writer:
@@ -113,19 +113,21 @@ def test_a_connection_that_was_closed_before_the_fork_is_no_trouble(database: Da
     del closed
 
 
-def test_a_child_writes_nothing_of_what_waits_in_its_parent(database: Database) -> None:
+def test_a_child_writes_nothing_of_what_waits_in_its_parent(database: SqliteDatabase) -> None:
     with a_writer(database) as writer:
         writer.write(note("before"))
-        writer.later(note("put off"))
+        writer.defer(note("put off"))
         assert forked(writer.close) == "None"
         writer.flush()
     assert notes(database) == ["before", "put off"]
 
 
-def test_a_child_that_drops_a_writer_does_not_wait_for_what_a_thread_of_its_parent_held(database: Database) -> None:
-    writers = [Writer(database)]
+def test_a_child_that_drops_a_writer_does_not_wait_for_what_a_thread_of_its_parent_held(
+    database: SqliteDatabase,
+) -> None:
+    writers = [SqliteWriter(database)]
     writers[0].write(note("before"))
-    with writers[0]._waiting._changed:
+    with writers[0]._queue._changed:
         pid = os.fork()
         if not pid:
             signal.alarm(60)  # instead of waiting for ever
@@ -138,7 +140,7 @@ def test_a_child_that_drops_a_writer_does_not_wait_for_what_a_thread_of_its_pare
 
 
 @pytest.mark.usefixtures("patience")
-def test_many_forks_write_at_once(database: Database) -> None:
+def test_many_forks_write_at_once(database: SqliteDatabase) -> None:
     with a_writer(database) as writer:
         writer.write(note("before"))
         threads = [
@@ -153,12 +155,12 @@ def test_many_forks_write_at_once(database: Database) -> None:
 
 
 @pytest.mark.usefixtures("patience")
-def test_a_fork_is_not_kept_waiting_by_threads_that_begin_to_read_all_the_time(database: Database) -> None:
+def test_a_fork_is_not_kept_waiting_by_threads_that_begin_to_read_all_the_time(database: SqliteDatabase) -> None:
     over = threading.Event()
 
     def read() -> None:
         while not over.is_set():
-            with fork.inside():
+            with fork.delay_forks():
                 over.wait(0.005)  # so that with many threads there is always one
 
     threads = [threading.Thread(target=read) for _ in range(16)]
@@ -173,7 +175,7 @@ def test_a_fork_is_not_kept_waiting_by_threads_that_begin_to_read_all_the_time(d
 
 
 @pytest.mark.usefixtures("patience")
-def test_a_fork_waits_for_a_change_that_is_under_way(database: Database) -> None:
+def test_a_fork_waits_for_a_change_that_is_under_way(database: SqliteDatabase) -> None:
     begun, never = threading.Event(), threading.Event()
 
     def slow(db: apsw.Connection) -> int:
@@ -191,14 +193,14 @@ def test_a_fork_waits_for_a_change_that_is_under_way(database: Database) -> None
 
 
 def test_a_child_that_was_forked_while_a_thread_was_reading_is_told_so(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fork, "PATIENCE", 0.05)
-    readers = Readers(database)
+    monkeypatch.setattr(fork, "FORK_WAIT_SECONDS", 0.05)
+    readers = ReaderPool(database)
     reading, over = threading.Event(), threading.Event()
 
     def read() -> None:
-        with readers.reading():
+        with readers.borrow():
             reading.set()
             over.wait()
 
@@ -216,9 +218,9 @@ def test_a_child_that_was_forked_while_a_thread_was_reading_is_told_so(
     assert notes(database) == ["of the parent"]
 
 
-def test_a_child_forked_from_within_reading_may_leave_it(database: Database) -> None:
-    readers = Readers(database)
-    with readers.reading() as db:
+def test_a_child_forked_from_within_reading_may_leave_it(database: SqliteDatabase) -> None:
+    readers = ReaderPool(database)
+    with readers.borrow() as db:
         child = os.fork()
         if child:
             assert db.execute("SELECT count(*) FROM notes").get == 0
@@ -238,12 +240,12 @@ def test_what_is_in_memory_stays_with_the_parent() -> None:
     assert notes(database) == ["before", "after"]
 
 
-def test_a_child_does_not_keep_the_turn_of_a_parent_that_was_killed(database: Database) -> None:
+def test_a_child_does_not_keep_the_turn_of_a_parent_that_was_killed(database: SqliteDatabase) -> None:
     reading, writing = os.pipe()
 
     def take_the_turn_and_fork() -> None:
-        turn = a_database(database.name).turn()
-        turn.take()
+        turn = a_database(database.name).open_write_lock()
+        turn.acquire()
         if child := os.fork():
             os.write(writing, child.to_bytes(8, "little"))
         signal.pause()  # until both are killed
@@ -348,16 +350,16 @@ def test_a_process_of_multiprocessing_that_gives_up_says_so_once_for_every_store
 
 def _put_off_and_end(folder: Path) -> None:
     logging.basicConfig(filename=folder / "log", format="%(message)s", force=True)
-    atexit_flush.AT_EXIT = 0.5
+    atexit_flush.EXIT_FLUSH_SECONDS = 0.5
     for path in sorted(folder.glob("*.db")):
-        KEPT.append(Writer(a_database(path)))
-        KEPT[-1].later(note("never"))
+        KEPT.append(SqliteWriter(a_database(path)))
+        KEPT[-1].defer(note("never"))
 
 
-KEPT: list[Writer] = []
+KEPT: list[SqliteWriter] = []
 """What lives until a process ends."""
 
 
 def _recall_and_end(path: Path) -> None:
-    atexit_flush.AT_EXIT = 60.0
+    atexit_flush.EXIT_FLUSH_SECONDS = 60.0
     an_engine(path, clock=None).recall("a seat", scope=SCOPE)

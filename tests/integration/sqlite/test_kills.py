@@ -7,7 +7,7 @@ import pytest
 
 import recollect
 from recollect.factory import verify
-from recollect.model.archive import Imported
+from recollect.model.archive import ImportReport
 from tests.integration.sqlite.engines import SCOPE, an_engine, content
 from tests.integration.sqlite.scene import Other
 from tests.integration.sqlite.test_archive import a_later_engine
@@ -69,9 +69,9 @@ def test_an_import_that_is_killed_took_in_nothing_or_all_and_the_next_one_takes_
             taken.append(found.memories + found.contexts)
             imported = engine.import_(lines)
             if taken[-1]:
-                assert imported == Imported(memories=0, contexts=0, skipped=everything)
+                assert imported == ImportReport(memories=0, contexts=0, skipped=everything)
             else:
-                assert imported == Imported(memories=MEMORIES + 1, contexts=1, skipped=0)
+                assert imported == ImportReport(memories=MEMORIES + 1, contexts=1, skipped=0)
             assert list(engine.export()) == lines
         assert verify(path).problems == ()
     assert set(taken) == {0, everything}

@@ -6,10 +6,10 @@ import apsw
 import pytest
 
 from recollect.errors import SchemaMismatch, StoreError
-from recollect.stores.sql.migrations import Migration, migrations
+from recollect.stores.sql.migrations import Migration, load_migrations
 from recollect.stores.sqlite import checksum
-from recollect.stores.sqlite.backup import backup
-from recollect.stores.sqlite.connection import Database
+from recollect.stores.sqlite.backup import write_backup
+from recollect.stores.sqlite.connection import SqliteDatabase
 from tests.integration.sqlite.scene import FOLDER, LATER, Other, a_database, a_writer, note, notes
 
 
@@ -28,7 +28,7 @@ def a_folder(path: Path, **scripts: str) -> Path:
 
 def tables(path: Path) -> dict[str, int]:
     """The tables of a database, and under "" the number of its schema; read past everything that checks it."""
-    db = Database(str(path), path).connect_reading()
+    db = SqliteDatabase(str(path), path).connect_reading()
     found = {str(name): 1 for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     version = int(db.pragma("user_version"))
     db.close()
@@ -38,7 +38,7 @@ def tables(path: Path) -> dict[str, int]:
 def test_the_files_of_a_folder_are_read_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     folder = a_folder(tmp_path / "m", step_0002_second="B", step_0001_first="A")
     (folder / "README.md").write_text("not a migration")
-    assert migrations(folder) == (Migration(1, "0001_first.sql", "A"), Migration(2, "0002_second.sql", "B"))
+    assert load_migrations(folder) == (Migration(1, "0001_first.sql", "A"), Migration(2, "0002_second.sql", "B"))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_files_of_a_folder_are_read_in_the_order_of_their_numbers(tmp_path: 
 )
 def test_numbers_that_leave_a_gap_or_come_twice_are_refused(tmp_path: Path, names: dict[str, str]) -> None:
     with pytest.raises(SchemaMismatch, match="are not numbered 0001_, 0002_, … without a gap"):
-        migrations(a_folder(tmp_path / "m", **names))
+        load_migrations(a_folder(tmp_path / "m", **names))
 
 
 def test_a_file_is_brought_up_to_the_last_migration_and_keeps_what_it_has(path: Path) -> None:
@@ -101,7 +101,7 @@ def test_nothing_is_written_any_more_once_the_number_of_the_schema_went_back(pat
 def test_migrations_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "m" / "0001_first.sql").mkdir(parents=True)
     with pytest.raises(StoreError, match=r"the migrations in .*m cannot be read \(Is a directory\)"):
-        migrations(tmp_path / "m")
+        load_migrations(tmp_path / "m")
 
 
 def test_nothing_is_written_any_more_once_a_newer_program_has_migrated_the_file(path: Path) -> None:
@@ -127,27 +127,29 @@ def test_a_migration_that_fails_leaves_what_was_before_it(tmp_path: Path, path: 
         step_0002_second="CREATE TABLE b (x); INSERT INTO b VALUES (1); CREATE TABLE b (x);",
     )
     with pytest.raises(StoreError, match=r"store\.db: migration 0002_second\.sql failed: table b already exists"):
-        Database.open(path, folder=folder)
+        SqliteDatabase.open(path, folder=folder)
     assert tables(path) == {"": 1, "a": 1}
 
 
 def test_a_migration_that_failed_is_tried_again(tmp_path: Path, path: Path) -> None:
     with pytest.raises(StoreError):
-        Database.open(path, folder=a_folder(tmp_path / "m", step_0001_first="CREATE TABLE a (x); SELECT nothing;"))
-    Database.open(path, folder=a_folder(tmp_path / "m", step_0001_first="CREATE TABLE a (x);"))
+        SqliteDatabase.open(
+            path, folder=a_folder(tmp_path / "m", step_0001_first="CREATE TABLE a (x); SELECT nothing;")
+        )
+    SqliteDatabase.open(path, folder=a_folder(tmp_path / "m", step_0001_first="CREATE TABLE a (x);"))
     assert tables(path) == {"": 1, "a": 1}
 
 
 def test_every_statement_of_a_migration_is_run_even_behind_one_with_rows(tmp_path: Path, path: Path) -> None:
     script = "CREATE TABLE a (x); INSERT INTO a VALUES (1), (2) RETURNING x; SELECT * FROM a; CREATE TABLE b (x);"
-    Database.open(path, folder=a_folder(tmp_path / "m", step_0001_first=script))
+    SqliteDatabase.open(path, folder=a_folder(tmp_path / "m", step_0001_first=script))
     assert tables(path) == {"": 1, "a": 1, "b": 1}
 
 
 def test_a_migration_must_not_end_its_own_transaction(tmp_path: Path, path: Path) -> None:
     folder = a_folder(tmp_path / "m", step_0001_first="CREATE TABLE a (x); COMMIT;")
     with pytest.raises(StoreError, match=r"migration 0001_first\.sql ends its own transaction"):
-        Database.open(path, folder=folder)
+        SqliteDatabase.open(path, folder=folder)
 
 
 PARENTS = """
@@ -165,7 +167,9 @@ def test_a_migration_may_build_a_table_anew_that_others_point_to(tmp_path: Path,
     DROP TABLE parents;
     ALTER TABLE new RENAME TO parents;
     """
-    database = Database.open(path, folder=a_folder(tmp_path / "m", step_0001_first=PARENTS, step_0002_anew=script))
+    database = SqliteDatabase.open(
+        path, folder=a_folder(tmp_path / "m", step_0001_first=PARENTS, step_0002_anew=script)
+    )
     db = database.connect_reading()
     assert db.execute("SELECT name FROM children JOIN parents ON number = parent").fetchall() == [("one",)]
     db.close()
@@ -174,7 +178,7 @@ def test_a_migration_may_build_a_table_anew_that_others_point_to(tmp_path: Path,
 def test_a_migration_that_leaves_rows_pointing_to_nothing_is_undone(tmp_path: Path, path: Path) -> None:
     folder = a_folder(tmp_path / "m", step_0001_first=PARENTS, step_0002_loses="DELETE FROM parents;")
     with pytest.raises(StoreError, match=r"migration 0002_loses\.sql leaves 1 rows that point to nothing"):
-        Database.open(path, folder=folder)
+        SqliteDatabase.open(path, folder=folder)
     assert tables(path)[""] == 1
 
 
@@ -203,12 +207,12 @@ def test_many_processes_may_make_and_migrate_the_same_file_at_once(path: Path) -
 def test_a_backup_that_is_brought_up_to_date_is_a_store_even_if_the_process_is_killed(tmp_path: Path) -> None:
     database = a_database(tmp_path / "store.db")
     db = database.connect_reading()
-    backup(db, tmp_path / "backup.db", 0o600, lambda _, __: None)
+    write_backup(db, tmp_path / "backup.db", 0o600, lambda _, __: None)
     database.disconnect(db)
-    assert checksum.is_there(tmp_path / "backup.db")
+    assert checksum.has_checksum(tmp_path / "backup.db")
     held = apsw.Connection(str(tmp_path / "backup.db"))  # so that the log is not merged
     held.execute("SELECT count(*) FROM notes").fetchall()
     a_database(tmp_path / "backup.db", folder=LATER)
     assert (tmp_path / "backup.db-wal").stat().st_size
-    assert not checksum.is_there(tmp_path / "backup.db")
+    assert not checksum.has_checksum(tmp_path / "backup.db")
     held.close()

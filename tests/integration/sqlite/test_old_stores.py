@@ -9,15 +9,15 @@ import pytest
 
 import recollect
 from recollect.factory import verify
-from recollect.model.context_record import Trace
+from recollect.model.context_record import ContextRecord
 from recollect.model.level import Level
 from recollect.model.memory import Status, said_hash
 from recollect.model.scope import Scope
 from recollect.model.trust import Trust
-from recollect.stores.sql.migrations import migrations
+from recollect.stores.sql.migrations import load_migrations
 from recollect.stores.sqlite.connection import MIGRATIONS
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.store_builders import Clock
+from recollect.testing.store_builders import ManualClock
 from recollect.text import entities, paraphrase, tokenizer
 
 OLD = sorted((Path(__file__).parent.parent / "old").glob("schema-*.sql"))
@@ -93,7 +93,7 @@ def test_what_was_kept_before_there_were_levels_is_plain_and_records_come_beside
         assert store.checkpoint(scope, "how far") is None
         store.write(lambda writing: writing.set_checkpoint(scope, "how far", "here"))
         assert store.checkpoint(scope, "how far") == "here"
-        traces = [item for item in store.export(None)[1] if isinstance(item, Trace)]
+        traces = [item for item in store.export(None)[1] if isinstance(item, ContextRecord)]
         assert [one.levels for one in traces] == [()]
     assert verify(path).problems == ()
 
@@ -101,7 +101,7 @@ def test_what_was_kept_before_there_were_levels_is_plain_and_records_come_beside
 @pytest.mark.parametrize("script", OLD, ids=lambda one: one.stem)
 def test_the_jobs_of_a_former_store_begin_with_what_falls_due_next(script: Path, tmp_path: Path) -> None:
     path = as_it_was(script, tmp_path)
-    clock = Clock(now())
+    clock = ManualClock(now())
     with recollect.scheduler(path, clock=clock) as scheduler:
         assert scheduler.run_due() == []
         clock.move(timedelta(days=1))
@@ -115,4 +115,4 @@ READ_BY = {8: {"terms": "1", "likeness": "2", "names": "1"}}
 
 def test_other_rules_of_reading_come_with_a_migration_that_reads_again() -> None:
     rules = {"terms": tokenizer.VERSION, "likeness": paraphrase.VERSION, "names": entities.VERSION}
-    assert {len(migrations(MIGRATIONS)): rules} == READ_BY
+    assert {len(load_migrations(MIGRATIONS)): rules} == READ_BY

@@ -9,17 +9,17 @@ import apsw
 import pytest
 
 from recollect.model.scope import Scope
-from recollect.stores.sql.archive import inventory, saved
-from recollect.stores.sql.stats import count
-from recollect.stores.sqlite.connection import Database
+from recollect.stores.sql.archive import read_inventory, read_items
+from recollect.stores.sql.stats import count_stats
+from recollect.stores.sqlite.connection import SqliteDatabase
 from recollect.stores.sqlite.sql import SQL
-from recollect.stores.sqlite.transaction import SqliteSession
+from recollect.stores.sqlite.transaction import SqliteTransaction
 from tests.integration.sqlite.engines import SCOPE, an_engine
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[apsw.Connection]:
-    with closing(Database.open(tmp_path / "agent.db").connect()) as db:
+    with closing(SqliteDatabase.open(tmp_path / "agent.db").connect()) as db:
         yield db
 
 
@@ -88,10 +88,12 @@ def test_what_was_said_and_noted_of_contexts_is_found_by_these(statement: str, b
 
 
 ASKED: dict[str, Callable[[apsw.Connection, Scope], object]] = {
-    "its figures": lambda db, scope: count(SqliteSession(db), scope, below=False, schema=0, size=0),
-    "the figures of all below it": lambda db, scope: count(SqliteSession(db), scope, below=True, schema=0, size=0),
-    "what an export says first": lambda db, scope: inventory(SqliteSession(db), scope),
-    "an export": lambda db, scope: list(saved(SqliteSession(db), scope)),
+    "its figures": lambda db, scope: count_stats(SqliteTransaction(db), scope, below=False, schema=0, size=0),
+    "the figures of all below it": lambda db, scope: count_stats(
+        SqliteTransaction(db), scope, below=True, schema=0, size=0
+    ),
+    "what an export says first": lambda db, scope: read_inventory(SqliteTransaction(db), scope),
+    "an export": lambda db, scope: list(read_items(SqliteTransaction(db), scope)),
 }
 
 FREE = ("SCAN CONSTANT ROW", "SCAN json_each", "SCAN encoders", "SEARCH scopes")
@@ -105,7 +107,7 @@ def test_what_is_asked_of_a_scope_is_found_without_reading_what_others_have(what
         engine.revise(train.id, "the train leaves at ten", scope=SCOPE)
         context = engine.recall("when does the train leave?", scope=SCOPE)
         engine.feedback(context.id or "", scope=SCOPE, helped=[train.id])
-    with closing(Database.open(tmp_path / "agent.db").connect()) as db:
+    with closing(SqliteDatabase.open(tmp_path / "agent.db").connect()) as db:
         run: list[tuple[str, Any]] = []
 
         def note(_: apsw.Cursor, statement: str, given: Any) -> bool:

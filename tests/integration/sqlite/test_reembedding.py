@@ -10,13 +10,13 @@ import pytest
 
 import recollect
 from recollect.engine import reembed
-from recollect.engine.reembed import BATCH, HURRIED, PATIENT
+from recollect.engine.reembed import BATCH_CONTENTS, HURRIED_THREAD_NAME, MAX_PATIENT_ATTEMPTS
 from recollect.factory import re_embed
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.reembedding import Progress, Reembedded, Stage
+from recollect.model.reembedding import ReembeddingProgress, ReembeddingReport, ReembeddingStage
 from recollect.model.scope import Scope
-from recollect.providers.hashing import Hashing
+from recollect.providers.hashing import HashingEmbedder
 from recollect.stores.sqlite.reembedding import SqliteReembedding
 from tests.integration.sqlite.engines import NOW, SCOPE, OtherEngine
 from tests.integration.sqlite.models import (
@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def encoder(embedder: Hashing) -> Encoder:
+def encoder(embedder: HashingEmbedder) -> Encoder:
     return Encoder(embedder.name, embedder.dimensions)
 
 
@@ -54,7 +54,7 @@ def test_the_answers_are_those_of_a_store_that_had_the_model_from_the_start_also
     a_store(fresh, NEW, size=SIZE)
     before = answers(path, FORMER)
     done = re_embed(path, embedder=NEW)
-    assert done == Reembedded(encoder=encoder(NEW), former=encoder(FORMER), embedded=CONTENTS, removed=CONTENTS)
+    assert done == ReembeddingReport(encoder=encoder(NEW), former=encoder(FORMER), embedded=CONTENTS, removed=CONTENTS)
     assert answers(path, NEW) == answers(fresh, NEW)
     assert answers(path, NEW) != before
     assert models(path) == {NEW.name: CONTENTS}
@@ -97,9 +97,9 @@ def test_what_a_process_keeps_in_memory_is_not_taken_for_vectors_that_came_back(
 
 
 def test_re_embedding_with_the_present_model_does_nothing(path: Path) -> None:
-    heard: list[Progress] = []
+    heard: list[ReembeddingProgress] = []
     done = re_embed(path, embedder=FORMER, progress=heard.append)
-    assert done == Reembedded(encoder=encoder(FORMER), former=encoder(FORMER), embedded=0, removed=0)
+    assert done == ReembeddingReport(encoder=encoder(FORMER), former=encoder(FORMER), embedded=0, removed=0)
     assert not done.changed
     assert models(path) == {FORMER.name: CONTENTS}
     assert [progress.total for progress in heard] == [0]
@@ -128,17 +128,17 @@ def similarity_of(id: str, engine: recollect.Engine) -> float | None:
 def test_a_store_without_memories_just_gets_the_model(tmp_path: Path) -> None:
     path = tmp_path / "new.db"
     recollect.open(path, embedder=FORMER).close()
-    assert re_embed(path, embedder=NEW) == Reembedded(encoder=encoder(NEW), former=None, embedded=0, removed=0)
+    assert re_embed(path, embedder=NEW) == ReembeddingReport(encoder=encoder(NEW), former=None, embedded=0, removed=0)
     with pytest.raises(recollect.EmbedderMismatch):
         recollect.open(path, embedder=FORMER)
 
 
 def test_progress_is_told_from_the_first_to_the_last(path: Path) -> None:
-    heard: list[Progress] = []
+    heard: list[ReembeddingProgress] = []
     re_embed(path, embedder=NEW, progress=heard.append)
-    embedding = [one.done for one in heard if one.stage is Stage.EMBEDDING]
-    assert embedding == [BATCH, 2 * BATCH, CONTENTS]
-    assert [(one.done, one.total) for one in heard if one.stage is Stage.REMOVING] == [(CONTENTS, CONTENTS)]
+    embedding = [one.done for one in heard if one.stage is ReembeddingStage.EMBEDDING]
+    assert embedding == [BATCH_CONTENTS, 2 * BATCH_CONTENTS, CONTENTS]
+    assert [(one.done, one.total) for one in heard if one.stage is ReembeddingStage.REMOVING] == [(CONTENTS, CONTENTS)]
     assert {one.total for one in heard} == {CONTENTS}
 
 
@@ -148,11 +148,11 @@ def test_after_a_kill_the_next_run_goes_on_where_the_last_one_stopped(path: Path
     other.tell()
     assert other.hear() == "waiting"  # for the second batch, so the first is kept
     other.kill()
-    assert models(path) == {FORMER.name: CONTENTS, NEW.name: BATCH}
+    assert models(path) == {FORMER.name: CONTENTS, NEW.name: BATCH_CONTENTS}
     former = answers(path, FORMER)  # goes on as if nothing had been
 
     done = re_embed(path, embedder=NEW)
-    assert done.embedded == CONTENTS - BATCH
+    assert done.embedded == CONTENTS - BATCH_CONTENTS
     assert models(path) == {NEW.name: CONTENTS}
     a_store(tmp_path / "fresh.db", NEW, size=SIZE)
     assert answers(path, NEW) == answers(tmp_path / "fresh.db", NEW) != former
@@ -170,7 +170,7 @@ def test_after_a_kill_behind_the_switch_the_next_run_removes_what_is_left(path: 
     assert 0 < sum(left.values()) < 3 * 512
 
     done = re_embed(path, embedder=NEW)
-    assert done == Reembedded(encoder=encoder(NEW), former=encoder(NEW), embedded=0, removed=sum(left.values()))
+    assert done == ReembeddingReport(encoder=encoder(NEW), former=encoder(NEW), embedded=0, removed=sum(left.values()))
     assert models(path) == {NEW.name: 3 * 512 + 10}
     assert strays(path) == 0
     assert answers(path, NEW) == expected
@@ -204,30 +204,30 @@ def test_a_process_that_reads_meanwhile_finds_what_it_always_found(path: Path) -
 def test_writers_that_never_pause_are_held_up_once_and_caught_up_with(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reembed, "HURRY", 60.0)  # on a slow machine, it would be tried again
+    monkeypatch.setattr(reembed, "HURRY_SECONDS", 60.0)  # on a slow machine, it would be tried again
     held_up: list[bool] = []
     with recollect.open(path, embedder=FORMER) as engine:
 
         def one_more(_: Sequence[str]) -> None:
-            held_up.append(threading.current_thread().name == HURRIED)  # while everybody else has to wait
+            held_up.append(threading.current_thread().name == HURRIED_THREAD_NAME)  # while everybody else has to wait
             if not held_up[-1]:
                 engine.remember(f"{len(held_up)} and one more", scope=SCOPE)
 
         re_embed(path, embedder=Watched(one_more))
-    batches = -(-CONTENTS // BATCH)
-    assert held_up == [False] * (batches + PATIENT) + [True]
+    batches = -(-CONTENTS // BATCH_CONTENTS)
+    assert held_up == [False] * (batches + MAX_PATIENT_ATTEMPTS) + [True]
     assert strays(path) == 0
     assert models(path).keys() == {NEW.name}
 
 
 def test_writers_are_not_held_up_by_an_embedder_that_hangs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reembed, "HURRY", 0.05)
+    monkeypatch.setattr(reembed, "HURRY_SECONDS", 0.05)
     hung: list[str] = []
     number = count()
     with recollect.open(path, embedder=FORMER) as engine:
 
         def hang(_: Sequence[str]) -> None:
-            if threading.current_thread().name != HURRIED:
+            if threading.current_thread().name != HURRIED_THREAD_NAME:
                 engine.remember(f"{next(number)} while there is time", scope=SCOPE)
             elif len(hung) < 3:  # until somebody else has written, which needs that we are not waited for
                 hung.append(engine.remember(f"{len(hung)} meanwhile", scope=SCOPE).id)
@@ -243,7 +243,7 @@ def test_who_fails_while_others_wait_is_told_so(path: Path) -> None:
     with recollect.open(path, embedder=FORMER) as engine:
 
         def fail(_: Sequence[str]) -> None:
-            if threading.current_thread().name == HURRIED:
+            if threading.current_thread().name == HURRIED_THREAD_NAME:
                 raise recollect.ProviderError("no more")
             engine.remember(f"one more than {engine.stats().memories}", scope=SCOPE)
 
@@ -275,7 +275,7 @@ def test_what_is_erased_meanwhile_is_not_embedded_again_and_its_number_may_be_an
 
 
 def test_the_first_of_two_re_embeddings_to_finish_calls_the_other_off(path: Path) -> None:
-    third = Hashing(32)
+    third = HashingEmbedder(32)
     with pytest.raises(recollect.Conflict, match="re-embedding with hashing-64 was called off"):
         re_embed(path, embedder=Watched(lambda _: re_embed(path, embedder=third)))
     assert models(path) == {third.name: CONTENTS}
@@ -302,7 +302,7 @@ def test_re_embedding_with_the_present_model_calls_off_what_was_begun(path: Path
     assert other.hear() == "waiting"
     other.kill()
     expected = answers(path, FORMER)
-    assert re_embed(path, embedder=FORMER).removed == BATCH
+    assert re_embed(path, embedder=FORMER).removed == BATCH_CONTENTS
     assert models(path) == {FORMER.name: CONTENTS}
     assert answers(path, FORMER) == expected
     assert re_embed(path, embedder=NEW).embedded == CONTENTS
@@ -321,15 +321,15 @@ def test_a_store_that_was_begun_with_a_model_before_it_had_memories_may_still_ad
 
 def test_the_number_of_a_model_comes_again_only_after_all_others(tmp_path: Path) -> None:
     path = tmp_path / "small.db"
-    with recollect.open(path, embedder=Hashing(9)) as engine:
+    with recollect.open(path, embedder=HashingEmbedder(9)) as engine:
         engine.remember("a seat", scope=SCOPE)
-    assert [number_after(path, Hashing(8 + turn % 2)) for turn in range(3)] == [2, 3, 4]
+    assert [number_after(path, HashingEmbedder(8 + turn % 2)) for turn in range(3)] == [2, 3, 4]
     renumber(path, 254)
-    assert [number_after(path, Hashing(9 - turn % 2)) for turn in range(3)] == [255, 1, 2]
+    assert [number_after(path, HashingEmbedder(9 - turn % 2)) for turn in range(3)] == [255, 1, 2]
     assert strays(path) == 0
 
 
-def number_after(path: Path, embedder: Hashing) -> int:
+def number_after(path: Path, embedder: HashingEmbedder) -> int:
     re_embed(path, embedder=embedder)
     return present_number(path)
 

@@ -8,43 +8,43 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.erasure import Search
+from recollect.model.erasure import ResidueSearch
 from recollect.stores.sql import byte_search
-from recollect.stores.sql.byte_search import Finder, runs
-from recollect.stores.sql.erasure_needles import ANCHOR, PIECE, cut
-from recollect.stores.sqlite.residue import cells, search
+from recollect.stores.sql.byte_search import NeedleFinder, join_ranges
+from recollect.stores.sql.erasure_needles import ANCHOR_BYTES, NEEDLE_BYTES, cut_needles
+from recollect.stores.sqlite.residue import find_cells, search_files
 
 SAID = b"Ana is allergic to peanuts, and nobody but her doctor may know about that."
 
 haystacks = st.lists(st.sampled_from([SAID, SAID[3:40], b"Ana is allergic", b"\0" * 30, b"peanuts, "])).map(b"".join)
 
 
-@given(st.binary(min_size=2 * PIECE, max_size=400), st.data())
+@given(st.binary(min_size=2 * NEEDLE_BYTES, max_size=400), st.data())
 def test_whatever_is_left_of_a_text_has_a_piece_of_it_if_it_is_twice_as_long(said: bytes, data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, len(said) - 2 * PIECE))
-    left = said[start : start + 2 * PIECE]
-    starts = range(-(-start // PIECE) * PIECE, start + PIECE + 1, PIECE)
-    telling = [said[at : at + PIECE] for at in starts if len(set(said[at : at + ANCHOR])) >= 4]
+    start = data.draw(st.integers(0, len(said) - 2 * NEEDLE_BYTES))
+    left = said[start : start + 2 * NEEDLE_BYTES]
+    starts = range(-(-start // NEEDLE_BYTES) * NEEDLE_BYTES, start + NEEDLE_BYTES + 1, NEEDLE_BYTES)
+    telling = [said[at : at + NEEDLE_BYTES] for at in starts if len(set(said[at : at + ANCHOR_BYTES])) >= 4]
     assert all(piece in left for piece in telling)
-    assert set(telling) <= set(cut(said))
+    assert set(telling) <= set(cut_needles(said))
 
 
 def test_a_short_text_is_one_piece_and_a_long_one_ends_with_one() -> None:
-    assert list(cut(b"Ana is well")) == [b"Ana is well"]
-    assert list(cut(SAID))[-1] == SAID[-PIECE:]
-    assert list(cut(b"")) == list(cut(b"\0" * 200)) == list(cut(b" " * 100)) == []
+    assert list(cut_needles(b"Ana is well")) == [b"Ana is well"]
+    assert list(cut_needles(SAID))[-1] == SAID[-NEEDLE_BYTES:]
+    assert list(cut_needles(b"")) == list(cut_needles(b"\0" * 200)) == list(cut_needles(b" " * 100)) == []
 
 
-@given(haystacks, st.sets(st.sampled_from([*cut(SAID), b"Ana is a", b"allergic to nothing"])))
+@given(haystacks, st.sets(st.sampled_from([*cut_needles(SAID), b"Ana is a", b"allergic to nothing"])))
 def test_every_piece_is_found_at_every_place(haystack: bytes, wanted: set[bytes]) -> None:
     expected = {(at, one) for one in wanted for at in range(len(haystack)) if haystack.startswith(one, at)}
-    assert set(Finder(wanted).find(haystack)) == expected
+    assert set(NeedleFinder(wanted).find(haystack)) == expected
 
 
 def test_many_pieces_are_looked_for_at_once() -> None:
     wanted = {b"%016d" % number for number in range(5_000)}
     haystack = b"".join(b"%016d" % number for number in range(0, 10_000, 7))
-    found = {piece for place, piece in Finder(wanted).find(haystack) if place % 16 == 0}
+    found = {piece for place, piece in NeedleFinder(wanted).find(haystack) if place % 16 == 0}
     assert found == {b"%016d" % number for number in range(0, 5_000, 7)}
 
 
@@ -72,7 +72,7 @@ def _text(size: int) -> str:
 def test_all_that_is_in_rows_is_known_to_be(database: apsw.Connection) -> None:
     path = Path(database.filename)
     for size in (8, 50, 302, 904, 1_198, 5_000, 20_000):
-        found = search(path, database, frozenset(cut(_text(size).encode())))
+        found = search_files(path, database, frozenset(cut_needles(_text(size).encode())))
         assert found.remains == ()
         assert set(found.elsewhere) == {"notes", "words"}
         assert found.files == ("a.db",)
@@ -83,7 +83,7 @@ def test_what_is_in_a_page_but_in_no_row_remains(database: apsw.Connection) -> N
     database.pragma("secure_delete", "OFF")
     database.execute("DELETE FROM notes WHERE length(said) <= 1000")
     database.execute("DELETE FROM words WHERE length(said) <= 1000")
-    found = search(path, database, frozenset(cut(_text(302).encode())))
+    found = search_files(path, database, frozenset(cut_needles(_text(302).encode())))
     assert found.remains != ()
     assert found.elsewhere == {}
 
@@ -93,7 +93,7 @@ def test_the_cells_of_a_page_do_not_overlap_and_stay_inside_of_it(database: apsw
     tree = database.execute("SELECT pageno FROM dbstat WHERE pagetype <> 'overflow'").fetchall()
     for number in (int(str(row[0])) for row in tree):
         page = content[(number - 1) * 1024 : number * 1024]
-        found = sorted(cells(page, first=number == 1, usable=1024), key=lambda one: one.start)
+        found = sorted(find_cells(page, first=number == 1, usable=1024), key=lambda one: one.start)
         assert all(one.stop <= after.start for one, after in pairwise(found))
         assert all(0 < one.start < one.stop <= 1024 for one in found)
 
@@ -101,7 +101,7 @@ def test_the_cells_of_a_page_do_not_overlap_and_stay_inside_of_it(database: apsw
 @given(st.dictionaries(st.integers(0, 60), st.integers(1, 12)))
 def test_pieces_that_touch_or_overlap_lie_in_one_run(places: dict[int, int]) -> None:
     covered = {at + step for at, length in places.items() for step in range(length)}
-    found = list(runs(places))
+    found = list(join_ranges(places))
     assert {at for begin, end in found for at in range(begin, end)} == covered
     assert all(end < begin for (_, end), (begin, _) in pairwise(found))
 
@@ -110,14 +110,14 @@ def test_what_a_row_says_as_well_is_no_remainder_and_what_only_several_say_toget
     database: apsw.Connection,
 ) -> None:
     path = Path(database.filename)
-    first, second = SAID[:PIECE], SAID[PIECE : 2 * PIECE]
+    first, second = SAID[:NEEDLE_BYTES], SAID[NEEDLE_BYTES : 2 * NEEDLE_BYTES]
     database.execute("DELETE FROM notes; DELETE FROM words; VACUUM")
     database.executemany("INSERT INTO words VALUES (?, ?)", [("1", first.decode()), ("2", second.decode())])
     wanted = frozenset({first, second})
-    assert search(path, database, wanted) == Search(files=("a.db",), elsewhere={"words": 2})
+    assert search_files(path, database, wanted) == ResidueSearch(files=("a.db",), elsewhere={"words": 2})
     for copy, left in ((first, False), (second, False), (first + second, True)):
         leave_in_a_gap(database, copy)
-        assert bool(search(path, database, wanted).remains) == left
+        assert bool(search_files(path, database, wanted).remains) == left
 
 
 def leave_in_a_gap(database: apsw.Connection, said: bytes) -> None:
@@ -131,9 +131,9 @@ def leave_in_a_gap(database: apsw.Connection, said: bytes) -> None:
 def test_of_what_is_everywhere_not_every_place_is_looked_at(
     database: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(byte_search, "EVERYWHERE", 10)
+    monkeypatch.setattr(byte_search, "MAX_PLACES_PER_NEEDLE", 10)
     database.execute("DELETE FROM notes; DELETE FROM words; VACUUM")
-    said = SAID[:PIECE].decode()
+    said = SAID[:NEEDLE_BYTES].decode()
     database.executemany("INSERT INTO words VALUES (?, ?)", [(str(number), said) for number in range(40)])
-    found = search(Path(database.filename), database, frozenset({said.encode()}))
-    assert found == Search(files=("a.db",), elsewhere={"words": 10})
+    found = search_files(Path(database.filename), database, frozenset({said.encode()}))
+    assert found == ResidueSearch(files=("a.db",), elsewhere={"words": 10})

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from recollect.stores.sqlite import process_lock as lines
-from recollect.stores.sqlite.process_lock import Gate, Line, NoTurn, Turn, turn
+from recollect.stores.sqlite.process_lock import FlockLock, NoWriteLock, TicketLock, WriteLock, open_process_lock
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
-Make = Callable[[str, int], Turn]
+Make = Callable[[str, int], WriteLock]
 
 needs_locks_of_open_files = pytest.mark.skipif(
     not hasattr(__import__("fcntl"), "F_OFD_SETLKW"), reason="this platform has no locks of open files"
@@ -37,32 +37,34 @@ def wait_until_drawn(place: str, number: int) -> None:
 
 @needs_locks_of_open_files
 def test_who_came_first_goes_first(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "STANDSTILL", 60.0)  # a busy machine must not look like a line that stands still
-    first = Line(place, 0o600)
-    first.take()
+    monkeypatch.setattr(lines, "STALLED_SECONDS", 60.0)  # a busy machine must not look like a line that stands still
+    first = TicketLock(place, 0o600)
+    first.acquire()
     order: list[int] = []
 
     def wait(number: int) -> None:
-        mine = Line(place, 0o600)
-        mine.take()
+        mine = TicketLock(place, 0o600)
+        mine.acquire()
         order.append(number)
-        mine.leave()
+        mine.release()
         mine.close()
 
     threads = [threading.Thread(target=wait, args=(number,)) for number in range(5)]
     for number, thread in enumerate(threads):
         thread.start()
         wait_until_drawn(place, number + 2)
-    first.leave()
+    first.release()
     for thread in threads:
         thread.join()
     assert order == [0, 1, 2, 3, 4]
     first.close()
 
 
-@pytest.mark.parametrize("make", [Gate, pytest.param(Line, marks=needs_locks_of_open_files), turn])
+@pytest.mark.parametrize(
+    "make", [FlockLock, pytest.param(TicketLock, marks=needs_locks_of_open_files), open_process_lock]
+)
 def test_one_has_the_turn_at_a_time(place: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "STANDSTILL", 60.0)
+    monkeypatch.setattr(lines, "STALLED_SECONDS", 60.0)
     inside = 0
     most = 0
 
@@ -70,12 +72,12 @@ def test_one_has_the_turn_at_a_time(place: str, make: Make, monkeypatch: pytest.
         nonlocal inside, most
         mine = make(place, 0o600)
         for _ in range(50):
-            mine.take()
+            mine.acquire()
             inside += 1
             most = max(most, inside)
             os.sched_yield()
             inside -= 1
-            mine.leave()
+            mine.release()
         mine.close()
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -87,10 +89,10 @@ def test_one_has_the_turn_at_a_time(place: str, make: Make, monkeypatch: pytest.
 
 
 def test_without_a_line_nobody_waits() -> None:
-    first, second = NoTurn(), NoTurn()
-    assert first.take()
-    assert second.take(), "though the first has not left"
-    first.leave()
+    first, second = NoWriteLock(), NoWriteLock()
+    assert first.acquire()
+    assert second.acquire(), "though the first has not left"
+    first.release()
     second.close()
 
 
@@ -98,7 +100,7 @@ def test_the_companion_file_has_the_rights_of_the_database(tmp_path: Path) -> No
     path = tmp_path / "store.db"
     database = a_database(path)
     path.chmod(0o640)
-    database.turn().close()
+    database.open_write_lock().close()
     mask = os.umask(0)
     os.umask(mask)
     assert (tmp_path / "store.db-queue").stat().st_mode & 0o777 == 0o640 & ~mask
@@ -169,58 +171,58 @@ def test_a_process_that_is_suspended_in_line_keeps_nobody_from_writing(tmp_path:
     assert set(notes(database)) == {*expected, "after all"}
 
 
-@pytest.mark.parametrize("make", [Gate, pytest.param(Line, marks=needs_locks_of_open_files)])
+@pytest.mark.parametrize("make", [FlockLock, pytest.param(TicketLock, marks=needs_locks_of_open_files)])
 def test_who_waits_goes_past_one_that_does_not_move(
-    place: str, make: Callable[[str, int], Gate | Line], monkeypatch: pytest.MonkeyPatch
+    place: str, make: Callable[[str, int], FlockLock | TicketLock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "STANDSTILL", 0.05)
+    monkeypatch.setattr(lines, "STALLED_SECONDS", 0.05)
     still, second, third = (make(place, 0o600) for _ in range(3))
-    assert still.take()
-    assert not second.take()
-    second.leave()
-    third.take()
-    third.leave()
-    still.leave()
+    assert still.acquire()
+    assert not second.acquire()
+    second.release()
+    third.acquire()
+    third.release()
+    still.release()
     for one in (second, third):
-        while not one.take():  # until the locks are gone that nobody waits for any more
-            one.leave()
-        one.leave()
+        while not one.acquire():  # until the locks are gone that nobody waits for any more
+            one.release()
+        one.release()
     for one in (still, second, third):
         one.close()
 
 
 @needs_locks_of_open_files
 def test_one_that_was_gone_past_has_its_turn_when_it_moves_again(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "STANDSTILL", 0.05)
-    still, second = Line(place, 0o600), Line(place, 0o600)
-    assert still.take()
-    assert not second.take()
-    still.leave()
-    assert still.take()
-    still.leave()
-    second.leave()
-    assert second.take()
+    monkeypatch.setattr(lines, "STALLED_SECONDS", 0.05)
+    still, second = TicketLock(place, 0o600), TicketLock(place, 0o600)
+    assert still.acquire()
+    assert not second.acquire()
+    still.release()
+    assert still.acquire()
+    still.release()
+    second.release()
+    assert second.acquire()
     for one in (still, second):
         one.close()
 
 
 @needs_locks_of_open_files
 def test_a_line_moves_if_somebody_has_left_who_was_before_us(place: str) -> None:
-    first, second, mine, last = (Line(place, 0o600) for _ in range(4))
-    assert first.take()
+    first, second, mine, last = (TicketLock(place, 0o600) for _ in range(4))
+    assert first.acquire()
     for one in (second, mine, last):  # as they do who then have to wait
-        assert one._got_soon(lines._lock(Line._COUNTER))
-        assert one._drawn()
+        assert one._lock_unless_stalled(lines._byte_lock(TicketLock._COUNTER_OFFSET))
+        assert one._draw_ticket()
 
     def stands_still() -> bool:
-        return mine._stands_still(mine._open())
+        return mine._is_stalled(mine._open_lock_file())
 
     assert stands_still()
-    first.leave()
+    first.release()
     assert [stands_still(), stands_still()] == [False, True]
-    second.leave()
+    second.release()
     assert [stands_still(), stands_still()] == [False, True]
-    last.leave()
+    last.release()
     assert stands_still()  # which is why it could leave
     for one in (first, second, mine, last):
         one.close()
@@ -228,25 +230,25 @@ def test_a_line_moves_if_somebody_has_left_who_was_before_us(place: str) -> None
 
 @needs_locks_of_open_files
 def test_who_was_overtaken_does_not_wait_for_those_who_overtook_it(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "STANDSTILL", 0.05)
-    still, second = Line(place, 0o600), Line(place, 0o600)
-    assert still.take()
+    monkeypatch.setattr(lines, "STALLED_SECONDS", 0.05)
+    still, second = TicketLock(place, 0o600), TicketLock(place, 0o600)
+    assert still.acquire()
     over = threading.Event()
 
     def go_round() -> None:
         """Leave again and again, always with a number behind the second one's."""
         wait_until_drawn(place, 2)
-        others = [Line(place, 0o600), Line(place, 0o600)]
+        others = [TicketLock(place, 0o600), TicketLock(place, 0o600)]
         while not over.is_set():
             for other in others:
-                other.take()
-                other.leave()
+                other.acquire()
+                other.release()
         for other in others:
             other.close()
 
     rushing = threading.Thread(target=go_round)
     rushing.start()
-    assert not second.take()
+    assert not second.acquire()
     over.set()
     rushing.join()
     for one in (still, second):
@@ -257,13 +259,13 @@ def test_who_was_overtaken_does_not_wait_for_those_who_overtook_it(place: str, m
 def test_one_that_is_suspended_while_it_draws_a_number_is_waited_for_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lines, "STANDSTILL", 0.05)
+    monkeypatch.setattr(lines, "STALLED_SECONDS", 0.05)
     database = a_database(tmp_path / "store.db")
     other = Other("draws_a_number_for_ever", database.path)
     assert other.hear() == "ready"
     with a_writer(database) as writer:
         writer.write(note("first"))
-        monkeypatch.setattr(lines, "STANDSTILL", 3600.0)
+        monkeypatch.setattr(lines, "STALLED_SECONDS", 3600.0)
         for number in range(5):
             writer.write(note(f"{number}"))
         assert standing(f"{database.path}-queue") == 0
@@ -278,16 +280,16 @@ def test_one_that_is_suspended_while_it_draws_a_number_is_waited_for_once(
 
 @needs_locks_of_open_files
 def test_a_line_that_was_cut_is_no_obstacle(place: str) -> None:
-    first, second, third = (Line(place, 0o600) for _ in range(3))
-    assert first.take()
+    first, second, third = (TicketLock(place, 0o600) for _ in range(3))
+    assert first.acquire()
     Path(place).write_bytes(b"")
-    assert not second.take()  # its number is the first one's
-    second.leave()
-    first.leave()
+    assert not second.acquire()  # its number is the first one's
+    second.release()
+    first.release()
     for _ in range(3):
         for one in (first, second, third):
-            one.take()
-            one.leave()
-    assert third.take()
+            one.acquire()
+            one.release()
+    assert third.acquire()
     for one in (first, second, third):
         one.close()

@@ -15,7 +15,7 @@ import pytest
 import recollect
 from recollect.factory import verify
 from recollect.model.encoder import Encoder
-from recollect.model.report import Report
+from recollect.model.report import VerifyReport
 from recollect.stores.sqlite import checksum, descriptors, integrity_check
 from tests.integration.sqlite.engines import NOW, SCOPE, OtherEngine, an_engine
 
@@ -72,7 +72,7 @@ def place_of(path: Path, said: bytes) -> int:
 
 def test_a_good_backup_is_sealed_restored_and_recalled_from(backup: Path) -> None:
     before = backup.read_bytes()
-    assert verify(backup) == Report(
+    assert verify(backup) == VerifyReport(
         path=str(backup),
         bytes=len(before),
         sealed=True,
@@ -133,7 +133,7 @@ def test_a_log_that_says_nothing_new_leaves_a_backup_as_sealed_as_it_was(backup:
 def test_a_store_that_is_opened_written_and_closed_while_it_is_copied_is_good(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks, times = descriptors.blocks, iter(range(100))
+    blocks, times = descriptors.read_blocks, iter(range(100))
 
     def disturbed(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
         for number, block in enumerate(blocks(path, **given)):
@@ -143,8 +143,8 @@ def test_a_store_that_is_opened_written_and_closed_while_it_is_copied_is_good(
                 assert other.hear()
                 other.end()
 
-    monkeypatch.setattr(descriptors, "BLOCK", 65_536)
-    monkeypatch.setattr(descriptors, "blocks", disturbed)
+    monkeypatch.setattr(descriptors, "BLOCK_BYTES", 65_536)
+    monkeypatch.setattr(descriptors, "read_blocks", disturbed)
     report = verify(store)
     assert (report.problems, report.memories) == ((), 63)
 
@@ -152,19 +152,19 @@ def test_a_store_that_is_opened_written_and_closed_while_it_is_copied_is_good(
 def test_a_store_that_never_rests_is_told_as_busy_and_not_as_damaged(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks = descriptors.blocks
+    blocks = descriptors.read_blocks
 
     def disturbed(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
         os.utime(store)
         return blocks(path, **given)
 
-    monkeypatch.setattr(descriptors, "blocks", disturbed)
+    monkeypatch.setattr(descriptors, "read_blocks", disturbed)
     with pytest.raises(recollect.StoreBusy, match="others open, write and close it all the time"):
         verify(store)
 
 
 def test_a_log_that_vanishes_while_it_is_copied_is_no_damage(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = descriptors.blocks
+    blocks = descriptors.read_blocks
     journal = beside(store, "-journal")
     journal.write_bytes(b"left by somebody who is about to remove it")
 
@@ -173,32 +173,32 @@ def test_a_log_that_vanishes_while_it_is_copied_is_no_damage(store: Path, monkey
             journal.unlink()
         return blocks(path, **given)
 
-    monkeypatch.setattr(descriptors, "blocks", vanishing)
+    monkeypatch.setattr(descriptors, "read_blocks", vanishing)
     assert verify(store).ok
 
 
 def test_a_seal_is_at_the_end_of_a_file_and_not_in_its_last_page(tmp_path: Path) -> None:
     page = bytes(16) + (512).to_bytes(2) + bytes(512 - 18)
     file = tmp_path / "store.db"
-    file.write_bytes(page + bytes(512 - checksum.LENGTH) + checksum.MARK + bytes(32))
-    assert checksum.seal_of(file) is checksum.Seal.ABSENT
-    file.write_bytes(page + checksum.MARK + bytes(32))
-    assert checksum.seal_of(file) is checksum.Seal.BROKEN
+    file.write_bytes(page + bytes(512 - checksum.CHECKSUM_BYTES) + checksum.CHECKSUM_MARK + bytes(32))
+    assert checksum.read_checksum_state(file) is checksum.ChecksumState.ABSENT
+    file.write_bytes(page + checksum.CHECKSUM_MARK + bytes(32))
+    assert checksum.read_checksum_state(file) is checksum.ChecksumState.BROKEN
     file.write_bytes(page + bytes(48))
-    assert checksum.seal_of(file) is checksum.Seal.CUT
+    assert checksum.read_checksum_state(file) is checksum.ChecksumState.CUT
 
 
 def test_a_seal_that_is_taken_off_while_it_is_looked_at_is_not_broken(
     backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks = descriptors.blocks
+    blocks = descriptors.read_blocks
 
     def taken_off(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
-        if checksum.is_there(path):
-            checksum.take_off(path)
+        if checksum.has_checksum(path):
+            checksum.remove_checksum(path)
         return blocks(path, **given)
 
-    monkeypatch.setattr(descriptors, "blocks", taken_off)
+    monkeypatch.setattr(descriptors, "read_blocks", taken_off)
     report = verify(backup)
     assert (report.ok, report.sealed) == (True, False)
 

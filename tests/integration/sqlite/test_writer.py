@@ -18,11 +18,11 @@ import pytest
 
 from recollect.errors import InvalidInput, StoreBusy, StoreError
 from recollect.stores.sqlite import process_lock, writer_thread
-from recollect.stores.sqlite.connection import PAGE_SIZE, Database
-from recollect.stores.sqlite.readers import Readers
-from recollect.stores.sqlite.write_queue import Asked
-from recollect.stores.sqlite.writer import MOST_PUT_OFF, Writer
-from recollect.stores.sqlite.writer_thread import CHECKPOINT
+from recollect.stores.sqlite.connection import PAGE_SIZE, SqliteDatabase
+from recollect.stores.sqlite.readers import ReaderPool
+from recollect.stores.sqlite.write_queue import WriteRequest
+from recollect.stores.sqlite.writer import MAX_DEFERRED_WRITES, SqliteWriter
+from recollect.stores.sqlite.writer_thread import CHECKPOINT_PAGES
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
 MOMENT = 0.05
@@ -30,12 +30,12 @@ MOMENT = 0.05
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Database:
+def database(tmp_path: Path) -> SqliteDatabase:
     return a_database(tmp_path / "store.db")
 
 
 @pytest.fixture
-def writer(database: Database) -> Iterator[Writer]:
+def writer(database: SqliteDatabase) -> Iterator[SqliteWriter]:
     with a_writer(database) as writer:
         yield writer
 
@@ -43,17 +43,17 @@ def writer(database: Database) -> Iterator[Writer]:
 @pytest.fixture(autouse=True)
 def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction goes on until nothing waits, however slow the machine is."""
-    monkeypatch.setattr(writer_thread, "LONGEST", 60.0)
+    monkeypatch.setattr(writer_thread, "MAX_BATCH_SECONDS", 60.0)
 
 
 @pytest.fixture
 def no_way_past(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody goes past whoever has the turn, however late it is noticed on a slow machine that a time is over."""
-    monkeypatch.setattr(process_lock, "STANDSTILL", 60.0)
+    monkeypatch.setattr(process_lock, "STALLED_SECONDS", 60.0)
 
 
 @contextmanager
-def paused(writer: Writer) -> Iterator[None]:
+def paused(writer: SqliteWriter) -> Iterator[None]:
     """Keeps the writer busy with a change, so that all that is asked meanwhile joins its transaction."""
     begun, over = threading.Event(), threading.Event()
 
@@ -88,12 +88,14 @@ def counting_commits(db: apsw.Connection) -> list[int]:
 # --- one change
 
 
-def test_a_change_returns_its_result_when_it_is_written(database: Database, writer: Writer) -> None:
+def test_a_change_returns_its_result_when_it_is_written(database: SqliteDatabase, writer: SqliteWriter) -> None:
     assert [writer.write(note("first")), writer.write(note("second"))] == [1, 2]
     assert notes(database) == ["first", "second"]
 
 
-def test_a_change_that_raises_writes_nothing_and_its_caller_gets_the_error(database: Database, writer: Writer) -> None:
+def test_a_change_that_raises_writes_nothing_and_its_caller_gets_the_error(
+    database: SqliteDatabase, writer: SqliteWriter
+) -> None:
     def change(db: apsw.Connection) -> None:
         note("half")(db)
         raise LookupError("no such thing")
@@ -104,14 +106,14 @@ def test_a_change_that_raises_writes_nothing_and_its_caller_gets_the_error(datab
     assert notes(database) == ["whole"]
 
 
-def test_an_error_of_the_driver_comes_out_as_ours(writer: Writer) -> None:
+def test_an_error_of_the_driver_comes_out_as_ours(writer: SqliteWriter) -> None:
     writer.write(note("same"))
     with pytest.raises(StoreError, match=r"store\.db: UNIQUE constraint failed: notes\.text") as caught:
         writer.write(note("same"))
     assert isinstance(caught.value.__cause__, apsw.ConstraintError)
 
 
-def test_a_change_may_time_out_for_reasons_of_its_own(writer: Writer) -> None:
+def test_a_change_may_time_out_for_reasons_of_its_own(writer: SqliteWriter) -> None:
     def change(_: apsw.Connection) -> None:
         raise TimeoutError("the model did not answer")
 
@@ -119,7 +121,7 @@ def test_a_change_may_time_out_for_reasons_of_its_own(writer: Writer) -> None:
         writer.write(change)
 
 
-def test_a_change_cannot_wait_for_another_one(database: Database, writer: Writer) -> None:
+def test_a_change_cannot_wait_for_another_one(database: SqliteDatabase, writer: SqliteWriter) -> None:
     with pytest.raises(InvalidInput, match="a change cannot wait for another one"):
         writer.write(lambda _: writer.write(note("never")))
     with pytest.raises(InvalidInput, match="a change cannot wait for another one"):
@@ -129,7 +131,7 @@ def test_a_change_cannot_wait_for_another_one(database: Database, writer: Writer
 
 
 def test_a_statement_that_a_change_left_unread_does_not_keep_the_writer_in_the_past(
-    database: Database, writer: Writer
+    database: SqliteDatabase, writer: SqliteWriter
 ) -> None:
     writer.write(lambda db: [note(text)(db) for text in "ab"])
     cursor = writer.write(lambda db: db.execute("SELECT text FROM notes"))
@@ -143,19 +145,19 @@ def test_a_statement_that_a_change_left_unread_does_not_keep_the_writer_in_the_p
 # --- several at once
 
 
-def test_changes_that_wait_are_committed_together(database: Database, writer: Writer) -> None:
+def test_changes_that_wait_are_committed_together(database: SqliteDatabase, writer: SqliteWriter) -> None:
     commits = writer.write(counting_commits)
     commits.clear()
     with ThreadPoolExecutor(8) as pool:
         with paused(writer):
             done = [pool.submit(writer.write, note(f"{number}")) for number in range(8)]
-            wait_until(lambda: len(writer._waiting) == 8)
+            wait_until(lambda: len(writer._queue) == 8)
         assert sorted(one.result() for one in done) == list(range(1, 9))
     assert len(commits) == 1
     assert sorted(notes(database)) == [f"{number}" for number in range(8)]
 
 
-def test_a_change_that_fails_harms_no_other_in_its_commit(database: Database, writer: Writer) -> None:
+def test_a_change_that_fails_harms_no_other_in_its_commit(database: SqliteDatabase, writer: SqliteWriter) -> None:
     commits = writer.write(counting_commits)
     commits.clear()
     with ThreadPoolExecutor(3) as pool:
@@ -163,7 +165,7 @@ def test_a_change_that_fails_harms_no_other_in_its_commit(database: Database, wr
             done = []
             for number, text in enumerate(["first", "first", "third"], 1):
                 done.append(pool.submit(writer.write, note(text)))
-                wait_until(lambda number=number: len(writer._waiting) == number)  # type: ignore[misc]
+                wait_until(lambda number=number: len(writer._queue) == number)  # type: ignore[misc]
         assert done[0].result() == 1
         with pytest.raises(StoreError, match="UNIQUE"):
             done[1].result()
@@ -172,7 +174,7 @@ def test_a_change_that_fails_harms_no_other_in_its_commit(database: Database, wr
     assert notes(database) == ["first", "third"]
 
 
-def test_who_is_refused_finds_what_stood_in_the_way(database: Database, writer: Writer) -> None:
+def test_who_is_refused_finds_what_stood_in_the_way(database: SqliteDatabase, writer: SqliteWriter) -> None:
     def refused() -> list[str]:
         with pytest.raises(StoreError, match="UNIQUE"):
             writer.write(note("first"))
@@ -181,15 +183,15 @@ def test_who_is_refused_finds_what_stood_in_the_way(database: Database, writer: 
     with ThreadPoolExecutor(3) as pool:
         with paused(writer):
             pool.submit(writer.write, note("first"))
-            wait_until(lambda: len(writer._waiting) == 1)
+            wait_until(lambda: len(writer._queue) == 1)
             found = pool.submit(refused)
-            wait_until(lambda: len(writer._waiting) == 2)
+            wait_until(lambda: len(writer._queue) == 2)
             pool.submit(writer.write, lambda _: time.sleep(MOMENT))
-            wait_until(lambda: len(writer._waiting) == 3)
+            wait_until(lambda: len(writer._queue) == 3)
         assert found.result() == ["first"]
 
 
-def test_many_threads_and_processes_lose_no_write(database: Database) -> None:
+def test_many_threads_and_processes_lose_no_write(database: SqliteDatabase) -> None:
     names, threads, times = ("a", "b", "c"), 4, 20
     others = [Other("writes", database.path, name, threads, times) for name in names]
     for other in others:
@@ -201,7 +203,7 @@ def test_many_threads_and_processes_lose_no_write(database: Database) -> None:
     db.close()
 
 
-def test_what_was_acknowledged_survives_a_kill(database: Database) -> None:
+def test_what_was_acknowledged_survives_a_kill(database: SqliteDatabase) -> None:
     for rounds in range(2):
         other = Other("says_what_it_wrote", database.path)
         acknowledged = [int(other.hear()) for _ in range(10 + 17 * rounds)][-1]
@@ -214,7 +216,7 @@ def test_what_was_acknowledged_survives_a_kill(database: Database) -> None:
 
 @pytest.mark.usefixtures("no_way_past")
 def test_a_caller_whose_time_is_over_is_told_so_and_its_change_never_happens(
-    database: Database, writer: Writer
+    database: SqliteDatabase, writer: SqliteWriter
 ) -> None:
     other = Other("holds_the_turn", database.path)
     assert other.hear() == "ready"
@@ -227,7 +229,9 @@ def test_a_caller_whose_time_is_over_is_told_so_and_its_change_never_happens(
     assert notes(database) == ["later"]
 
 
-def test_somebody_who_does_not_stand_in_line_is_waited_for_no_longer_either(database: Database, writer: Writer) -> None:
+def test_somebody_who_does_not_stand_in_line_is_waited_for_no_longer_either(
+    database: SqliteDatabase, writer: SqliteWriter
+) -> None:
     other = Other("holds_the_lock", database.path)
     assert other.hear() == "ready"
     with pytest.raises(StoreBusy):
@@ -241,13 +245,13 @@ def test_somebody_who_does_not_stand_in_line_is_waited_for_no_longer_either(data
 
 
 @pytest.mark.usefixtures("no_way_past")
-def test_an_interrupted_caller_takes_its_change_back(database: Database, writer: Writer) -> None:
+def test_an_interrupted_caller_takes_its_change_back(database: SqliteDatabase, writer: SqliteWriter) -> None:
     other = Other("holds_the_turn", database.path)
     assert other.hear() == "ready"
     main = threading.get_ident()
 
     def interrupt() -> None:
-        wait_until(lambda: len(writer._waiting) == 1)
+        wait_until(lambda: len(writer._queue) == 1)
         signal.pthread_kill(main, signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background inherits another
@@ -274,7 +278,7 @@ def test_a_line_that_cannot_be_stood_in_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_way_past")
-def test_the_deadline_of_a_writer_holds_where_a_call_says_nothing(database: Database) -> None:
+def test_the_deadline_of_a_writer_holds_where_a_call_says_nothing(database: SqliteDatabase) -> None:
     other = Other("holds_the_turn", database.path)
     assert other.hear() == "ready"
     with a_writer(database, timeout=MOMENT) as writer, pytest.raises(StoreBusy):
@@ -284,19 +288,19 @@ def test_the_deadline_of_a_writer_holds_where_a_call_says_nothing(database: Data
     assert notes(database) == []
 
 
-def test_one_may_wait_for_ever(database: Database) -> None:
+def test_one_may_wait_for_ever(database: SqliteDatabase) -> None:
     with a_writer(database, timeout=math.inf) as writer:
         writer.write(note("first"))
     assert notes(database) == ["first"]
 
 
 def test_a_change_that_has_begun_is_waited_for_beyond_its_deadline(
-    database: Database, writer: Writer, monkeypatch: pytest.MonkeyPatch
+    database: SqliteDatabase, writer: SqliteWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, over = threading.Event(), threading.Event()
-    add = writer._waiting.add
+    add = writer._queue.add
 
-    def add_and_see_it_begin(asked: Asked) -> None:
+    def add_and_see_it_begin(asked: WriteRequest) -> None:
         add(asked)
         assert begun.wait(30)
 
@@ -305,7 +309,7 @@ def test_a_change_that_has_begun_is_waited_for_beyond_its_deadline(
         over.wait()
         return note("slow")(db)
 
-    monkeypatch.setattr(writer._waiting, "add", add_and_see_it_begin)
+    monkeypatch.setattr(writer._queue, "add", add_and_see_it_begin)
     with ThreadPoolExecutor(1) as pool:
         result = pool.submit(writer.write, slow, timeout=0.0)
         assert begun.wait(30)
@@ -320,44 +324,46 @@ def test_a_change_that_has_begun_is_waited_for_beyond_its_deadline(
 # --- later
 
 
-def test_what_is_put_off_is_written_with_the_next_change_and_before_it(database: Database, writer: Writer) -> None:
+def test_what_is_put_off_is_written_with_the_next_change_and_before_it(
+    database: SqliteDatabase, writer: SqliteWriter
+) -> None:
     commits = writer.write(counting_commits)
     commits.clear()
     with ThreadPoolExecutor(1) as pool, paused(writer):
-        writer.later(note("put off"))
+        writer.defer(note("put off"))
         done = pool.submit(writer.write, note("urgent"))
-        wait_until(lambda: len(writer._waiting) == 2)
+        wait_until(lambda: len(writer._queue) == 2)
     assert done.result() == 2
     assert len(commits) == 1
     assert notes(database) == ["put off", "urgent"]
 
 
-def test_what_is_put_off_is_written_soon_even_if_nothing_else_is(writer: Writer) -> None:
+def test_what_is_put_off_is_written_soon_even_if_nothing_else_is(writer: SqliteWriter) -> None:
     written = threading.Event()
-    writer.later(lambda _: written.set())
+    writer.defer(lambda _: written.set())
     assert written.wait(30)
 
 
-def test_flush_waits_for_what_was_put_off(database: Database, writer: Writer) -> None:
+def test_flush_waits_for_what_was_put_off(database: SqliteDatabase, writer: SqliteWriter) -> None:
     for number in range(10):
-        writer.later(note(f"{number}"))
+        writer.defer(note(f"{number}"))
     writer.flush()
     assert notes(database) == [f"{number}" for number in range(10)]
 
 
-def test_there_may_be_nothing_to_flush(database: Database) -> None:
-    writer = Writer(database)
+def test_there_may_be_nothing_to_flush(database: SqliteDatabase) -> None:
+    writer = SqliteWriter(database)
     writer.flush()
     writer.close()
     assert not Path(f"{database.path}-queue").exists()
 
 
 def test_a_change_put_off_that_fails_is_logged_and_raised_once_and_harms_no_other(
-    database: Database, writer: Writer, caplog: pytest.LogCaptureFixture
+    database: SqliteDatabase, writer: SqliteWriter, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
         for text in ("same", "same", "same", "other"):
-            writer.later(note(text))
+            writer.defer(note(text))
         with pytest.raises(StoreError, match=r"2 of the changes put off failed, the first with: .*UNIQUE"):
             writer.flush()
     assert [record.message for record in caplog.records] == ["change_put_off_failed"] * 2
@@ -365,28 +371,28 @@ def test_a_change_put_off_that_fails_is_logged_and_raised_once_and_harms_no_othe
     assert notes(database) == ["same", "other"]
 
 
-def test_a_change_may_put_off_another(database: Database, writer: Writer) -> None:
-    writer.write(lambda _: writer.later(note("more")))
+def test_a_change_may_put_off_another(database: SqliteDatabase, writer: SqliteWriter) -> None:
+    writer.write(lambda _: writer.defer(note("more")))
     writer.flush()
     assert notes(database) == ["more"]
 
 
-def test_who_puts_off_too_much_waits_for_it(database: Database, writer: Writer) -> None:
+def test_who_puts_off_too_much_waits_for_it(database: SqliteDatabase, writer: SqliteWriter) -> None:
     longest = 0
-    for number in range(3 * MOST_PUT_OFF):
-        writer.later(note(f"{number}"))
-        longest = max(longest, len(writer._waiting))
+    for number in range(3 * MAX_DEFERRED_WRITES):
+        writer.defer(note(f"{number}"))
+        longest = max(longest, len(writer._queue))
     writer.flush()
-    assert longest <= MOST_PUT_OFF + 1
-    assert len(notes(database)) == 3 * MOST_PUT_OFF
+    assert longest <= MAX_DEFERRED_WRITES + 1
+    assert len(notes(database)) == 3 * MAX_DEFERRED_WRITES
 
 
 # --- closing
 
 
-def test_close_writes_what_was_put_off_and_ends_the_thread(database: Database) -> None:
-    writer = Writer(database)
-    writer.later(note("put off"))
+def test_close_writes_what_was_put_off_and_ends_the_thread(database: SqliteDatabase) -> None:
+    writer = SqliteWriter(database)
+    writer.defer(note("put off"))
     thread = writer._thread
     writer.close()
     assert notes(database) == ["put off"]
@@ -394,23 +400,23 @@ def test_close_writes_what_was_put_off_and_ends_the_thread(database: Database) -
     assert not thread.is_alive()
 
 
-def test_a_closed_writer_says_so_and_may_be_closed_again(database: Database) -> None:
-    writer = Writer(database)
+def test_a_closed_writer_says_so_and_may_be_closed_again(database: SqliteDatabase) -> None:
+    writer = SqliteWriter(database)
     writer.write(note("first"))
     writer.close()
     writer.close()
-    for use in (writer.write, writer.later):
+    for use in (writer.write, writer.defer):
         with pytest.raises(StoreError, match=r"store\.db is closed; open the store again"):
             use(note("second"))
     assert notes(database) == ["first"]
 
 
 @pytest.mark.usefixtures("no_way_past")
-def test_close_says_what_could_not_be_written(database: Database) -> None:
+def test_close_says_what_could_not_be_written(database: SqliteDatabase) -> None:
     other = Other("holds_the_turn", database.path)
     assert other.hear() == "ready"
-    writer = Writer(database, timeout=MOMENT)
-    writer.later(note("never"))
+    writer = SqliteWriter(database, timeout=MOMENT)
+    writer.defer(note("never"))
     with pytest.raises(StoreBusy, match="1 changes put off were not written"):
         writer.close()
     other.tell()
@@ -420,15 +426,15 @@ def test_close_says_what_could_not_be_written(database: Database) -> None:
     assert notes(database) == ["after"]
 
 
-def test_close_raises_what_failed(database: Database) -> None:
-    writer = Writer(database)
+def test_close_raises_what_failed(database: SqliteDatabase) -> None:
+    writer = SqliteWriter(database)
     writer.write(note("same"))
-    writer.later(note("same"))
+    writer.defer(note("same"))
     with pytest.raises(StoreError, match="1 of the changes put off failed"):
         writer.close()
 
 
-def test_a_writer_may_be_closed_when_the_process_ends(database: Database) -> None:
+def test_a_writer_may_be_closed_when_the_process_ends(database: SqliteDatabase) -> None:
     assert Other("writes_when_it_ends", database.path).end() == []
     assert notes(database) == ["at the end"]
 
@@ -436,7 +442,7 @@ def test_a_writer_may_be_closed_when_the_process_ends(database: Database) -> Non
 # --- processes that end
 
 
-def test_what_was_put_off_is_written_when_a_process_ends_that_closed_nothing(database: Database) -> None:
+def test_what_was_put_off_is_written_when_a_process_ends_that_closed_nothing(database: SqliteDatabase) -> None:
     other = Other("ends", database.path)
     assert other.hear() == "ready"
     other.tell()
@@ -446,7 +452,7 @@ def test_what_was_put_off_is_written_when_a_process_ends_that_closed_nothing(dat
 
 @pytest.mark.parametrize("kept", ["", "kept"])
 def test_the_file_of_a_process_that_closed_nothing_is_a_whole_store_when_it_ended(
-    database: Database, tmp_path: Path, kept: str
+    database: SqliteDatabase, tmp_path: Path, kept: str
 ) -> None:
     other = Other("ends_with_nothing_to_write", database.path, kept)
     assert other.hear() == "ready"
@@ -457,9 +463,9 @@ def test_the_file_of_a_process_that_closed_nothing_is_a_whole_store_when_it_ende
     assert notes(a_database(copied)) == ["first"]
 
 
-def test_a_writer_that_nobody_has_any_more_writes_what_was_put_off_and_ends(database: Database) -> None:
-    writer = Writer(database)
-    writer.later(note("first"))
+def test_a_writer_that_nobody_has_any_more_writes_what_was_put_off_and_ends(database: SqliteDatabase) -> None:
+    writer = SqliteWriter(database)
+    writer.defer(note("first"))
     thread = writer._thread
     del writer
     wait_until(lambda: bool(gc.collect()) or notes(database) == ["first"])
@@ -470,7 +476,7 @@ def test_a_writer_that_nobody_has_any_more_writes_what_was_put_off_and_ends(data
 
 
 def test_a_writer_may_be_closed_by_a_signal_that_comes_while_a_change_is_asked_for(
-    writer: Writer, monkeypatch: pytest.MonkeyPatch
+    writer: SqliteWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def close(_: int, __: object) -> None:
         writer.close()
@@ -478,15 +484,15 @@ def test_a_writer_may_be_closed_by_a_signal_that_comes_while_a_change_is_asked_f
 
     writer.write(note("first"))
     before = signal.signal(signal.SIGTERM, close)
-    monkeypatch.setattr(writer._waiting, "add", lambda _: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(writer._queue, "add", lambda _: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(SystemExit):
         writer.write(note("second"))
     signal.signal(signal.SIGTERM, before)
 
 
-def test_a_writer_that_is_closed_amid_the_change_of_another_is_waited_for_by_nobody(database: Database) -> None:
-    dropped = Writer(database)
-    dropped.later(note("put off"))
+def test_a_writer_that_is_closed_amid_the_change_of_another_is_waited_for_by_nobody(database: SqliteDatabase) -> None:
+    dropped = SqliteWriter(database)
+    dropped.defer(note("put off"))
     thread = dropped._thread
     assert thread is not None
     with a_writer(database) as writer:
@@ -496,15 +502,15 @@ def test_a_writer_that_is_closed_amid_the_change_of_another_is_waited_for_by_nob
     assert notes(database) == ["put off"]
 
 
-def test_a_call_that_nobody_heard_costs_a_moment(writer: Writer, database: Database) -> None:
+def test_a_call_that_nobody_heard_costs_a_moment(writer: SqliteWriter, database: SqliteDatabase) -> None:
     writer.write(note("first"))
-    unheard = Asked(note("second"))
-    writer._waiting._asked.append(unheard)
-    unheard.promise.result(60)
+    unheard = WriteRequest(note("second"))
+    writer._queue._requests.append(unheard)
+    unheard.future.result(60)
     assert notes(database) == ["first", "second"]
 
 
-def test_a_process_that_has_written_all_ends_without_a_word(database: Database) -> None:
+def test_a_process_that_has_written_all_ends_without_a_word(database: SqliteDatabase) -> None:
     other = Other("ends_with_nothing_to_write", database.path)
     assert other.hear() == "ready"
     Path(database.name).unlink()
@@ -512,7 +518,7 @@ def test_a_process_that_has_written_all_ends_without_a_word(database: Database) 
     assert other.end() == []
 
 
-def test_a_process_ends_though_others_write_and_says_what_is_lost(database: Database) -> None:
+def test_a_process_ends_though_others_write_and_says_what_is_lost(database: SqliteDatabase) -> None:
     busy = Other("holds_the_lock", database.path)
     assert busy.hear() == "ready"
     other = Other("ends", database.path, MOMENT)
@@ -524,7 +530,7 @@ def test_a_process_ends_though_others_write_and_says_what_is_lost(database: Data
     assert notes(database) == []
 
 
-def test_a_process_ends_though_the_file_is_gone_and_says_so(database: Database) -> None:
+def test_a_process_ends_though_the_file_is_gone_and_says_so(database: SqliteDatabase) -> None:
     busy = Other("holds_the_lock", database.path)
     assert busy.hear() == "ready"
     other = Other("ends", database.path)
@@ -537,7 +543,7 @@ def test_a_process_ends_though_the_file_is_gone_and_says_so(database: Database) 
     assert any("store.db was moved or deleted while it was open" in line for line in said)
 
 
-def test_a_process_may_end_while_it_writes(database: Database) -> None:
+def test_a_process_may_end_while_it_writes(database: SqliteDatabase) -> None:
     other = Other("ends_while_it_writes", database.path)
     assert other.hear() == "ready"
     other.tell()
@@ -596,7 +602,7 @@ def disk() -> Iterator[Disk]:
     disk.unregister()
 
 
-def after_a_crash(database: Database, folder: Path) -> list[str]:
+def after_a_crash(database: SqliteDatabase, folder: Path) -> list[str]:
     """What is found when the machine goes down now: the files as they are, without any process."""
     folder.mkdir()
     for suffix in ("", "-wal"):
@@ -627,7 +633,7 @@ def test_a_commit_that_fails_fails_for_all_of_its_changes_and_the_writer_goes_on
         writer.write(note("first"))
         with paused(writer):
             done = [pool.submit(writer.write, note(f"{number}")) for number in range(4)]
-            wait_until(lambda: len(writer._waiting) == 4)
+            wait_until(lambda: len(writer._queue) == 4)
             disk.fail_next(LOG)
         errors = [one.exception() for one in done]
         assert [str(error) for error in errors] == [str(errors[0])] * 4
@@ -643,7 +649,7 @@ def test_a_checkpoint_that_fails_takes_nothing_back(
     database = a_database(tmp_path / "store.db")
     with a_writer(database) as writer, caplog.at_level(logging.WARNING):
         disk.fail_next(FILE)
-        large = "x" * (CHECKPOINT * PAGE_SIZE)
+        large = "x" * (CHECKPOINT_PAGES * PAGE_SIZE)
         writer.write(note(large))
         writer.write(note("small"))
         assert disk.failures == 1
@@ -651,7 +657,7 @@ def test_a_checkpoint_that_fails_takes_nothing_back(
     assert [record.message for record in caplog.records] == ["checkpoint_failed"]
 
 
-def test_a_full_disk_says_so_and_is_no_end(database: Database, writer: Writer) -> None:
+def test_a_full_disk_says_so_and_is_no_end(database: SqliteDatabase, writer: SqliteWriter) -> None:
     writer.write(lambda db: db.pragma("max_page_count", db.pragma("page_count") + 2))
     with pytest.raises(StoreError, match=r"store\.db: the disk is full, so nothing was written; make room"):
         writer.write(note("x" * 1_000_000))
@@ -659,7 +665,9 @@ def test_a_full_disk_says_so_and_is_no_end(database: Database, writer: Writer) -
     assert notes(database) == ["small"]
 
 
-def test_a_full_disk_fails_the_whole_commit_if_sqlite_gave_it_up(database: Database, writer: Writer) -> None:
+def test_a_full_disk_fails_the_whole_commit_if_sqlite_gave_it_up(
+    database: SqliteDatabase, writer: SqliteWriter
+) -> None:
     def full(db: apsw.Connection) -> None:
         db.execute("ROLLBACK")  # as SQLite does by itself when it can keep nothing of the transaction
         raise apsw.FullError("database or disk is full")
@@ -667,9 +675,9 @@ def test_a_full_disk_fails_the_whole_commit_if_sqlite_gave_it_up(database: Datab
     with ThreadPoolExecutor(2) as pool:
         with paused(writer):
             first = pool.submit(writer.write, note("lost"))
-            wait_until(lambda: len(writer._waiting) == 1)
+            wait_until(lambda: len(writer._queue) == 1)
             second = pool.submit(writer.write, full)
-            wait_until(lambda: len(writer._waiting) == 2)
+            wait_until(lambda: len(writer._queue) == 2)
         for error in (first.exception(), second.exception()):
             assert isinstance(error, StoreError)
             assert "the disk is full" in str(error)
@@ -680,46 +688,46 @@ def test_a_full_disk_fails_the_whole_commit_if_sqlite_gave_it_up(database: Datab
 # --- the log
 
 
-def log_of(database: Database) -> Path:
+def log_of(database: SqliteDatabase) -> Path:
     return Path(f"{database.path}-wal")
 
 
-def test_what_is_done_alone_is_outside_of_any_transaction(database: Database, writer: Writer) -> None:
+def test_what_is_done_alone_is_outside_of_any_transaction(database: SqliteDatabase, writer: SqliteWriter) -> None:
     writer.write(note("first"))
-    writer.alone(lambda db: db.execute("VACUUM"))
-    assert writer.alone(lambda db: db.in_transaction) is False
+    writer.run_alone(lambda db: db.execute("VACUUM"))
+    assert writer.run_alone(lambda db: db.in_transaction) is False
     with pytest.raises(StoreError, match="no such table"):
-        writer.alone(lambda db: db.execute("DELETE FROM nowhere"))
-    writer.alone(lambda db: db.execute("BEGIN IMMEDIATE"))
+        writer.run_alone(lambda db: db.execute("DELETE FROM nowhere"))
+    writer.run_alone(lambda db: db.execute("BEGIN IMMEDIATE"))
     writer.write(note("second"))
     assert notes(database) == ["first", "second"]
 
 
-def test_changes_and_what_is_done_alone_keep_their_order(writer: Writer) -> None:
+def test_changes_and_what_is_done_alone_keep_their_order(writer: SqliteWriter) -> None:
     seen: list[int] = []
     with ThreadPoolExecutor(3) as pool, paused(writer):
         acts = [
             lambda: writer.write(note("first")),
-            lambda: writer.alone(lambda db: seen.append(int(db.execute("SELECT count(*) FROM notes").get))),
+            lambda: writer.run_alone(lambda db: seen.append(int(db.execute("SELECT count(*) FROM notes").get))),
             lambda: writer.write(note("second")),
         ]
         for number, act in enumerate(acts, 1):
             pool.submit(act)
-            wait_until(lambda number=number: len(writer._waiting) == number)  # type: ignore[misc]
+            wait_until(lambda number=number: len(writer._queue) == number)  # type: ignore[misc]
     assert seen == [1]
 
 
 def test_the_log_stays_short_while_others_read_all_the_time(
-    database: Database, writer: Writer, monkeypatch: pytest.MonkeyPatch
+    database: SqliteDatabase, writer: SqliteWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer_thread, "CHECKPOINT", 50)
-    monkeypatch.setattr(writer_thread, "LONG_LOG", 200)
-    readers = Readers(database)
+    monkeypatch.setattr(writer_thread, "CHECKPOINT_PAGES", 50)
+    monkeypatch.setattr(writer_thread, "LONG_LOG_PAGES", 200)
+    readers = ReaderPool(database)
     over = threading.Event()
 
     def read() -> None:
         while not over.is_set():
-            with readers.reading() as db:
+            with readers.borrow() as db:
                 db.execute("SELECT count(*) FROM notes").fetchall()
                 over.wait(0.01)  # so that there is always one who sees something older than the log's end
 
@@ -739,13 +747,13 @@ def test_the_log_stays_short_while_others_read_all_the_time(
 
 
 def test_whoever_waits_for_what_was_put_off_is_not_told_that_its_commit_failed_unless_they_look_after_it(
-    writer: Writer,
+    writer: SqliteWriter,
 ) -> None:
     def refuse_commit(db: apsw.Connection) -> None:
         note("lost")(db)
         db.set_commit_hook(lambda: True)
 
-    writer.later(refuse_commit)
+    writer.defer(refuse_commit)
     writer.settle()
     with pytest.raises(StoreError, match="1 of the changes put off failed"):
         writer.flush()

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.admission.importance import RECURRING, importance_of
+from recollect.admission.importance import RECURRING_KINDS, detect_importance
 from recollect.admission.policy import ImportancePolicy
 from recollect.model.memory import Kind
 
@@ -36,8 +36,8 @@ OTHER = ImportancePolicy(stated=0.5, critical=0.4, business=0.3, preference=0.2,
     ],
 )
 def test_the_words_of_a_text_tell_the_rung(text: str, rung: str) -> None:
-    assert importance_of(text, Kind.FACT, POLICY) == getattr(POLICY, rung)
-    assert importance_of(text, Kind.FACT, OTHER) == getattr(OTHER, rung)
+    assert detect_importance(text, Kind.FACT, POLICY) == getattr(POLICY, rung)
+    assert detect_importance(text, Kind.FACT, OTHER) == getattr(OTHER, rung)
 
 
 @table(
@@ -55,19 +55,19 @@ def test_the_words_of_a_text_tell_the_rung(text: str, rung: str) -> None:
     ],
 )
 def test_a_text_that_says_nothing_of_itself_is_not_judged(text: str) -> None:
-    assert importance_of(text, Kind.FACT, POLICY) is None
+    assert detect_importance(text, Kind.FACT, POLICY) is None
 
 
 @table("kind", Kind)
 def test_what_recurs_by_its_kind_is_worth_what_a_preference_is(kind: Kind) -> None:
-    worth = importance_of("Tea, no sugar", kind, POLICY)
-    assert worth == (POLICY.preference if kind in RECURRING else None)
+    worth = detect_importance("Tea, no sugar", kind, POLICY)
+    assert worth == (POLICY.preference if kind in RECURRING_KINDS else None)
 
 
 def test_a_decision_in_business_is_critical() -> None:
     text = "We decided to drop the vendor"
-    assert importance_of(text, Kind.DECISION, POLICY) == POLICY.critical
-    assert importance_of(text, Kind.FACT, POLICY) == POLICY.business
+    assert detect_importance(text, Kind.DECISION, POLICY) == POLICY.critical
+    assert detect_importance(text, Kind.FACT, POLICY) == POLICY.business
 
 
 @table(
@@ -81,15 +81,15 @@ def test_a_decision_in_business_is_critical() -> None:
 )
 @table("kind", Kind)
 def test_credentials_are_never_important(text: str, kind: Kind) -> None:
-    assert importance_of(text, kind, POLICY) is None
+    assert detect_importance(text, kind, POLICY) is None
 
 
 @given(st.text(), st.sampled_from(Kind))
 def test_any_text_is_worth_a_rung_or_nothing(text: str, kind: Kind) -> None:
     rungs = {POLICY.stated, POLICY.critical, POLICY.business, POLICY.preference, None}
-    assert importance_of(text, kind, POLICY) in rungs
+    assert detect_importance(text, kind, POLICY) in rungs
 
 
 @table("unit", ["a", "a ", "not ", "is ", "had a ", "pass ", " ", "every ", "my "])
 def test_a_megabyte_of_the_same_ends(unit: str) -> None:
-    assert importance_of(unit * (1_000_000 // len(unit)), Kind.FACT, POLICY) is None
+    assert detect_importance(unit * (1_000_000 // len(unit)), Kind.FACT, POLICY) is None

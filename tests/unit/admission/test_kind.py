@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.admission.kind import LOOKED_AT, kind_of
+from recollect.admission.kind import MAX_KIND_CHARS, detect_kind
 from recollect.model.memory import Kind
 
 
@@ -49,7 +49,7 @@ from recollect.model.memory import Kind
     ],
 )
 def test_words_that_leave_no_doubt_tell_the_kind(text: str, kind: Kind) -> None:
-    assert kind_of(text) is kind
+    assert detect_kind(text) is kind
 
 
 @table(
@@ -84,11 +84,14 @@ def test_words_that_leave_no_doubt_tell_the_kind(text: str, kind: Kind) -> None:
     ],
 )
 def test_words_that_leave_a_doubt_tell_nothing(text: str) -> None:
-    assert kind_of(text) is None
+    assert detect_kind(text) is None
 
 
 def test_only_the_beginning_of_a_text_tells_its_kind() -> None:
-    assert kind_of("So it goes on and on. " * (LOOKED_AT // 20) + "Churn is defined as cancelled accounts") is None
+    assert (
+        detect_kind("So it goes on and on. " * (MAX_KIND_CHARS // 20) + "Churn is defined as cancelled accounts")
+        is None
+    )
 
 
 WORDS = st.sampled_from(["I", "we", "must", "first", "then", "step 1", "means", "prefer", ",", ".", '"', "'", "\n"])
@@ -96,10 +99,10 @@ WORDS = st.sampled_from(["I", "we", "must", "first", "then", "step 1", "means", 
 
 @given(st.text() | st.lists(WORDS).map(" ".join))
 def test_any_text_has_a_kind_or_none_and_always_the_same(text: str) -> None:
-    assert kind_of(text) in {*Kind, None}
-    assert kind_of(text) is kind_of(text)
+    assert detect_kind(text) in {*Kind, None}
+    assert detect_kind(text) is detect_kind(text)
 
 
 @table("unit", ["a", "a ", "step 1 ", "'", '"', "must ", "First, ", "\n", "A"])
 def test_a_megabyte_of_the_same_ends(unit: str) -> None:
-    assert kind_of(unit * (1_000_000 // len(unit))) in {*Kind, None}
+    assert detect_kind(unit * (1_000_000 // len(unit))) in {*Kind, None}

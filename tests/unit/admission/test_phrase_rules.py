@@ -6,15 +6,15 @@ from tests.tables import table
 
 from recollect.admission.phrase_rules import extract_phrases
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
-from recollect.model.conversation import Role, Said
+from recollect.model.conversation import ConversationTurn, Role
 from recollect.model.extraction import Extract
 from recollect.model.memory import Kind
 
 IMPORTANCE, CONFIDENCE = ImportancePolicy(), ConfidencePolicy()
 
 
-def read(*turns: str | Said, most: int = 10) -> tuple[Extract, ...]:
-    said = [turn if isinstance(turn, Said) else Said(text=turn) for turn in turns]
+def read(*turns: str | ConversationTurn, most: int = 10) -> tuple[Extract, ...]:
+    said = [turn if isinstance(turn, ConversationTurn) else ConversationTurn(text=turn) for turn in turns]
     return extract_phrases(said, most=most, importance=IMPORTANCE, confidence=CONFIDENCE)
 
 
@@ -272,7 +272,7 @@ def test_a_memory_begins_where_the_statement_does(text: str, left: str) -> None:
 
 
 def test_the_name_of_the_speaker_before_the_words_is_no_part_of_them() -> None:
-    (extract,) = read(Said(text="Ana: I prefer window seats.", speaker="Ana"))
+    (extract,) = read(ConversationTurn(text="Ana: I prefer window seats.", speaker="Ana"))
     assert extract.text == "I prefer window seats."
 
 
@@ -289,7 +289,7 @@ def test_the_name_of_the_speaker_before_the_words_is_no_part_of_them() -> None:
     ],
 )
 def test_what_others_wrote_and_what_is_private_is_not_read(text: str) -> None:
-    assert read(Said(text=text, speaker="Ana")) == ()
+    assert read(ConversationTurn(text=text, speaker="Ana")) == ()
 
 
 def test_one_statement_among_others_is_read_around_what_is_private() -> None:
@@ -299,17 +299,17 @@ def test_one_statement_among_others_is_read_around_what_is_private() -> None:
 
 @table("role", [Role.ASSISTANT, Role.SYSTEM, Role.TOOL])
 def test_what_a_model_or_a_tool_says_of_itself_is_nothing(role: Role) -> None:
-    assert read(Said(text="I love helping people. I live in a data centre.", role=role)) == ()
+    assert read(ConversationTurn(text="I love helping people. I live in a data centre.", role=role)) == ()
 
 
 def test_a_rule_that_a_model_lays_down_is_implied() -> None:
-    (extract,) = read(Said(text="All merges must be reviewed by two people.", role=Role.ASSISTANT))
+    (extract,) = read(ConversationTurn(text="All merges must be reviewed by two people.", role=Role.ASSISTANT))
     assert (extract.kind, extract.confidence) == (Kind.CONSTRAINT, CONFIDENCE.implied)
 
 
 @table("role", [Role.SYSTEM, Role.TOOL])
 def test_a_rule_that_a_tool_or_a_system_brings_is_nothing(role: Role) -> None:
-    assert read(Said(text="All merges must be reviewed by two people.", role=role)) == ()
+    assert read(ConversationTurn(text="All merges must be reviewed by two people.", role=role)) == ()
 
 
 def test_a_procedure_of_several_sentences_is_one_memory_with_its_heading() -> None:
@@ -357,8 +357,10 @@ def test_every_number_of_the_policies_reaches_the_extracts() -> None:
     importance = ImportancePolicy(stated=0.01, critical=0.02, business=0.03, preference=0.04, casual=0.05)
     confidence = ConfidencePolicy(stated=0.06, implied=0.07, uncertain=0.08)
     said = [
-        Said(text="Family is very important to me. I'm allergic to nuts. I work at a bakery. I prefer trains."),
-        Said(text="I play the cello. I'm lucky to have a garden. I think I love rye bread."),
+        ConversationTurn(
+            text="Family is very important to me. I'm allergic to nuts. I work at a bakery. I prefer trains."
+        ),
+        ConversationTurn(text="I play the cello. I'm lucky to have a garden. I think I love rye bread."),
     ]
     read = extract_phrases(said, most=10, importance=importance, confidence=confidence)
     assert {one.importance for one in read} == {0.01, 0.02, 0.03, 0.04, 0.05}
@@ -373,7 +375,7 @@ def test_of_too_many_the_weightiest_stay_in_the_order_in_which_they_were_said() 
 
 
 def test_what_is_said_twice_is_read_once_for_each_speaker() -> None:
-    turns = [Said(text="I love tea.", speaker=speaker) for speaker in ("Ana", "Bo", "Ana")]
+    turns = [ConversationTurn(text="I love tea.", speaker=speaker) for speaker in ("Ana", "Bo", "Ana")]
     assert [one.turn for one in read(*turns)] == [0, 1]
 
 
@@ -390,7 +392,7 @@ WORDS = st.sampled_from(SOUP.split())
 CHATTER = st.lists(WORDS | st.just("\n"), max_size=40).map(" ".join)
 TURNS = st.lists(
     st.builds(
-        Said,
+        ConversationTurn,
         text=(CHATTER | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))).filter(str.strip),
         role=st.sampled_from(Role),
         speaker=st.none() | st.sampled_from(["Ana", "Bo"]),
@@ -401,7 +403,7 @@ TURNS = st.lists(
 
 @given(TURNS, st.integers(1, 12))
 def test_any_conversation_gives_few_quotes_that_occur_in_order_and_always_the_same(
-    turns: list[Said], most: int
+    turns: list[ConversationTurn], most: int
 ) -> None:
     extracts = read(*turns, most=most)
     assert len(extracts) <= most

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.admission.private_tags import without_private
+from recollect.admission.private_tags import redact_private
 
 
 @table(
@@ -35,23 +35,23 @@ from recollect.admission.private_tags import without_private
     ],
 )
 def test_what_is_private_is_replaced(text: str, left: str) -> None:
-    assert without_private(text) == left
+    assert redact_private(text) == left
 
 
 @table("unseen", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\ufe0f", "\U000e0101", "\u202e"])
 @table("tags", [("<priv{}ate>", "</private>"), ("<private>", "</priv{}ate>"), ("<{}private{}>", "<{}/private>")])
 def test_a_tag_is_known_with_characters_that_no_eye_sees(tags: tuple[str, str], unseen: str) -> None:
     start, end = (tag.replace("{}", unseen) for tag in tags)
-    assert without_private(f"Zoë {unseen} a {start}b{end} c") == f"Zoë {unseen} a [REDACTED] c"
+    assert redact_private(f"Zoë {unseen} a {start}b{end} c") == f"Zoë {unseen} a [REDACTED] c"
 
 
 def test_a_tag_in_wide_letters_is_a_tag() -> None:
-    assert without_private("a ＜ｐｒｉｖａｔｅ＞b＜／private＞ c") == "a [REDACTED] c"
+    assert redact_private("a ＜ｐｒｉｖａｔｅ＞b＜／private＞ c") == "a [REDACTED] c"
 
 
 @table("text", ["", "private", "<privateer>a</privateer>", "a < private b", "<b>private</b>", "&lt;private>"])
 def test_a_text_without_the_tag_is_the_same(text: str) -> None:
-    assert without_private(text) is text
+    assert redact_private(text) is text
 
 
 @given(
@@ -63,10 +63,10 @@ def test_a_text_without_the_tag_is_the_same(text: str) -> None:
     ).map("".join)
 )
 def test_nothing_is_left_to_remove_and_no_word_behind_an_open_tag(text: str) -> None:
-    left = without_private(text)
-    assert without_private(left) == left
+    left = redact_private(text)
+    assert redact_private(left) == left
     assert (
-        without_private(f"<private>{text}") in {"[REDACTED]", f"[REDACTED]{left.removeprefix('[REDACTED]')}"}
+        redact_private(f"<private>{text}") in {"[REDACTED]", f"[REDACTED]{left.removeprefix('[REDACTED]')}"}
         or "</private>" in text
     )
 
@@ -77,4 +77,4 @@ def test_nothing_is_left_to_remove_and_no_word_behind_an_open_tag(text: str) -> 
 )
 def test_a_hundred_thousand_characters_of_tags_come_to_an_end(piece: str) -> None:
     text = piece * (100_000 // len(piece))
-    assert without_private(without_private(text)) == without_private(text)
+    assert redact_private(redact_private(text)) == redact_private(text)

@@ -5,8 +5,8 @@ from typing import Any, get_args
 
 from tests.tables import table
 
-from recollect.admission.policy import OnSecret, SecretsPolicy
-from recollect.admission.screening import PRIVATE, PROSE, Screened, clean, screen
+from recollect.admission.policy import SecretAction, SecretsPolicy
+from recollect.admission.screening import PRIVATE_MARK, PROSE_FIELDS, Screened, redact_text, screen
 from recollect.engine.edit import Revision
 from recollect.engine.merge import Wording
 from recollect.model.draft import Draft
@@ -60,7 +60,7 @@ FIELDS = [one.name for one in fields(Draft) if one.name not in NO_WORDS]
 @table("name", FIELDS)
 def test_a_secret_in_any_field_is_taken_out_or_the_draft_is_refused(name: str) -> None:
     found = screen(with_words(name, TOKEN), REDACTING)
-    if name in PROSE:
+    if name in PROSE_FIELDS:
         assert isinstance(found, Screened)
         assert len(found.redacted) == 1
     else:
@@ -74,9 +74,9 @@ def test_a_secret_in_any_field_is_taken_out_or_the_draft_is_refused(name: str) -
 def test_what_is_private_in_any_field_is_taken_out_or_the_draft_is_refused(name: str, policy: SecretsPolicy) -> None:
     found = screen(with_words(name, HIDDEN), policy)
     assert "surprise" not in repr(found)
-    if name in PROSE:
+    if name in PROSE_FIELDS:
         assert isinstance(found, Screened)
-        assert found.redacted == (PRIVATE,)
+        assert found.redacted == (PRIVATE_MARK,)
         assert "[REDACTED]" in repr(found.value)
     else:
         assert isinstance(found, Refused)
@@ -116,7 +116,7 @@ def test_what_was_taken_out_is_named_once_and_in_order() -> None:
     found = screen(a_draft(text=f"{HIDDEN} {TOKEN} and {KEY} and {TOKEN}", title=f"{KEY} {HIDDEN}"), REDACTING)
     assert isinstance(found, Screened)
     assert len(found.redacted) == len(set(found.redacted)) == 3
-    assert found.redacted[0] == PRIVATE
+    assert found.redacted[0] == PRIVATE_MARK
 
 
 @table("text", [HIDDEN, TOKEN, f"  {TOKEN}\n{HIDDEN} … ", "<private>never closed"])
@@ -129,7 +129,7 @@ def test_a_text_of_which_nothing_is_left_is_refused(text: str) -> None:
 
 def test_whoever_refuses_secrets_still_takes_out_what_is_private() -> None:
     found = screen(a_draft(text=f"Ana plans {HIDDEN} on Friday"), REFUSING)
-    assert found == Screened(a_draft(text="Ana plans [REDACTED] on Friday"), (PRIVATE,))
+    assert found == Screened(a_draft(text="Ana plans [REDACTED] on Friday"), (PRIVATE_MARK,))
 
 
 def test_a_reason_names_the_kind_and_never_the_secret() -> None:
@@ -141,7 +141,7 @@ def test_a_reason_names_the_kind_and_never_the_secret() -> None:
 
 
 def test_every_way_to_treat_secrets_is_known_here() -> None:
-    assert set(get_args(OnSecret)) == {REDACTING.action, REFUSING.action}
+    assert set(get_args(SecretAction)) == {REDACTING.action, REFUSING.action}
 
 
 def test_a_revision_and_a_wording_are_screened_by_the_same_rule() -> None:
@@ -173,9 +173,9 @@ def test_a_new_field_is_screened_without_a_word_about_it() -> None:
 
 
 def test_a_question_is_cleaned() -> None:
-    assert clean(f"is {HIDDEN} today?", UNCHECKED) == "is [REDACTED] today?"
-    assert TOKEN not in clean(f"what is {TOKEN}?", REDACTING)
-    assert TOKEN in clean(f"what is {TOKEN}?", UNCHECKED)
+    assert redact_text(f"is {HIDDEN} today?", UNCHECKED) == "is [REDACTED] today?"
+    assert TOKEN not in redact_text(f"what is {TOKEN}?", REDACTING)
+    assert TOKEN in redact_text(f"what is {TOKEN}?", UNCHECKED)
 
 
 def test_what_was_kept_elsewhere_may_have_nothing_left_but_what_was_taken_out() -> None:

@@ -18,7 +18,7 @@ from tests.tables import table
 from tests.unit.admission.password_sentences import TOLD as PHRASES
 
 from recollect.admission.secret_rules import RULES
-from recollect.admission.secrets import KINDS, Redacted, Secret, find_secrets, redact, redact_named
+from recollect.admission.secrets import KINDS, RedactedText, Secret, find_secrets, redact, redact_named
 
 ALPHABETS = {
     "A": ascii_uppercase + digits,
@@ -435,7 +435,7 @@ def test_a_token_over_four_lines_is_found() -> None:
     ],
 )
 def test_the_end_of_a_line_makes_no_token_of_words(text: str) -> None:
-    assert redact(text) == Redacted(text, ())
+    assert redact(text) == RedactedText(text, ())
 
 
 @table(("frame", "phrase"), PHRASES, ids=[frame for frame, _ in PHRASES])
@@ -444,9 +444,9 @@ def test_a_pass_phrase_without_a_digit_is_found_where_it_is_told(frame: str, phr
 
 
 def test_a_value_is_known_by_its_name_alone() -> None:
-    assert redact_named("wifi password", WORDY) == Redacted("[REDACTED: password]", ("password",))
-    assert redact_named("wifi name", WORDY) == Redacted(WORDY, ())
-    assert redact_named("password", "required") == Redacted("required", ())
+    assert redact_named("wifi password", WORDY) == RedactedText("[REDACTED: password]", ("password",))
+    assert redact_named("wifi name", WORDY) == RedactedText(WORDY, ())
+    assert redact_named("password", "required") == RedactedText("required", ())
 
 
 HARMLESS = [
@@ -516,13 +516,13 @@ HARMLESS = [
 @table("text", HARMLESS)
 def test_what_only_looks_like_a_secret_is_left_as_it_is(text: str) -> None:
     told = redact(text)
-    assert told == Redacted(text, ())
+    assert told == RedactedText(text, ())
     assert told.text is text
 
 
 def test_kinds_are_told_in_the_order_in_which_they_occur_and_once() -> None:
     npm, aws, other = (samples(kind, 2)[at] for kind, at in [("npm token", 0), ("aws access key", 0), ("npm token", 1)])
-    assert redact(f"{npm} and {aws} and {other}") == Redacted(
+    assert redact(f"{npm} and {aws} and {other}") == RedactedText(
         "[REDACTED: npm token] and [REDACTED: aws access key] and [REDACTED: npm token]",
         ("npm token", "aws access key"),
     )
@@ -551,7 +551,7 @@ PIECES = st.one_of(
 @given(st.lists(PIECES, max_size=6).map("".join))
 def test_redacting_twice_changes_nothing(text: str) -> None:
     once = redact(text)
-    assert redact(once.text) == Redacted(once.text, ())
+    assert redact(once.text) == RedactedText(once.text, ())
 
 
 @given(st.lists(PIECES, max_size=6).map("".join))
@@ -636,7 +636,7 @@ def test_the_reference_lists_every_kind_with_what_it_is() -> None:
 
 
 def test_every_rule_can_be_tried() -> None:
-    assert [list(rule.spans("nothing", "nothing", [(0, 7)])) for rule in RULES] == [[]] * len(RULES)
+    assert [list(rule.find_spans("nothing", "nothing", [(0, 7)])) for rule in RULES] == [[]] * len(RULES)
 
 
 def test_there_are_kinds_enough() -> None:

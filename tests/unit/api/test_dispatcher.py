@@ -12,15 +12,15 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.api.auth import Caller, owner
-from recollect.api.dispatcher import CANCELLED, OK, Asked, Front, Limits
-from recollect.api.host_policy import Gate
+from recollect.api.auth import Caller, create_owner
+from recollect.api.dispatcher import CANCELLED, OK, Dispatcher, RequestLimits, RequestOutcome
+from recollect.api.host_policy import HostPolicy
 from recollect.api.operation import Answer
-from recollect.api.operation_runner import Service
+from recollect.api.operation_runner import OperationRunner
 from recollect.errors import NotFound, Overdue, ServerBusy
 from recollect.protocols import Purpose
 
-FACE, OWNER = "test", owner()
+FACE, OWNER = "test", create_owner()
 TEA = {"scope": "acme", "text": "Ana likes tea"}
 
 
@@ -38,7 +38,7 @@ class Waiting:
         return np.ones((len(texts), 2), dtype=np.float32)
 
 
-class Begun(Front):
+class Begun(Dispatcher):
     """A front whose clock runs only once the first request has begun, however long its thread takes for that."""
 
     began: Event
@@ -50,10 +50,12 @@ class Begun(Front):
 
 
 @contextmanager
-def fronted(limits: Limits, heard: Callable[[Asked], object] = lambda _: None) -> Iterator[tuple[Front, Waiting]]:
+def fronted(
+    limits: RequestLimits, heard: Callable[[RequestOutcome], object] = lambda _: None
+) -> Iterator[tuple[Dispatcher, Waiting]]:
     waiting = Waiting()
     with recollect.open(":memory:", embedder=waiting) as engine:
-        front = Begun(Service(engine), lambda _: OWNER, Gate.at(1), limits=limits, heard=heard)
+        front = Begun(OperationRunner(engine), lambda _: OWNER, HostPolicy.for_ports(1), limits=limits, heard=heard)
         front.began = waiting.asked
         try:
             yield front, waiting
@@ -62,8 +64,8 @@ def fronted(limits: Limits, heard: Callable[[Asked], object] = lambda _: None) -
             assert front.close() == 0
 
 
-def asking(front: Front, given: Mapping[str, Any], name: str = "remember") -> "asyncio.Task[Answer]":
-    return asyncio.create_task(front.ask(FACE, name, given, OWNER))
+def asking(front: Dispatcher, given: Mapping[str, Any], name: str = "remember") -> "asyncio.Task[Answer]":
+    return asyncio.create_task(front.dispatch(FACE, name, given, OWNER))
 
 
 async def until(event: Event) -> None:
@@ -71,34 +73,34 @@ async def until(event: Event) -> None:
 
 
 def test_when_too_many_wait_the_next_one_is_told_to_come_again() -> None:
-    heard: list[Asked] = []
+    heard: list[RequestOutcome] = []
 
-    async def story(front: Front, waiting: Waiting) -> None:
+    async def story(front: Dispatcher, waiting: Waiting) -> None:
         first = asking(front, TEA)
         await until(waiting.asked)
         second = asking(front, TEA)
         await asyncio.sleep(0)
-        assert front.under_way == 2
+        assert front.pending_count == 2
         with pytest.raises(ServerBusy, match="2 requests are waiting already"):
-            await front.ask(FACE, "remember", TEA, OWNER)
+            await front.dispatch(FACE, "remember", TEA, OWNER)
         waiting.go.set()
         assert {(await first)["verdict"], (await second)["verdict"]} == {"created", "reinforced"}
 
-    with fronted(Limits(threads=1, waiting=1), heard.append) as (front, waiting):
+    with fronted(RequestLimits(threads=1, waiting=1), heard.append) as (front, waiting):
         asyncio.run(story(front, waiting))
     assert sorted(one.outcome for one in heard) == ["busy", OK, OK]
 
 
 def test_what_takes_too_long_is_given_up_on_and_what_it_writes_still_comes() -> None:
-    heard: list[Asked] = []
+    heard: list[RequestOutcome] = []
 
-    async def story(front: Front, waiting: Waiting) -> None:
+    async def story(front: Dispatcher, waiting: Waiting) -> None:
         with pytest.raises(Overdue, match="what it writes may still come"):
-            await front.ask(FACE, "remember", TEA, OWNER)
-        assert front.under_way == 1
+            await front.dispatch(FACE, "remember", TEA, OWNER)
+        assert front.pending_count == 1
         waiting.go.set()
 
-    with fronted(Limits(seconds=0.05, threads=1), heard.append) as (front, waiting):
+    with fronted(RequestLimits(seconds=0.05, threads=1), heard.append) as (front, waiting):
         asyncio.run(story(front, waiting))
         assert front.close() == 0
         assert len(front.service.engine.memories(scope="acme")) == 1
@@ -106,23 +108,23 @@ def test_what_takes_too_long_is_given_up_on_and_what_it_writes_still_comes() -> 
 
 
 def test_what_waited_too_long_to_begin_is_never_begun() -> None:
-    async def story(front: Front, waiting: Waiting) -> None:
+    async def story(front: Dispatcher, waiting: Waiting) -> None:
         late = [asking(front, TEA), asking(front, {**TEA, "text": "Bo likes coffee"})]
         told = [str(one) for one in await asyncio.gather(*late, return_exceptions=True)]
         assert ["may still come" in one for one in told] == [True, False]
         assert "it was not begun" in told[1]
         waiting.go.set()
 
-    with fronted(Limits(seconds=0.05, threads=1)) as (front, waiting):
+    with fronted(RequestLimits(seconds=0.05, threads=1)) as (front, waiting):
         asyncio.run(story(front, waiting))
         assert front.close() == 0
         assert [one.text for one in front.service.engine.memories(scope="acme")] == ["Ana likes tea"]
 
 
 def test_who_goes_away_changes_nothing_of_what_has_begun() -> None:
-    heard: list[Asked] = []
+    heard: list[RequestOutcome] = []
 
-    async def story(front: Front, waiting: Waiting) -> None:
+    async def story(front: Dispatcher, waiting: Waiting) -> None:
         gone = asking(front, TEA)
         await until(waiting.asked)
         gone.cancel()
@@ -130,7 +132,7 @@ def test_who_goes_away_changes_nothing_of_what_has_begun() -> None:
             await gone
         waiting.go.set()
 
-    with fronted(Limits(threads=1), heard.append) as (front, waiting):
+    with fronted(RequestLimits(threads=1), heard.append) as (front, waiting):
         asyncio.run(story(front, waiting))
         assert front.close() == 0
         assert len(front.service.engine.memories(scope="acme")) == 1
@@ -138,19 +140,19 @@ def test_who_goes_away_changes_nothing_of_what_has_begun() -> None:
 
 
 def test_closing_waits_no_longer_than_it_is_told_and_says_what_is_left() -> None:
-    async def story(front: Front, waiting: Waiting) -> None:
+    async def story(front: Dispatcher, waiting: Waiting) -> None:
         gone = asking(front, TEA)
         await until(waiting.asked)
         assert await asyncio.to_thread(front.close, 0.0) == 1
         waiting.go.set()
         await gone
 
-    with fronted(Limits(threads=1)) as (front, waiting):
+    with fronted(RequestLimits(threads=1)) as (front, waiting):
         asyncio.run(story(front, waiting))
 
 
 def test_closing_does_not_wait_for_what_is_being_cancelled_at_that_moment() -> None:
-    with fronted(Limits(threads=1)) as (front, waiting):
+    with fronted(RequestLimits(threads=1)) as (front, waiting):
         front.submit("remember", TEA, OWNER)
         cancelled = front.submit("remember", TEA, OWNER)
         assert cancelled.cancel()
@@ -161,14 +163,14 @@ def test_closing_does_not_wait_for_what_is_being_cancelled_at_that_moment() -> N
 
 
 def test_each_request_is_heard_of_once_and_without_its_words() -> None:
-    heard: list[Asked] = []
-    with fronted(Limits(), heard.append) as (front, waiting):
+    heard: list[RequestOutcome] = []
+    with fronted(RequestLimits(), heard.append) as (front, waiting):
         waiting.go.set()
-        asyncio.run(front.ask(FACE, "remember", TEA, OWNER))
-        asyncio.run(front.ask(FACE, "stats", {}, OWNER))
+        asyncio.run(front.dispatch(FACE, "remember", TEA, OWNER))
+        asyncio.run(front.dispatch(FACE, "stats", {}, OWNER))
         with pytest.raises(NotFound, match="there is no operation 'recal'; did you mean 'recall'"):
-            asyncio.run(front.ask(FACE, "recal", {}, OWNER))
-        front.refused(FACE, "recall", "-", NotFound("nothing"))
+            asyncio.run(front.dispatch(FACE, "recal", {}, OWNER))
+        front.record_refusal(FACE, "recall", "-", NotFound("nothing"))
     told = [(one.operation, one.caller, one.outcome) for one in heard]
     assert told == [
         ("remember", "owner", OK),

@@ -2,11 +2,11 @@
 
 import pytest
 
-from recollect.api.host_policy import Gate
+from recollect.api.host_policy import HostPolicy
 from recollect.errors import AccessDenied
 from tests.tables import table
 
-GATE = Gate.at(
+GATE = HostPolicy.for_ports(
     8765, hosts=("memory.example.org", "Inside.example.org:9000", "[fe80::1]"), origins=("https://console.example.org",)
 )
 
@@ -41,21 +41,21 @@ STRANGERS = (
 
 @table("host", OURS)
 def test_who_calls_by_a_name_of_ours_is_let_through(host: str) -> None:
-    GATE.refuse_strangers(host, None)
+    GATE.require_allowed(host, None)
 
 
 @table("host", FORGED)
 def test_who_calls_by_another_name_is_refused(host: str | None) -> None:
     with pytest.raises(AccessDenied, match=r"server\.hosts"):
-        GATE.refuse_strangers(host, None)
+        GATE.require_allowed(host, None)
 
 
 @table("origin", PAGES)
 def test_a_page_of_ours_is_let_through(origin: str) -> None:
-    GATE.refuse_strangers("127.0.0.1:8765", origin)
+    GATE.require_allowed("127.0.0.1:8765", origin)
 
 
 @table("origin", STRANGERS)
 def test_a_page_of_a_stranger_is_refused(origin: str) -> None:
     with pytest.raises(AccessDenied, match=r"server\.origins"):
-        GATE.refuse_strangers("127.0.0.1:8765", origin)
+        GATE.require_allowed("127.0.0.1:8765", origin)

@@ -8,28 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from recollect.api.auth import WHOLE, Grant, Right, a_reach
+from recollect.api.auth import WHOLE_STORE, Grant, Right, parse_reach
 from recollect.api.keys import (
     SECRET_BYTES,
-    Key,
+    ApiKey,
     KeyFile,
-    authenticator,
-    caller_of,
-    described,
-    issue,
-    read_private,
-    the_token,
+    authenticate_key,
+    create_authenticator,
+    describe_key,
+    issue_key,
+    read_or_create_token,
+    read_private_file,
 )
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, Unauthenticated
 from recollect.model.trust import Provenance
 from tests.platforms import posix_only
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
-GRANTS = (Grant(frozenset({Right.READ}), a_reach("acme/ana")),)
+GRANTS = (Grant(frozenset({Right.READ}), parse_reach("acme/ana")),)
 
 
-def a_key(name: str = "ana", *, until: datetime | None = None) -> tuple[Key, str]:
-    return issue(name, GRANTS, at=NOW, expires_at=until)
+def a_key(name: str = "ana", *, until: datetime | None = None) -> tuple[ApiKey, str]:
+    return issue_key(name, GRANTS, at=NOW, expires_at=until)
 
 
 @pytest.fixture
@@ -41,17 +41,17 @@ def file(tmp_path: Path) -> KeyFile:
 def test_a_key_lets_its_caller_in_and_only_its_digest_is_kept(file: KeyFile) -> None:
     key, text = a_key()
     file.add(key)
-    assert caller_of(file.keys(), text, NOW).name == "ana"
+    assert authenticate_key(file.keys(), text, NOW).name == "ana"
     written = file.path.read_text(encoding="utf-8")
     assert text.split("_", 2)[2] not in written
-    assert "digest" not in described(key)
+    assert "digest" not in describe_key(key)
     assert file.path.stat().st_mode & 0o777 == 0o600
     assert file.path.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_key_is_read_as_it_was_written(file: KeyFile) -> None:
-    grants = (Grant(frozenset(Right), WHOLE), Grant(frozenset({Right.READ}), a_reach("acme")))
-    key, _ = issue("tool", grants, at=NOW, expires_at=NOW + timedelta(days=1), provenance=Provenance.TOOL_EXTERNAL)
+    grants = (Grant(frozenset(Right), WHOLE_STORE), Grant(frozenset({Right.READ}), parse_reach("acme")))
+    key, _ = issue_key("tool", grants, at=NOW, expires_at=NOW + timedelta(days=1), provenance=Provenance.TOOL_EXTERNAL)
     file.add(key)
     assert KeyFile(file.path).keys() == {key.id: key}
 
@@ -67,15 +67,15 @@ def test_every_key_that_does_not_hold_is_refused_in_the_same_words(file: KeyFile
     told = set()
     for shown in wrong:
         with pytest.raises(Unauthenticated) as raised:
-            caller_of(file.keys(), shown, later)
+            authenticate_key(file.keys(), shown, later)
         told.add(str(raised.value))
     assert len(told) == 1
-    assert caller_of(file.keys(), expired, NOW).name == "bo"
+    assert authenticate_key(file.keys(), expired, NOW).name == "bo"
 
 
 def test_a_running_server_sees_what_was_added_and_revoked(file: KeyFile) -> None:
     server, (key, text) = KeyFile(file.path), a_key()
-    authenticate = authenticator(server, None, lambda: NOW)
+    authenticate = create_authenticator(server, None, lambda: NOW)
     with pytest.raises(Unauthenticated):
         authenticate(text)
     file.add(key)
@@ -95,7 +95,7 @@ def test_whoever_is_refused_is_told_what_lets_in_now_and_alike_whatever_was_show
         found = set()
         for shown in (None, "", "wrong", "t" * 42, text, "rk_0_0"):
             with pytest.raises(Unauthenticated) as raised:
-                authenticator(file, token, lambda: NOW + timedelta(days=9))(shown)
+                create_authenticator(file, token, lambda: NOW + timedelta(days=9))(shown)
             found.add(str(raised.value))
         (only,) = found
         return only
@@ -109,8 +109,8 @@ def test_whoever_is_refused_is_told_what_lets_in_now_and_alike_whatever_was_show
 
 
 def test_the_token_is_good_as_long_as_there_is_no_key(file: KeyFile, tmp_path: Path) -> None:
-    token = the_token(tmp_path / "token")
-    authenticate = authenticator(file, token, lambda: NOW)
+    token = read_or_create_token(tmp_path / "token")
+    authenticate = create_authenticator(file, token, lambda: NOW)
     assert authenticate(token).name == "owner"
     for shown in (None, "", token[:-1], f"{token} "):
         with pytest.raises(Unauthenticated):
@@ -146,7 +146,7 @@ def test_the_token_is_good_as_long_as_there_is_no_key(file: KeyFile, tmp_path: P
 def test_a_file_that_breaks_lets_nobody_in_and_says_so_without_its_place(file: KeyFile, broken: str) -> None:
     key, text = a_key()
     file.add(key)
-    authenticate = authenticator(file, "t" * SECRET_BYTES, lambda: NOW)
+    authenticate = create_authenticator(file, "t" * SECRET_BYTES, lambda: NOW)
     assert authenticate(text).name == "ana"
     file.path.write_text(broken, encoding="utf-8")
     for shown in (text, "t" * SECRET_BYTES, None):
@@ -193,7 +193,7 @@ def test_two_keys_of_one_id_let_nobody_in(file: KeyFile) -> None:
     whole["keys"][1]["id"] = key.id
     file.path.write_text(json.dumps(whole), encoding="utf-8")
     with pytest.raises(RecollectError, match="nobody is let in"):
-        authenticator(file, "t" * SECRET_BYTES, lambda: NOW)(text)
+        create_authenticator(file, "t" * SECRET_BYTES, lambda: NOW)(text)
     with pytest.raises(InvalidInput, match="two of them have the same id"):
         file.revoke(key.id)
 
@@ -210,14 +210,14 @@ def test_a_file_that_others_may_read_is_refused_with_the_remedy(file: KeyFile) -
     file.add(a_key()[0])
     file.path.chmod(0o640)
     with pytest.raises(InvalidInput, match="chmod 600"):
-        read_private(file.path)
+        read_private_file(file.path)
 
 
 @posix_only
 def test_a_change_that_keeps_the_size_and_the_time_of_the_file_is_seen(file: KeyFile) -> None:
     key, text = a_key()
     file.add(key)
-    authenticate = authenticator(file, None, lambda: NOW)
+    authenticate = create_authenticator(file, None, lambda: NOW)
     assert authenticate(text).name == "ana"
     was, whole = file.path.stat(), file.path.read_text(encoding="utf-8")
     while file.path.stat().st_ctime_ns == was.st_ctime_ns:  # a clock of files ticks a few hundred times a second
@@ -232,7 +232,7 @@ def test_a_change_that_keeps_the_size_and_the_time_of_the_file_is_seen(file: Key
 def test_a_server_that_runs_sees_that_others_may_read_the_file(file: KeyFile) -> None:
     key, text = a_key()
     file.add(key)
-    authenticate = authenticator(file, None, lambda: NOW)
+    authenticate = create_authenticator(file, None, lambda: NOW)
     assert authenticate(text).name == "ana"
     was = file.path.stat()
     while file.path.stat().st_ctime_ns == was.st_ctime_ns:
@@ -246,21 +246,21 @@ def test_what_is_no_ordinary_file_is_refused_without_waiting_for_it(file: KeyFil
     file.path.parent.mkdir()
     os.mkfifo(file.path, 0o600)  # to which nobody ever writes
     with pytest.raises(RecollectError, match="nobody is let in"):
-        authenticator(file, None, lambda: NOW)("any")
+        create_authenticator(file, None, lambda: NOW)("any")
     for path in (file.path, Path(os.devnull), tmp_path):
         with pytest.raises(InvalidInput, match="is no ordinary file; put one in its place"):
-            read_private(path)
+            read_private_file(path)
 
 
 @posix_only
 def test_a_token_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "token"
-    token = the_token(path)
-    assert the_token(path) == token
+    token = read_or_create_token(path)
+    assert read_or_create_token(path) == token
     assert path.stat().st_mode & 0o777 == 0o600
     path.write_text("short\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match="remove it"):
-        the_token(path)
+        read_or_create_token(path)
 
 
 def test_where_nothing_can_be_written_it_is_told(tmp_path: Path) -> None:
@@ -268,5 +268,5 @@ def test_where_nothing_can_be_written_it_is_told(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be written"):
         KeyFile(tmp_path / "file" / "keys.json").add(a_key()[0])
     with pytest.raises(InvalidInput, match="cannot be"):
-        the_token(tmp_path / "file" / "token")
+        read_or_create_token(tmp_path / "file" / "token")
     assert [one.name for one in tmp_path.iterdir()] == ["file"]

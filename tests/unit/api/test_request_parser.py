@@ -3,8 +3,8 @@
 import pytest
 
 import recollect
-from recollect.api.auth import Caller, Grant, Right, a_reach, owner
-from recollect.api.operation_runner import Service
+from recollect.api.auth import Caller, Grant, Right, create_owner, parse_reach
+from recollect.api.operation_runner import OperationRunner
 from recollect.api.operation_table import OPERATIONS
 from recollect.api.operations.admin import Erase
 from recollect.api.operations.episodes import CompleteEpisode
@@ -75,11 +75,11 @@ def test_a_profile_that_is_not_there_is_told_as_the_engine_tells_it_and_no_file_
 
 
 def test_the_scope_of_the_key_is_taken_where_none_is_said() -> None:
-    caller = Caller(name="ana", grants=(Grant(frozenset(Right), a_reach("acme/ana")),))
+    caller = Caller(name="ana", grants=(Grant(frozenset(Right), parse_reach("acme/ana")),))
     with recollect.open(":memory:", embedder="hashing") as engine:
-        told = Service(engine).answer("remember", {"text": "Ana likes tea"}, caller)
+        told = OperationRunner(engine).run("remember", {"text": "Ana likes tea"}, caller)
         assert told["memory"]["scope"] == "acme/ana"
-        assert Service(engine).answer("list_profiles", {}, caller)["profiles"]
+        assert OperationRunner(engine).run("list_profiles", {}, caller)["profiles"]
 
 
 def test_a_field_that_nobody_knows_is_told_before_one_that_is_missing_since_it_may_be_that_one() -> None:
@@ -97,6 +97,6 @@ def test_who_says_no_scope_is_told_how_none_need_be_said() -> None:
 def test_a_scope_that_names_nothing_is_told_with_its_field(name: str, field: str) -> None:
     given = {field: "acme//ana", **({} if name == "stats" else {"query": "tea"})}
     with recollect.open(":memory:", embedder="hashing") as engine, pytest.raises(InvalidInput) as refused:
-        Service(engine).answer(name, given, owner())
+        OperationRunner(engine).run(name, given, create_owner())
     assert problem_of(refused.value).field == field
     assert "needs 1 to 128 characters" in str(refused.value)

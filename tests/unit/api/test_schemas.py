@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 
 import recollect
-from recollect.api.auth import owner
-from recollect.api.operation_runner import Service
+from recollect.api.auth import create_owner
+from recollect.api.operation_runner import OperationRunner
 from recollect.api.operation_table import OPERATIONS
 from recollect.api.schemas import memories as shapes
 from recollect.model.memory import Memory
@@ -19,8 +19,8 @@ from .story import told
 
 def test_every_operation_answers_in_its_shape() -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
-        service = Service(engine)
-        answers = list(told(lambda name, given: service.answer(name, given, owner()), engine))
+        service = OperationRunner(engine)
+        answers = list(told(lambda name, given: service.run(name, given, create_owner()), engine))
     for name, answer in answers:
         schema = OPERATIONS[name].answer.model_json_schema()
         jsonschema.validate(answer, schema, cls=jsonschema.Draft202012Validator)

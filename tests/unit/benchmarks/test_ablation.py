@@ -5,35 +5,35 @@ from datetime import UTC, datetime, timedelta
 import ablation
 import pytest
 
-from recollect.evaluation.figures import Answer, Outcome, outcome
-from recollect.evaluation.judgments import Query
+from recollect.evaluation.figures import ProfileEvaluation, QueryAnswer, evaluate_answers
+from recollect.evaluation.judgments import JudgedQuery
 from recollect.evaluation.measures import ndcg
 from recollect.model.scope import Scope
 from recollect.ranking.profile import Hearing
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.tuning_report_check import fingerprint
 from recollect.version import __version__
 from tests.tables import table
 
-DEFAULT = built_in("default")
+DEFAULT = builtin_profile("default")
 VARIANTS = dict(ablation.variants(DEFAULT))
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 WANTED = {"a": 1.0}
 
 
-def an_outcome(*found: tuple[str, ...]) -> Outcome:
+def an_outcome(*found: tuple[str, ...]) -> ProfileEvaluation:
     """What it comes to if these are found, query by query; each needs `a`."""
     answers = [
-        Answer(
-            query=Query(id=f"q{place}", scope=Scope.parse("acme"), text="which", asked_at=AT, grades=WANTED),
-            found=ids,
+        QueryAnswer(
+            query=JudgedQuery(id=f"q{place}", scope=Scope.parse("acme"), text="which", asked_at=AT, grades=WANTED),
+            found_ids=ids,
             tokens=None,
             complete=False,
-            took=timedelta(milliseconds=1),
+            duration=timedelta(milliseconds=1),
         )
         for place, ids in enumerate(found)
     ]
-    return outcome("default", "1", ablation.WIDE, answers, (ablation.K, ablation.WIDE))
+    return evaluate_answers("default", "1", ablation.WIDE, answers, (ablation.K, ablation.WIDE))
 
 
 def test_every_part_of_the_default_profile_is_left_out_once() -> None:
@@ -58,7 +58,7 @@ def test_the_weight_of_what_is_left_out_goes_to_the_others_in_proportion(name: s
 
 @table("name", [term.signal.name for term in DEFAULT.terms])
 def test_no_gate_asks_for_a_signal_that_is_left_out(name: str) -> None:
-    assert [way for gate in VARIANTS[f"`{name}`"].gates for way in gate.ways if way.signal.name == name] == []
+    assert [way for gate in VARIANTS[f"`{name}`"].gates for way in gate.alternatives if way.signal.name == name] == []
 
 
 def test_what_is_lost_is_the_mean_over_the_queries() -> None:

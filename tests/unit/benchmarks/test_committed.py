@@ -7,13 +7,13 @@ import ablation
 from peers import page, results
 from peers.roster import PEERS
 
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.tuning_report_check import fingerprint
 from tests.tables import table
 
 ROOT = Path(__file__).parents[3]
 RESULTS = results.read(ROOT / "benchmarks" / "peers" / "results.json")
-PRESENT = fingerprint(built_in("default"))
+PRESENT = fingerprint(builtin_profile("default"))
 OURS = [peer.name for peer in PEERS if peer.driver == page.DRIVER]
 
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from learning import START, WANTED, Life, People
 
-from recollect.evaluation.position_bias import Places
-from recollect.evaluation.training_set import Numbers
+from recollect.evaluation.position_bias import PositionBias
+from recollect.evaluation.training_set import TunableNumbers
 from tests.tables import table
 
 
@@ -24,9 +24,9 @@ def test_what_people_want_is_learned_and_serves_them_better_on_fresh_questions(s
     learned = life.learned()
     numbers = learned.tuning.numbers
     with life.engine:
-        before, after, best = (values.mean() for values in life.content([START, numbers.put_into(START), WANTED]))
+        before, after, best = (values.mean() for values in life.content([START, numbers.apply_to(START), WANTED]))
     assert learned.tuning.carries_over
-    assert learned.places.steepness == pytest.approx(steepness, abs=0.35)
+    assert learned.position_bias.steepness == pytest.approx(steepness, abs=0.35)
     assert numbers.weights[2] > 2 * START.terms[2].weight  # importance, of which they want more
     assert numbers.weights[0] < START.terms[0].weight
     assert before + 0.1 < after < best == pytest.approx(1.0)
@@ -38,9 +38,9 @@ def test_without_making_up_for_places_less_is_learned() -> None:
     for seed in range(2):
         life = Life(People(seed, 1.5))
         life.ask(150)
-        ways = [life.learned().tuning, life.learned(Places()).tuning]
+        ways = [life.learned().tuning, life.learned(PositionBias()).tuning]
         with life.engine:
-            gained.append([values.mean() for values in life.content([way.numbers.put_into(START) for way in ways])])
+            gained.append([values.mean() for values in life.content([way.numbers.apply_to(START) for way in ways])])
     corrected, naive = np.mean(gained, axis=0)
     assert corrected > naive + 0.02
 
@@ -53,7 +53,7 @@ def test_from_noise_nothing_is_learned(seed: int) -> None:
     with life.engine:
         tuning = life.learned().tuning
     assert not tuning.carries_over
-    assert tuning.numbers.apart(Numbers.of(START)) < 0.35
+    assert tuning.numbers.distance_to(TunableNumbers.of(START)) < 0.35
 
 
 @pytest.mark.thorough

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from peers import making, material
 from peers.synthetic import SPEAKERS, TURNS, synthetic
 
-from recollect.evaluation.judgments import read_judgements
+from recollect.evaluation.judgments import read_judgments
 from recollect.protocols import Purpose
-from recollect.providers.hashing import Hashing
+from recollect.providers.hashing import HashingEmbedder
 from tests.unit.evaluation.folder import a_memory, a_query, write_folder
 
-HASHING = Hashing()
+HASHING = HashingEmbedder()
 
 
 class Spent:
@@ -38,7 +38,7 @@ def a_folder(path: Path, question: str = "Where does Ana sit?") -> Path:
 
 
 def test_a_memory_has_what_its_folder_says_of_it(tmp_path: Path) -> None:
-    judged = read_judgements(a_folder(tmp_path / "talk"))
+    judged = read_judgments(a_folder(tmp_path / "talk"))
     made = making.embedded(judged, HASHING)
     assert [(one.id, one.scope, one.text) for one in made.memories] == [
         ("a", "acme/ana", "by the window"),
@@ -49,19 +49,19 @@ def test_a_memory_has_what_its_folder_says_of_it(tmp_path: Path) -> None:
 
 
 def test_a_question_is_there_in_the_words_of_whom_it_names(tmp_path: Path) -> None:
-    made = making.embedded(read_judgements(a_folder(tmp_path / "talk", "Did Ana meet Boris?")), HASHING)
+    made = making.embedded(read_judgments(a_folder(tmp_path / "talk", "Did Ana meet Boris?")), HASHING)
     assert [(one.text, one.question) for one in made.wordings] == [("Did I meet Boris?", "q"), ("Did Ana meet I?", "q")]
     expected = material.unit(np.asarray(HASHING.embed(["Did I meet Boris?"], "query")))
     assert np.array_equal(made.wordings[0].vector, expected[0])
 
 
 def test_a_question_that_names_nobody_has_no_other_words(tmp_path: Path) -> None:
-    assert making.embedded(read_judgements(a_folder(tmp_path / "talk", "which seat?")), HASHING).wordings == ()
+    assert making.embedded(read_judgments(a_folder(tmp_path / "talk", "which seat?")), HASHING).wordings == ()
 
 
 @pytest.mark.parametrize("question", ["Where does Ana sit?", "which seat?"])
 def test_material_is_read_as_it_was_made(question: str, tmp_path: Path) -> None:
-    made = making.embedded(read_judgements(a_folder(tmp_path / "talk", question)), HASHING)
+    made = making.embedded(read_judgments(a_folder(tmp_path / "talk", question)), HASHING)
     material.write(tmp_path / "material", made)
     read = material.read(tmp_path / "material")
     assert [one.details for one in read.memories] == [one.details for one in made.memories]
@@ -70,14 +70,14 @@ def test_material_is_read_as_it_was_made(question: str, tmp_path: Path) -> None:
 
 
 def test_material_of_the_same_folder_is_made_once(tmp_path: Path) -> None:
-    judged = read_judgements(a_folder(tmp_path / "talk"))
+    judged = read_judgments(a_folder(tmp_path / "talk"))
     place = making.for_quality(tmp_path / "material", judged, HASHING)
     assert making.for_quality(tmp_path / "material", judged, Spent()) == place
 
 
 def test_material_of_a_folder_that_changed_is_made_anew(tmp_path: Path) -> None:
-    before = making.for_quality(tmp_path / "material", read_judgements(a_folder(tmp_path / "talk")), HASHING)
-    changed = read_judgements(a_folder(tmp_path / "talk", "Where does Boris sit?"))
+    before = making.for_quality(tmp_path / "material", read_judgments(a_folder(tmp_path / "talk")), HASHING)
+    changed = read_judgments(a_folder(tmp_path / "talk", "Where does Boris sit?"))
     after = making.for_quality(tmp_path / "material", changed, HASHING)
     assert before != after
     assert [one.text for one in material.read(after).questions] == ["Where does Boris sit?"]

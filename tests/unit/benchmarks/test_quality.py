@@ -5,15 +5,15 @@ from math import log2
 
 from peers.quality import DEPTH, Quality, quality
 
-from recollect.evaluation.judgments import Query
+from recollect.evaluation.judgments import JudgedQuery
 from recollect.model.scope import Scope
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def a_query(id: str, **grades: float) -> Query:
+def a_query(id: str, **grades: float) -> JudgedQuery:
     """A question that these memories answer."""
-    return Query(id=id, scope=Scope.parse("acme"), text="which", asked_at=AT, grades=grades)
+    return JudgedQuery(id=id, scope=Scope.parse("acme"), text="which", asked_at=AT, grades=grades)
 
 
 def test_both_measures_are_means_over_the_questions() -> None:

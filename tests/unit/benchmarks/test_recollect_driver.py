@@ -14,8 +14,8 @@ from peers.quality import quality
 from peers.roster import PEERS, Peer
 from peers.running import run
 
-from recollect.evaluation.judgments import read_judgements
-from recollect.providers.hashing import Hashing
+from recollect.evaluation.judgments import read_judgments
+from recollect.providers.hashing import HashingEmbedder
 from recollect.ranking.tuning_report_check import fingerprint
 from tests.unit.evaluation.folder import a_memory, a_query, write_folder
 
@@ -38,7 +38,7 @@ def talk(tmp_path: Path) -> Path:
 @pytest.fixture
 def job(talk: Path, tmp_path: Path) -> Job:
     """The job to answer it."""
-    place = making.for_quality(tmp_path / "material", read_judgements(talk), Hashing())
+    place = making.for_quality(tmp_path / "material", read_judgments(talk), HashingEmbedder())
     (tmp_path / "store").mkdir()
     return Job(measure="quality", material=str(place), store=str(tmp_path / "store"), packages=("recollect",))
 
@@ -47,13 +47,13 @@ def job(talk: Path, tmp_path: Path) -> Job:
 def test_a_question_is_answered_from_its_scope_up_to_its_moment(variant: str, job: Job, talk: Path) -> None:
     found = do(replace(job, variant=variant), Engine).found
     assert found == {"q": ["ana", "boris"]}
-    assert quality(found, read_judgements(talk).queries).recall == 1.0
+    assert quality(found, read_judgments(talk).queries).recall == 1.0
 
 
 def test_texts_that_repeat_are_found_as_separate_memories(tmp_path: Path) -> None:
     said = [a_memory(id, "I like a window seat", speaker="Ana") for id in ("first", "second")]
     folder = write_folder(tmp_path / "talk", said, [a_query("q", "Which seat does Ana like?")], [("q", "second", 1)])
-    place = making.for_quality(tmp_path / "material", read_judgements(folder), Hashing())
+    place = making.for_quality(tmp_path / "material", read_judgments(folder), HashingEmbedder())
     (tmp_path / "store").mkdir()
     found = do(Job(measure="quality", material=str(place), store=str(tmp_path / "store")), Engine).found
     assert found is not None

@@ -4,13 +4,13 @@ import subprocess
 import sys
 
 from recollect.cli import entrypoint, main
-from recollect.cli.hook_runner import age
+from recollect.cli.hook_runner import read_process_age
 from tests.tables import table
 
 
 def test_the_options_before_a_command_are_those_of_the_command_line() -> None:
-    assert set(entrypoint.BEFORE) == set(main.BEFORE)
-    assert set(entrypoint.QUICK) <= set(main.cli.commands)
+    assert set(entrypoint.GLOBAL_OPTIONS) == set(main.GLOBAL_OPTION_METAVARS)
+    assert set(entrypoint.FAST_COMMANDS) <= set(main.cli.commands)
 
 
 @table(
@@ -28,7 +28,7 @@ def test_the_options_before_a_command_are_those_of_the_command_line() -> None:
 def test_what_stands_before_the_command_is_told_from_it(
     typed: list[str], expected: tuple[list[str], list[str]]
 ) -> None:
-    assert entrypoint.split(typed) == expected
+    assert entrypoint.split_command(typed) == expected
 
 
 def test_the_door_loads_next_to_nothing_and_no_engine_before_it_is_needed() -> None:
@@ -57,7 +57,7 @@ def test_what_is_no_plain_call_is_left_to_the_whole_command_line(typed: list[str
 
 
 def test_a_process_knows_for_how_long_it_has_been() -> None:
-    assert age() >= 0.0
+    assert read_process_age() >= 0.0
 
 
 def test_without_what_mcp_needs_one_line_says_what_to_install() -> None:

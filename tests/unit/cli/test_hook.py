@@ -3,17 +3,17 @@
 import pytest
 
 from recollect.cli.hook import hook
-from recollect.cli.hook_runner import plain, why_not
+from recollect.cli.hook_runner import describe_failure, parse_plain_arguments
 from recollect.errors import InvalidInput
 from tests.tables import table
 
 
 def test_a_problem_is_told_and_of_a_fault_only_its_kind_and_its_place() -> None:
-    assert why_not(InvalidInput("the hook has no prompt")) == "the hook has no prompt"
-    assert why_not(ConnectionRefusedError()) == "ConnectionRefusedError"
+    assert describe_failure(InvalidInput("the hook has no prompt")) == "the hook has no prompt"
+    assert describe_failure(ConnectionRefusedError()) == "ConnectionRefusedError"
     with pytest.raises(ValueError, match="tea") as raised:
         int("Ana likes tea")
-    told = why_not(raised.value)
+    told = describe_failure(raised.value)
     assert "ValueError at " in told
     assert "test_hook.py" in told
     assert "tea" not in told
@@ -21,7 +21,7 @@ def test_a_problem_is_told_and_of_a_fault_only_its_kind_and_its_place() -> None:
 
 def test_a_hook_has_200_milliseconds_unless_told_otherwise() -> None:
     assert {option.name: option.default for option in hook.params}["budget_ms"] == 200
-    asked = plain(["prompt", "--scope", "acme/ana"])
+    asked = parse_plain_arguments(["prompt", "--scope", "acme/ana"])
     assert asked is not None
     assert asked["budget_ms"] == 200
 
@@ -37,7 +37,7 @@ def test_a_hook_has_200_milliseconds_unless_told_otherwise() -> None:
     ],
 )
 def test_a_plain_call_is_read_as_the_whole_command_line_reads_it(typed: str) -> None:
-    assert plain(typed.split()) == hook.make_context("hook", typed.split()).params
+    assert parse_plain_arguments(typed.split()) == hook.make_context("hook", typed.split()).params
 
 
 @table(
@@ -59,4 +59,4 @@ def test_a_plain_call_is_read_as_the_whole_command_line_reads_it(typed: str) -> 
     ],
 )
 def test_any_other_call_is_left_to_who_can_tell_what_is_wrong(typed: str) -> None:
-    assert plain(typed.split()) is None
+    assert parse_plain_arguments(typed.split()) is None

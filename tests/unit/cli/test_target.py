@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from recollect.cli.main import cli
-from recollect.cli.target import Place, at_home
+from recollect.cli.target import StoreTarget, expand_home
 from tests.tables import table
 
 TEA = ("remember", "Ana likes tea", "--scope", "acme/ana")
@@ -15,18 +15,18 @@ TEA = ("remember", "Ana likes tea", "--scope", "acme/ana")
 @table("path", ["agent.db", "~", "~other/agent.db", "a/~/agent.db", "/~/agent.db", ":memory:"])
 def test_only_a_home_at_the_beginning_is_one(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert at_home(path) == path
-    assert at_home("~/agent.db") == str(tmp_path / "agent.db")
+    assert expand_home(path) == path
+    assert expand_home("~/agent.db") == str(tmp_path / "agent.db")
 
 
 def test_a_store_is_named_by_its_whole_path_and_a_database_without_its_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert Place("agent.db").whole == str(tmp_path / "agent.db")
-    assert Place(":memory:").whole == ":memory:"
-    secret = Place("postgresql://ana:secret@db/memories?sslpassword=hidden&connect_timeout=3")
-    assert secret.whole == "postgresql://ana@db/memories?connect_timeout=3"
+    assert StoreTarget("agent.db").full_name == str(tmp_path / "agent.db")
+    assert StoreTarget(":memory:").full_name == ":memory:"
+    secret = StoreTarget("postgresql://ana:secret@db/memories?sslpassword=hidden&connect_timeout=3")
+    assert secret.full_name == "postgresql://ana@db/memories?connect_timeout=3"
 
 
 @pytest.mark.parametrize(("typed", "said"), [(("--db", "~/agent.db"), {}), ((), {"RECOLLECT_DB": "~/agent.db"})])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from recollect.compat.assistant import SETTINGS, assistant_profile, compute_composite_score
 from recollect.errors import InvalidInput, ProfileError
-from recollect.ranking.profile import Question
-from recollect.ranking.profiles import built_in
-from recollect.ranking.quantities import Clock
+from recollect.ranking.profile import QuestionPolicy
+from recollect.ranking.profiles import builtin_profile
+from recollect.ranking.quantities import AgeClock
 from recollect.ranking.signals import Recency
 from recollect.testing import NOW
 from tests.tables import table
@@ -76,7 +76,7 @@ def test_every_score_is_what_the_document_says(
 
 
 def test_what_is_unknown_is_worth_what_the_profile_says() -> None:
-    missing = {term.signal.name: term.missing or 0.0 for term in built_in("assistant").terms}
+    missing = {term.signal.name: term.missing or 0.0 for term in builtin_profile("assistant").terms}
     assert missing == {"similarity": 0.0, "recency": 0.5, "importance": 0.5}
     assert compute_composite_score(None, None, None, now=NOW) == math.fsum([0.4 * 0.0, 0.3 * 0.5, 0.3 * 0.5])
 
@@ -167,14 +167,14 @@ def test_a_half_life_that_is_no_number_is_refused(half_life: Any) -> None:
 
 
 def test_without_settings_it_is_the_built_in_profile() -> None:
-    assert assistant_profile({}) is built_in("assistant")
+    assert assistant_profile({}) is builtin_profile("assistant")
     spelled_out = {
         "weights": {"semantic": 0.4, "recency": 0.3, "importance": 0.3},
         "recencyHalfLifeDays": 14,
         "maxContextItems": 20,
         "minScore": 0.1,
     }
-    assert assistant_profile(spelled_out) is built_in("assistant")
+    assert assistant_profile(spelled_out) is builtin_profile("assistant")
 
 
 def test_every_setting_reaches_the_profile() -> None:
@@ -186,14 +186,14 @@ def test_every_setting_reaches_the_profile() -> None:
     assert profile.weight("importance") == OTHERWISE["importance"]
     assert (profile.max_items, profile.min_score) == (7, 0.25)
     (recency,) = (term.signal for term in profile.terms if term.signal.name == "recency")
-    assert recency == Recency(clock=Clock.REFERENCED, half_life=3 * DAY)
-    assert profile.version != built_in("assistant").version
+    assert recency == Recency(clock=AgeClock.REFERENCED, half_life=3 * DAY)
+    assert profile.version != builtin_profile("assistant").version
 
 
 def test_a_profile_without_a_weight_for_similarity_needs_no_question() -> None:
     by_date = assistant_profile({"weights": {"semantic": 0, "recency": 0.5, "importance": 0.5}})
-    assert by_date.question is Question.OPTIONAL
-    assert assistant_profile({"weights": OTHERWISE}).question is Question.NEEDED
+    assert by_date.question is QuestionPolicy.OPTIONAL
+    assert assistant_profile({"weights": OTHERWISE}).question is QuestionPolicy.NEEDED
 
 
 def test_weights_may_be_a_table_or_keys_of_their_own() -> None:

@@ -21,7 +21,7 @@ import recollect
 from recollect.compat import five_signal as scorer
 from recollect.compat.five_signal import MemoryScorer, ScoredMemory
 from recollect.errors import InvalidInput
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from recollect.testing import NOW
 from tests.tables import table
 
@@ -114,7 +114,7 @@ def test_the_constants_are_those_of_the_document() -> None:
 
 
 def test_every_signal_of_the_profile_is_read_from_a_key() -> None:
-    assert list(scorer.KEYS) == [term.signal.name for term in built_in("five-signal").terms]
+    assert list(scorer.KEY_BY_SIGNAL) == [term.signal.name for term in builtin_profile("five-signal").terms]
 
 
 @pytest.mark.parametrize("optimised", ["", "-O"])
@@ -166,10 +166,10 @@ def test_a_memory_of_which_everything_is_known_has_nothing_assumed() -> None:
 
 def test_a_memory_of_which_nothing_is_known_says_so() -> None:
     empty: dict[str, Any] = {}
-    unknown = dict.fromkeys(scorer.KEYS.values())
+    unknown = dict.fromkeys(scorer.KEY_BY_SIGNAL.values())
     for scored in score(empty, unknown):
         assert scored.composite_score == math.fsum([0.0, 0.25 * 0.5, 0.2 * 0.5, 0.1 * 0.8, 0.0])
-        assert scored.assumed == tuple(scorer.KEYS.values())
+        assert scored.assumed == tuple(scorer.KEY_BY_SIGNAL.values())
 
 
 # The slips of the sketch.
@@ -406,7 +406,7 @@ def test_every_score_is_what_the_document_says(records: list[dict[str, Any]]) ->
     for scored in score(*records):
         assert scored.composite_score == pytest.approx(by_the_document(scored.memory), abs=1e-9)
         assert 0.0 <= scored.composite_score <= 1.0
-        unknown = {key for key in scorer.KEYS.values() if scored.memory.get(key) is None}
+        unknown = {key for key in scorer.KEY_BY_SIGNAL.values() if scored.memory.get(key) is None}
         assert set(scored.assumed) == unknown
     assert records == before
 
@@ -414,7 +414,11 @@ def test_every_score_is_what_the_document_says(records: list[dict[str, Any]]) ->
 ANYTHING = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.decimals()
 
 
-@given(st.lists(st.dictionaries(st.sampled_from([*scorer.KEYS.values(), "id", "embedding"]), ANYTHING), max_size=4))
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from([*scorer.KEY_BY_SIGNAL.values(), "id", "embedding"]), ANYTHING), max_size=4
+    )
+)
 def test_whatever_comes_in_is_scored_or_refused_by_name(records: list[dict[str, Any]]) -> None:
     try:
         scored = score(*records)

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from recollect.compat.observations import ContextScore, SearchScore, recency_score, revision_score, type_priority
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.model.memory import Kind
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from recollect.testing import NOW
 from tests.tables import table
 
@@ -67,14 +67,14 @@ def test_an_old_observation_that_nails_the_question_beats_a_new_one_that_does_no
 
 
 def test_the_signals_both_schemes_share_are_one_definition() -> None:
-    search, session = built_in("search"), built_in("session")
+    search, session = builtin_profile("search"), builtin_profile("session")
     assert {t.signal.name for t in search.terms} == {t.signal.name for t in session.terms}
     assert [(t.signal, t.missing) for t in search.terms] == [(t.signal, t.missing) for t in session.terms]
 
 
 def test_a_signal_absent_from_a_scheme_is_declared_worthless_there() -> None:
-    assert built_in("search").weight("kind") == 0.0
-    assert built_in("session").weight("lexical") == 0.0
+    assert builtin_profile("search").weight("kind") == 0.0
+    assert builtin_profile("session").weight("lexical") == 0.0
 
 
 def test_the_helpers_say_what_both_scores_are_made_of() -> None:

@@ -1,8 +1,8 @@
 """The models of a store: whether the one it needs is to be had, and whether it is on its way to another."""
 
 from recollect.config import Settings
-from recollect.diagnosis.models import model, unfinished
-from recollect.model.diagnosis import Finding
+from recollect.diagnosis.models import check_model, check_re_embedding
+from recollect.model.diagnosis import CheckStatus
 from recollect.model.encoder import Encoder
 from tests.tables import table
 
@@ -13,31 +13,31 @@ SERVED = Encoder("http:some-model", 512)
 @table(
     ("encoder", "configured", "finding", "seen"),
     [
-        (HASHING, None, Finding.OK, "which is installed"),
-        (HASHING, "hashing-64", Finding.OK, "as the settings say"),
-        (HASHING, "hashing", Finding.PROBLEM, "and the settings name hashing-256"),
-        (HASHING, "hashin", Finding.PROBLEM, "no embedder is called 'hashin'"),
-        (SERVED, None, Finding.WARNING, "which is behind an address"),
-        (SERVED, "https://nobody.invalid/v1#some-model", Finding.OK, "as the settings say"),
-        (SERVED, "https://nobody.invalid/v1#other", Finding.PROBLEM, "and the settings name http:other"),
-        (Encoder("of-my-own", 3), None, Finding.WARNING, "which is none of recollect's own"),
+        (HASHING, None, CheckStatus.OK, "which is installed"),
+        (HASHING, "hashing-64", CheckStatus.OK, "as the settings say"),
+        (HASHING, "hashing", CheckStatus.PROBLEM, "and the settings name hashing-256"),
+        (HASHING, "hashin", CheckStatus.PROBLEM, "no embedder is called 'hashin'"),
+        (SERVED, None, CheckStatus.WARNING, "which is behind an address"),
+        (SERVED, "https://nobody.invalid/v1#some-model", CheckStatus.OK, "as the settings say"),
+        (SERVED, "https://nobody.invalid/v1#other", CheckStatus.PROBLEM, "and the settings name http:other"),
+        (Encoder("of-my-own", 3), None, CheckStatus.WARNING, "which is none of recollect's own"),
     ],
 )
 def test_a_store_s_model_must_be_to_be_had(
-    encoder: Encoder, configured: str | None, finding: Finding, seen: str
+    encoder: Encoder, configured: str | None, finding: CheckStatus, seen: str
 ) -> None:
-    check = model(encoder, Settings(embedder=configured))
+    check = check_model(encoder, Settings(embedder=configured))
     assert check.finding is finding
     assert seen in check.seen
 
 
 def test_a_model_behind_an_address_is_to_be_named_by_it() -> None:
-    assert model(SERVED, Settings()).remedy == "set RECOLLECT_EMBEDDER to https://host/v1#some-model"
+    assert check_model(SERVED, Settings()).remedy == "set RECOLLECT_EMBEDDER to https://host/v1#some-model"
 
 
 def test_every_model_that_a_store_is_on_its_way_to_is_named() -> None:
-    assert list(unfinished((), 0)) == []
-    assert [check.seen for check in unfinished((SERVED, Encoder("x", 1)), 2)] == [
+    assert list(check_re_embedding((), 0)) == []
+    assert [check.seen for check in check_re_embedding((SERVED, Encoder("x", 1)), 2)] == [
         "begun with http:some-model (512 dimensions), and not finished",
         "begun with x (1 dimension), and not finished",
         "vectors of a former model are still to be removed",

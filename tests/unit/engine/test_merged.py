@@ -5,20 +5,20 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.admission.decision import begins
-from recollect.admission.policy import Policy
-from recollect.engine.merge import Wording, merged
+from recollect.admission.decision import effective_from
+from recollect.admission.policy import AdmissionPolicy
+from recollect.engine.merge import Wording, build_merged
 from recollect.model.level import Level
-from recollect.model.memory import MOST_ITEMS, Kind, Memory, MemoryId
-from recollect.model.trust import TRUST, Provenance, Trust, least
-from recollect.model.validation import LONGEST_TEXT
+from recollect.model.memory import MAX_LIST_ITEMS, Kind, Memory, MemoryId
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
+from recollect.model.validation import MAX_TEXT_BYTES
 from recollect.testing import NOW, a_memory
 
 DAY = timedelta(days=1)
 
 
 def one_of(*sources: Memory, **said: str) -> Memory:
-    return merged(sources, Wording(**said), MemoryId("made"), Policy())  # type: ignore[arg-type]
+    return build_merged(sources, Wording(**said), MemoryId("made"), AdmissionPolicy())  # type: ignore[arg-type]
 
 
 def test_the_most_important_speaks_for_all_and_of_these_the_newest() -> None:
@@ -51,12 +51,12 @@ def test_no_more_is_kept_than_a_memory_may_have() -> None:
             f"{place}",
             text=f"text {place}",
             tags=tuple(f"{place}-{number}" for number in range(40)),
-            evidence=("é" * (LONGEST_TEXT // 5),),
+            evidence=("é" * (MAX_TEXT_BYTES // 5),),
         )
         for place in range(4)
     ]
     made = one_of(*sources)
-    assert len(made.tags) == MOST_ITEMS
+    assert len(made.tags) == MAX_LIST_ITEMS
     assert len(made.evidence) == 1  # letters of two bytes: two of them do not fit any more
 
 
@@ -68,7 +68,7 @@ moments = st.none() | st.integers(-5, 5).map(lambda days: NOW + days * DAY)
 def memories(draw: st.DrawFn, id: str) -> Memory:
     since, until = draw(moments), draw(moments)
     provenance = draw(st.sampled_from(Provenance))
-    below = [one for one in Trust if not TRUST[provenance].less_than(one)]
+    below = [one for one in Trust if not TRUST_BY_PROVENANCE[provenance].less_than(one)]
     return a_memory(
         id,
         text=f"what {id} says",
@@ -87,12 +87,12 @@ def memories(draw: st.DrawFn, id: str) -> Memory:
 @given(st.tuples(memories("a"), memories("b"), memories("c")))
 def test_it_is_no_more_sure_trusted_or_seen_than_the_least_and_holds_when_any_does(sources: tuple[Memory, ...]) -> None:
     made = one_of(*sources)
-    assert made.trust is least(one.trust for one in sources)
+    assert made.trust is lowest_trust(one.trust for one in sources)
     assert made.importance == max((one.importance for one in sources if one.importance is not None), default=None)
     assert made.confidence == min((one.confidence for one in sources if one.confidence is not None), default=None)
     assert (made.shared, made.pinned) == (all(one.shared for one in sources), any(one.pinned for one in sources))
     assert made.created_at == min(one.created_at for one in sources)
     for one in sources:
-        assert made.valid_from is None or made.valid_from <= begins(one)
+        assert made.valid_from is None or made.valid_from <= effective_from(one)
         assert made.valid_until is None or (one.valid_until is not None and one.valid_until <= made.valid_until)
     assert (made.valid_until is None) == any(one.valid_until is None for one in sources)

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.admission.policy import Policy
-from recollect.engine.supersession import is_a_truth, superseding, unquoted
+from recollect.admission.policy import AdmissionPolicy
+from recollect.engine.supersession import is_exclusive, superseded_verdict, without_quotes
 from recollect.model.level import Level
 from recollect.model.verdict import Created, Superseded
 from recollect.testing import a_memory
@@ -13,13 +13,13 @@ from tests.tables import table
 
 def test_a_record_of_what_happened_ends_nothing() -> None:
     told = a_memory(text="Ana lives in Rome", subject="ana: lives in")
-    assert is_a_truth(told, Policy())
-    assert [is_a_truth(told.changed(level=level), Policy()) for level in Level] == [False] * len(Level)
+    assert is_exclusive(told, AdmissionPolicy())
+    assert [is_exclusive(told.changed(level=level), AdmissionPolicy()) for level in Level] == [False] * len(Level)
 
 
 def reason(old: str, new: str) -> str:
     """Why the one took the place of the other."""
-    return superseding([a_memory("a", text=old)], a_memory("b", text=new, subject="s")).reason
+    return superseded_verdict([a_memory("a", text=old)], a_memory("b", text=new, subject="s")).reason
 
 
 @table(
@@ -60,9 +60,9 @@ def test_texts_that_begin_alike_are_not_shown_twice() -> None:
 
 def test_what_is_kept_with_a_memory_has_no_words_of_what_it_ended() -> None:
     by = a_memory("b", text="Ana lives in Lisbon", subject="s")
-    said = superseding([a_memory("a", text="Ana lives in Rome")], by)
-    assert unquoted(said, by) == Superseded(said.old, "both are of the subject 's'")
-    assert unquoted(Created(), by) == Created()
+    said = superseded_verdict([a_memory("a", text="Ana lives in Rome")], by)
+    assert without_quotes(said, by) == Superseded(said.old, "both are of the subject 's'")
+    assert without_quotes(Created(), by) == Created()
 
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1).filter(str.strip)

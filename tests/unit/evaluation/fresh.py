@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import parse
+from recollect.ranking.profile_toml import parse_profile
 
 from .folder import a_memory, a_query, write_folder
 
@@ -29,7 +29,7 @@ rarity = { floor = 0.6, missing = 1.0, rate = 0.15 }
 
 def wrong(name: str = "fresh") -> Profile:
     """The profile that finds little in the folder."""
-    return parse(WRONG, name=name)
+    return parse_profile(WRONG, name=name)
 
 
 def fresh_folder(folder: Path, people: tuple[str, ...] = PEOPLE) -> Path:

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.evaluation import runner
-from recollect.evaluation.features import Features, Rivals, gather
-from recollect.evaluation.judgments import Judgements, read_judgements
-from recollect.evaluation.loaded_folder import Loaded
-from recollect.evaluation.training_set import Numbers
+from recollect.evaluation.features import JudgedRows, JudgmentTrainingSet, build_training_set
+from recollect.evaluation.judgments import Judgments, read_judgments
+from recollect.evaluation.loaded_folder import LoadedFolder
+from recollect.evaluation.training_set import TunableNumbers
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import parse
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profile_toml import parse_profile
+from recollect.ranking.profiles import builtin_profile
 from tests.tables import table
 
 from .folder import a_memory, a_query, write_folder
@@ -31,15 +31,15 @@ def untold(done: int, total: int) -> None:
 
 
 @contextmanager
-def loaded(folder: Path) -> Iterator[tuple[recollect.Engine, Judgements, Loaded]]:
-    judgements = read_judgements(folder)
+def loaded(folder: Path) -> Iterator[tuple[recollect.Engine, Judgments, LoadedFolder]]:
+    judgements = read_judgments(folder)
     with recollect.open(":memory:", embedder="hashing", clock=lambda: judgements.ended_at) as engine:
-        yield engine, judgements, runner.load(engine, judgements, untold)
+        yield engine, judgements, runner.load_folder(engine, judgements, untold)
 
 
-def gathered(folder: Path, profile: Profile) -> Features:
+def gathered(folder: Path, profile: Profile) -> JudgmentTrainingSet:
     with loaded(folder) as (engine, judgements, there):
-        return gather(engine, judgements, there, profile, k=K, tell=untold)
+        return build_training_set(engine, judgements, there, profile, k=K, tell=untold)
 
 
 def a_folder_with_twins(folder: Path) -> Path:
@@ -70,16 +70,16 @@ def a_folder_with_twins(folder: Path) -> Path:
 
 @table("name", ["default", "five-signal", "salience", "assistant", "three-signal", "search"])
 def test_a_ranking_by_features_is_that_of_the_engine_to_the_id(name: str, tmp_path: Path) -> None:
-    profile = built_in(name)
+    profile = builtin_profile(name)
     for folder in (a_folder_with_twins(tmp_path / "twins"), fresh_folder(tmp_path / "fresh")):
         with loaded(folder) as (engine, judgements, there):
-            found = gather(engine, judgements, there, profile, k=K, tell=untold)
-            answers = runner.ask(engine, judgements, there, profile, tell=untold)
-        numbers = Numbers.of(profile)
-        ranked = [found.ranked(place, numbers) for place in range(len(answers))]
-        assert ranked == [answer.found for answer in answers]
-        recalls, ndcgs = found.measured(numbers).values()
-        measured = [answer.scores([K]) for answer in answers]
+            found = build_training_set(engine, judgements, there, profile, k=K, tell=untold)
+            answers = runner.ask_queries(engine, judgements, there, profile, tell=untold)
+        numbers = TunableNumbers.of(profile)
+        ranked = [found.rank_ids(place, numbers) for place in range(len(answers))]
+        assert ranked == [answer.found_ids for answer in answers]
+        recalls, ndcgs = found.measure(numbers).values()
+        measured = [answer.measure([K]) for answer in answers]
         assert recalls.tolist() == [one[f"recall@{K}"] for one in measured]
         assert ndcgs == pytest.approx([one[f"ndcg@{K}"] for one in measured])
 
@@ -102,24 +102,24 @@ def test_three_twins_are_measured_as_an_evaluation_does(k: int, tmp_path: Path) 
     ]
     qrels = [("now", "m0", 1), ("now", "n0", 3), ("now", "o0", 2), ("now", "m2", 3), ("early", "o0", 2)]
     qrels += [("early", "n0", 1), ("trains", "n3", 2), ("trains", "n1", 1), ("trains", "m1", 3)]
-    profile = built_in("five-signal")
+    profile = builtin_profile("five-signal")
     with loaded(write_folder(tmp_path, memories, queries, qrels)) as (engine, judgements, there):
-        found = gather(engine, judgements, there, profile, k=k, tell=untold)
-        answers = runner.ask(engine, judgements, there, profile, tell=untold)
-    recalls, ndcgs = found.measured(Numbers.of(profile)).values()
-    measured = [answer.scores([k]) for answer in answers]
+        found = build_training_set(engine, judgements, there, profile, k=k, tell=untold)
+        answers = runner.ask_queries(engine, judgements, there, profile, tell=untold)
+    recalls, ndcgs = found.measure(TunableNumbers.of(profile)).values()
+    measured = [answer.measure([k]) for answer in answers]
     assert [answer.twins for answer in answers][:2] == [{"n0": "m0", "o0": "m0"}, {"n0": "m0"}]
     assert recalls.tolist() == [one[f"recall@{k}"] for one in measured]
     assert ndcgs == pytest.approx([one[f"ndcg@{k}"] for one in measured])
 
 
 def test_other_numbers_rank_as_the_engine_does_with_a_profile_that_has_them(tmp_path: Path) -> None:
-    profile = built_in("five-signal")
-    other = Numbers((0.05, 0.5, 0.2, 0.1, 0.15), ())
+    profile = builtin_profile("five-signal")
+    other = TunableNumbers((0.05, 0.5, 0.2, 0.1, 0.15), ())
     with loaded(fresh_folder(tmp_path)) as (engine, judgements, there):
-        found = gather(engine, judgements, there, profile, k=K, tell=untold)
-        answers = runner.ask(engine, judgements, there, other.put_into(profile), tell=untold)
-    assert [found.ranked(place, other) for place in range(len(answers))] == [answer.found for answer in answers]
+        found = build_training_set(engine, judgements, there, profile, k=K, tell=untold)
+        answers = runner.ask_queries(engine, judgements, there, other.apply_to(profile), tell=untold)
+    assert [found.rank_ids(place, other) for place in range(len(answers))] == [answer.found_ids for answer in answers]
 
 
 def test_who_is_below_the_minimum_by_some_numbers_is_there_for_others(tmp_path: Path) -> None:
@@ -131,26 +131,26 @@ def test_who_is_below_the_minimum_by_some_numbers_is_there_for_others(tmp_path: 
     lexical = { weight = 0.5, missing = 0.0 }
     recency = { weight = 0.5, missing = 0.5, half_life = "2d" }
     """
-    profile = parse(text, name="strict")
+    profile = parse_profile(text, name="strict")
     found = gathered(fresh_folder(tmp_path), profile)
-    strict, lax = Numbers((0.01, 0.99), ()), Numbers((0.99, 0.01), ())
-    assert "ana-seats" not in found.ranked(0, strict)
-    assert found.ranked(0, lax)[0] == "ana-seats"
-    assert found.measured(strict)[f"recall@{K}"][0] == 0.0
-    assert found.measured(lax)[f"recall@{K}"][0] == 1.0
+    strict, lax = TunableNumbers((0.01, 0.99), ()), TunableNumbers((0.99, 0.01), ())
+    assert "ana-seats" not in found.rank_ids(0, strict)
+    assert found.rank_ids(0, lax)[0] == "ana-seats"
+    assert found.measure(strict)[f"recall@{K}"][0] == 0.0
+    assert found.measure(lax)[f"recall@{K}"][0] == 1.0
 
 
 def test_numbers_are_taken_from_a_profile_and_put_back() -> None:
-    profile = built_in("salience")
-    assert Numbers.of(profile).put_into(profile) == profile
-    other = Numbers((1.0,), (0.5, 0.25))
-    assert Numbers.of(other.put_into(profile)) == other
+    profile = builtin_profile("salience")
+    assert TunableNumbers.of(profile).apply_to(profile) == profile
+    other = TunableNumbers((1.0,), (0.5, 0.25))
+    assert TunableNumbers.of(other.apply_to(profile)) == other
 
 
 def test_a_signal_that_says_the_same_of_all_candidates_of_a_query_is_not_varied(tmp_path: Path) -> None:
     profile = wrong()
     names = [use.signal.name for use in profile.uses]
-    varied = dict(zip(names, gathered(fresh_folder(tmp_path), profile).varied(), strict=True))
+    varied = dict(zip(names, gathered(fresh_folder(tmp_path), profile).find_varied_signals(), strict=True))
     assert varied == {
         "lexical": True,
         "recency": True,
@@ -163,10 +163,10 @@ def test_a_signal_that_says_the_same_of_all_candidates_of_a_query_is_not_varied(
 
 def test_a_folder_whose_queries_find_nothing_is_measured_too(tmp_path: Path) -> None:
     folder = write_folder(tmp_path, [a_memory("m")], [a_query("q", "zzz", scope="acme/nobody")])
-    found = gathered(folder, built_in("five-signal"))
-    numbers = Numbers.of(built_in("five-signal"))
-    assert [one.tolist() for one in found.measured(numbers).values()] == [[0.0], [0.0]]
-    assert not any(found.varied())
+    found = gathered(folder, builtin_profile("five-signal"))
+    numbers = TunableNumbers.of(builtin_profile("five-signal"))
+    assert [one.tolist() for one in found.measure(numbers).values()] == [[0.0], [0.0]]
+    assert not any(found.find_varied_signals())
 
 
 @given(st.lists(st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.booleans()), max_size=7), max_size=5))
@@ -178,4 +178,4 @@ def test_places_are_those_of_a_stable_sort(queries: list[list[tuple[float, bool]
     for rows in queries:
         order = sorted(range(len(rows)), key=lambda place: (-rows[place][0], place))
         expected += [order.index(place) + 1 for place, (_, judged) in enumerate(rows) if judged]
-    assert Rivals.of(grades, starts).places(scores).tolist() == expected
+    assert JudgedRows.of(grades, starts).places(scores).tolist() == expected

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.feedback_data import Shown, shown
-from recollect.evaluation.position_bias import Places
-from recollect.evaluation.training_set import Numbers
-from recollect.evaluation.votes import hear
+from recollect.evaluation.feedback_data import FeedbackTrainingSet, build_feedback_training_set
+from recollect.evaluation.position_bias import PositionBias
+from recollect.evaluation.training_set import TunableNumbers
+from recollect.evaluation.votes import weigh_votes
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.training_example import Experience, Showing
+from recollect.model.training_example import ShownMemory, TrainingExample
 from recollect.model.usage import Use, Vote
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import parse
+from recollect.ranking.profile_toml import parse_profile
 from tests.tables import table
 
 from .users import ANA, BEGAN, a_vote, an_experience
@@ -33,7 +33,7 @@ min_score = 0.2
 lexical = { weight = 0.5, missing = 0.0 }
 importance = { weight = 0.5, missing = 0.5 }
 """
-FIRST, SECOND = Numbers((1.0, 0.0), ()), Numbers((0.0, 1.0), ())
+FIRST, SECOND = TunableNumbers((1.0, 0.0), ()), TunableNumbers((0.0, 1.0), ())
 """By the first signal candidates come in their order, by the second the other way round."""
 
 BOTH_WAYS = ((0.9, 0.7, 0.5, 0.3), (0.3, 0.5, 0.7, 0.9))
@@ -43,15 +43,15 @@ LEVEL = ((0.9, 0.5), (0.9, 0.5))
 
 
 def two() -> Profile:
-    return parse(TWO, name="two")
+    return parse_profile(TWO, name="two")
 
 
-def material(*experiences: Experience, steepness: float = 0.0, seed: int = 0) -> Shown:
-    return shown(experiences, hear(experiences), Places(steepness), two(), seed=seed)
+def material(*experiences: TrainingExample, steepness: float = 0.0, seed: int = 0) -> FeedbackTrainingSet:
+    return build_feedback_training_set(experiences, weigh_votes(experiences), PositionBias(steepness), two(), seed=seed)
 
 
-def worth(found: Shown, numbers: Numbers) -> list[float]:
-    (values,) = found.measured(numbers).values()
+def worth(found: FeedbackTrainingSet, numbers: TunableNumbers) -> list[float]:
+    (values,) = found.measure(numbers).values()
     return [float(one) for one in values]
 
 
@@ -66,7 +66,7 @@ def test_what_helped_gains_by_its_place_among_all_candidates_also_those_that_nob
 
 
 def test_what_misled_loses_by_its_place_among_those_down_to_the_last_that_somebody_spoke_of() -> None:
-    def said(*votes: Vote) -> Shown:
+    def said(*votes: Vote) -> FeedbackTrainingSet:
         return material(an_experience(opinions=BOTH_WAYS, shown=[0, 1, 2], votes=votes))
 
     first, second = (a_vote("c", memory, Use.MISLED) for memory in ("m0", "m1"))
@@ -109,7 +109,7 @@ def test_a_word_on_what_stood_nobody_knows_where_counts_once() -> None:
     unplaced = replace(one, shown=tuple(replace(showing, place=None) for showing in one.shown))
     assert material(one, steepness=1.0).counts.tolist() == [1.0, 2.0]
     assert material(unplaced, steepness=1.0).counts.tolist() == [1.0, 1.0]
-    assert (one.placed, unplaced.placed) == (True, False)
+    assert (one.has_all_places, unplaced.has_all_places) == (True, False)
 
 
 def test_who_is_below_the_minimum_gains_and_loses_nothing() -> None:
@@ -121,7 +121,7 @@ def test_who_is_below_the_minimum_gains_and_loses_nothing() -> None:
 
 
 def test_the_same_question_is_one_whoever_asks_it_and_when_and_a_brief_is_of_its_day() -> None:
-    def said(context: str, *question: str, days: int = 0, scope: str = "acme/ana") -> Experience:
+    def said(context: str, *question: str, days: int = 0, scope: str = "acme/ana") -> TrainingExample:
         return an_experience(
             context,
             LEVEL,
@@ -144,7 +144,7 @@ def test_the_same_question_is_one_whoever_asks_it_and_when_and_a_brief_is_of_its
     assert len(found.groups) == 4
     assert found.source.queries == 4
     assert found.source.scopes == 2
-    assert (found.source.memories, found.source.judgements) == (1, 7)
+    assert (found.source.memories, found.source.judgments) == (1, 7)
 
 
 def test_no_word_of_a_question_is_in_a_key_and_the_seed_makes_others() -> None:
@@ -168,15 +168,15 @@ def test_contexts_of_which_nothing_was_said_or_that_show_nothing_are_no_material
     ]
     found = material(*nothing)
     assert found.groups == ()
-    assert found.varied() == [False, False]
-    assert found.source.judgements == 0
+    assert found.find_varied_signals() == [False, False]
+    assert found.source.judgments == 0
     one = an_experience("d", [[0.4], [0.4]], shown=[0], votes=[a_vote("d", "m0")])
     assert worth(material(*nothing, one), FIRST) == worth(material(one), FIRST) == [1.0]
 
 
 def test_a_signal_that_says_the_same_of_all_candidates_tells_nothing() -> None:
     one = an_experience(opinions=((0.5, 0.5), (0.1, 0.2)), votes=[a_vote("c", "m0")])
-    assert material(one).varied() == [False, True]
+    assert material(one).find_varied_signals() == [False, True]
 
 
 def test_votes_that_cancel_each_other_out_say_nothing() -> None:
@@ -201,13 +201,13 @@ def test_opinions_that_are_none_are_refused(bad: float) -> None:
 )
 def test_who_is_shown_is_a_candidate_with_a_place_of_its_own(showings: list[tuple[int, int]], complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
-        Experience(
+        TrainingExample(
             context="c",
             scope=ANA,
             question=(),
             made_at=BEGAN,
-            opinions=np.array([[0.5, 0.5]]),
-            shown=tuple(Showing(MemoryId(f"m{n}"), place, column) for n, (place, column) in enumerate(showings)),
+            signal_values=np.array([[0.5, 0.5]]),
+            shown=tuple(ShownMemory(MemoryId(f"m{n}"), place, column) for n, (place, column) in enumerate(showings)),
             votes=(),
             signs=(),
         )
@@ -233,7 +233,7 @@ def test_whatever_was_said_worth_is_at_most_one_and_ties_go_to_the_first(
     found = material(*experiences, steepness=steepness)
     if not found.groups:
         return
-    numbers = Numbers((weight, 1.0 - weight), ())
+    numbers = TunableNumbers((weight, 1.0 - weight), ())
     values = worth(found, numbers)
     assert len(values) == len(found.groups)
     assert -1.0 - 1e-9 <= float(np.mean(values)) <= 1.0 + 1e-9

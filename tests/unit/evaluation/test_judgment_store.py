@@ -13,31 +13,33 @@ import recollect
 from recollect import factory
 from recollect.errors import InvalidInput
 from recollect.evaluation import judgment_store, runner
-from recollect.evaluation.judgments import Judgements, read_judgements
-from recollect.ranking.profiles import built_in
+from recollect.evaluation.judgments import Judgments, read_judgments
+from recollect.ranking.profiles import builtin_profile
 
 from .folder import a_memory, a_query, write_folder
 from .test_features import untold
 
 
 @pytest.fixture
-def judgements(tmp_path: Path) -> Judgements:
+def judgements(tmp_path: Path) -> Judgments:
     memories = [a_memory("m"), a_memory("twin"), a_memory("n", "the aisle", created_at="2026-01-02T00:00:00+00:00")]
-    return read_judgements(write_folder(tmp_path / "f", memories, [a_query("q")], [("q", "twin", 1)]))
+    return read_judgments(write_folder(tmp_path / "f", memories, [a_query("q")], [("q", "twin", 1)]))
 
 
-def test_a_folder_is_loaded_and_asked_as_trials_do_it_by_hand(judgements: Judgements, tmp_path: Path) -> None:
-    there = judgment_store.store(judgements, partial(factory.open, tmp_path / "kept.db", embedder="hashing"))
-    assert (there.embedder, there.merged) == ("hashing-256", 0)
+def test_a_folder_is_loaded_and_asked_as_trials_do_it_by_hand(judgements: Judgments, tmp_path: Path) -> None:
+    there = judgment_store.load_judgment_store(
+        judgements, partial(factory.open, tmp_path / "kept.db", embedder="hashing")
+    )
+    assert (there.embedder, there.merged_count) == ("hashing-256", 0)
     with recollect.open(":memory:", embedder="hashing", clock=lambda: judgements.ended_at) as engine:
-        loaded = runner.load(engine, judgements, untold)
-        by_hand = runner.ask(engine, judgements, loaded, built_in("salience"), tell=untold)
+        loaded = runner.load_folder(engine, judgements, untold)
+        by_hand = runner.ask_queries(engine, judgements, loaded, builtin_profile("salience"), tell=untold)
     assert there.loaded == loaded
-    assert [one.found for one in there.ask(built_in("salience"))] == [one.found for one in by_hand]
+    assert [one.found_ids for one in there.ask(builtin_profile("salience"))] == [one.found_ids for one in by_hand]
 
 
 def test_it_is_opened_by_the_time_of_its_memories_and_then_at_the_end_of_all(
-    judgements: Judgements, tmp_path: Path
+    judgements: Judgments, tmp_path: Path
 ) -> None:
     moments: list[datetime] = []
 
@@ -45,38 +47,44 @@ def test_it_is_opened_by_the_time_of_its_memories_and_then_at_the_end_of_all(
         moments.append(clock())
         return factory.open(tmp_path / "kept.db", embedder="hashing", clock=clock)
 
-    there = judgment_store.store(judgements, opens)
-    there.ask(built_in("salience"))
-    with there.opened():
+    there = judgment_store.load_judgment_store(judgements, opens)
+    there.ask(builtin_profile("salience"))
+    with there.open_engine():
         pass
     assert moments == [judgements.written_at, judgements.ended_at, judgements.ended_at]
 
 
-def test_whoever_wants_to_know_is_told_how_far_it_is(judgements: Judgements, tmp_path: Path) -> None:
+def test_whoever_wants_to_know_is_told_how_far_it_is(judgements: Judgments, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
 
     def tell(done: int, total: int) -> None:
         told.append((done, total))
 
-    there = judgment_store.store(judgements, partial(factory.open, tmp_path / "kept.db", embedder="hashing"), tell)
-    there.ask(built_in("salience"), depth=1, tell=tell)
+    there = judgment_store.load_judgment_store(
+        judgements, partial(factory.open, tmp_path / "kept.db", embedder="hashing"), tell
+    )
+    there.ask(builtin_profile("salience"), depth=1, tell=tell)
     assert told == [(0, 3), (3, 3), (0, 1), (1, 1)]
 
 
-def test_a_store_of_something_else_is_refused(judgements: Judgements, tmp_path: Path) -> None:
+def test_a_store_of_something_else_is_refused(judgements: Judgments, tmp_path: Path) -> None:
     opens = partial(factory.open, tmp_path / "kept.db", embedder="hashing")
     with opens() as engine:
         engine.remember("Ana has a dog", scope="acme/ana")
     with pytest.raises(InvalidInput, match="name another file with --store"):
-        judgment_store.store(judgements, opens)
+        judgment_store.load_judgment_store(judgements, opens)
 
 
-def outside(folder: Path, memories: list[dict[str, Any]], *qrels: str) -> tuple[judgment_store.Stored, list[str]]:
+def outside(
+    folder: Path, memories: list[dict[str, Any]], *qrels: str
+) -> tuple[judgment_store.JudgmentStore, list[str]]:
     """The folder in a store, and which of the judged memories are found."""
-    judgements = read_judgements(write_folder(folder, memories, qrels=[("q", id, 1) for id in qrels]))
-    there = judgment_store.store(judgements, partial(factory.open, folder / "kept.db", embedder="hashing"))
-    (answer,) = there.ask(built_in("salience"))
-    return there, [id for id in qrels if answer.place(id) is not None]
+    judgements = read_judgments(write_folder(folder, memories, qrels=[("q", id, 1) for id in qrels]))
+    there = judgment_store.load_judgment_store(
+        judgements, partial(factory.open, folder / "kept.db", embedder="hashing")
+    )
+    (answer,) = there.ask(builtin_profile("salience"))
+    return there, [id for id in qrels if answer.find_place(id) is not None]
 
 
 def test_judged_memories_that_the_scope_does_not_see_are_counted_each_for_one_reason(tmp_path: Path) -> None:
@@ -90,7 +98,7 @@ def test_judged_memories_that_the_scope_does_not_see_are_counted_each_for_one_re
     ]
     there, found = outside(tmp_path, memories, *(memory["id"] for memory in memories), "nowhere")
     assert found == ["own", "shared"]
-    assert (there.outside, there.judgements.later, there.judgements.absent) == (3, 1, 1)
+    assert (there.invisible_count, there.judgments.late_pairs, there.judgments.absent_pairs) == (3, 1, 1)
 
 
 def test_judged_memories_that_are_not_valid_when_it_is_asked_are_counted_each_for_one_reason(tmp_path: Path) -> None:
@@ -102,7 +110,7 @@ def test_judged_memories_that_are_not_valid_when_it_is_asked_are_counted_each_fo
     ]
     there, found = outside(tmp_path, memories, *(memory["id"] for memory in memories))
     assert found == ["valid"]
-    assert (there.outside, there.judgements.later, there.judgements.absent) == (3, 0, 0)
+    assert (there.invisible_count, there.judgments.late_pairs, there.judgments.absent_pairs) == (3, 0, 0)
 
 
 def test_what_a_twin_says_again_after_it_ended_is_seen(tmp_path: Path) -> None:
@@ -111,7 +119,7 @@ def test_what_a_twin_says_again_after_it_ended_is_seen(tmp_path: Path) -> None:
         a_memory("b", topic_key="seat", created_at="2026-01-20T00:00:00+00:00"),
     ]
     there, found = outside(tmp_path, memories, "a", "b")
-    assert (there.merged, there.outside, found) == (1, 0, ["a", "b"])
+    assert (there.merged_count, there.invisible_count, found) == (1, 0, ["a", "b"])
 
 
 @pytest.mark.parametrize(("one", "other"), [(True, False), (False, True), (False, False)])
@@ -120,5 +128,5 @@ def test_what_a_twin_shares_is_seen_and_not_said_to_be_outside(one: bool, other:
         a_memory(id, scope="acme", topic_key="seat", shared=shared) for id, shared in (("a", one), ("b", other))
     ]
     there, found = outside(tmp_path, memories, "a", "b")
-    assert len(found) + there.outside == 2
+    assert len(found) + there.invisible_count == 2
     assert found == (["a", "b"] if one or other else [])

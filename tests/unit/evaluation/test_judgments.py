@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.judgments import UNCATEGORISED, read_judgements, sees
+from recollect.evaluation.judgments import DEFAULT_CATEGORY, can_see, read_judgments
 from recollect.model.memory import Kind
 from recollect.model.scope import Scope
 from tests.platforms import posix_only
@@ -23,7 +23,7 @@ from .folder import ASKED, a_memory, a_query, write_folder
 
 def test_a_memory_keeps_its_id_its_moment_and_what_is_known_of_it(tmp_path: Path) -> None:
     written = a_memory("m", kind="preference", session="s1", speaker="Ana", importance=0.7, tags=["travel"])
-    (draft,) = read_judgements(write_folder(tmp_path, [written])).drafts
+    (draft,) = read_judgments(write_folder(tmp_path, [written])).drafts
     assert (draft.id, draft.text, draft.scope) == ("m", written["text"], Scope.parse("acme/ana"))
     assert draft.at == datetime(2026, 1, 1, tzinfo=UTC)
     assert (draft.kind, draft.session, draft.speaker) == (Kind.PREFERENCE, "s1", "Ana")
@@ -32,7 +32,7 @@ def test_a_memory_keeps_its_id_its_moment_and_what_is_known_of_it(tmp_path: Path
 
 def test_what_a_memory_does_not_know_is_metadata(tmp_path: Path) -> None:
     written = a_memory("m", project="move", key="k", at="noon", metadata={"colour": "blue"}, title=None)
-    (draft,) = read_judgements(write_folder(tmp_path, [written])).drafts
+    (draft,) = read_judgments(write_folder(tmp_path, [written])).drafts
     assert draft.metadata == {"colour": "blue", "project": "move", "key": "k", "at": "noon"}
     assert (draft.key, draft.title) == (None, None)
 
@@ -43,23 +43,23 @@ def test_memories_come_oldest_first_however_they_are_written(tmp_path: Path) -> 
         a_memory("b", created_at="2026-01-01T01:00:00+00:00"),
         a_memory("a", created_at="2026-01-01T02:00:00+01:00"),
     ]
-    drafts = read_judgements(write_folder(tmp_path, written, qrels=[("q", "a", 1)])).drafts
+    drafts = read_judgments(write_folder(tmp_path, written, qrels=[("q", "a", 1)])).drafts
     assert [draft.id for draft in drafts] == ["a", "b", "c"]
 
 
 def test_a_query_has_its_grades_and_one_without_judgements_is_left_out(tmp_path: Path) -> None:
     queries = [a_query("q"), a_query("unjudged"), a_query("r", category=None)]
-    found = read_judgements(write_folder(tmp_path, queries=queries, qrels=[("r", "m", 2), ("q", "m", 1.5)]))
+    found = read_judgments(write_folder(tmp_path, queries=queries, qrels=[("r", "m", 2), ("q", "m", 1.5)]))
     assert [(query.id, query.grades) for query in found.queries] == [("q", {"m": 1.5}), ("r", {"m": 2.0})]
-    assert [query.category for query in found.queries] == ["seats", UNCATEGORISED]
-    assert (found.unjudged, found.pairs) == (1, 2)
+    assert [query.category for query in found.queries] == ["seats", DEFAULT_CATEGORY]
+    assert (found.unjudged_queries, found.pairs) == (1, 2)
 
 
 def test_judged_memories_that_cannot_be_found_are_counted(tmp_path: Path) -> None:
     memories = [a_memory("m"), a_memory("late", created_at="2026-03-01T00:00:00+00:00")]
     qrels = [("q", "m", 1), ("q", "late", 1), ("q", "nowhere", 1), ("q", "nor there", 1)]
-    found = read_judgements(write_folder(tmp_path, memories, qrels=qrels))
-    assert (found.absent, found.later) == (2, 1)
+    found = read_judgments(write_folder(tmp_path, memories, qrels=qrels))
+    assert (found.absent_pairs, found.late_pairs) == (2, 1)
     assert found.ended_at == found.written_at == datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -76,7 +76,7 @@ def test_queries_with_no_memory_in_sight_are_counted(tmp_path: Path) -> None:
         a_query("elsewhere", scope="acme-labs/ana"),
     ]
     qrels = [(query["id"], "m", 1) for query in (*seeing, *blind)]
-    assert read_judgements(write_folder(tmp_path, memories, [*seeing, *blind], qrels)).blind == len(blind)
+    assert read_judgments(write_folder(tmp_path, memories, [*seeing, *blind], qrels)).blind_queries == len(blind)
 
 
 @table(
@@ -90,9 +90,9 @@ def test_queries_with_no_memory_in_sight_are_counted(tmp_path: Path) -> None:
     ],
 )
 def test_a_query_sees_what_is_valid_when_it_is_asked(valid: dict[str, str], is_seen: bool, tmp_path: Path) -> None:
-    found = read_judgements(write_folder(tmp_path, [a_memory("m", **valid)]))
-    assert sees(found.queries[0], found.memories[0]) is is_seen
-    assert found.blind == (not is_seen)
+    found = read_judgments(write_folder(tmp_path, [a_memory("m", **valid)]))
+    assert can_see(found.queries[0], found.memories[0]) is is_seen
+    assert found.blind_queries == (not is_seen)
 
 
 SCOPES = st.sampled_from(["acme", "acme/ana", "acme/ana/child", "acme/ben", "other"])
@@ -118,13 +118,15 @@ def test_a_query_is_blind_if_it_sees_none_of_all_memories(
     ]
     asked = [a_query(f"q{number}", scope=scope, asked_at=at) for number, (scope, at) in enumerate(queries)]
     with TemporaryDirectory() as folder:
-        found = read_judgements(write_folder(Path(folder), written, asked, [(one["id"], "m0", 1) for one in asked]))
-    assert found.blind == sum(not any(sees(query, memory) for memory in found.memories) for query in found.queries)
+        found = read_judgments(write_folder(Path(folder), written, asked, [(one["id"], "m0", 1) for one in asked]))
+    assert found.blind_queries == sum(
+        not any(can_see(query, memory) for memory in found.memories) for query in found.queries
+    )
 
 
 def test_memories_and_drafts_are_the_same_in_the_same_order(tmp_path: Path) -> None:
     written = [a_memory("b"), a_memory("a"), a_memory("c", created_at="2025-12-01T01:00:00+01:00")]
-    found = read_judgements(write_folder(tmp_path, written, qrels=[("q", "a", 1)]))
+    found = read_judgments(write_folder(tmp_path, written, qrels=[("q", "a", 1)]))
     assert [memory.id for memory in found.memories] == ["c", "a", "b"]
     assert [(draft.id, draft.at) for draft in found.drafts] == [(one.id, one.created_at) for one in found.memories]
 
@@ -132,15 +134,15 @@ def test_memories_and_drafts_are_the_same_in_the_same_order(tmp_path: Path) -> N
 def test_some_queries_are_spread_over_all(tmp_path: Path) -> None:
     queries = [a_query(f"q{number}") for number in range(10)]
     qrels = [(query["id"], "m", 1) for query in queries]
-    found = read_judgements(write_folder(tmp_path, queries=queries, qrels=qrels))
-    assert [query.id for query in found.some(3).queries] == ["q0", "q3", "q6"]
-    assert found.some(99) == found
+    found = read_judgments(write_folder(tmp_path, queries=queries, qrels=qrels))
+    assert [query.id for query in found.sample_queries(3).queries] == ["q0", "q3", "q6"]
+    assert found.sample_queries(99) == found
 
 
 def test_the_digest_is_of_the_memories_alone(tmp_path: Path) -> None:
-    first = read_judgements(write_folder(tmp_path / "a")).digest
-    assert read_judgements(write_folder(tmp_path / "b", queries=[a_query("q", "where?")])).digest == first
-    assert read_judgements(write_folder(tmp_path / "c", [a_memory("m", "other")])).digest != first
+    first = read_judgments(write_folder(tmp_path / "a")).digest
+    assert read_judgments(write_folder(tmp_path / "b", queries=[a_query("q", "where?")])).digest == first
+    assert read_judgments(write_folder(tmp_path / "c", [a_memory("m", "other")])).digest != first
 
 
 def test_blank_lines_a_mark_at_the_beginning_and_carriage_returns_do_no_harm(tmp_path: Path) -> None:
@@ -148,7 +150,7 @@ def test_blank_lines_a_mark_at_the_beginning_and_carriage_returns_do_no_harm(tmp
     for name in ("memories.jsonl", "queries.jsonl", "qrels.tsv"):
         written = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + written.replace(b"\n", b"\r\n\r\n"))
-    assert read_judgements(tmp_path).pairs == 1
+    assert read_judgments(tmp_path).pairs == 1
 
 
 @table("name", ["memories.jsonl", "queries.jsonl", "qrels.tsv"])
@@ -156,26 +158,26 @@ def test_a_file_that_is_missing_empty_or_no_text_is_refused(name: str, tmp_path:
     write_folder(tmp_path)
     (tmp_path / name).write_text("")
     with pytest.raises(InvalidInput, match=name):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
     (tmp_path / name).write_bytes(b"\xff\xfe\n")
     with pytest.raises(InvalidInput, match=f"{name}, line 1: this is not UTF-8"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(InvalidInput, match=f"there is no .*{name}.*; a folder of judgements has"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
 
 
 def test_an_empty_folder_none_and_a_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"there is no .*memories\.jsonl"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
     holds = "a folder of judgements has memories.jsonl, queries.jsonl and qrels.tsv"
     with pytest.raises(InvalidInput, match=f"^there is no folder '{tmp_path}/nowhere'; {holds}$"):
-        read_judgements(tmp_path / "nowhere")
+        read_judgments(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInput, match=f"^'{tmp_path}/file' is no folder; {holds}$"):
-        read_judgements(tmp_path / "file")
+        read_judgments(tmp_path / "file")
     with pytest.raises(InvalidInput, match="cannot be read: File name too long"):
-        read_judgements(tmp_path / ("x" * 3_000))
+        read_judgments(tmp_path / ("x" * 3_000))
 
 
 @posix_only
@@ -185,15 +187,15 @@ def test_what_is_no_ordinary_file_is_refused_and_not_read(name: str, tmp_path: P
     (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)
     with pytest.raises(InvalidInput, match=f"^'.*/{name}' is no ordinary file; put one there$"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to("/dev/zero")
     with pytest.raises(InvalidInput, match=f"/{name}' is no ordinary file"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
     (tmp_path / name).unlink()
     (tmp_path / name).mkdir()
     with pytest.raises(InvalidInput, match=f"/{name}' is no ordinary file"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
 
 
 BAD_MEMORIES: list[tuple[str | dict[str, Any], str]] = [
@@ -224,7 +226,7 @@ def test_a_memory_that_cannot_be_is_refused(line: str | dict[str, Any], told: st
     with (tmp_path / "memories.jsonl").open("a") as file:
         file.write(line if isinstance(line, str) else json.dumps(line))
     with pytest.raises(InvalidInput, match=rf"memories\.jsonl, {told}"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
 
 
 BAD_QUERIES = [
@@ -240,7 +242,7 @@ BAD_QUERIES = [
 def test_a_query_that_cannot_be_is_refused(query: dict[str, Any], told: str, tmp_path: Path) -> None:
     write_folder(tmp_path, queries=[a_query("q"), query])
     with pytest.raises(InvalidInput, match=rf"queries\.jsonl, line 2, {told}"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
 
 
 BAD_QRELS = [
@@ -264,14 +266,14 @@ def test_a_judgement_that_cannot_be_is_refused(rows: str, told: str, tmp_path: P
     write_folder(tmp_path)
     (tmp_path / "qrels.tsv").write_text(f"query\tmemory\tgrade\n{rows}\n")
     with pytest.raises(InvalidInput, match=rf"qrels\.tsv, {told}"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
 
 
 def test_judgements_without_their_header_or_without_any_are_refused(tmp_path: Path) -> None:
     write_folder(tmp_path)
     (tmp_path / "qrels.tsv").write_text("q\tm\t1\n")
     with pytest.raises(InvalidInput, match=r"qrels\.tsv, line 1: .* is not the header 'query\\tmemory\\tgrade'"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)
     (tmp_path / "qrels.tsv").write_text("query\tmemory\tgrade\n")
     with pytest.raises(InvalidInput, match=r"qrels\.tsv: has no judgements"):
-        read_judgements(tmp_path)
+        read_judgments(tmp_path)

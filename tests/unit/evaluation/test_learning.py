@@ -7,36 +7,44 @@ import numpy as np
 import pytest
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.learning import LEAST, WHY, Learned, learn, omissions
-from recollect.evaluation.position_bias import Places
-from recollect.evaluation.training_set import Numbers
+from recollect.evaluation.learning import (
+    LEFT_OUT_DESCRIPTIONS,
+    MIN_QUESTIONS,
+    FeedbackOrigin,
+    describe_left_out,
+    tune_on_feedback,
+)
+from recollect.evaluation.position_bias import PositionBias
+from recollect.evaluation.training_set import TunableNumbers
 from recollect.model.scope import Scope
-from recollect.model.training_example import Experience, Experiences, LeftOut
+from recollect.model.training_example import SkipReason, TrainingExample, TrainingSet
 from recollect.model.usage import Sign, Use
 from tests.tables import table
 
 from .test_features import untold
 from .users import WANTED, Users, a_vote, an_experience, profile, told
 
-PLAIN = Numbers.of(profile()).weights
+PLAIN = TunableNumbers.of(profile()).weights
 
 
-def learned(experiences: Sequence[Experience], *, seed: int = 0, places: Places | None = None) -> Learned:
-    return learn(told(experiences), profile(), folds=5, seed=seed, tell=untold, places=places)
+def learned(
+    experiences: Sequence[TrainingExample], *, seed: int = 0, places: PositionBias | None = None
+) -> FeedbackOrigin:
+    return tune_on_feedback(told(experiences), profile(), folds=5, seed=seed, tell=untold, places=places)
 
 
 @pytest.fixture(scope="module")
-def steep() -> list[Experience]:
+def steep() -> list[TrainingExample]:
     """What users say who hardly look beyond the first few."""
     return Users(steepness=1.5).asked(seed=2, contexts=500)
 
 
 @pytest.fixture(scope="module")
-def found(steep: list[Experience]) -> Learned:
+def found(steep: list[TrainingExample]) -> FeedbackOrigin:
     return learned(steep)
 
 
-def test_what_users_want_is_found_again_and_serves_them_better_on_fresh_questions(found: Learned) -> None:
+def test_what_users_want_is_found_again_and_serves_them_better_on_fresh_questions(found: FeedbackOrigin) -> None:
     tuning, users = found.tuning, Users()
     assert tuning.carries_over
     lexical, recency, importance, _ = tuning.numbers.weights
@@ -49,18 +57,18 @@ def test_what_users_want_is_found_again_and_serves_them_better_on_fresh_question
     assert before < 0.7 < 0.8 < after <= best == pytest.approx(1.0)
 
 
-def test_it_says_what_it_heard(found: Learned, steep: list[Experience]) -> None:
+def test_it_says_what_it_heard(found: FeedbackOrigin, steep: list[TrainingExample]) -> None:
     votes = [vote for one in steep for vote in one.votes]
-    assert found.contexts == sum(bool(one.votes) for one in steep) == len(found.material.groups)
-    assert found.heard.uses[Use.HELPED] <= sum(vote.use is Use.HELPED for vote in votes)
-    assert found.heard.principals == 1
-    assert found.places.steepness == pytest.approx(1.5, abs=0.3)
+    assert found.contexts == sum(bool(one.votes) for one in steep) == len(found.training_set.groups)
+    assert found.votes.count_by_use[Use.HELPED] <= sum(vote.use is Use.HELPED for vote in votes)
+    assert found.votes.principals == 1
+    assert found.position_bias.steepness == pytest.approx(1.5, abs=0.3)
     assert found.seed == 0
 
 
-def test_without_making_up_for_places_less_is_found(steep: list[Experience], found: Learned) -> None:
+def test_without_making_up_for_places_less_is_found(steep: list[TrainingExample], found: FeedbackOrigin) -> None:
     """Which shows that the correction is wired: what is seen first looks better than it is."""
-    naive = learned(steep, places=Places())
+    naive = learned(steep, places=PositionBias())
     kept, moved = (abs(one.tuning.numbers.weights[2] - WANTED[2]) for one in (naive, found))
     assert moved < kept
     content = [Users().content(one.tuning.numbers.weights, seed=99, questions=100).mean() for one in (naive, found)]
@@ -73,7 +81,9 @@ def test_the_more_of_the_candidates_was_shown_the_nearer_it_comes_to_what_users_
         [learned(Users(shown=shown).asked(seed, 150)).tuning for seed in range(3)] for shown in (10, 60)
     )
     assert all(one.carries_over for one in all_of_them)
-    apart = [np.mean([one.numbers.apart(Numbers(WANTED, ())) for one in found]) for found in (some, all_of_them)]
+    apart = [
+        np.mean([one.numbers.distance_to(TunableNumbers(WANTED, ())) for one in found]) for found in (some, all_of_them)
+    ]
     assert apart[1] < 0.2 < 0.23 < apart[0]
 
 
@@ -86,14 +96,14 @@ def test_where_signs_are_chance_nothing_carries_over(seed: int) -> None:
         noise.append(replace(one, votes=(), signs=tuple(signs)))
     found = learned(noise)
     assert not found.tuning.carries_over
-    assert found.heard.principals == 0
+    assert found.votes.principals == 0
 
 
 @table("seed", range(4))
 def test_where_votes_are_chance_nothing_carries_over(seed: int) -> None:
     noise = learned(Users(steepness=1.0, wanted=None).asked(seed, 150)).tuning
     assert not noise.carries_over
-    assert noise.numbers.apart(Numbers.of(profile())) < 0.35
+    assert noise.numbers.distance_to(TunableNumbers.of(profile())) < 0.35
 
 
 @table("seed", [100, 103, 104])
@@ -122,23 +132,27 @@ def test_where_chance_says_mostly_that_it_misled_nothing_carries_over(
 
 
 def test_a_profile_that_is_what_users_want_stays_as_it_is() -> None:
-    right = Numbers(WANTED, ()).put_into(profile())
+    right = TunableNumbers(WANTED, ()).apply_to(profile())
     experiences = Users(by=WANTED).asked(3, 150)
-    tuning = learn(told(experiences), right, folds=5, seed=0, tell=untold).tuning
+    tuning = tune_on_feedback(told(experiences), right, folds=5, seed=0, tell=untold).tuning
     assert not tuning.carries_over
 
 
 def test_the_same_seed_gives_the_same_and_the_order_of_contexts_does_not_matter(
-    steep: list[Experience], found: Learned
+    steep: list[TrainingExample], found: FeedbackOrigin
 ) -> None:
     again = learned(steep[::-1])
-    assert again.places == found.places  # to the last bit
+    assert again.position_bias == found.position_bias  # to the last bit
     assert again.tuning.numbers == found.tuning.numbers
-    assert again.tuning.gained == found.tuning.gained
-    assert [fold.held for fold in again.tuning.folds] == [fold.held for fold in found.tuning.folds]
-    assert again.material.source == found.material.source
+    assert again.tuning.gain == found.tuning.gain
+    assert [fold.held_out_groups for fold in again.tuning.folds] == [
+        fold.held_out_groups for fold in found.tuning.folds
+    ]
+    assert again.training_set.source == found.training_set.source
     other = learned(steep, seed=1)
-    assert {len(fold.held) for fold in other.tuning.folds} == {len(fold.held) for fold in found.tuning.folds}
+    assert {len(fold.held_out_groups) for fold in other.tuning.folds} == {
+        len(fold.held_out_groups) for fold in found.tuning.folds
+    }
     assert [fold.numbers for fold in other.tuning.folds] != [fold.numbers for fold in found.tuning.folds]
 
 
@@ -146,14 +160,17 @@ def test_the_same_question_is_never_on_both_sides() -> None:
     experiences = Users().asked(4, 90)
     asked = [replace(one, question=(f"question {number % 31}",)) for number, one in enumerate(experiences)]
     found = learned(asked)
-    held = [group for fold in found.tuning.folds for group in fold.held]
-    assert len(held) == len(set(held)) == len(found.material.groups) <= 31
-    assert sum(fold.queries for fold in found.tuning.folds) == len(found.material.groups)
+    held = [group for fold in found.tuning.folds for group in fold.held_out_groups]
+    assert len(held) == len(set(held)) == len(found.training_set.groups) <= 31
+    assert sum(fold.queries for fold in found.tuning.folds) == len(found.training_set.groups)
 
 
 def test_too_few_questions_are_refused_in_words() -> None:
-    few = Users(steepness=0.0).asked(1, LEAST - 1)
-    refusal = f"for {LEAST - 1} questions in acme/ana, and fewer than {LEAST} cannot tell better weights from chance"
+    few = Users(steepness=0.0).asked(1, MIN_QUESTIONS - 1)
+    refusal = (
+        f"for {MIN_QUESTIONS - 1} questions in acme/ana, "
+        f"and fewer than {MIN_QUESTIONS} cannot tell better weights from chance"
+    )
     with pytest.raises(InvalidInput, match=f"there is feedback on what was shown {refusal}; give more, or name more"):
         learned(few)
     with pytest.raises(InvalidInput, match="for 0 questions in acme/ana,"):
@@ -164,10 +181,10 @@ def test_too_few_questions_are_refused_in_words() -> None:
 
 def test_a_refusal_says_where_it_looked_and_what_it_left_out() -> None:
     scopes = tuple(Scope.parse(f"acme/{who}") for who in ("ana", "ben", "cleo", "dan", "eve"))
-    left_out = {LeftOut.UNRECORDED: 2, LeftOut.ELSEWHERE: 1}
-    nothing = Experiences(scopes=scopes, told=(), left_out=left_out)
+    left_out = {SkipReason.UNRECORDED: 2, SkipReason.OTHER_STORE: 1}
+    nothing = TrainingSet(scopes=scopes, examples=(), skipped=left_out)
     with pytest.raises(InvalidInput) as refused:
-        learn(nothing, profile(), folds=5, seed=0, tell=untold)
+        tune_on_feedback(nothing, profile(), folds=5, seed=0, tell=untold)
     said = "1 context made in another store, 2 contexts that cannot be asked again without asking a model"
     assert str(refused.value).startswith(
         "there is feedback on what was shown for 0 questions in acme/ana, acme/ben, acme/cleo and 2 more "
@@ -176,9 +193,9 @@ def test_a_refusal_says_where_it_looked_and_what_it_left_out() -> None:
 
 
 def test_where_another_profile_ranked_contexts_the_refusal_says_what_to_do() -> None:
-    others = replace(told(Users().asked(1, 5)), left_out={LeftOut.OTHERWISE: 40, LeftOut.FOLLOWED: 1})
+    others = replace(told(Users().asked(1, 5)), skipped={SkipReason.OTHER_PROFILE: 40, SkipReason.ONLY_FOLLOWED: 1})
     with pytest.raises(InvalidInput) as refused:
-        learn(others, profile(), folds=5, seed=0, tell=untold)
+        tune_on_feedback(others, profile(), folds=5, seed=0, tell=untold)
     said = "1 context of which only success is known, and not what led to it, 40 contexts ranked by another profile"
     assert f"(left out: {said}), and fewer than 30 " in str(refused.value)
     assert str(refused.value).endswith(
@@ -188,9 +205,11 @@ def test_where_another_profile_ranked_contexts_the_refusal_says_what_to_do() -> 
 
 
 def test_every_reason_to_leave_a_context_out_has_words() -> None:
-    assert set(WHY) == set(LeftOut)
-    assert [*omissions(dict.fromkeys(LeftOut, 1))] == [f"1 context {WHY[why]}" for why in LeftOut]
-    assert [*omissions({})] == []
+    assert set(LEFT_OUT_DESCRIPTIONS) == set(SkipReason)
+    assert [*describe_left_out(dict.fromkeys(SkipReason, 1))] == [
+        f"1 context {LEFT_OUT_DESCRIPTIONS[why]}" for why in SkipReason
+    ]
+    assert [*describe_left_out({})] == []
 
 
 def test_what_stood_nobody_knows_where_is_not_made_up_for_and_counted() -> None:
@@ -200,10 +219,10 @@ def test_what_stood_nobody_knows_where_is_not_made_up_for_and_counted() -> None:
         for number, one in enumerate(asked)
     ]
     found = learned(unplaced)
-    assert found.unplaced == sum(bool(one.votes) for one in asked[::3])
+    assert found.unplaced_contexts == sum(bool(one.votes) for one in asked[::3])
     placed = [one for one in asked if one not in asked[::3]]
-    assert found.places.steepness == pytest.approx(learned(placed).places.steepness)
-    assert learned(asked).unplaced == 0
+    assert found.position_bias.steepness == pytest.approx(learned(placed).position_bias.steepness)
+    assert learned(asked).unplaced_contexts == 0
 
 
 @table("use", [Use.HELPED, Use.MISLED])
@@ -229,7 +248,7 @@ def test_one_candidate_alone_or_signals_that_say_nothing_teach_nothing() -> None
     ]
     tuning = learned(alone).tuning
     assert not tuning.changed
-    assert tuning.said_nothing_of == ("lexical", "recency", "importance", "confidence")
+    assert tuning.untuned_signals == ("lexical", "recency", "importance", "confidence")
 
 
 def test_one_loud_voice_does_not_decide_against_many() -> None:

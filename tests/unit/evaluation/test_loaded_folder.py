@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from recollect import factory
 from recollect.evaluation import judgment_store
-from recollect.evaluation.features import gather
-from recollect.evaluation.figures import Answer
-from recollect.evaluation.judgments import read_judgements
-from recollect.evaluation.training_set import Numbers
-from recollect.ranking.profiles import built_in
+from recollect.evaluation.features import build_training_set
+from recollect.evaluation.figures import QueryAnswer
+from recollect.evaluation.judgments import read_judgments
+from recollect.evaluation.training_set import TunableNumbers
+from recollect.ranking.profiles import builtin_profile
 from tests.examples import at_most
 
 from .folder import a_memory, a_query, write_folder
 from .test_features import untold
 
 CAT, DOG = "the cat sat on the mat", "the dog lay under a table"
-EVERYTHING = built_in("salience")
+EVERYTHING = builtin_profile("salience")
 """Which has no gates: whatever a query sees is found."""
 
 
@@ -39,33 +39,35 @@ def cat_and_dog(**more: Any) -> list[dict[str, Any]]:
 
 def asked_in(
     folder: Path, months: Sequence[int], memories: Sequence[dict[str, Any]]
-) -> tuple[judgment_store.Stored, list[Answer]]:
+) -> tuple[judgment_store.JudgmentStore, list[QueryAnswer]]:
     """The folder in a store, and the answers to a query a month, for each of which every memory is judged."""
     queries = [a_query(f"q{month}", "cat or dog?", asked_at=on(month)) for month in months]
     qrels = [(query["id"], memory["id"], 1) for query in queries for memory in memories]
-    judgements = read_judgements(write_folder(folder, memories, queries, qrels))
-    there = judgment_store.store(judgements, partial(factory.open, folder / "kept.db", embedder="hashing"))
+    judgements = read_judgments(write_folder(folder, memories, queries, qrels))
+    there = judgment_store.load_judgment_store(
+        judgements, partial(factory.open, folder / "kept.db", embedder="hashing")
+    )
     return there, there.ask(EVERYTHING)
 
 
-def found(answer: Answer) -> list[str]:
-    return [id for id in answer.query.grades if answer.place(id) is not None]
+def found(answer: QueryAnswer) -> list[str]:
+    return [id for id in answer.query.grades if answer.find_place(id) is not None]
 
 
 def test_a_memory_is_found_until_another_replaces_it_and_that_one_from_then_on(tmp_path: Path) -> None:
     there, answers = asked_in(tmp_path, [2, 3, 4], cat_and_dog())
     assert [found(answer) for answer in answers] == [["A"], ["B"], ["B"]]
-    assert [answer.found for answer in answers] == [("A",), ("B",), ("B",)]
-    assert [answer.replaced for answer in answers] == [(), ("A",), ("A",)]
+    assert [answer.found_ids for answer in answers] == [("A",), ("B",), ("B",)]
+    assert [answer.replaced_ids for answer in answers] == [(), ("A",), ("A",)]
     assert [answer.complete for answer in answers] == [False, False, False]
-    assert (there.merged, there.outside, there.judgements.later) == (0, 0, 1)
+    assert (there.merged_count, there.invisible_count, there.judgments.late_pairs) == (0, 0, 1)
 
 
 def test_a_kept_store_says_the_same_again(tmp_path: Path) -> None:
     (there, answers), (again, anew) = (asked_in(tmp_path, [2, 4], cat_and_dog()) for _ in range(2))
     assert there.loaded == again.loaded
-    assert [(one.found, one.twins, one.replaced) for one in answers] == [
-        (one.found, one.twins, one.replaced) for one in anew
+    assert [(one.found_ids, one.twins, one.replaced_ids) for one in answers] == [
+        (one.found_ids, one.twins, one.replaced_ids) for one in anew
     ]
 
 
@@ -73,16 +75,16 @@ def test_what_is_said_again_after_it_was_replaced_is_found_again_with_its_twin(t
     back = a_memory("C", CAT, topic_key="cat", created_at=on(5))
     there, answers = asked_in(tmp_path, [2, 4, 6], [*cat_and_dog(), back])
     assert [found(answer) for answer in answers] == [["A"], ["B"], ["A", "C"]]
-    assert [answer.replaced for answer in answers] == [(), ("A",), ("B",)]
-    assert (answers[-1].twins, there.merged) == ({"C": "A"}, 1)
+    assert [answer.replaced_ids for answer in answers] == [(), ("A",), ("B",)]
+    assert (answers[-1].twins, there.merged_count) == ({"C": "A"}, 1)
 
 
 def test_a_twin_goes_with_the_text_that_is_replaced(tmp_path: Path) -> None:
     twin = a_memory("A twin", CAT, topic_key="cat", created_at=on(2))
     there, answers = asked_in(tmp_path, [2, 4], [*cat_and_dog(), twin])
     assert [found(answer) for answer in answers] == [["A", "A twin"], ["B"]]
-    assert [answer.replaced for answer in answers] == [(), ("A", "A twin")]
-    assert there.merged == 1
+    assert [answer.replaced_ids for answer in answers] == [(), ("A", "A twin")]
+    assert there.merged_count == 1
 
 
 def test_a_twin_that_says_when_it_ends_ends_the_one_memory_and_both_are_out_of_sight(tmp_path: Path) -> None:
@@ -90,8 +92,8 @@ def test_a_twin_that_says_when_it_ends_ends_the_one_memory_and_both_are_out_of_s
     memories = [first, a_memory("b", CAT, topic_key="cat", created_at=on(2), valid_until=on(4))]
     there, answers = asked_in(tmp_path, [3, 5], memories)
     assert [found(answer) for answer in answers] == [["a", "b"], []]
-    assert [answer.replaced for answer in answers] == [(), ()]
-    assert (there.merged, there.outside) == (1, 2)
+    assert [answer.replaced_ids for answer in answers] == [(), ()]
+    assert (there.merged_count, there.invisible_count) == (1, 2)
 
 
 def test_a_twin_that_says_when_it_begins_hides_the_one_memory_until_then(tmp_path: Path) -> None:
@@ -99,7 +101,7 @@ def test_a_twin_that_says_when_it_begins_hides_the_one_memory_until_then(tmp_pat
     memories = [first, a_memory("b", CAT, topic_key="cat", created_at=on(2), valid_from=on(4))]
     there, answers = asked_in(tmp_path, [1, 3, 5], memories)
     assert [found(answer) for answer in answers] == [["a"], [], ["a", "b"]]
-    assert (there.merged, there.outside, there.judgements.later) == (1, 2, 1)
+    assert (there.merged_count, there.invisible_count, there.judgments.late_pairs) == (1, 2, 1)
 
 
 def is_sound(draft: dict[str, Any]) -> bool:
@@ -131,8 +133,8 @@ def test_every_judged_memory_is_found_or_counted_for_one_reason_and_tuning_agree
     memories = [a_memory(f"m{number}", **draft) for number, draft in enumerate(drafts)]
     with TemporaryDirectory() as folder:
         there, answers = asked_in(Path(folder), months, memories)
-        with there.opened() as engine:
-            features = gather(engine, there.judgements, there.loaded, EVERYTHING, k=2, tell=untold)
+        with there.open_engine() as engine:
+            features = build_training_set(engine, there.judgments, there.loaded, EVERYTHING, k=2, tell=untold)
             said = [
                 [
                     one.memory.text
@@ -140,14 +142,14 @@ def test_every_judged_memory_is_found_or_counted_for_one_reason_and_tuning_agree
                 ]
                 for at in (answer.query.asked_at for answer in answers)
             ]
-    judged, texts, since = there.judgements, there.judgements.texts, there.judgements.since
-    assert [[texts[id] for id in answer.found] for answer in answers] == said
+    judged, texts, since = there.judgments, there.judgments.texts, there.judgments.creation_times
+    assert [[texts[id] for id in answer.found_ids] for answer in answers] == said
     for answer in answers:
         later = [id for id in texts if since[id] > answer.query.asked_at]
-        reasons = [*found(answer), *later, *answer.replaced, *there.loaded.outside(answer.query)]
+        reasons = [*found(answer), *later, *answer.replaced_ids, *there.loaded.find_invisible(answer.query)]
         assert sorted(reasons) == sorted(texts)
-    assert judged.absent == 0
-    recalls, ndcgs = features.measured(Numbers.of(EVERYTHING)).values()
-    measured = [answer.scores([2]) for answer in answers]
+    assert judged.absent_pairs == 0
+    recalls, ndcgs = features.measure(TunableNumbers.of(EVERYTHING)).values()
+    measured = [answer.measure([2]) for answer in answers]
     assert recalls.tolist() == [one["recall@2"] for one in measured]
     assert ndcgs == pytest.approx([one["ndcg@2"] for one in measured])

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.measures import any_found, gains, names, ndcg, quantile, recall, reciprocal_rank, scores
+from recollect.evaluation.measures import (
+    any_recall,
+    gain_by_id,
+    measure_names,
+    measure_ranking,
+    ndcg,
+    quantile,
+    recall,
+    reciprocal_rank,
+)
 from tests.tables import table
 
 ids = st.sampled_from([*"abcdefghij"])
@@ -24,7 +33,7 @@ def test_recall_is_the_share_of_the_judged_among_the_first() -> None:
 
 
 def test_any_found_is_one_from_the_first_judged_on() -> None:
-    assert [any_found(RANKED, {"a": 1.0, "b": 1.0}, k) for k in (1, 2, 4)] == [0.0, 1.0, 1.0]
+    assert [any_recall(RANKED, {"a": 1.0, "b": 1.0}, k) for k in (1, 2, 4)] == [0.0, 1.0, 1.0]
 
 
 def test_ndcg_discounts_each_gain_by_the_logarithm_of_its_place() -> None:
@@ -44,7 +53,7 @@ def test_the_reciprocal_rank_is_that_of_the_first_judged() -> None:
 
 def test_twins_are_all_found_at_one_place_which_gains_the_highest_of_their_grades() -> None:
     grades, twins = {"a": 1.0, "twin": 3.0, "other twin": 2.0, "b": 2.0}, {"twin": "a", "other twin": "a"}
-    assert gains(grades, twins) == {"a": 3.0, "b": 2.0}
+    assert gain_by_id(grades, twins) == {"a": 3.0, "b": 2.0}
     assert [recall(RANKED, grades, k, twins) for k in (1, 2, 4)] == [0, 3 / 4, 4 / 4]
     gain = 3 / math.log2(3) + 2 / math.log2(5)
     best = 3 / math.log2(2) + 2 / math.log2(3)
@@ -53,7 +62,7 @@ def test_twins_are_all_found_at_one_place_which_gains_the_highest_of_their_grade
 
 
 def test_a_memory_that_is_judged_by_its_twin_alone_counts() -> None:
-    found = scores(RANKED, {"twin": 2.0}, [2], {"twin": "a"})
+    found = measure_ranking(RANKED, {"twin": 2.0}, [2], {"twin": "a"})
     assert found == {"recall@2": 1.0, "any@2": 1.0, "ndcg@2": 1 / math.log2(3), "mrr": 1 / 2}
 
 
@@ -64,7 +73,7 @@ stand_ins = st.dictionaries(ids, st.sampled_from([*"ABC"]))
 def test_the_best_order_of_memories_with_twins_is_worth_exactly_1(
     grades: dict[str, float], twins: dict[str, str], k: int
 ) -> None:
-    worth = gains(grades, twins)
+    worth = gain_by_id(grades, twins)
     best = sorted(worth, key=lambda id: -worth[id])
     assert ndcg(best, grades, k, twins) == 1.0
     assert recall(best, grades, len(best), twins) == 1.0
@@ -76,12 +85,12 @@ def test_every_measure_lies_within_0_and_1_with_twins_too(
     ranked: list[str], grades: dict[str, float], twins: dict[str, str], k: int
 ) -> None:
     ranked = [*dict.fromkeys(twins.get(id, id) for id in ranked)]
-    assert all(0.0 <= value <= 1.0 + 1e-12 for value in scores(ranked, grades, [k], twins).values())
+    assert all(0.0 <= value <= 1.0 + 1e-12 for value in measure_ranking(ranked, grades, [k], twins).values())
 
 
 @given(rankings, judged, ks)
 def test_every_measure_lies_within_0_and_1(ranked: list[str], grades: dict[str, float], k: int) -> None:
-    assert all(0.0 <= value <= 1.0 + 1e-12 for value in scores(ranked, grades, [k]).values())
+    assert all(0.0 <= value <= 1.0 + 1e-12 for value in measure_ranking(ranked, grades, [k]).values())
 
 
 @given(judged, ks)
@@ -95,7 +104,7 @@ def test_the_best_order_there_can_be_is_worth_1(grades: dict[str, float], k: int
 @given(rankings, judged, ks)
 def test_looking_further_never_lowers_recall(ranked: list[str], grades: dict[str, float], k: int) -> None:
     assert recall(ranked, grades, k) <= recall(ranked, grades, k + 1)
-    assert any_found(ranked, grades, k) >= recall(ranked, grades, k)
+    assert any_recall(ranked, grades, k) >= recall(ranked, grades, k)
 
 
 @given(rankings, judged, ks, st.data())
@@ -114,13 +123,13 @@ def test_a_judged_memory_that_moves_up_past_an_unjudged_one_never_costs(
     place = data.draw(st.integers(1, len(ranked) - 1))
     if ranked[place] in grades and ranked[place - 1] not in grades:
         better = [*ranked[: place - 1], ranked[place], ranked[place - 1], *ranked[place + 1 :]]
-        before, after = scores(ranked, grades, [3]), scores(better, grades, [3])
+        before, after = measure_ranking(ranked, grades, [3]), measure_ranking(better, grades, [3])
         assert all(after[name] >= before[name] for name in before)
 
 
 def test_measures_are_named_with_their_k_and_in_their_order() -> None:
-    assert names([5, 10]) == ["recall@5", "recall@10", "any@5", "any@10", "ndcg@5", "ndcg@10", "mrr"]
-    assert list(scores(["a"], {"a": 1.0}, [5, 10])) == names([5, 10])
+    assert measure_names([5, 10]) == ["recall@5", "recall@10", "any@5", "any@10", "ndcg@5", "ndcg@10", "mrr"]
+    assert list(measure_ranking(["a"], {"a": 1.0}, [5, 10])) == measure_names([5, 10])
 
 
 @table(("share", "expected"), [(0.0, 1), (0.25, 1), (0.5, 2), (0.51, 3), (0.95, 4), (1.0, 4)])

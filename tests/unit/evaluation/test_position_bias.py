@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.evaluation.feedback_data import find_places
-from recollect.evaluation.position_bias import MOST, STEEPEST, Choices, Places, fit_places, fit_slopes
-from recollect.evaluation.votes import hear
+from recollect.evaluation.feedback_data import estimate_position_bias
+from recollect.evaluation.position_bias import (
+    MAX_INVERSE_PROPENSITY,
+    MAX_STEEPNESS,
+    ConditionalLogit,
+    PositionBias,
+    fit_coefficients,
+    fit_position_bias,
+)
+from recollect.evaluation.votes import weigh_votes
 from recollect.model.memory import MemoryId
-from recollect.model.training_example import Experience
+from recollect.model.training_example import TrainingExample
 from recollect.model.usage import Sign, Use
 from tests.tables import table
 
@@ -20,11 +27,11 @@ from .users import Users, a_vote, an_experience
 
 def test_the_further_down_the_less_it_is_seen_and_the_more_a_word_counts_up_to_a_bound() -> None:
     places = np.arange(1, 200)
-    plain, steep = Places(), Places(1.0)
-    assert plain.seen(places).tolist() == plain.times(places).tolist() == [1.0] * 199
-    assert steep.seen(places) == pytest.approx(1.0 / places)
-    assert steep.times(places) == pytest.approx(np.minimum(places, MOST))
-    assert Places(STEEPEST).times(places).max() == MOST
+    plain, steep = PositionBias(), PositionBias(1.0)
+    assert plain.propensities(places).tolist() == plain.inverse_propensities(places).tolist() == [1.0] * 199
+    assert steep.propensities(places) == pytest.approx(1.0 / places)
+    assert steep.inverse_propensities(places) == pytest.approx(np.minimum(places, MAX_INVERSE_PROPENSITY))
+    assert PositionBias(MAX_STEEPNESS).inverse_propensities(places).max() == MAX_INVERSE_PROPENSITY
 
 
 @table("steepness", [0.0, 0.5, 1.0, 1.5])
@@ -45,7 +52,7 @@ def test_who_judges_everything_shows_that_places_do_not_matter() -> None:
 def test_with_few_words_what_was_said_is_taken_nearly_as_it_is() -> None:
     alike = [[0.5] * 10]
     said = [an_experience(f"c{n}", alike, shown=range(10), votes=[a_vote(f"c{n}", "m0")]) for n in range(200)]
-    assert _steepness(said[:2]) < 1.0 < _steepness(said) <= STEEPEST
+    assert _steepness(said[:2]) < 1.0 < _steepness(said) <= MAX_STEEPNESS
 
 
 def test_what_is_seen_less_the_further_up_it_stands_is_not_believed() -> None:
@@ -64,17 +71,17 @@ def test_with_many_shown_it_ends_at_the_top_too(steepness: float, shown: int) ->
     """Where whole steps lead astray: they overshoot, and then go further and further."""
     users = Users(steepness=steepness, shown=shown, candidates=shown + 20)
     choices = _choices(users.asked(0, 100))
-    slopes = fit_slopes(choices)
-    assert choices.uphill(slopes) == pytest.approx(np.zeros(5), abs=1e-6 * choices.said.sum())
+    slopes = fit_coefficients(choices)
+    assert choices.gradient(slopes) == pytest.approx(np.zeros(5), abs=1e-6 * choices.weights.sum())
     assert slopes[0] == pytest.approx(steepness, abs=0.35)
 
 
 def test_no_other_slopes_explain_it_better() -> None:
     choices = _choices(Users(shown=60, candidates=80).asked(3, 60))
-    slopes, dice = fit_slopes(choices), np.random.default_rng(1)
+    slopes, dice = fit_coefficients(choices), np.random.default_rng(1)
     for size in (1e-3, 0.1, 1.0, 10.0):
         others = [slopes + size * dice.standard_normal(5) for _ in range(20)]
-        assert all(choices.likelihood(other) < choices.likelihood(slopes) for other in others)
+        assert all(choices.log_likelihood(other) < choices.log_likelihood(slopes) for other in others)
 
 
 def test_contexts_whose_places_nobody_knows_say_nothing_of_them() -> None:
@@ -96,23 +103,23 @@ def test_whatever_was_said_it_stays_within_bounds_and_is_the_same_again(
 ) -> None:
     columns = [np.array(column) for column in zip(*said, strict=True)] or [np.zeros(0)] * 4
     contexts, places = columns[0].astype(np.intp), columns[1].astype(np.intp)
-    found, again = (fit_places(contexts, places, columns[2][None, :], columns[3]) for _ in range(2))
-    assert 0.0 <= found.steepness <= STEEPEST
+    found, again = (fit_position_bias(contexts, places, columns[2][None, :], columns[3]) for _ in range(2))
+    assert 0.0 <= found.steepness <= MAX_STEEPNESS
     assert found == again
 
 
-def _steepness(experiences: list[Experience]) -> float:
-    return find_places(experiences, hear(experiences)).steepness
+def _steepness(experiences: list[TrainingExample]) -> float:
+    return estimate_position_bias(experiences, weigh_votes(experiences)).steepness
 
 
-def _choices(experiences: list[Experience]) -> Choices:
+def _choices(experiences: list[TrainingExample]) -> ConditionalLogit:
     """What is known of those that were shown, each context with as many."""
-    heard = hear(experiences)
+    heard = weigh_votes(experiences)
     rows = [(number, one, showing) for number, one in enumerate(experiences) for showing in one.shown]
-    words = [heard.said.get((one.context, showing.memory)) for _, one, showing in rows]
-    return Choices.of(
+    words = [heard.worth_by_memory.get((one.context, showing.memory)) for _, one, showing in rows]
+    return ConditionalLogit.of(
         np.array([number for number, *_ in rows]),
         np.array([showing.place for *_, showing in rows]),
-        np.array([one.opinions[:, showing.candidate] for _, one, showing in rows]).T,
+        np.array([one.signal_values[:, showing.candidate] for _, one, showing in rows]).T,
         np.array([abs(worth) if worth else 0.0 for worth in words]),
     )

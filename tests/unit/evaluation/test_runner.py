@@ -10,11 +10,11 @@ import pytest
 import recollect
 from recollect.errors import InvalidInput
 from recollect.evaluation import runner
-from recollect.evaluation.figures import Answer
-from recollect.evaluation.judgments import Judgements, read_judgements
+from recollect.evaluation.figures import QueryAnswer
+from recollect.evaluation.judgments import Judgments, read_judgments
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from tests.tables import table
 
 from .folder import ASKED, a_memory, a_query, write_folder
@@ -33,19 +33,19 @@ def untold(done: int, total: int) -> None:
     """Nobody wants to know how far it is."""
 
 
-def judged(folder: Path, memories: Iterable[Mapping[str, Any]], *qrels: str, **asked: Any) -> Judgements:
+def judged(folder: Path, memories: Iterable[Mapping[str, Any]], *qrels: str, **asked: Any) -> Judgments:
     query = a_query("q", **{"text": "which seat does Ana prefer on flights?", **asked})
-    return read_judgements(write_folder(folder, memories, [query], [("q", id, 1) for id in qrels]))
+    return read_judgments(write_folder(folder, memories, [query], [("q", id, 1) for id in qrels]))
 
 
-def opened(judgements: Judgements, target: Path | str = ":memory:", **more: Any) -> recollect.Engine:
+def opened(judgements: Judgments, target: Path | str = ":memory:", **more: Any) -> recollect.Engine:
     return recollect.open(target, **{"embedder": "hashing", "clock": lambda: judgements.ended_at, **more})
 
 
-def asked(judgements: Judgements, profile: str = "salience") -> Answer:
+def asked(judgements: Judgments, profile: str = "salience") -> QueryAnswer:
     with opened(judgements) as engine:
-        loaded = runner.load(engine, judgements, untold)
-        (answer,) = runner.ask(engine, judgements, loaded, built_in(profile), tell=untold)
+        loaded = runner.load_folder(engine, judgements, untold)
+        (answer,) = runner.ask_queries(engine, judgements, loaded, builtin_profile(profile), tell=untold)
     return answer
 
 
@@ -60,37 +60,37 @@ def of_topics() -> list[dict[str, Any]]:
 
 def test_ids_of_the_folder_come_back_best_first(tmp_path: Path) -> None:
     answer = asked(judged(tmp_path, numbered(), "m0"))
-    assert answer.found[0] == "m0"
-    assert sorted(answer.found) == [f"m{number}" for number in range(len(TEXTS))]
+    assert answer.found_ids[0] == "m0"
+    assert sorted(answer.found_ids) == [f"m{number}" for number in range(len(TEXTS))]
     assert answer.complete
     assert answer.exact
-    assert answer.took > timedelta(0)
+    assert answer.duration > timedelta(0)
 
 
 def test_what_is_later_than_a_query_is_not_there_for_it(tmp_path: Path) -> None:
     memories = [*numbered(), a_memory("later", TEXTS[0] + "!", created_at="2026-02-01T00:00:01+00:00")]
     at_once = a_memory("at once", TEXTS[0] + "?", created_at=ASKED)
     answer = asked(judged(tmp_path, [*memories, at_once], "later", "at once"))
-    assert "later" not in answer.found
-    assert "at once" in answer.found[:2]
+    assert "later" not in answer.found_ids
+    assert "at once" in answer.found_ids[:2]
     assert not answer.complete
 
 
 def test_nothing_is_taken_from_another_scope(tmp_path: Path) -> None:
     memories = [*numbered(), a_memory("theirs", TEXTS[0], scope="acme/ben")]
-    assert "theirs" not in asked(judged(tmp_path, memories, "theirs")).found
+    assert "theirs" not in asked(judged(tmp_path, memories, "theirs")).found_ids
 
 
 def test_every_text_that_repeats_is_a_memory_with_a_place_of_its_own(tmp_path: Path) -> None:
     same = [a_memory("m0 again", TEXTS[0]), a_memory("m0 once more", TEXTS[0], topic_key="seat")]
     in_other_words = a_memory("m0 reworded", "Ana prefers window seats on flights that are long")
     answer = asked(judged(tmp_path, [*numbered(), *same, in_other_words], "m0", "m0 again", "m0 once more", "nowhere"))
-    assert len(answer.found) == len(TEXTS) + 3
-    assert sorted(answer.found[:4]) == ["m0", "m0 again", "m0 once more", "m0 reworded"]
-    places = [answer.place(id) for id in ("m0", "m0 again", "m0 once more")]
+    assert len(answer.found_ids) == len(TEXTS) + 3
+    assert sorted(answer.found_ids[:4]) == ["m0", "m0 again", "m0 once more", "m0 reworded"]
+    places = [answer.find_place(id) for id in ("m0", "m0 again", "m0 once more")]
     assert len(set(places)) == 3
-    assert (answer.twins, answer.place("nowhere")) == ({}, None)
-    assert answer.scores([200])["recall@200"] == 3 / 4
+    assert (answer.twins, answer.find_place("nowhere")) == ({}, None)
+    assert answer.measure([200])["recall@200"] == 3 / 4
 
 
 @table("grades", [{}, {"m0 twin": 3}, {"m0": 3, "m4": 2}])
@@ -99,26 +99,26 @@ def test_a_perfect_ranking_of_memories_with_twins_is_worth_exactly_1(grades: dic
     memories = [*twins, a_memory("m4", TEXTS[4])]
     qrels = [("q", id, grades.get(id, 1)) for id in ("m0", "m0 twin", "m4")]
     folder = write_folder(tmp_path, memories, [a_query("q", TEXTS[0])], qrels)
-    answer = asked(read_judgements(folder))
-    assert answer.found == ("m0", "m4")
+    answer = asked(read_judgments(folder))
+    assert answer.found_ids == ("m0", "m4")
     assert answer.complete
-    assert answer.scores([2]) == {"recall@2": 1.0, "any@2": 1.0, "ndcg@2": 1.0, "mrr": 1.0}
+    assert answer.measure([2]) == {"recall@2": 1.0, "any@2": 1.0, "ndcg@2": 1.0, "mrr": 1.0}
 
 
 @table("more", [{}, {"project": "travel"}, {"importance": 0.9}, {"tags": ["seat"]}])
 def test_a_twin_is_credited_whatever_else_it_says(more: dict[str, Any], tmp_path: Path) -> None:
     twin = a_memory("twin", TEXTS[0], topic_key="m0", created_at="2026-01-15T00:00:00+00:00", **more)
     answer = asked(judged(tmp_path, [twin, *of_topics()], "twin"))
-    assert (answer.found[0], answer.twins) == ("m0", {"twin": "m0"})
-    assert (answer.place("twin"), answer.complete) == (1, True)
-    assert len(answer.found) == len(TEXTS)
+    assert (answer.found_ids[0], answer.twins) == ("m0", {"twin": "m0"})
+    assert (answer.find_place("twin"), answer.complete) == (1, True)
+    assert len(answer.found_ids) == len(TEXTS)
 
 
 def test_a_twin_that_is_later_than_the_query_is_not_credited(tmp_path: Path) -> None:
     twin = a_memory("twin", TEXTS[0], topic_key="m0", created_at="2026-02-15T00:00:00+00:00", project="travel")
     answer = asked(judged(tmp_path, [twin, *of_topics()], "m0", "twin"))
-    assert answer.found[0] == "m0"
-    assert (answer.twins, answer.place("twin"), answer.complete) == ({}, None, False)
+    assert answer.found_ids[0] == "m0"
+    assert (answer.twins, answer.find_place("twin"), answer.complete) == ({}, None, False)
 
 
 def test_a_store_that_is_kept_says_again_which_memory_stands_for_which(tmp_path: Path) -> None:
@@ -130,9 +130,9 @@ def test_a_store_that_is_kept_says_again_which_memory_stands_for_which(tmp_path:
     loaded = []
     for _ in range(2):
         with opened(judgements, tmp_path / "kept.db") as engine:
-            loaded.append(runner.load(engine, judgements, untold))
+            loaded.append(runner.load_folder(engine, judgements, untold))
     assert loaded[0] == loaded[1]
-    assert [one.id for one in loaded[0].courses["twin"].made_of] == ["m0", "other twin", "twin"]
+    assert [one.id for one in loaded[0].histories["twin"].sources] == ["m0", "other twin", "twin"]
 
 
 class Counting:
@@ -153,13 +153,13 @@ def test_what_is_loaded_already_is_not_embedded_again(tmp_path: Path) -> None:
     for _ in range(2):
         counting = Counting()
         with opened(judgements, tmp_path / "kept.db", embedder=counting) as engine:
-            runner.load(engine, judgements, untold)
+            runner.load_folder(engine, judgements, untold)
         embedded.append(counting.texts)
     assert embedded == [len(TEXTS), 0]
 
 
 def test_a_load_that_was_interrupted_goes_on(tmp_path: Path) -> None:
-    many = [a_memory(f"m{number:03}", f"note number {number}") for number in range(2 * runner.BATCH)]
+    many = [a_memory(f"m{number:03}", f"note number {number}") for number in range(2 * runner.BATCH_SIZE)]
     judgements = judged(tmp_path, many, "m000")
 
     def stop(done: int, total: int) -> None:
@@ -167,10 +167,10 @@ def test_a_load_that_was_interrupted_goes_on(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with opened(judgements, tmp_path / "kept.db") as engine, pytest.raises(KeyboardInterrupt):
-        runner.load(engine, judgements, stop)
+        runner.load_folder(engine, judgements, stop)
     with opened(judgements, tmp_path / "kept.db") as engine:
-        assert engine.stats().memories == runner.BATCH
-        assert len(runner.load(engine, judgements, untold).courses) == 2 * runner.BATCH
+        assert engine.stats().memories == runner.BATCH_SIZE
+        assert len(runner.load_folder(engine, judgements, untold).histories) == 2 * runner.BATCH_SIZE
 
 
 ALTERED: dict[str, Callable[[list[dict[str, Any]]], list[dict[str, Any]]]] = {
@@ -189,12 +189,12 @@ def test_a_folder_that_was_altered_is_refused_and_the_store_stays_as_it_was(
 ) -> None:
     before = judged(tmp_path, numbered(), "m0")
     with opened(before, tmp_path / "kept.db") as engine:
-        runner.load(engine, before, untold)
+        runner.load_folder(engine, before, untold)
         kept = engine.stats()
     after = judged(tmp_path, change(numbered()), "m0")
     with opened(after, tmp_path / "kept.db") as engine:
         with pytest.raises(InvalidInput, match="name another file with --store"):
-            runner.load(engine, after, untold)
+            runner.load_folder(engine, after, untold)
         assert (engine.stats().memories, engine.stats().versions) == (kept.memories, kept.versions)
 
 
@@ -213,46 +213,48 @@ def test_a_store_that_was_used_otherwise_is_refused(
 ) -> None:
     judgements = judged(tmp_path, numbered(), "m0")
     with opened(judgements, tmp_path / "kept.db") as engine:
-        runner.load(engine, judgements, untold)
+        runner.load_folder(engine, judgements, untold)
         change(engine)
     with opened(judgements, tmp_path / "kept.db") as engine, pytest.raises(InvalidInput, match="name another file"):
-        runner.load(engine, judgements, untold)
+        runner.load_folder(engine, judgements, untold)
 
 
 def test_asking_changes_nothing(tmp_path: Path) -> None:
     judgements = judged(tmp_path, numbered(), "m0")
     with opened(judgements) as engine:
-        loaded = runner.load(engine, judgements, untold)
+        loaded = runner.load_folder(engine, judgements, untold)
         before = list(engine.export())
-        answers = [runner.ask(engine, judgements, loaded, built_in("default"), tell=untold) for _ in range(2)]
+        answers = [
+            runner.ask_queries(engine, judgements, loaded, builtin_profile("default"), tell=untold) for _ in range(2)
+        ]
         assert list(engine.export()) == before
-    assert [one.found for one in answers[0]] == [one.found for one in answers[1]]
+    assert [one.found_ids for one in answers[0]] == [one.found_ids for one in answers[1]]
 
 
 def test_the_tokens_needed_are_the_least_budget_that_takes_all_up_to_the_last_judged(tmp_path: Path) -> None:
     judgements = judged(tmp_path, numbered(), "m0", "m4", "nowhere")
     with opened(judgements) as engine:
-        loaded = runner.load(engine, judgements, untold)
-        (answer,) = runner.ask(engine, judgements, loaded, built_in("salience"), tell=untold)
+        loaded = runner.load_folder(engine, judgements, untold)
+        (answer,) = runner.ask_queries(engine, judgements, loaded, builtin_profile("salience"), tell=untold)
         (query,) = judgements.queries
         ranking = engine.search(query.text, scope=query.scope, profile="salience", as_of=query.asked_at)
     assert answer.tokens is not None
-    last = max(answer.found.index(id) for id in ("m0", "m4"))
+    last = max(answer.found_ids.index(id) for id in ("m0", "m4"))
     enough, short = (
         pack(ranking, recollect.Budget(tokens), Prompt("7" * 18)) for tokens in (answer.tokens, answer.tokens - 1)
     )
-    assert [one.id for one in enough.packed] == list(answer.found[: last + 1])
+    assert [one.id for one in enough.packed] == list(answer.found_ids[: last + 1])
     assert enough.tokens == answer.tokens
-    assert answer.found[last] not in [one.id for one in short.packed]
+    assert answer.found_ids[last] not in [one.id for one in short.packed]
     assert not answer.complete
 
 
 def test_what_a_profile_never_packs_is_out_of_reach(tmp_path: Path) -> None:
     many = [a_memory(f"m{number:02}", f"seat number {number}, Ana") for number in range(40)]
     answer = asked(judged(tmp_path, many, "m00", "m39"), "assistant")
-    most = built_in("assistant").max_items
+    most = builtin_profile("assistant").max_items
     assert most is not None
-    reached = {"m00", "m39"} & set(answer.found[:most])
-    assert len(answer.found) == len(many)
+    reached = {"m00", "m39"} & set(answer.found_ids[:most])
+    assert len(answer.found_ids) == len(many)
     assert answer.complete == (len(reached) == 2)
     assert (answer.tokens is None) == (not reached)

@@ -9,10 +9,10 @@ import numpy as np
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import Floats
-from recollect.model.training_example import Experience, Experiences, Showing
+from recollect.model.training_example import ShownMemory, TrainingExample, TrainingSet
 from recollect.model.usage import Sign, Use, Vote
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import parse
+from recollect.ranking.profile_toml import parse_profile
 
 ANA = Scope.parse("acme/ana")
 BEGAN = datetime(2026, 1, 5, 9, tzinfo=UTC)
@@ -35,7 +35,7 @@ WANTED = (0.3, 0.05, 0.6, 0.05)
 
 def profile(name: str = "plain") -> Profile:
     """The profile by which simulated users are shown memories."""
-    return parse(PROFILE, name=name)
+    return parse_profile(PROFILE, name=name)
 
 
 def a_vote(context: str, memory: str, use: Use = Use.HELPED, *, by: str = "acme/ana", minutes: int = 0) -> Vote:
@@ -55,23 +55,23 @@ def an_experience(
     scope: Scope = ANA,
     days: int = 0,
     name: str = "m",
-) -> Experience:
+) -> TrainingExample:
     """A context with opinions by signal, in which these were shown in this order, called m0, m1 and so on."""
-    return Experience(
+    return TrainingExample(
         context=context,
         scope=scope,
         question=question,
         made_at=BEGAN + timedelta(days=days),
-        opinions=np.array(opinions, dtype=np.float64),
-        shown=tuple(Showing(MemoryId(f"{name}{one}"), place, one) for place, one in enumerate(shown, start=1)),
+        signal_values=np.array(opinions, dtype=np.float64),
+        shown=tuple(ShownMemory(MemoryId(f"{name}{one}"), place, one) for place, one in enumerate(shown, start=1)),
         votes=tuple(votes),
         signs=tuple(signs),
     )
 
 
-def told(experiences: Sequence[Experience]) -> Experiences:
+def told(experiences: Sequence[TrainingExample]) -> TrainingSet:
     """These contexts, as they are looked at for a scope."""
-    return Experiences(scopes=(ANA,), told=tuple(experiences))
+    return TrainingSet(scopes=(ANA,), examples=tuple(experiences))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +88,12 @@ class Users:
     candidates: int = 60
     shown: int = 10
 
-    def asked(self, seed: int, contexts: int) -> list[Experience]:
+    def asked(self, seed: int, contexts: int) -> list[TrainingExample]:
         """So many contexts, each with what somebody says of it."""
         dice = np.random.default_rng(seed)
         return [self._asked(dice, number) for number in range(contexts)]
 
-    def _asked(self, dice: np.random.Generator, number: int) -> Experience:
+    def _asked(self, dice: np.random.Generator, number: int) -> TrainingExample:
         opinions = self.opinions(dice)
         best = np.argsort(-(np.array(self.by) @ opinions), kind="stable")[: self.shown]
         useful = self.useful(opinions)

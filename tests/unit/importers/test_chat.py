@@ -7,7 +7,7 @@ import pytest
 
 from recollect.errors import FieldError
 from recollect.model.memory import Kind
-from recollect.model.trust import TRUST, Provenance
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance
 from tests.tables import table
 
 from .reading import ANA, NOW, drafts, reading
@@ -56,7 +56,7 @@ def test_what_programs_call_the_parts_of_a_turn_makes_no_difference(turn: dict[s
 def test_a_file_may_lower_the_trust_in_what_it_has_and_never_raise_it(role: Any, provenance: Provenance) -> None:
     (draft,) = drafts("chat", a_turn(role=role))
     assert draft.provenance is provenance
-    assert not TRUST[Provenance.IMPORT].less_than(TRUST[draft.provenance])
+    assert not TRUST_BY_PROVENANCE[Provenance.IMPORT].less_than(TRUST_BY_PROVENANCE[draft.provenance])
 
 
 def test_a_role_that_is_not_known_is_a_tag() -> None:
@@ -154,7 +154,7 @@ def test_what_cannot_be_is_refused_with_its_place_or_left_out(record: Any, told:
     lenient = reading("chat", a_turn("One"), record, a_turn("Three"), skip_bad=True)
     texts = [draft.text for draft in lenient]
     assert (texts[0], texts[-1]) == ("One", "Three")
-    assert lenient.notes.bad == len(lenient.notes.told) == 1
+    assert lenient.notes.bad_count == len(lenient.notes.errors) == 1
 
 
 def test_who_gives_an_export_that_is_not_read_is_told_what_is() -> None:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
-from recollect.importers.fields import a_label, a_moment, an_end, some_metadata, some_tags
+from recollect.importers.fields import read_datetime, read_end, read_label, read_metadata, read_tags
 from recollect.model import validation
-from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS
+from recollect.model.memory import MAX_LIST_ITEMS, MAX_METADATA_CHARS
 from tests.tables import table
 
 from .reading import NOW
@@ -40,13 +40,13 @@ NINE = datetime(2026, 1, 31, 9, tzinfo=UTC)
 )
 def test_a_moment_is_iso_or_of_unix_and_utc_where_it_does_not_say(given: Any, zoned: bool) -> None:
     assumed: Counter[str] = Counter()
-    assert a_moment("at", given, NOW, assumed) == NINE
+    assert read_datetime("at", given, NOW, assumed) == NINE
     assert sum(assumed.values()) == (0 if zoned else 1)
 
 
 @table("given", [None, ""])
 def test_no_moment_is_none(given: Any) -> None:
-    assert a_moment("at", given, NOW, Counter()) is None
+    assert read_datetime("at", given, NOW, Counter()) is None
 
 
 @table(
@@ -61,19 +61,19 @@ def test_no_moment_is_none(given: Any) -> None:
 )
 def test_a_moment_that_cannot_be_or_has_not_come_is_refused(given: Any) -> None:
     with pytest.raises(FieldError) as refused:
-        a_moment("at", given, NOW, Counter())
+        read_datetime("at", given, NOW, Counter())
     assert refused.value.field == "at"
     assert len(str(refused.value)) < 300
 
 
 def test_an_end_may_be_to_come() -> None:
-    assert an_end("until", "2030-08-31", Counter()) == datetime(2030, 8, 31, tzinfo=UTC)
+    assert read_end("until", "2030-08-31", Counter()) == datetime(2030, 8, 31, tzinfo=UTC)
 
 
 @given(JSON)
 def test_whatever_is_there_a_moment_is_known_and_past_or_refused(value: Any) -> None:
     try:
-        found = a_moment("at", value, NOW, Counter())
+        found = read_datetime("at", value, NOW, Counter())
     except FieldError:
         return
     assert found is None or (found <= NOW and found.utcoffset() == timedelta(0))
@@ -81,8 +81,8 @@ def test_whatever_is_there_a_moment_is_known_and_past_or_refused(value: Any) -> 
 
 @given(st.datetimes(timezones=st.just(timezone(timedelta(hours=-7))), max_value=datetime(2026, 1, 1)))
 def test_a_moment_comes_back_as_it_was_written(moment: datetime) -> None:
-    if moment >= validation.EARLIEST:
-        assert a_moment("at", moment.isoformat(), NOW, Counter()) == moment
+    if moment >= validation.EARLIEST_DATETIME:
+        assert read_datetime("at", moment.isoformat(), NOW, Counter()) == moment
 
 
 @table(
@@ -99,32 +99,32 @@ def test_a_moment_comes_back_as_it_was_written(moment: datetime) -> None:
     ],
 )
 def test_a_label_is_without_what_nobody_can_see(given: Any, label: str | None) -> None:
-    assert a_label("speaker", given) == label
+    assert read_label("speaker", given) == label
 
 
 @table("given", [True, 1.5, [], {}, "x" * 257, "x" * 1_000_000, 10**400])
 def test_what_is_no_label_is_refused(given: Any) -> None:
     with pytest.raises(FieldError, match="field 'speaker'"):
-        a_label("speaker", given)
+        read_label("speaker", given)
 
 
 @given(JSON)
 def test_a_label_can_be_kept_or_is_refused(value: Any) -> None:
     try:
-        label = a_label("speaker", value)
+        label = read_label("speaker", value)
     except FieldError:
         return
-    assert label is None or validation.an_id("speaker", label) == label
+    assert label is None or validation.require_id("speaker", label) == label
 
 
 def test_tags_that_cannot_be_kept_are_left_out_and_counted() -> None:
     assumed: Counter[str] = Counter()
-    assert some_tags(["a", "b", "a", 7, None, {}, "x" * 300], assumed) == ("a", "b", "7")
+    assert read_tags(["a", "b", "a", 7, None, {}, "x" * 300], assumed) == ("a", "b", "7")
     assert sum(assumed.values()) == 3
-    assert len(some_tags([f"t{number}" for number in range(100)], assumed)) == MOST_ITEMS
-    assert sum(assumed.values()) == 3 + 100 - MOST_ITEMS
-    assert some_tags(None, assumed) == ()
-    assert some_tags("food", assumed) == ("food",)
+    assert len(read_tags([f"t{number}" for number in range(100)], assumed)) == MAX_LIST_ITEMS
+    assert sum(assumed.values()) == 3 + 100 - MAX_LIST_ITEMS
+    assert read_tags(None, assumed) == ()
+    assert read_tags("food", assumed) == ("food",)
 
 
 def test_metadata_that_cannot_be_kept_is_left_out_and_counted() -> None:
@@ -132,7 +132,7 @@ def test_metadata_that_cannot_be_kept_is_left_out_and_counted() -> None:
     deep: Any = "end"
     for _ in range(100):
         deep = [deep]
-    for value in ({"a": "x" * LONGEST_METADATA}, {"a": deep}, {"a": "\ud800"}):
-        assert some_metadata(value, assumed) is None
+    for value in ({"a": "x" * MAX_METADATA_CHARS}, {"a": deep}, {"a": "\ud800"}):
+        assert read_metadata(value, assumed) is None
     assert sum(assumed.values()) == 3
-    assert some_metadata({"a": [1]}, assumed) == {"a": [1]}
+    assert read_metadata({"a": [1]}, assumed) == {"a": [1]}

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
-from recollect.importers.formats import FORMATS, recognised
-from recollect.importers.reader import MOST_TOLD
+from recollect.importers.formats import FORMATS, recognize_format
+from recollect.importers.reader import MAX_LISTED_ERRORS
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST, Provenance
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance
 from tests.tables import table
 
 from .reading import ANA, NOW, drafts, reading
@@ -78,8 +78,8 @@ def test_a_file_is_read_no_further_than_it_is_asked_for(name: str) -> None:
 def test_whatever_a_line_has_becomes_memories_that_can_be_or_is_refused_with_its_line(name: str, record: Any) -> None:
     read = reading(name, record, skip_bad=True)
     found = list(read)
-    assert all(refused.line == 1 for refused in read.notes.told)
-    with pytest.raises(FieldError) if read.notes.bad else nullcontext():
+    assert all(refused.line == 1 for refused in read.notes.errors)
+    with pytest.raises(FieldError) if read.notes.bad_count else nullcontext():
         assert drafts(name, record) == found
     for draft in found:
         memory = Memory(
@@ -96,7 +96,7 @@ def test_whatever_a_line_has_becomes_memories_that_can_be_or_is_refused_with_its
             provenance=draft.provenance,
         )
         assert memory.created_at <= NOW
-        assert not TRUST[Provenance.IMPORT].less_than(memory.trust)
+        assert not TRUST_BY_PROVENANCE[Provenance.IMPORT].less_than(memory.trust)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -109,8 +109,8 @@ def test_whatever_a_line_is_it_is_read_or_refused(name: str, line: str) -> None:
 def test_one_bad_line_among_many_is_left_out_alone_and_only_the_first_few_are_told(name: str) -> None:
     read = reading(name, *SAMPLES[name], *["nonsense"] * 100, skip_bad=True)
     assert len(list(read)) == len(drafts(name, *SAMPLES[name]))
-    assert (read.notes.bad, len(read.notes.told)) == (100, MOST_TOLD)
-    assert read.notes.told[0].line == len(SAMPLES[name]) + 1
+    assert (read.notes.bad_count, len(read.notes.errors)) == (100, MAX_LISTED_ERRORS)
+    assert read.notes.errors[0].line == len(SAMPLES[name]) + 1
 
 
 @table("name", FORMATS)
@@ -137,11 +137,11 @@ def test_what_has_no_date_has_a_key_of_its_own(name: str) -> None:
 @table("name", FORMATS)
 def test_a_format_is_known_by_its_first_record(name: str) -> None:
     for sample in SAMPLES[name]:
-        found = recognised(["", json.dumps(sample), "nonsense"])
+        found = recognize_format(["", json.dumps(sample), "nonsense"])
         assert found is FORMATS[name]
-    assert recognised(json.dumps(SAMPLES[name][0], indent=2).splitlines()) is FORMATS[name]
+    assert recognize_format(json.dumps(SAMPLES[name][0], indent=2).splitlines()) is FORMATS[name]
 
 
 @table("line", ["", "nonsense", "7", "[]", "{}", '{"id": "a"}', '{"format": "recollect-export"}', "[" * 100_000])
 def test_what_is_of_no_format_is_not_recognised(line: str) -> None:
-    assert recognised([line]) is None
+    assert recognize_format([line]) is None

@@ -93,4 +93,4 @@ def test_what_cannot_be_is_refused_with_its_place_or_left_out(record: Any, told:
         drafts("mcp-memory", record)
     lenient = reading("mcp-memory", record, an_entity("Likes tea"), skip_bad=True)
     assert [draft.text for draft in lenient][-1] == "Ana Lee: Likes tea"
-    assert lenient.notes.bad == 1
+    assert lenient.notes.bad_count == 1

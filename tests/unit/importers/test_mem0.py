@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError
-from recollect.model.memory import LONGEST_METADATA, Kind
+from recollect.model.memory import MAX_METADATA_CHARS, Kind
 from recollect.model.trust import Provenance
 from tests.tables import table
 
@@ -79,7 +79,7 @@ def test_what_was_deleted_there_or_has_no_words_is_skipped_and_counted() -> None
 
 
 def test_metadata_that_is_too_long_is_left_out_and_the_rest_is_kept() -> None:
-    read = reading("mem0", an_item(metadata={"note": "x" * LONGEST_METADATA}))
+    read = reading("mem0", an_item(metadata={"note": "x" * MAX_METADATA_CHARS}))
     assert [draft.metadata for draft in read] == [{"mem0": {"user_id": "ana"}}]
     assert read.notes.assumed == {"metadata that is too long, too deep or broken was left out": 1}
 
@@ -130,4 +130,4 @@ def test_what_cannot_be_is_refused_with_its_place_or_left_out(record: Any, told:
         drafts("mem0", record)
     lenient = reading("mem0", record, an_item("Is tall", "m9"), skip_bad=True)
     assert [draft.text for draft in lenient][-1] == "Is tall"
-    assert lenient.notes.bad == 1
+    assert lenient.notes.bad_count == 1

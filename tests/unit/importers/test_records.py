@@ -5,28 +5,28 @@ import json
 import pytest
 
 from recollect.errors import FieldError
-from recollect.importers.records import LONGEST, parsed, records
+from recollect.importers.records import MAX_RECORD_CHARS, parse_record, read_records
 from tests.tables import table
 
 
 def test_each_line_is_a_record_and_blank_ones_are_none() -> None:
-    assert list(records(['{"a": 1}\n', "\n", "  \r\n", '{"b": 2}\r\n'])) == [(1, '{"a": 1}'), (4, '{"b": 2}')]
+    assert list(read_records(['{"a": 1}\n', "\n", "  \r\n", '{"b": 2}\r\n'])) == [(1, '{"a": 1}'), (4, '{"b": 2}')]
 
 
 @table("indent", [1, 2, 4])
 def test_a_document_of_many_lines_is_one_record(indent: int) -> None:
     value = {"results": [{"memory": "a"}, {"memory": "b"}]}
-    ((number, text),) = records(["\n", *json.dumps(value, indent=indent).splitlines(keepends=True)])
-    assert (number, parsed(text, number)) == (2, value)
+    ((number, text),) = read_records(["\n", *json.dumps(value, indent=indent).splitlines(keepends=True)])
+    assert (number, parse_record(text, number)) == (2, value)
 
 
 def test_a_mark_before_the_first_line_is_no_part_of_it() -> None:
-    assert list(records(["\ufeff\n", "[1]"])) == [(2, "[1]")]
-    assert list(records(["\ufeff[1]"])) == [(1, "[1]")]
+    assert list(read_records(["\ufeff\n", "[1]"])) == [(2, "[1]")]
+    assert list(read_records(["\ufeff[1]"])) == [(1, "[1]")]
 
 
 def test_nothing_has_no_records() -> None:
-    assert list(records([])) == list(records(["\n", " "])) == []
+    assert list(read_records([])) == list(read_records(["\n", " "])) == []
 
 
 @table(
@@ -40,20 +40,20 @@ def test_nothing_has_no_records() -> None:
 )
 def test_what_cannot_be_read_is_refused_with_its_line(text: str, problem: str) -> None:
     with pytest.raises(FieldError, match=problem):
-        parsed(text, 7)
+        parse_record(text, 7)
 
 
 def test_a_line_that_is_too_long_is_refused_before_it_is_read() -> None:
     with pytest.raises(FieldError, match=r"line 1: .* so split it"):
-        parsed(" " * (LONGEST + 1), 1)
+        parse_record(" " * (MAX_RECORD_CHARS + 1), 1)
     with pytest.raises(FieldError, match="line 1: a document of more than"):
-        list(records(["[", *["x" * (LONGEST // 4)] * 5]))
+        list(read_records(["[", *["x" * (MAX_RECORD_CHARS // 4)] * 5]))
 
 
 def test_what_json_has_no_word_for_is_null() -> None:
-    assert parsed("[NaN, Infinity, -Infinity]", 1) == [None, None, None]
+    assert parse_record("[NaN, Infinity, -Infinity]", 1) == [None, None, None]
 
 
 def test_bytes_are_no_text() -> None:
     with pytest.raises(FieldError, match="open the file as text"):
-        list(records([b"{}"]))  # type: ignore[list-item]
+        list(read_records([b"{}"]))  # type: ignore[list-item]

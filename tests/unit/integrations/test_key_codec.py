@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.integrations.key_codec import a_key, below, carried, carry, labels_of, name_of
+from recollect.integrations.key_codec import child_scope, decode_value, encode_value, labels_of, name_of, to_topic_key
 from recollect.model.scope import Scope
-from recollect.model.validation import an_id
+from recollect.model.validation import require_id
 from recollect.testing.builders import a_memory
 from tests.tables import table
 
@@ -24,19 +24,19 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 @given(labels=st.lists(NAMES, max_size=3))
 def test_labels_come_back_from_the_scope_that_they_name(labels: list[str]) -> None:
-    assert labels_of(below(ROOT, *labels), ROOT) == tuple(labels)
+    assert labels_of(child_scope(ROOT, *labels), ROOT) == tuple(labels)
 
 
 @given(name=NAMES)
 def test_a_name_comes_back_from_its_key_which_any_memory_can_have(name: str) -> None:
-    key = an_id("topic_key", a_key("files:", name))
+    key = require_id("topic_key", to_topic_key("files:", name))
     assert (name_of("files:", key), name_of("others:", key), name_of("files:", None)) == (name, None, None)
 
 
 @given(value=JSON, said=NAMES)
 def test_a_value_comes_back_from_the_memory_that_carries_it(value: Any, said: str) -> None:
-    found = carry("mark", value, lambda _: said, note=1)
-    assert carried("mark", a_memory("one", text=found.text, metadata=found.metadata)) == value
+    found = encode_value("mark", value, lambda _: said, note=1)
+    assert decode_value("mark", a_memory("one", text=found.text, metadata=found.metadata)) == value
 
 
 @table(
@@ -44,15 +44,15 @@ def test_a_value_comes_back_from_the_memory_that_carries_it(value: Any, said: st
     [("ana", "ana"), ("ü x", "ü~20x"), ("", "~"), ("~", "~7E"), ("..", "~2E~2E"), ("e\u0301", "e~CC~81")],
 )
 def test_what_no_scope_can_spell_is_escaped_byte_by_byte(label: str, part: str) -> None:
-    assert below(ROOT, label).parts[-1] == part
+    assert child_scope(ROOT, label).parts[-1] == part
 
 
 @table("label", [None, 7, b"bytes"])
 def test_a_label_that_is_no_text_is_refused(label: Any) -> None:
     with pytest.raises(recollect.ScopeError, match="no text"):
-        below(ROOT, label)
+        child_scope(ROOT, label)
 
 
 def test_a_memory_whose_text_carried_a_value_and_was_revised_says_so() -> None:
     with pytest.raises(recollect.Conflict, match="revised"):
-        carried("mark", a_memory("one", text="no JSON", metadata={"mark": {}}))
+        decode_value("mark", a_memory("one", text="no JSON", metadata={"mark": {}}))

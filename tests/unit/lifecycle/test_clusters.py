@@ -10,23 +10,23 @@ from numpy.typing import NDArray
 from tests.tables import table
 
 from recollect.lifecycle import clusters as clustering
-from recollect.lifecycle.clusters import MEAN, clusters
-from recollect.lifecycle.near_pairs import near_pairs
-from recollect.retrieval.vectors import directions
+from recollect.lifecycle.clusters import MEAN_SHARE, find_clusters
+from recollect.lifecycle.near_pairs import find_near_pairs
+from recollect.retrieval.vectors import normalize_vectors
 
 
 def strewn(count: int, seed: int) -> NDArray[np.float32]:
     """Directions around a few centres, some of them far out."""
     dice = np.random.default_rng(seed)
     centres = dice.standard_normal((4, 8))
-    return directions(
+    return normalize_vectors(
         centres[dice.integers(0, 4, count)] + dice.choice([0.2, 0.6], (count, 1)) * dice.random((count, 8))
     )
 
 
 def found(vectors: NDArray[np.float32], threshold: float = 0.9, least: int = 3) -> list[list[int]]:
-    near = near_pairs(vectors, threshold).among(np.arange(len(vectors)))
-    return clusters(vectors, near, threshold=threshold, least=least)
+    near = find_near_pairs(vectors, threshold).neighbors_among(np.arange(len(vectors)))
+    return find_clusters(vectors, near, threshold=threshold, least=least)
 
 
 def plainly(vectors: NDArray[np.float32], threshold: float, least: int) -> list[list[int]]:
@@ -41,7 +41,7 @@ def plainly(vectors: NDArray[np.float32], threshold: float, least: int) -> list[
     while True:
         linked = [(a, b) for a, b in combinations(groups, 2) if near[np.ix_(a, b)].any()]
         best = max(linked, key=lambda pair: mean(*pair), default=None)
-        if best is None or mean(*best) < MEAN * threshold:
+        if best is None or mean(*best) < MEAN_SHARE * threshold:
             return sorted(sorted(one) for one in groups if len(one) >= least)
         groups = [one for one in groups if one not in best] + [sorted(best[0] + best[1])]
 
@@ -72,7 +72,7 @@ def test_nobody_is_in_two_and_none_is_too_small(count: int, seed: int, least: in
 
 def test_a_chain_whose_ends_have_nothing_in_common_falls_apart() -> None:
     turns = np.arange(0.0, 180.0, 15.0) * np.pi / 180.0
-    chain = directions(np.stack([np.cos(turns), np.sin(turns)], axis=1))
+    chain = normalize_vectors(np.stack([np.cos(turns), np.sin(turns)], axis=1))
     groups = found(chain, threshold=0.95)
     assert len(groups) > 1
     for group in groups:
@@ -80,10 +80,10 @@ def test_a_chain_whose_ends_have_nothing_in_common_falls_apart() -> None:
 
 
 def test_many_that_are_the_same_are_one_however_many_each_is_linked_with() -> None:
-    same = np.repeat(directions(np.array([[1.0, 0.0], [0.0, 1.0]])), 5 * clustering.NEAREST, axis=0)
-    assert [len(group) for group in found(same)] == [5 * clustering.NEAREST] * 2
+    same = np.repeat(normalize_vectors(np.array([[1.0, 0.0], [0.0, 1.0]])), 5 * clustering.MAX_LINKS, axis=0)
+    assert [len(group) for group in found(same)] == [5 * clustering.MAX_LINKS] * 2
 
 
 @table("count", [0, 1, 2])
 def test_of_none_or_too_few_there_is_no_cluster(count: int) -> None:
-    assert found(directions(np.ones((count, 4))) if count else np.empty((0, 4), dtype=np.float32)) == []
+    assert found(normalize_vectors(np.ones((count, 4))) if count else np.empty((0, 4), dtype=np.float32)) == []

@@ -13,7 +13,13 @@ from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.evaluation.pairs import shipped_pairs
-from recollect.lifecycle.consolidation import MOST, Consolidation, ConsolidationPolicy, consolidation, heightened
+from recollect.lifecycle.consolidation import (
+    MAX_GROUP_MEMORIES,
+    Consolidation,
+    ConsolidationPolicy,
+    find_consolidation,
+    raise_importance,
+)
 from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.trust import Provenance
 from recollect.testing.builders import NOW, a_memory
@@ -55,7 +61,7 @@ def decide(
     """What becomes of memories that are all near each other."""
     everybody = range(len(memories))
     near = [[other for other in everybody if other != one] for one in everybody]
-    return consolidation(
+    return find_consolidation(
         memories, near, least=least, made=[MemoryId(one) for one in made], rivals=lambda _, __: at_odds
     )
 
@@ -79,8 +85,8 @@ def test_of_those_that_say_just_the_same_the_newest_speaks() -> None:
 def test_fewer_than_the_least_stay_and_it_is_said_why() -> None:
     found = decide(sayings(*WORKS[:2], "The dog sleeps all day"))
     assert found.groups == ()
-    assert {one.memory.id for one in found.left} == {"m0", "m1", "m2"}
-    assert all(one.reason.startswith("too few say all of the same: ") for one in found.left)
+    assert {one.memory.id for one in found.unmerged} == {"m0", "m1", "m2"}
+    assert all(one.reason.startswith("too few say all of the same: ") for one in found.unmerged)
 
 
 @table(("one", "other"), CONTRADICTING)
@@ -88,7 +94,7 @@ def test_what_contradicts_is_never_put_together_and_neither_of_the_two_takes_par
     memories = sayings(one, f"{one}!", f"{one}.", other)
     found = decide(memories)
     assert found.groups == ()
-    assert "may contradict what is near it: " in found.left[3].reason
+    assert "may contradict what is near it: " in found.unmerged[3].reason
 
 
 @table(("one", "other"), TURNED)
@@ -114,13 +120,13 @@ def test_who_stands_otherwise_is_not_spoken_for(differing: dict[str, Any]) -> No
     memories = [*sayings(*WORKS[:2]), a_memory("m2", text=WORKS[2], **differing)]
     found = decide(memories)
     assert found.groups == ()
-    assert found.left[2].reason
+    assert found.unmerged[2].reason
 
 
 def test_two_of_one_subject_that_cannot_both_be_true_are_left_whatever_their_words() -> None:
     found = decide(sayings(*WORKS, subject="user: works at"), at_odds=True)
     assert found.groups == ()
-    assert {one.reason for one in found.left} == {
+    assert {one.reason for one in found.unmerged} == {
         "may contradict what is near it: both are of the subject 'user: works at'"
     }
 
@@ -145,7 +151,7 @@ def test_of_all_labelled_pairs_no_update_is_put_together(path: Path | None, same
 def test_nothing_is_passed_on_so_whoever_is_spoken_for_is_near_the_one_that_speaks() -> None:
     memories = sayings(*["The office opens early in the morning"] * 5)
     chain = [[1], [0, 2], [1, 3], [2, 4], [3]]
-    found = consolidation(memories, chain, least=3, made=(), rivals=lambda _, __: False)
+    found = find_consolidation(memories, chain, least=3, made=(), rivals=lambda _, __: False)
     for group in found.groups:
         lead = memories.index(group.lead)
         assert {memories.index(one) for one in group.others} <= set(chain[lead])
@@ -159,9 +165,11 @@ def test_what_was_made_of_others_speaks_for_more_and_is_not_spoken_for() -> None
 
 
 def test_no_more_become_one_than_a_memory_can_name_and_the_rest_is_told() -> None:
-    found = decide(sayings(*["The office opens early"] * (MOST + 2)))
-    assert [len(group.members) for group in found.groups] == [MOST]
-    assert {one.reason for one in found.left} == {f"more than {MOST} say the same; the next run goes on"}
+    found = decide(sayings(*["The office opens early"] * (MAX_GROUP_MEMORIES + 2)))
+    assert [len(group.members) for group in found.groups] == [MAX_GROUP_MEMORIES]
+    assert {one.reason for one in found.unmerged} == {
+        f"more than {MAX_GROUP_MEMORIES} say the same; the next run goes on"
+    }
 
 
 @table(
@@ -179,14 +187,14 @@ def test_the_one_is_more_important_than_any_of_them_and_only_once(
     importances: tuple[float | None, ...], made: tuple[str, ...], expected: float
 ) -> None:
     memories = [a_memory(f"m{place}", importance=one) for place, one in enumerate(importances)]
-    assert heightened(memories, [MemoryId(one) for one in made]) == expected
+    assert raise_importance(memories, [MemoryId(one) for one in made]) == expected
 
 
 @given(st.lists(st.sampled_from([*WORKS, *(text for pair in CONTRADICTING[:4] for text in pair)]), max_size=9))
 def test_each_memory_is_in_one_group_or_left_or_near_too_few(texts: list[str]) -> None:
     memories = sayings(*texts)
     found = decide(memories)
-    named = [one.id for group in found.groups for one in group.members] + [one.memory.id for one in found.left]
+    named = [one.id for group in found.groups for one in group.members] + [one.memory.id for one in found.unmerged]
     assert sorted(named) == sorted(set(named))
     assert len(named) == (len(memories) if len(memories) >= 3 else 0)
 

@@ -11,13 +11,13 @@ from tests.tables import table
 
 from recollect.errors import InvalidInput
 from recollect.lifecycle.episode_retention import (
-    TARGET,
-    THRESHOLD,
+    MIN_VALUE,
+    TARGET_OUTCOME,
     EpisodicPolicy,
-    had_their_day,
-    normalised_value,
-    retained,
-    value,
+    compute_normalized_value,
+    compute_value,
+    is_retained,
+    select_expired,
 )
 from recollect.model.episode import Episode, Outcome
 from recollect.model.memory import MemoryId
@@ -27,56 +27,56 @@ SHARES = st.floats(0, 1)
 
 
 def test_the_numbers_are_those_of_the_document() -> None:
-    assert (TARGET, THRESHOLD) == (0.65, 0.18)
+    assert (TARGET_OUTCOME, MIN_VALUE) == (0.65, 0.18)
 
 
 @given(SHARES, SHARES)
 def test_a_value_falls_with_the_distance_from_the_target(outcome: float, target: float) -> None:
-    assert value(target, target) == normalised_value(target, target) == 1.0
-    assert value(outcome, target) == 1.0 - abs(outcome - target)
-    assert normalised_value(outcome, target) == 1.0 - abs(outcome - target) / max(target, 1.0 - target)
+    assert compute_value(target, target) == compute_normalized_value(target, target) == 1.0
+    assert compute_value(outcome, target) == 1.0 - abs(outcome - target)
+    assert compute_normalized_value(outcome, target) == 1.0 - abs(outcome - target) / max(target, 1.0 - target)
 
 
 @given(SHARES)
 def test_the_plain_value_is_never_so_low_that_the_threshold_fires(outcome: float) -> None:
-    assert value(outcome) >= value(0.0) == 1.0 - TARGET == pytest.approx(0.35)
-    assert retained(value(outcome))
+    assert compute_value(outcome) >= compute_value(0.0) == 1.0 - TARGET_OUTCOME == pytest.approx(0.35)
+    assert is_retained(compute_value(outcome))
 
 
 @given(SHARES)
 def test_the_threshold_bites_the_normalised_value_below_an_outcome_of_0_117(outcome: float) -> None:
-    turning_point = TARGET - (1.0 - THRESHOLD) * max(TARGET, 1.0 - TARGET)
+    turning_point = TARGET_OUTCOME - (1.0 - MIN_VALUE) * max(TARGET_OUTCOME, 1.0 - TARGET_OUTCOME)
     assert turning_point == pytest.approx(0.117)
     if abs(outcome - turning_point) > 1e-12:
-        assert retained(normalised_value(outcome)) is (outcome > turning_point)
+        assert is_retained(compute_normalized_value(outcome)) is (outcome > turning_point)
 
 
 def test_the_normalised_value_uses_the_whole_range_and_a_flawless_task_keeps_some() -> None:
-    assert normalised_value(0.0) == 0.0
-    assert normalised_value(1.0) == 1.0 - (1.0 - TARGET) / TARGET
+    assert compute_normalized_value(0.0) == 0.0
+    assert compute_normalized_value(1.0) == 1.0 - (1.0 - TARGET_OUTCOME) / TARGET_OUTCOME
 
 
 @given(SHARES, SHARES)
 def test_values_are_within_0_to_1(outcome: float, target: float) -> None:
-    assert 0.0 <= normalised_value(outcome, target) <= value(outcome, target) <= 1.0
+    assert 0.0 <= compute_normalized_value(outcome, target) <= compute_value(outcome, target) <= 1.0
 
 
 @given(SHARES, SHARES)
 def test_what_reaches_the_threshold_is_retained(worth: float, threshold: float) -> None:
-    assert retained(worth, threshold) is (worth >= threshold)
+    assert is_retained(worth, threshold) is (worth >= threshold)
 
 
 @table("number", [-0.1, 1.1, math.nan, math.inf, -math.inf])
 def test_what_is_not_within_0_to_1_is_refused_by_name(number: float) -> None:
-    for judge in (value, normalised_value):
+    for judge in (compute_value, compute_normalized_value):
         with pytest.raises(InvalidInput, match="'outcome'"):
             judge(number)
         with pytest.raises(InvalidInput, match="'target'"):
             judge(0.5, number)
     with pytest.raises(InvalidInput, match="'value'"):
-        retained(number)
+        is_retained(number)
     with pytest.raises(InvalidInput, match="'threshold'"):
-        retained(0.5, number)
+        is_retained(0.5, number)
 
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -96,11 +96,11 @@ def an_episode(number: int, score: float | None, policy: EpisodicPolicy, *, pinn
 
 
 def gone(episodes: list[Episode], policy: EpisodicPolicy) -> dict[str, str]:
-    return {one.id: reason for one, reason in had_their_day(episodes, policy)}
+    return {one.id: reason for one, reason in select_expired(episodes, policy)}
 
 
 def test_each_form_of_a_value_is_the_one_that_is_set() -> None:
-    assert EpisodicPolicy().value_of(0.0) == value(0.0)
+    assert EpisodicPolicy().value_of(0.0) == compute_value(0.0)
     assert EpisodicPolicy(value="normalised").value_of(0.0) == 0.0
     assert EpisodicPolicy(midpoint_target=0.5).value_of(0.5) == 1.0
 
@@ -134,10 +134,10 @@ def test_none_goes_that_is_under_way_or_pinned_and_no_more_than_need_to(
     left = [one for one in episodes if one.id not in found]
     assert all(one.finished and not one.pinned for one in episodes if one.id in found)
     free = [one for one in left if one.finished and not one.pinned]
-    assert all(retained(one.value or 0.0, threshold) for one in free)
+    assert all(is_retained(one.value or 0.0, threshold) for one in free)
     finished = [one for one in left if one.finished]
     assert len(finished) <= most or not free
-    enough = [one for one in episodes if one.id in found and retained(one.value or 0.0, threshold)]
+    enough = [one for one in episodes if one.id in found and is_retained(one.value or 0.0, threshold)]
     assert not enough or len(finished) >= min(most, len(finished) + len(enough))
     assert all((one.value or 0.0) <= (other.value or 0.0) for one in enough for other in free)
 

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from tests.tables import table
 
 from recollect.errors import FieldError
-from recollect.lifecycle.extractive_summarizer import ROOM, ExtractiveSummariser
-from recollect.model.level import NODES, Level
+from recollect.lifecycle.extractive_summarizer import MAX_POINT_CHARS, ExtractiveSummarizer
+from recollect.model.level import CALENDAR_LEVELS, Level
 from recollect.model.memory import MemoryId
-from recollect.model.summary import LONGEST_BULLET, MOST_BULLETS, Bullet, Passage, Summary
-from recollect.protocols import Summariser
+from recollect.model.summary import MAX_BULLET_CHARS, MAX_BULLETS, Bullet, Passage, Summary
+from recollect.protocols import Summarizer
 from recollect.testing.builders import NOW
-from recollect.text.keywords import read
+from recollect.text.keywords import extract_terms
 
-SUMMARISER: Summariser = ExtractiveSummariser()
+SUMMARISER: Summarizer = ExtractiveSummarizer()
 MINUTE = timedelta(minutes=1)
-SAID = [level for level in Level if level not in NODES]
+SAID = [level for level in Level if level not in CALENDAR_LEVELS]
 WORDS = ["window", "seats", "Lisbon", "budget", "hotel", "museum", "thanks", "great", "I", "the", "to", "we", "3000"]
 SENTENCES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(lambda words: f"{' '.join(words)}.")
 SPEAKERS = st.sampled_from([None, "Ana", "Ben"])
@@ -93,7 +93,7 @@ def test_a_point_that_says_what_another_says_is_left_out() -> None:
 
 def test_at_most_so_many_points_are_made_and_never_more_than_a_summary_has() -> None:
     said = [("Ana", f"I saw place{number} near town{number}.") for number in range(30)]
-    assert [len(made(*said, most=most).bullets) for most in (1, 3, 12, 500)] == [1, 3, MOST_BULLETS, MOST_BULLETS]
+    assert [len(made(*said, most=most).bullets) for most in (1, 3, 12, 500)] == [1, 3, MAX_BULLETS, MAX_BULLETS]
 
 
 def test_of_all_that_was_said_the_point_that_carries_most_of_it_is_the_first_chosen() -> None:
@@ -120,10 +120,10 @@ def test_a_long_passage_gives_its_best_sentences_and_a_long_sentence_is_cut_behi
     filler = "Well, it was all very nice and we had a great time there together. "
     (best,) = texts(made(("Ana", f"{filler * 9}The hotel in Lisbon costs 3,000 euros. {filler * 9}"), most=1))
     assert "The hotel in Lisbon costs 3,000 euros." in best
-    assert len(best) <= ROOM + len("Ana: ")
+    assert len(best) <= MAX_POINT_CHARS + len("Ana: ")
     (cut,) = texts(made(("Ana", "museum " * 200), most=1))
     assert cut == f"Ana: {' '.join(['museum'] * 56)}…"
-    assert len(cut) <= LONGEST_BULLET
+    assert len(cut) <= MAX_BULLET_CHARS
 
 
 @table(
@@ -149,7 +149,7 @@ def test_what_was_said_is_cut_into_sentences_at_every_level_below_the_calendar(l
     assert texts(made(("Ana", "Hi! I like **museums**."), level=level)) == ["Ana: I like museums."]
 
 
-@table("level", NODES)
+@table("level", CALENDAR_LEVELS)
 def test_points_of_finer_summaries_are_taken_as_they_are(level: Level) -> None:
     points = ["Ana: Hi! I like **museums**.", "Ben: The hotel [in Lisbon] is near. Is it?", "Ana: We go in June."]
     summary = made(*[(None, point) for point in points], level=level)
@@ -223,7 +223,7 @@ def test_every_point_is_in_the_words_of_what_it_cites(
     sources = {passage.cites: passage for passage in ordered}
     for bullet in summary.bullets:
         source = sources[bullet.cites]
-        assert set(read(bullet.text)) <= {*read(source.text), *read(source.speaker or "")}
+        assert set(extract_terms(bullet.text)) <= {*extract_terms(source.text), *extract_terms(source.speaker or "")}
     assert len(summary.bullets) <= most
     times = [sources[bullet.cites].at for bullet in summary.bullets]
     assert times == sorted(times)
@@ -256,4 +256,4 @@ def test_a_very_long_text_of_one_thing_has_a_summary(text: str, level: Level) ->
 
 def test_thousands_of_passages_and_speakers_have_a_summary() -> None:
     said = [(f"Speaker number{number}", f"I like subject{number} a lot.") for number in range(2_000)]
-    assert len(made(*said, most=12).bullets) == MOST_BULLETS
+    assert len(made(*said, most=12).bullets) == MAX_BULLETS

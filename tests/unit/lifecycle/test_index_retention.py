@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from tests.tables import table
 
 from recollect.errors import FieldError
-from recollect.lifecycle.index_retention import Ageing, Keeping, ageing, unfound
+from recollect.lifecycle.index_retention import AgingResult, IndexRetention, age_records, find_uncovered
 from recollect.lifecycle.policy import Bm25Policy, LifecyclePolicy, VectorPolicy, retention_of
 from recollect.model.index import Index
-from recollect.model.level import HAPPENED, NODES, Level
+from recollect.model.level import CALENDAR_LEVELS, TIMELINE_LEVELS, Level
 from recollect.model.memory import Memory, Status
-from recollect.model.plan import AGEING_LEVELS, Job, Wish
+from recollect.model.plan import AGING_LEVELS, Job, RetentionOverrides
 from recollect.testing.store_builders import a_note
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
-EVENT, SEGMENT, GRIP, DAY_, WEEK, MONTH, YEAR = HAPPENED
+EVENT, SEGMENT, GRIP, DAY_, WEEK, MONTH, YEAR = TIMELINE_LEVELS
 USUAL = retention_of(VectorPolicy())
 
 
@@ -42,19 +42,19 @@ def a_day(age: float, *, told: bool = True, **given: Any) -> list[Memory]:
     ]
 
 
-def keeping(index: Index = Index.VECTOR, **given: Any) -> list[Keeping]:
-    return [Keeping(index, USUAL, **given)]
+def keeping(index: Index = Index.VECTOR, **given: Any) -> list[IndexRetention]:
+    return [IndexRetention(index, USUAL, **given)]
 
 
-def left(found: Ageing) -> dict[str, tuple[Index, ...]]:
+def left(found: AgingResult) -> dict[str, tuple[Index, ...]]:
     return {one.memory.id: one.left for one in found.changed if one.left != one.memory.left}
 
 
-def told_by(found: Ageing) -> set[str]:
-    return {one.id for aged in found.changed for some in aged.tellers.values() for one in some}
+def told_by(found: AgingResult) -> set[str]:
+    return {one.id for aged in found.changed for some in aged.stand_ins.values() for one in some}
 
 
-def stand_ins(found: Ageing) -> dict[str, tuple[Level, ...]]:
+def stand_ins(found: AgingResult) -> dict[str, tuple[Level, ...]]:
     return {one.memory.id: one.stands_for for one in found.changed if one.stands_for != one.memory.stands_for}
 
 
@@ -72,49 +72,53 @@ def stand_ins(found: Ageing) -> dict[str, tuple[Level, ...]]:
 def test_each_level_leaves_when_its_own_time_is_over_and_the_finest_that_stays_stands_in(
     age: float, gone: list[str], by: str | None, standing: tuple[Level, ...]
 ) -> None:
-    found = ageing(a_day(age), keeping(), NOW)
+    found = age_records(a_day(age), keeping(), NOW)
     assert left(found) == dict.fromkeys(gone, (Index.VECTOR,))
-    assert [one.memory.id for one in found.changed if one.leaves] == gone
+    assert [one.memory.id for one in found.changed if one.leaves_an_index] == gone
     assert stand_ins(found) == ({} if by is None else {by: standing})
     assert told_by(found) == ({by} if by is not None else set())
 
 
 def test_nothing_leaves_that_nothing_coarser_tells_and_it_is_named() -> None:
-    found = ageing(a_day(400, told=False), keeping(), NOW)
+    found = age_records(a_day(400, told=False), keeping(), NOW)
     assert found.changed == ()
-    assert [one.id for one in found.untold] == ["segment", "grip"]
+    assert [one.id for one in found.uncovered] == ["segment", "grip"]
 
 
 def test_a_day_that_is_put_away_tells_nothing() -> None:
     there = [one for one in a_day(400) if one.id not in ("day", "week", "month", "year")]
-    assert ageing(there, keeping(), NOW).changed == ()
+    assert age_records(there, keeping(), NOW).changed == ()
 
 
 def test_what_is_pinned_never_leaves_and_is_named() -> None:
-    found = ageing(a_day(400, pinned=True), keeping(), NOW)
+    found = age_records(a_day(400, pinned=True), keeping(), NOW)
     assert left(found) == {"day": (Index.VECTOR,)}
     assert [one.id for one in found.pinned] == ["segment", "grip"]
 
 
 def test_what_is_of_the_future_is_not_old() -> None:
-    assert ageing(a_day(-10_000), keeping(), NOW) == Ageing((), (), ())
+    assert age_records(a_day(-10_000), keeping(), NOW) == AgingResult((), (), ())
 
 
 def test_events_stay_unless_it_is_said_how_long_they_are_kept() -> None:
-    assert "event" not in left(ageing(a_day(30_000), keeping(), NOW))
+    assert "event" not in left(age_records(a_day(30_000), keeping(), NOW))
     kept = {EVENT: 7 * DAY}
-    found = ageing(a_day(8), [Keeping(Index.TEXT, kept)], NOW)
+    found = age_records(a_day(8), [IndexRetention(Index.TEXT, kept)], NOW)
     assert left(found) == {"event": (Index.TEXT,)}
     assert stand_ins(found) == {"day": (EVENT,)}
 
 
 @table(("least", "by"), [(DAY_, "day"), (WEEK, "week"), (MONTH, "month"), (YEAR, "year")])
 def test_who_stands_in_is_as_coarse_as_it_is_said(least: Level, by: str) -> None:
-    found = ageing(a_day(40), keeping(least=least), NOW)
+    found = age_records(a_day(40), keeping(min_level=least), NOW)
     assert told_by(found) == {by}
     without = [one for one in a_day(40) if one.id != by and not (by == "month" and one.id == "year")]
-    coarser = [level for level in NODES[NODES.index(least) + 1 :] if f"{level.value}" in {one.id for one in without}]
-    assert bool(left(ageing(without, keeping(least=least), NOW))) is (by == "week" and bool(coarser))
+    coarser = [
+        level
+        for level in CALENDAR_LEVELS[CALENDAR_LEVELS.index(least) + 1 :]
+        if f"{level.value}" in {one.id for one in without}
+    ]
+    assert bool(left(age_records(without, keeping(min_level=least), NOW))) is (by == "week" and bool(coarser))
 
 
 def test_a_week_stays_until_months_tell_all_of_its_days() -> None:
@@ -124,10 +128,10 @@ def test_a_week_stays_until_months_tell_all_of_its_days() -> None:
         a_record("week", WEEK, 1999, "d1", "d2"),
         a_record("m1", MONTH, 2000, "d1"),
     ]
-    assert "week" not in left(ageing(week, keeping(), NOW))
+    assert "week" not in left(age_records(week, keeping(), NOW))
     both = [*week, a_record("m2", MONTH, 1990, "d2")]
-    assert left(ageing(both, keeping(), NOW)) == dict.fromkeys(["week", "d1", "d2"], (Index.VECTOR,))
-    assert stand_ins(ageing(both, keeping(), NOW)) == {"m1": (DAY_, WEEK), "m2": (DAY_, WEEK)}
+    assert left(age_records(both, keeping(), NOW)) == dict.fromkeys(["week", "d1", "d2"], (Index.VECTOR,))
+    assert stand_ins(age_records(both, keeping(), NOW)) == {"m1": (DAY_, WEEK), "m2": (DAY_, WEEK)}
 
 
 def test_what_has_left_comes_back_only_where_an_index_is_rebuilt() -> None:
@@ -135,11 +139,13 @@ def test_what_has_left_comes_back_only_where_an_index_is_rebuilt() -> None:
         one.changed(left=(Index.VECTOR,)) if one.level in (SEGMENT, GRIP) else one.changed(stands_for=(SEGMENT, GRIP))
         for one in a_day(10)[1:3]
     ] + [one.changed(stands_for=(SEGMENT, GRIP)) if one.level is DAY_ else one for one in a_day(10)[3:]]
-    assert ageing(gone, keeping(), NOW).changed == ()
-    found = ageing(gone, keeping(returning=True), NOW)
+    assert age_records(gone, keeping(), NOW).changed == ()
+    found = age_records(gone, keeping(restores=True), NOW)
     assert left(found) == {"segment": (), "grip": ()}
     assert stand_ins(found) == {"day": ()}
-    assert all(one.returns and not one.leaves for one in found.changed if one.memory.level is not DAY_)
+    assert all(
+        one.returns_to_an_index and not one.leaves_an_index for one in found.changed if one.memory.level is not DAY_
+    )
 
 
 def test_what_is_told_in_part_by_now_is_found_in_part() -> None:
@@ -150,14 +156,14 @@ def test_what_is_told_in_part_by_now_is_found_in_part() -> None:
         a_record("m1", MONTH, 2000, "d1", stands_for=(WEEK,)),
         a_record("m2", MONTH, 1990, "d2", stands_for=(WEEK,)),
     ]
-    assert unfound(week) == []
+    assert find_uncovered(week) == []
     half = week[:-1]
-    assert [one.id for one in unfound(half, before=week)] == ["week"]
-    assert unfound(half, before=half) == []
-    then = ageing(half, [Keeping(Index.VECTOR, {})], NOW)
+    assert [one.id for one in find_uncovered(half, before=week)] == ["week"]
+    assert find_uncovered(half, before=half) == []
+    then = age_records(half, [IndexRetention(Index.VECTOR, {})], NOW)
     assert stand_ins(then) == {}
     none = [*half[:-1], half[-1].changed(stands_for=())]
-    assert [one.id for one in unfound(none, before=half)] == ["week"]
+    assert [one.id for one in find_uncovered(none, before=half)] == ["week"]
 
 
 @table("changed", [{"status": Status.FORGOTTEN}, {"left": (Index.VECTOR,)}, {"derived_from": ()}])
@@ -165,32 +171,32 @@ def test_what_has_left_is_found_by_what_stands_in_for_it_and_tells_it_and_is_the
     there = {str(one.id): one for one in a_day(40)}
     there["segment"] = there["segment"].changed(left=(Index.VECTOR,))
     there["day"] = there["day"].changed(stands_for=(SEGMENT,))
-    assert unfound(there.values()) == []
+    assert find_uncovered(there.values()) == []
     then = {**there, "day": there["day"].changed(**changed)}
-    assert next(one.id for one in unfound(then.values(), before=there.values())) == "segment"
+    assert next(one.id for one in find_uncovered(then.values(), before=there.values())) == "segment"
     alone = [there["segment"], there["day"].changed(derived_from=("other",))]
-    assert [one.id for one in unfound(alone)] == ["segment"]
+    assert [one.id for one in find_uncovered(alone)] == ["segment"]
     away = {**there, "segment": there["segment"].changed(status=Status.ARCHIVED)}
-    gone = [one.id for one in unfound(then.values(), before=away.values())]
+    gone = [one.id for one in find_uncovered(then.values(), before=away.values())]
     assert "segment" not in gone  # it was not there to be found
 
 
 def test_a_record_does_not_stand_in_for_its_own_level_nor_one_that_is_finer() -> None:
     day = a_record("d1", DAY_, 40, "s", left=(Index.TEXT,))
     grip = a_record("grip", GRIP, 40, left=(Index.TEXT,))
-    assert [one.id for one in unfound([day, a_record("d2", DAY_, 40, "d1", stands_for=(DAY_,))])] == ["d1"]
-    assert [one.id for one in unfound([grip, a_record("d2", DAY_, 40, stands_for=(GRIP,))])] == ["grip"]
+    assert [one.id for one in find_uncovered([day, a_record("d2", DAY_, 40, "d1", stands_for=(DAY_,))])] == ["d1"]
+    assert [one.id for one in find_uncovered([grip, a_record("d2", DAY_, 40, stands_for=(GRIP,))])] == ["grip"]
 
 
 def test_what_was_pinned_or_lost_what_tells_it_comes_back() -> None:
     pinned = [one.changed(left=(Index.VECTOR,)) for one in a_day(40, pinned=True)[1:3]] + a_day(40)[3:]
-    assert left(ageing(pinned, keeping(returning=True), NOW)) == {"segment": (), "grip": ()}
+    assert left(age_records(pinned, keeping(restores=True), NOW)) == {"segment": (), "grip": ()}
     alone = [one.changed(left=(Index.VECTOR,)) for one in a_day(40, told=False)[1:]]
-    assert left(ageing(alone, keeping(returning=True), NOW)) == {"segment": (), "grip": ()}
+    assert left(age_records(alone, keeping(restores=True), NOW)) == {"segment": (), "grip": ()}
 
 
 def test_only_levels_that_are_looked_at_change() -> None:
-    found = ageing(a_day(400), [Keeping(Index.VECTOR, {GRIP: 10 * DAY})], NOW)
+    found = age_records(a_day(400), [IndexRetention(Index.VECTOR, {GRIP: 10 * DAY})], NOW)
     assert left(found) == {"grip": (Index.VECTOR,)}
 
 
@@ -212,24 +218,24 @@ def scopes(draw: st.DrawFn) -> list[Memory]:
 
     def marked(one: Memory) -> Memory:
         outside = draw(st.sampled_from([(), (), (Index.TEXT,), (Index.VECTOR,), tuple(Index)]))
-        levels = draw(st.lists(st.sampled_from(AGEING_LEVELS), max_size=3)) if one.level in NODES else ()
-        left = outside if one.level in AGEING_LEVELS else ()
+        levels = draw(st.lists(st.sampled_from(AGING_LEVELS), max_size=3)) if one.level in CALENDAR_LEVELS else ()
+        left = outside if one.level in AGING_LEVELS else ()
         return one.changed(pinned=draw(st.integers(0, 5)) == 0, left=left, stands_for=tuple(levels))
 
     return [marked(one) for one in kept]
 
 
 retentions = st.fixed_dictionaries(
-    dict.fromkeys(AGEING_LEVELS, st.none() | st.integers(0, 2000).map(lambda days: timedelta(days=days)))
+    dict.fromkeys(AGING_LEVELS, st.none() | st.integers(0, 2000).map(lambda days: timedelta(days=days)))
 )
 
 
-@given(scopes(), retentions, retentions, st.sampled_from(NODES), st.booleans())
+@given(scopes(), retentions, retentions, st.sampled_from(CALENDAR_LEVELS), st.booleans())
 def test_nothing_pinned_young_or_untold_leaves_and_doing_it_again_changes_nothing(
     records: Sequence[Memory], one: Mapping[Level, Any], other: Mapping[Level, Any], least: Level, returning: bool
 ) -> None:
-    rules = [Keeping(Index.VECTOR, one, least, returning), Keeping(Index.TEXT, other, least, returning)]
-    found = ageing(records, rules, NOW)
+    rules = [IndexRetention(Index.VECTOR, one, least, returning), IndexRetention(Index.TEXT, other, least, returning)]
+    found = age_records(records, rules, NOW)
     then = {one.id: one for one in records}
     then |= {one.memory.id: one.memory.changed(left=one.left, stands_for=one.stands_for) for one in found.changed}
     for aged in found.changed:
@@ -238,31 +244,31 @@ def test_nothing_pinned_young_or_untold_leaves_and_doing_it_again_changes_nothin
             assert not aged.memory.pinned
             assert kept is not None
             assert NOW - aged.memory.created_at > kept
-            assert aged.tellers[index]
-            for teller in aged.tellers[index]:
+            assert aged.stand_ins[index]
+            for teller in aged.stand_ins[index]:
                 assert index not in then[teller.id].left
                 assert aged.memory.level in then[teller.id].stands_for
     for record in then.values():
-        assert not record.stands_for or record.level in NODES
-    assert ageing(list(then.values()), rules, NOW).changed == ()
-    assert unfound(then.values(), before=records) == []
-    assert returning is False or unfound(then.values()) == []
-    assert ageing(list(reversed(records)), rules, NOW) == found
+        assert not record.stands_for or record.level in CALENDAR_LEVELS
+    assert age_records(list(then.values()), rules, NOW).changed == ()
+    assert find_uncovered(then.values(), before=records) == []
+    assert returning is False or find_uncovered(then.values()) == []
+    assert age_records(list(reversed(records)), rules, NOW) == found
 
 
 def test_a_wish_is_for_the_job_that_goes_by_it() -> None:
-    assert Wish(level=SEGMENT, age_days=3).of(Job.PRUNE_VECTORS).age_days == 3
+    assert RetentionOverrides(level=SEGMENT, age_days=3).for_job(Job.PRUNE_VECTORS).age_days == 3
     with pytest.raises(FieldError, match="'level': is nothing that rebuild-index goes by"):
-        Wish(level=SEGMENT).of(Job.REBUILD_INDEX)
+        RetentionOverrides(level=SEGMENT).for_job(Job.REBUILD_INDEX)
     with pytest.raises(FieldError, match="'age_days': is an age for one level"):
-        Wish(age_days=3)
+        RetentionOverrides(age_days=3)
     with pytest.raises(FieldError, match="'level': 'month' is not one of event, segment, grip, day, week"):
-        Wish(level=MONTH)
+        RetentionOverrides(level=MONTH)
     with pytest.raises(FieldError, match="'min_level': 'grip' is not one of day, week, month, year"):
-        Wish(min_level=GRIP)
+        RetentionOverrides(min_level=GRIP)
     for wrong in (0, 36_501):
         with pytest.raises(FieldError, match=f"{wrong} days are not within 1..36500"):
-            Wish(max_age_days=wrong)
+            RetentionOverrides(max_age_days=wrong)
 
 
 @table("policy", [VectorPolicy, Bm25Policy])

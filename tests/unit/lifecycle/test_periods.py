@@ -12,14 +12,14 @@ from tests.tables import table
 from recollect.errors import FieldError
 from recollect.lifecycle.periods import Period
 from recollect.model import validation
-from recollect.model.level import NODES, Level
+from recollect.model.level import CALENDAR_LEVELS, Level
 
 HOUR = timedelta(hours=1)
 INSTANT = timedelta(microseconds=1)
 LISBON = ZoneInfo("Europe/Lisbon")
 APIA = ZoneInfo("Pacific/Apia")
 
-LEVELS = st.sampled_from(NODES)
+LEVELS = st.sampled_from(CALENDAR_LEVELS)
 OFFSETS = st.timedeltas(timedelta(hours=-23, minutes=-59), timedelta(hours=23, minutes=59)).map(timezone)
 ODD = st.sampled_from(
     [
@@ -45,12 +45,12 @@ TURNS = st.sampled_from(
         datetime(2018, 11, 4, 3, tzinfo=UTC),  # São Paulo has no midnight
         datetime(1919, 3, 31, 4, 30, tzinfo=UTC),  # Toronto goes from 23:30 to 0:30
         datetime(2026, 11, 1, 5, tzinfo=UTC),  # Havana has two midnights of one day
-        validation.EARLIEST,
-        validation.LATEST - INSTANT,
+        validation.EARLIEST_DATETIME,
+        validation.LATEST_DATETIME - INSTANT,
     ]
 )
 NEAR_TURNS = st.builds(lambda at, by: at + by, TURNS, st.timedeltas(timedelta(days=-2), timedelta(days=2))).map(
-    lambda at: min(max(at, validation.EARLIEST), validation.LATEST - INSTANT)
+    lambda at: min(max(at, validation.EARLIEST_DATETIME), validation.LATEST_DATETIME - INSTANT)
 )
 
 
@@ -59,22 +59,22 @@ def days(*keys: str) -> list[Period]:
 
 
 @given(st.one_of(MOMENTS, NEAR_TURNS), LEVELS, ZONES)
-@example(validation.EARLIEST, Level.WEEK, ZoneInfo("America/New_York"))
-@example(validation.LATEST - INSTANT, Level.YEAR, ZoneInfo("Pacific/Kiritimati"))
+@example(validation.EARLIEST_DATETIME, Level.WEEK, ZoneInfo("America/New_York"))
+@example(validation.LATEST_DATETIME - INSTANT, Level.YEAR, ZoneInfo("Pacific/Kiritimati"))
 def test_a_moment_is_in_the_period_that_it_is_of(moment: datetime, level: Level, zone: tzinfo) -> None:
     period = Period.of(moment, level, zone)
     assert period.begins(zone) <= moment < period.ends(zone)
-    assert not period.over_by(moment, zone)
+    assert not period.is_over_by(moment, zone)
     assert period.level is level
 
 
 @given(st.one_of(MOMENTS, NEAR_TURNS), ZONES)
 def test_the_day_of_a_moment_is_in_its_week_month_and_year(moment: datetime, zone: tzinfo) -> None:
-    day, week, month, year = (Period.of(moment, level, zone) for level in NODES)
-    assert day.within == (week,)
-    assert month in week.within
-    assert month.within == (year,)
-    assert year.within == ()
+    day, week, month, year = (Period.of(moment, level, zone) for level in CALENDAR_LEVELS)
+    assert day.parents == (week,)
+    assert month in week.parents
+    assert month.parents == (year,)
+    assert year.parents == ()
     for coarser in (week, month, year):
         assert day in coarser.days()
 
@@ -100,8 +100,8 @@ def test_a_period_is_as_long_as_its_days_and_as_its_parts(day: date, level: Leve
 @given(DATES, LEVELS)
 def test_what_is_part_of_a_period_is_within_it_and_the_other_way_round(day: date, level: Level) -> None:
     period = having(day, level)
-    assert all(period in part.within for part in period.parts())
-    assert all(period in coarser.parts() for coarser in period.within)
+    assert all(period in part.parents for part in period.parts())
+    assert all(period in coarser.parts() for coarser in period.parents)
 
 
 def having(day: date, level: Level) -> Period:
@@ -167,7 +167,7 @@ def test_a_level_that_is_none_of_the_calendar_has_no_periods(level: Level) -> No
     with pytest.raises(FieldError, match=problem):
         Period(level, date(2026, 3, 2))
     with pytest.raises(FieldError, match=problem):
-        Period.of(validation.EARLIEST, level, UTC)
+        Period.of(validation.EARLIEST_DATETIME, level, UTC)
     with pytest.raises(FieldError, match=problem):
         Period.parse(level, "2026")
 
@@ -186,12 +186,12 @@ def test_a_period_begins_with_its_first_day(level: Level, first: date, problem: 
         Period(level, first)
 
 
-@table("moment", [datetime(2026, 3, 1), validation.LATEST, validation.EARLIEST - INSTANT])
+@table("moment", [datetime(2026, 3, 1), validation.LATEST_DATETIME, validation.EARLIEST_DATETIME - INSTANT])
 def test_a_moment_that_no_memory_can_have_is_refused(moment: datetime) -> None:
     with pytest.raises(FieldError, match="'moment'"):
         Period.of(moment, Level.DAY, UTC)
     with pytest.raises(FieldError, match="'moment'"):
-        Period(Level.DAY, date(2026, 3, 1)).over_by(moment, UTC)
+        Period(Level.DAY, date(2026, 3, 1)).is_over_by(moment, UTC)
 
 
 @table(
@@ -228,7 +228,7 @@ def test_a_day_that_is_over_does_not_begin_again_when_clocks_are_put_back() -> N
     again = datetime(2006, 10, 29, 3, tzinfo=UTC)
     assert again.astimezone(zone).date() == before.first
     assert Period.of(again, Level.DAY, zone) == after
-    assert before.over_by(again, zone)
+    assert before.is_over_by(again, zone)
 
 
 def test_a_day_that_was_left_out_has_no_moment_and_its_neighbours_meet() -> None:
@@ -244,26 +244,36 @@ def test_a_day_that_was_left_out_has_no_moment_and_its_neighbours_meet() -> None
 
 def test_the_days_of_a_zone_are_not_those_of_utc() -> None:
     late = datetime(2026, 6, 30, 23, 30, tzinfo=UTC)
-    assert [Period.of(late, level, LISBON).key for level in NODES] == ["2026-07-01", "2026-W27", "2026-07", "2026"]
-    assert [Period.of(late, level, UTC).key for level in NODES] == ["2026-06-30", "2026-W27", "2026-06", "2026"]
+    assert [Period.of(late, level, LISBON).key for level in CALENDAR_LEVELS] == [
+        "2026-07-01",
+        "2026-W27",
+        "2026-07",
+        "2026",
+    ]
+    assert [Period.of(late, level, UTC).key for level in CALENDAR_LEVELS] == [
+        "2026-06-30",
+        "2026-W27",
+        "2026-06",
+        "2026",
+    ]
 
 
 def test_the_first_and_the_last_moment_are_of_another_year_in_some_zones() -> None:
     west, east = ZoneInfo("America/New_York"), ZoneInfo("Pacific/Kiritimati")
-    first = [Period.of(validation.EARLIEST, level, west).key for level in NODES]
-    last = [Period.of(validation.LATEST - INSTANT, level, east).key for level in NODES]
+    first = [Period.of(validation.EARLIEST_DATETIME, level, west).key for level in CALENDAR_LEVELS]
+    last = [Period.of(validation.LATEST_DATETIME - INSTANT, level, east).key for level in CALENDAR_LEVELS]
     assert first == ["1899-12-31", "1899-W52", "1899-12", "1899"]
     assert last == ["2200-01-01", "2200-W01", "2200-01", "2200"]
 
 
 def test_a_week_may_lie_in_two_months_and_a_month_has_all_weeks_that_have_a_day_of_it() -> None:
     week = Period.parse(Level.WEEK, "2026-W09")
-    assert [one.key for one in week.within] == ["2026-02", "2026-03"]
-    assert [one.key for one in Period.parse(Level.WEEK, "2026-W10").within] == ["2026-03"]
+    assert [one.key for one in week.parents] == ["2026-02", "2026-03"]
+    assert [one.key for one in Period.parse(Level.WEEK, "2026-W10").parents] == ["2026-03"]
     assert [one.key for one in Period.parse(Level.MONTH, "2026-03").parts()] == [
         *("2026-W09", "2026-W10", "2026-W11", "2026-W12", "2026-W13", "2026-W14")
     ]
-    assert [one.key for one in Period.parse(Level.WEEK, "2026-W01").within] == ["2025-12", "2026-01"]
+    assert [one.key for one in Period.parse(Level.WEEK, "2026-W01").parents] == ["2025-12", "2026-01"]
 
 
 def test_a_year_has_its_months_a_week_its_days_and_a_day_nothing() -> None:
@@ -279,5 +289,5 @@ def test_a_year_has_its_months_a_week_its_days_and_a_day_nothing() -> None:
 def test_a_period_is_over_from_the_moment_on_that_is_not_of_it() -> None:
     day = Period.parse(Level.DAY, "2026-03-01")
     end = datetime(2026, 3, 2, tzinfo=UTC)
-    assert not day.over_by(end - INSTANT, UTC)
-    assert day.over_by(end, UTC)
+    assert not day.is_over_by(end - INSTANT, UTC)
+    assert day.is_over_by(end, UTC)

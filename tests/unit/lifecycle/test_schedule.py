@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.tables import table
 
 from recollect.errors import FieldError
-from recollect.lifecycle.schedule import GRACE, Schedule, SchedulerPolicy, an_expression
+from recollect.lifecycle.schedule import LATE_START_GRACE, Schedule, SchedulerPolicy, require_expression
 from recollect.model import validation
 
 LISBON, NEW_YORK = ZoneInfo("Europe/Lisbon"), ZoneInfo("America/New_York")
@@ -24,7 +24,7 @@ def dues(schedule: Schedule, since: str, count: int) -> list[str]:
     """So many moments after one, as UTC has them to the minute."""
     found, last = list[str](), at(since)
     for _ in range(count):
-        last = schedule.after(last) or validation.LATEST
+        last = schedule.after(last) or validation.LATEST_DATETIME
         found.append(f"{last:%Y-%m-%d %H:%M}")
     return found
 
@@ -85,11 +85,14 @@ def test_the_last_moment_is_the_present_one_to_the_microsecond() -> None:
     assert schedule.after(due - timedelta(microseconds=1)) == due
 
 
-@table("moment", [validation.EARLIEST, validation.LATEST - timedelta(microseconds=1)])
+@table("moment", [validation.EARLIEST_DATETIME, validation.LATEST_DATETIME - timedelta(microseconds=1)])
 def test_at_the_ends_of_time_there_is_nothing_beyond(moment: datetime) -> None:
     schedule = Schedule("0 12 1 6 *", LISBON)
     found = [schedule.latest(moment), schedule.after(moment)]
-    assert [one is None or validation.EARLIEST <= one < validation.LATEST for one in found] == [True, True]
+    assert [one is None or validation.EARLIEST_DATETIME <= one < validation.LATEST_DATETIME for one in found] == [
+        True,
+        True,
+    ]
     assert None in found
 
 
@@ -150,7 +153,7 @@ def test_forwards_and_backwards_the_moments_are_the_same(expression: str, zone: 
 )
 def test_what_is_no_schedule_is_refused_by_its_field_with_what_to_write(expression: str) -> None:
     with pytest.raises(FieldError, match=r"is no schedule.* give five fields as cron has them") as caught:
-        an_expression("rollup", expression)
+        require_expression("rollup", expression)
     assert caught.value.field == "rollup"
     with pytest.raises(FieldError):
         Schedule(expression)
@@ -187,8 +190,8 @@ def test_what_no_setting_can_be_is_refused_by_its_name(name: str, value: object,
 
 def test_what_was_missed_counts_for_ever_or_only_for_a_moment() -> None:
     due = at("2026-01-01")
-    assert SchedulerPolicy().still_counts(due, due + timedelta(days=400))
+    assert SchedulerPolicy().is_still_due(due, due + timedelta(days=400))
     hurried = SchedulerPolicy(catch_up=False, jitter_seconds=60)
-    latest = due + timedelta(seconds=60) + GRACE
-    assert hurried.still_counts(due, latest)
-    assert not hurried.still_counts(due, latest + timedelta(microseconds=1))
+    latest = due + timedelta(seconds=60) + LATE_START_GRACE
+    assert hurried.is_still_due(due, latest)
+    assert not hurried.is_still_due(due, latest + timedelta(microseconds=1))

@@ -8,20 +8,20 @@ from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.sessions import (
-    LONGEST_SUMMARY,
-    UNSAID,
+    MAX_SUMMARY_CHARS,
+    NO_SUMMARY_TEXT,
     SessionsPolicy,
-    a_summary,
-    active,
-    an_inactivity,
-    begun,
-    ended,
-    fell_silent,
-    put_together,
-    session_of,
-    summarised,
+    compose_summary,
+    end_session,
+    is_inactive,
+    read_session,
+    require_inactivity,
+    require_summary,
+    set_summary,
+    start_session,
+    touch_session,
 )
-from recollect.model.level import BRIEFED, RECALLED, Level
+from recollect.model.level import BRIEF_LEVELS, RECALL_LEVELS, Level
 from recollect.model.memory import MemoryId, Status
 from recollect.model.session import Session
 from recollect.model.trust import Provenance
@@ -29,18 +29,20 @@ from recollect.testing import NOW
 from recollect.testing.builders import SCOPE
 
 HOUR = timedelta(hours=1)
-BEGUN = begun(MemoryId("s"), SCOPE, NOW)
+BEGUN = start_session(MemoryId("s"), SCOPE, NOW)
 
 
 def test_a_session_is_a_record_that_no_index_has_and_no_recall_looks_at() -> None:
-    assert (BEGUN.level, BEGUN.findable, BEGUN.text) == (Level.SESSION, False, UNSAID)
-    assert Level.SESSION not in RECALLED | BRIEFED
+    assert (BEGUN.level, BEGUN.findable, BEGUN.text) == (Level.SESSION, False, NO_SUMMARY_TEXT)
+    assert Level.SESSION not in RECALL_LEVELS | BRIEF_LEVELS
 
 
 def test_what_is_kept_of_a_session_is_told_of_it() -> None:
-    assert session_of(BEGUN) == Session(id=BEGUN.id, scope=SCOPE, started_at=NOW, last_active_at=NOW)
-    over = ended(summarised(active(BEGUN, NOW + HOUR), "seats were booked", Provenance.DIRECT_USER), NOW + 2 * HOUR)
-    assert session_of(over) == Session(
+    assert read_session(BEGUN) == Session(id=BEGUN.id, scope=SCOPE, started_at=NOW, last_active_at=NOW)
+    over = end_session(
+        set_summary(touch_session(BEGUN, NOW + HOUR), "seats were booked", Provenance.DIRECT_USER), NOW + 2 * HOUR
+    )
+    assert read_session(over) == Session(
         id=BEGUN.id,
         scope=SCOPE,
         started_at=NOW,
@@ -50,26 +52,26 @@ def test_what_is_kept_of_a_session_is_told_of_it() -> None:
         summarised=True,
         status=Status.COMPLETED,
     )
-    assert session_of(BEGUN).under_way
-    assert not session_of(over).under_way
+    assert read_session(BEGUN).under_way
+    assert not read_session(over).under_way
 
 
 @table(("silent", "over"), [(24 * HOUR, True), (24 * HOUR - timedelta.resolution, False)])
 def test_a_session_is_over_after_so_long_a_silence_and_not_before(silent: timedelta, over: bool) -> None:
-    assert fell_silent(active(BEGUN, NOW + HOUR), 24 * HOUR, NOW + HOUR + silent) is over
+    assert is_inactive(touch_session(BEGUN, NOW + HOUR), 24 * HOUR, NOW + HOUR + silent) is over
 
 
 def test_a_clock_that_went_back_ends_no_session_and_the_next_activity_is_by_that_clock() -> None:
-    ahead = active(BEGUN, NOW + 1000 * HOUR)
-    assert not fell_silent(ahead, 24 * HOUR, NOW)
-    assert session_of(active(ahead, NOW)).last_active_at == NOW
-    assert session_of(ended(BEGUN, NOW - HOUR)).ended_at == NOW
+    ahead = touch_session(BEGUN, NOW + 1000 * HOUR)
+    assert not is_inactive(ahead, 24 * HOUR, NOW)
+    assert read_session(touch_session(ahead, NOW)).last_active_at == NOW
+    assert read_session(end_session(BEGUN, NOW - HOUR)).ended_at == NOW
 
 
 @table("noted", [None, 7, "", "yesterday", "2026-01-01T00:00:00", "9999-01-01T00:00:00+00:00", [1]])
 def test_what_somebody_noted_by_hand_that_is_no_moment_counts_as_nothing(noted: Any) -> None:
     odd = BEGUN.changed(metadata={"last_active_at": noted, "ended_at": noted, "summarised": noted})
-    assert session_of(odd) == session_of(BEGUN)
+    assert read_session(odd) == read_session(BEGUN)
 
 
 @table(
@@ -82,9 +84,9 @@ def test_what_somebody_noted_by_hand_that_is_no_moment_counts_as_nothing(noted: 
     ],
 )
 def test_a_session_that_nobody_summed_up_tells_what_was_saved_in_it(titles: list[str], told: str) -> None:
-    assert put_together(titles) == told
-    assert session_of(ended(BEGUN, NOW), titles).summary == told
-    assert session_of(BEGUN, titles).summary is None
+    assert compose_summary(titles) == told
+    assert read_session(end_session(BEGUN, NOW), titles).summary == told
+    assert read_session(BEGUN, titles).summary is None
 
 
 @table("hours", [0.0, -1.0, float("nan"), float("inf"), 87_600.1])
@@ -96,12 +98,12 @@ def test_a_silence_of_no_time_and_one_without_end_are_refused(hours: float) -> N
 @table("given", [timedelta(), -HOUR, timedelta.max, 24, "24h", None])
 def test_an_inactivity_is_a_length_of_time(given: Any) -> None:
     with pytest.raises(FieldError, match="inactivity"):
-        an_inactivity("inactivity", given)
-    assert an_inactivity("inactivity", HOUR) == HOUR
+        require_inactivity("inactivity", given)
+    assert require_inactivity("inactivity", HOUR) == HOUR
 
 
-@table("given", ["", " \n", "x" * (LONGEST_SUMMARY + 1), "\x00", "\ud800", None, 7])
+@table("given", ["", " \n", "x" * (MAX_SUMMARY_CHARS + 1), "\x00", "\ud800", None, 7])
 def test_a_summary_says_something_and_not_too_much(given: Any) -> None:
     with pytest.raises(FieldError, match="summary"):
-        a_summary("summary", given)
-    assert a_summary("summary", "x" * LONGEST_SUMMARY) == "x" * LONGEST_SUMMARY
+        require_summary("summary", given)
+    assert require_summary("summary", "x" * MAX_SUMMARY_CHARS) == "x" * MAX_SUMMARY_CHARS

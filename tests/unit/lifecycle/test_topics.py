@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.lifecycle.topics import FLOOR, Grouping, TopicsPolicy, about
+from recollect.lifecycle.topics import MIN_IMPORTANCE, TopicAssignments, TopicsPolicy, label_memories
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.testing.builders import a_memory
@@ -28,43 +28,48 @@ ANA = Scope.parse("acme/ana")
         (7, math.log(4) * 2 ** (-7 / 30)),
         (30, math.log(4) / 2),
         (60, math.log(4) / 4),
-        (10_000, FLOOR),
+        (10_000, MIN_IMPORTANCE),
     ],
 )
 def test_importance_is_halved_in_thirty_days_and_doubled_within_one(days: int, expected: float) -> None:
-    assert POLICY.importance(3, days * DAY) == pytest.approx(expected, rel=1e-12)
+    assert POLICY.compute_importance(3, days * DAY) == pytest.approx(expected, rel=1e-12)
 
 
 @given(st.integers(2, 10_000), st.timedeltas(-1000 * DAY, 100_000 * DAY), st.timedeltas(timedelta(0), 1000 * DAY))
 def test_later_is_never_more_and_more_memories_are_never_less(count: int, since: timedelta, more: timedelta) -> None:
-    now = POLICY.importance(count, since)
-    assert FLOOR <= POLICY.importance(count, since + more) <= now <= POLICY.importance(count + 1, since)
+    now = POLICY.compute_importance(count, since)
+    assert (
+        MIN_IMPORTANCE
+        <= POLICY.compute_importance(count, since + more)
+        <= now
+        <= POLICY.compute_importance(count + 1, since)
+    )
     assert math.isfinite(now)
 
 
 def test_it_is_pruned_after_ninety_days_and_not_on_the_ninetieth() -> None:
-    assert not POLICY.pruned(90 * DAY)
-    assert POLICY.pruned(90 * DAY + timedelta(microseconds=1))
-    assert not POLICY.pruned(-DAY)
+    assert not POLICY.is_pruned(90 * DAY)
+    assert POLICY.is_pruned(90 * DAY + timedelta(microseconds=1))
+    assert not POLICY.is_pruned(-DAY)
 
 
 def ids(*names: str) -> list[MemoryId]:
     return [MemoryId(name) for name in names]
 
 
-def regrouped(former: Grouping, *groups: list[MemoryId]) -> dict[str, str]:
+def regrouped(former: TopicAssignments, *groups: list[MemoryId]) -> dict[str, str]:
     """The id of each group, by the names of its members in a row."""
-    return {"".join(members): id for id, members in former.regrouped(ANA, groups).topics.items()}
+    return {"".join(members): id for id, members in former.regroup(ANA, groups).topics.items()}
 
 
-EMPTY = Grouping("t", {})
-BEFORE = EMPTY.regrouped(ANA, [ids("a", "b", "c"), ids("k", "l", "m", "n")])
+EMPTY = TopicAssignments("t", {})
+BEFORE = EMPTY.regroup(ANA, [ids("a", "b", "c"), ids("k", "l", "m", "n")])
 FIRST, SECOND = BEFORE.topics
 
 
 def test_the_same_again_is_the_same_and_reads_as_it_was_noted() -> None:
-    assert BEFORE.regrouped(ANA, [ids("k", "l", "m", "n"), ids("a", "b", "c")]).text() == BEFORE.text()
-    assert Grouping.read(BEFORE.text()) == BEFORE
+    assert BEFORE.regroup(ANA, [ids("k", "l", "m", "n"), ids("a", "b", "c")]).to_json() == BEFORE.to_json()
+    assert TopicAssignments.read(BEFORE.to_json()) == BEFORE
 
 
 def test_who_joins_or_leaves_leaves_it_the_same_topic_while_most_stay() -> None:
@@ -84,7 +89,7 @@ def test_two_that_become_one_are_the_one_of_which_there_is_more() -> None:
 
 def test_without_a_note_it_has_the_same_id_by_its_oldest_memory_in_this_scope_alone() -> None:
     assert regrouped(EMPTY, ids("a", "q", "r")) == {"aqr": FIRST}
-    assert FIRST not in EMPTY.regrouped(Scope.parse("acme/ben"), [ids("a", "b", "c")]).topics
+    assert FIRST not in EMPTY.regroup(Scope.parse("acme/ben"), [ids("a", "b", "c")]).topics
 
 
 @given(
@@ -92,9 +97,9 @@ def test_without_a_note_it_has_the_same_id_by_its_oldest_memory_in_this_scope_al
     st.lists(st.lists(st.integers(0, 25), min_size=1, max_size=6), max_size=6),
 )
 def test_every_group_has_one_id_and_nobody_is_lost(before: list[list[int]], after: list[list[int]]) -> None:
-    former = EMPTY.regrouped(ANA, _disjoint(before))
+    former = EMPTY.regroup(ANA, _disjoint(before))
     groups = _disjoint(after)
-    topics = former.regrouped(ANA, groups).topics
+    topics = former.regroup(ANA, groups).topics
     assert sorted(topics.values()) == sorted(map(tuple, groups))
 
 
@@ -111,7 +116,9 @@ def _disjoint(given: list[list[int]]) -> list[list[MemoryId]]:
 
 def named(*texts: str, **more: str) -> tuple[str, tuple[str, ...]]:
     said = datetime(2026, 3, 2, tzinfo=UTC)
-    return about([a_memory(f"m{place}", text=text, created_at=said, **more) for place, text in enumerate(texts)])
+    return label_memories(
+        [a_memory(f"m{place}", text=text, created_at=said, **more) for place, text in enumerate(texts)]
+    )
 
 
 def test_a_label_is_what_the_memories_have_in_common() -> None:

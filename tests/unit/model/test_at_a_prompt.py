@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from recollect.lifecycle.episode_ranking import FailureMode, Similar
 from recollect.model.episode import Action, Episode, Outcome
-from recollect.model.erasure import Erasure, Search
+from recollect.model.erasure import ErasureReceipt, ResidueSearch
 from recollect.model.memory import Kind, Memory, MemoryId, Status
-from recollect.model.replay_diff import Difference, What
+from recollect.model.replay_diff import DifferenceKind, ReplayDifference
 from recollect.model.scope import Scope
 from recollect.model.stats import Stats
 from recollect.model.usage import Noted, Usage, Use
 from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
-from recollect.ranking.explanation import Explanation, Part
+from recollect.ranking.explanation import Explanation, ScorePart
 from recollect.testing import a_candidate, a_memory
 from recollect.testing.builders import NOW
 from tests.tables import table
@@ -70,11 +70,13 @@ def test_a_candidate_says_what_was_found_and_what_it_says() -> None:
 
 
 def test_an_erasure_says_how_much_is_gone_and_whether_that_is_proven() -> None:
-    erasure = Erasure(scope=ANA, ids=(MemoryId("a"),), versions=2, contexts=0, search=Search(files=("a.db",)))
+    erasure = ErasureReceipt(
+        scope=ANA, ids=(MemoryId("a"),), versions=2, contexts=0, search=ResidueSearch(files=("a.db",))
+    )
     assert repr(erasure) == "<Erasure of 1 memory of acme/ana, proven>"
-    left = replace(erasure, ids=(), search=Search(remains=("a.db (first at byte 7)",)))
+    left = replace(erasure, ids=(), search=ResidueSearch(remains=("a.db (first at byte 7)",)))
     assert repr(left) == "<Erasure of 0 memories of acme/ana, not proven: left in a.db (first at byte 7)>"
-    read = replace(erasure, search=Search(remains=("a.db-wal",), unfinished="a.db: somebody reads it; close it"))
+    read = replace(erasure, search=ResidueSearch(remains=("a.db-wal",), unfinished="a.db: somebody reads it; close it"))
     told = "a.db: somebody reads it; close it; then look again with `prove_erased`"
     assert repr(read).endswith(f", not proven: left in a.db-wal; {told}>")
 
@@ -101,7 +103,7 @@ def test_an_outcome_says_what_was_learned_first() -> None:
 
 
 def test_what_similar_tasks_taught_is_said_behind_the_score() -> None:
-    explanation = Explanation((Part("similarity", 0.75, 1.0),))
+    explanation = Explanation((ScorePart("similarity", 0.75, 1.0),))
     found = Similar(episode=FLIGHTS, explanation=explanation)
     assert repr(found) == (
         "<Similar 0.750 Book the flights to Lisbon; lesson: Book early and 1 more; failure: The site logs out>"
@@ -120,14 +122,14 @@ def test_what_came_of_feedback_says_how_much_was_noted_and_why_nothing_was() -> 
 @table(
     ("difference", "shown"),
     [
-        (Difference(What.PACKED, "seat", "0.5", "0.25"), "<Difference packed seat: was 0.5, is 0.25>"),
-        (Difference(What.PACKED, "seat", "0.5"), "<Difference packed seat: was 0.5>"),
-        (Difference(What.ERASED, None, "2", "1"), "<Difference erased: was 2, is 1>"),
-        (Difference(What.TEXT, None, "e3b0c4", "d41d8c"), "<Difference text>"),
-        (Difference(What.UNNOTED), "<Difference unnoted>"),
+        (ReplayDifference(DifferenceKind.PACKED, "seat", "0.5", "0.25"), "<Difference packed seat: was 0.5, is 0.25>"),
+        (ReplayDifference(DifferenceKind.PACKED, "seat", "0.5"), "<Difference packed seat: was 0.5>"),
+        (ReplayDifference(DifferenceKind.ERASED, None, "2", "1"), "<Difference erased: was 2, is 1>"),
+        (ReplayDifference(DifferenceKind.TEXT, None, "e3b0c4", "d41d8c"), "<Difference text>"),
+        (ReplayDifference(DifferenceKind.NOT_RECORDED), "<Difference unnoted>"),
     ],
 )
-def test_a_difference_says_what_was_and_what_is(difference: Difference, shown: str) -> None:
+def test_a_difference_says_what_was_and_what_is(difference: ReplayDifference, shown: str) -> None:
     assert repr(difference) == shown
 
 
@@ -154,10 +156,10 @@ def test_no_value_sends_a_text_to_the_terminal_raw() -> None:
     memory = a_memory(text=STEERING)
     outcome = Outcome(score=0.5, lessons=(STEERING,), failure_modes=(), at=NOW)
     episode = replace(FLIGHTS, task=STEERING, outcome=replace(outcome, failure_modes=(STEERING,), lessons=()))
-    why = Explanation((Part("similarity", 0.75, 1.0),))
+    why = Explanation((ScorePart("similarity", 0.75, 1.0),))
     values = (
         *(memory, Receipt(memory.id, Created(), memory), a_candidate(memory=memory), outcome, episode),
-        *(Similar(episode=episode, explanation=why), Difference(What.PACKED, STEERING, STEERING)),
+        *(Similar(episode=episode, explanation=why), ReplayDifference(DifferenceKind.PACKED, STEERING, STEERING)),
         FailureMode(text=STEERING, episodes=(FLIGHTS.id,), explanation=why),
     )
     for value in values:

@@ -3,23 +3,27 @@
 import pytest
 
 from recollect.errors import InvalidInput, ProviderError
-from recollect.model.diagnosis import Check, Finding, problem, told, warning
+from recollect.model.diagnosis import Check, CheckStatus, check_from_error, problem, warning
 from tests.tables import table
 
 
-@table(("finding", "remedy"), [(Finding.OK, "do it"), (Finding.WARNING, None), (Finding.PROBLEM, None)])
-def test_a_remedy_is_for_what_is_not_well(finding: Finding, remedy: str | None) -> None:
+@table(("finding", "remedy"), [(CheckStatus.OK, "do it"), (CheckStatus.WARNING, None), (CheckStatus.PROBLEM, None)])
+def test_a_remedy_is_for_what_is_not_well(finding: CheckStatus, remedy: str | None) -> None:
     with pytest.raises(InvalidInput, match="a remedy is for what is not well"):
         Check("disk", finding, "full", remedy)
 
 
 def test_an_error_is_told_with_the_remedy_that_ends_its_message() -> None:
     error = ProviderError("the embedder lacks onnx; tokens; run pip install onnx")
-    assert told("embedding", error) == problem("embedding", "the embedder lacks onnx; tokens", "run pip install onnx")
-    assert told("embedding", error, Finding.WARNING) == warning(
+    assert check_from_error("embedding", error) == problem(
+        "embedding", "the embedder lacks onnx; tokens", "run pip install onnx"
+    )
+    assert check_from_error("embedding", error, CheckStatus.WARNING) == warning(
         "embedding", "the embedder lacks onnx; tokens", "run pip install onnx"
     )
 
 
 def test_an_error_without_a_remedy_still_is_told() -> None:
-    assert told("embedding", ProviderError("it broke")) == problem("embedding", "it broke", "see what it says")
+    assert check_from_error("embedding", ProviderError("it broke")) == problem(
+        "embedding", "it broke", "see what it says"
+    )

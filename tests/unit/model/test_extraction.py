@@ -6,20 +6,20 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError
-from recollect.model.extraction import PER, Extraction, Objection, Prices, Rejected
+from recollect.model.extraction import TOKENS_PER_PRICE, Extraction, ModelPrices, RejectedExtract, RejectionReason
 from tests.tables import table
 
 
 def test_prices_are_for_a_million_tokens() -> None:
-    prices = Prices(prompt=0.15, completion=0.6)
-    assert prices.of(PER, PER) == pytest.approx(0.15 + 0.6)
-    assert prices.of(0, 0) == 0.0
+    prices = ModelPrices(prompt=0.15, completion=0.6)
+    assert prices.cost_of(TOKENS_PER_PRICE, TOKENS_PER_PRICE) == pytest.approx(0.15 + 0.6)
+    assert prices.cost_of(0, 0) == 0.0
 
 
 @table("price", [-0.01, math.nan, math.inf, "1", True, None])
 def test_a_price_that_is_none_is_refused(price: Any) -> None:
     with pytest.raises(FieldError, match="field 'completion'"):
-        Prices(prompt=1.0, completion=price)
+        ModelPrices(prompt=1.0, completion=price)
 
 
 @table("field", ["calls", "prompt_tokens", "completion_tokens", "uncounted"])
@@ -38,5 +38,5 @@ def test_a_cost_that_is_none_is_refused(cost: float) -> None:
 def test_a_reason_is_one_of_the_list() -> None:
     wrong: Any = "I did not like it"
     with pytest.raises(FieldError, match="field 'reason'"):
-        Rejected("Anna prefers tea.", wrong)
-    assert len({objection.value for objection in Objection}) == len(Objection)
+        RejectedExtract("Anna prefers tea.", wrong)
+    assert len({objection.value for objection in RejectionReason}) == len(RejectionReason)

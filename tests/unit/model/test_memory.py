@@ -7,8 +7,8 @@ import pytest
 
 from recollect.errors import FieldError
 from recollect.model.level import Level
-from recollect.model.memory import LONGEST_METADATA, MOST_ITEMS, Kind, Status, content_hash, named
-from recollect.model.validation import LONGEST_TEXT
+from recollect.model.memory import MAX_LIST_ITEMS, MAX_METADATA_CHARS, Kind, Status, content_hash, parse_choice
+from recollect.model.validation import MAX_TEXT_BYTES
 from recollect.testing import NOW, a_memory
 from tests.tables import table
 
@@ -21,21 +21,21 @@ from tests.tables import table
         ({"metadata": {"a": ["x\0y"]}}, "field 'metadata': has a NUL"),
         ({"metadata": {"a\0": 1}}, "field 'metadata': has a NUL"),
         ({"text": "a\ud800"}, "field 'text': has half a character at 1"),
-        ({"text": "é" * (LONGEST_TEXT // 2 + 1)}, "field 'text': 524289 characters"),
+        ({"text": "é" * (MAX_TEXT_BYTES // 2 + 1)}, "field 'text': 524289 characters"),
         ({"text": 7}, "field 'text': 7 is no text"),
         ({"scope": "acme"}, "field 'scope': 'acme' is no scope"),
         ({"kind": "fact"}, "field 'kind': 'fact' is no kind"),
         ({"level": "day"}, "field 'level': 'day' is no level"),
-        ({"derived_from": tuple(map(str, range(MOST_ITEMS + 1)))}, "field 'derived_from': 65 of them"),
+        ({"derived_from": tuple(map(str, range(MAX_LIST_ITEMS + 1)))}, "field 'derived_from': 65 of them"),
         ({"level": Level.DAY, "derived_from": tuple(map(str, range(65_537)))}, "field 'derived_from': 65537 of them"),
         ({"status": "active"}, "field 'status': 'active' is no status"),
         ({"provenance": "import"}, "field 'provenance': 'import' is no provenance"),
         ({"title": "t" * 513}, "field 'title': 513 characters"),
         ({"tags": "python"}, "field 'tags': 'python' is no list"),
-        ({"tags": tuple(map(str, range(MOST_ITEMS + 1)))}, "field 'tags': 65 of them"),
+        ({"tags": tuple(map(str, range(MAX_LIST_ITEMS + 1)))}, "field 'tags': 65 of them"),
         ({"tags": (" ",)}, "field 'tags'"),
         ({"evidence": ("",)}, "field 'evidence'"),
-        ({"evidence": ("x" * (LONGEST_TEXT // 2), "é" * (LONGEST_TEXT // 4 + 1))}, "field 'evidence'.*together"),
+        ({"evidence": ("x" * (MAX_TEXT_BYTES // 2), "é" * (MAX_TEXT_BYTES // 4 + 1))}, "field 'evidence'.*together"),
         ({"session": ""}, "field 'session'"),
         ({"importance": 1.1}, "field 'importance'"),
         ({"confidence": float("nan")}, "field 'confidence'"),
@@ -49,7 +49,7 @@ from tests.tables import table
         ({"metadata": [1]}, "field 'metadata': .* is no mapping"),
         ({"metadata": {"x": float("inf")}}, "field 'metadata': .* cannot be written as JSON"),
         ({"metadata": {"x": object()}}, "field 'metadata'"),
-        ({"metadata": {"x": "y" * LONGEST_METADATA}}, "field 'metadata': .* characters of JSON"),
+        ({"metadata": {"x": "y" * MAX_METADATA_CHARS}}, "field 'metadata': .* characters of JSON"),
         ({"metadata": {"x": "\ud800"}}, "field 'metadata': has half a character"),
         ({"revisions": -1}, "field 'revisions'"),
     ],
@@ -60,7 +60,7 @@ def test_what_a_memory_cannot_be_is_refused_by_field(given: dict[str, Any], prob
 
 
 def test_a_text_of_a_mebibyte_is_a_memory() -> None:
-    assert len(a_memory(text="x" * LONGEST_TEXT).text) == LONGEST_TEXT
+    assert len(a_memory(text="x" * MAX_TEXT_BYTES).text) == MAX_TEXT_BYTES
 
 
 def test_tags_are_there_once_and_in_their_order() -> None:
@@ -94,8 +94,8 @@ def test_a_title_is_searched_with_the_text() -> None:
 
 
 def test_a_name_is_read_as_the_choice_it_names_or_refused_with_the_nearest() -> None:
-    assert named("kind", "fact", Kind) is Kind.FACT
-    assert named("status", Status.ACTIVE, Status) is Status.ACTIVE
+    assert parse_choice("kind", "fact", Kind) is Kind.FACT
+    assert parse_choice("status", Status.ACTIVE, Status) is Status.ACTIVE
     with pytest.raises(FieldError, match="'facts' is no kind; did you mean 'fact'") as refused:
-        named("kind", "facts", Kind)
+        parse_choice("kind", "facts", Kind)
     assert refused.value.__suppress_context__  # Python's own words add nothing

@@ -85,12 +85,12 @@ def test_what_a_question_and_a_session_tell_of_a_candidate_is_kept_as_it_is() ->
 
 
 def test_a_distance_in_days_is_at_least_0_and_at_most_farther_than_any_two_dates() -> None:
-    assert 2 * (validation.LATEST - validation.EARLIEST).days < validation.FARTHEST_DAYS
-    for days in (0.0, 1e-300, validation.FARTHEST_DAYS):
-        assert validation.a_distance("days_off", days) == days
-    assert str(validation.a_distance("days_off", -0.0)) == "0.0"
+    assert 2 * (validation.LATEST_DATETIME - validation.EARLIEST_DATETIME).days < validation.MAX_DAYS_OFF
+    for days in (0.0, 1e-300, validation.MAX_DAYS_OFF):
+        assert validation.require_days_off("days_off", days) == days
+    assert str(validation.require_days_off("days_off", -0.0)) == "0.0"
     with pytest.raises(FieldError, match=r"field 'days_off': -0\.5 is not within 0\.\.1e\+07 days"):
-        validation.a_distance("days_off", -0.5)
+        validation.require_days_off("days_off", -0.5)
 
 
 def test_a_candidate_shows_its_own_memory() -> None:

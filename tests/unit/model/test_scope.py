@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import FieldError, ScopeError
 from recollect.model import validation
-from recollect.model.scope import LONGEST_PART, MARKS, MOST_PARTS, Scope, a_scope
+from recollect.model.scope import ALLOWED_MARKS, MAX_PART_CHARS, MAX_PARTS, Scope, as_scope
 from tests.tables import table
 
 PARTS = st.text(st.sampled_from("abzé9-_.@:+=~#"), min_size=1, max_size=8).filter(lambda part: part.strip("."))
@@ -19,8 +19,8 @@ SCOPES = st.lists(PARTS, min_size=1, max_size=5).map(lambda parts: Scope.parse("
 @given(SCOPES)
 def test_a_scope_is_what_its_path_says(scope: Scope) -> None:
     assert Scope.parse(str(scope)) == scope
-    assert a_scope(scope) is scope
-    assert a_scope(str(scope)) == scope
+    assert as_scope(scope) is scope
+    assert as_scope(str(scope)) == scope
 
 
 @given(SCOPES, SCOPES)
@@ -43,7 +43,7 @@ def test_case_matters_and_composition_does_not() -> None:
     assert Scope.parse("caf\u0065\u0301") == Scope.parse("caf\u00e9")
 
 
-@table("mark", sorted(MARKS))
+@table("mark", sorted(ALLOWED_MARKS))
 def test_every_mark_of_the_alphabet_is_allowed(mark: str) -> None:
     assert str(Scope.parse(f"a{mark}b")) == f"a{mark}b"
 
@@ -62,8 +62,8 @@ def test_every_mark_of_the_alphabet_is_allowed(mark: str) -> None:
         ("a\u200bb", "has"),
         ("..", "names nothing"),
         ("a/./b", "names nothing"),
-        ("a" * (LONGEST_PART + 1), "1 to 128 characters"),
-        ("/".join("a" * (MOST_PARTS + 1)), "1 to 16 parts"),
+        ("a" * (MAX_PART_CHARS + 1), "1 to 128 characters"),
+        ("/".join("a" * (MAX_PARTS + 1)), "1 to 16 parts"),
         ("a" * 100_000, "100000 characters"),
         ("\ud800", "has"),
         ("acme\ufe0f", r"has U\+FE0F, which nobody can see; leave it out"),
@@ -103,13 +103,13 @@ def test_what_nobody_can_see_tells_no_two_scopes_or_ids_apart(code: str) -> None
         with pytest.raises(ScopeError):
             Scope.parse(f"acme{chr(point)}")
         with pytest.raises(FieldError, match="control, invisible or broken"):
-            validation.an_id("id", f"a{chr(point)}b")
+            validation.require_id("id", f"a{chr(point)}b")
 
 
 @table("name", ["señor", "ümit", "नमस्ते", "ราชา", "안녕", "日本", "Ελλάδα", "שָׁלוֹם", "أَحْمَد"])
 def test_marks_that_belong_to_a_script_are_seen(name: str) -> None:
     assert str(Scope.parse(name)) == unicodedata.normalize("NFC", name)
-    assert validation.an_id("id", name) == name
+    assert validation.require_id("id", name) == name
 
 
 @table("parts", ["acme", ["acme"], 7, None, ("acme", 7)])
@@ -121,7 +121,7 @@ def test_a_scope_is_made_of_texts(parts: Any) -> None:
 @table("value", [None, 7, ["acme"], b"acme"])
 def test_what_is_no_text_is_no_scope(value: object) -> None:
     with pytest.raises(ScopeError, match="is no scope"):
-        a_scope(value)  # type: ignore[arg-type]
+        as_scope(value)  # type: ignore[arg-type]
 
 
 def test_a_part_that_is_not_composed_is_refused_where_nobody_composes_it() -> None:

@@ -13,7 +13,7 @@ from recollect.model import validation
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.table import NONE, Labels, Table
+from recollect.model.table import NO_LABEL, CandidateTable, Labels
 from recollect.testing import NOW, a_candidate, a_memory
 from tests.tables import table
 from tests.unit.ranking.strategies import candidates
@@ -21,18 +21,18 @@ from tests.unit.ranking.strategies import candidates
 
 @given(candidates(max_size=8))
 def test_a_candidate_comes_back_from_its_columns_as_it_was_but_for_its_vector(pool: list[Candidate]) -> None:
-    table = Table.of(pool)
+    table = CandidateTable.of(pool)
     assert len(table) == len(pool)
     assert [table.candidate(row) for row in range(len(pool))] == [replace(one, vector=None) for one in pool]
 
 
 def test_what_a_reader_is_shown_is_not_kept_in_columns() -> None:
     shown = a_candidate(memory=a_memory())
-    assert Table.of([shown]).candidate(0) == replace(shown, memory=None)
+    assert CandidateTable.of([shown]).candidate(0) == replace(shown, memory=None)
 
 
 def test_a_field_without_a_column_is_unknown() -> None:
-    assert Table(ids=[MemoryId("a")]).candidate(0) == a_candidate("a")
+    assert CandidateTable(ids=[MemoryId("a")]).candidate(0) == a_candidate("a")
 
 
 def test_taking_rows_takes_them_from_every_column() -> None:
@@ -42,23 +42,23 @@ def test_taking_rows_takes_them_from_every_column() -> None:
         )
         for n, id in enumerate("abc", 1)
     ]
-    taken = replace(Table.of(pool), similarity_error=0.1).take(np.array([2, 0]))
+    taken = replace(CandidateTable.of(pool), similarity_error=0.1).take(np.array([2, 0]))
     assert [taken.candidate(row) for row in (0, 1)] == [replace(pool[2], vector=None), replace(pool[0], vector=None)]
     assert taken.vectors is not None
     assert taken.vectors.tolist() == [[3.0, 2.0], [1.0, 2.0]]
     assert taken.similarity_error == 0.1
-    assert Table(ids=[MemoryId("a")]).take(np.array([0])) == Table(ids=[MemoryId("a")])
+    assert CandidateTable(ids=[MemoryId("a")]).take(np.array([0])) == CandidateTable(ids=[MemoryId("a")])
 
 
 def test_a_number_comes_back_as_a_candidate_would_have_it() -> None:
-    table = Table(ids=[MemoryId("a")], numbers={"similarity": np.array([-0.0]), "served": np.array([3.0])})
+    table = CandidateTable(ids=[MemoryId("a")], numbers={"similarity": np.array([-0.0]), "served": np.array([3.0])})
     candidate = table.candidate(0)
     assert (str(candidate.similarity), candidate.served, type(candidate.served)) == ("0.0", 3, int)
     assert candidate == replace(candidate)
 
 
 def test_many_candidates_come_back_in_the_order_asked_for_with_the_true_similarities_if_they_are_given() -> None:
-    table = Table.of([a_candidate(id, similarity=0.5, importance=n / 4) for n, id in enumerate("abc")])
+    table = CandidateTable.of([a_candidate(id, similarity=0.5, importance=n / 4) for n, id in enumerate("abc")])
     assert table.candidates([]) == []
     assert table.candidates([2, 0]) == [
         a_candidate("c", similarity=0.5, importance=0.5),
@@ -71,7 +71,7 @@ def test_many_candidates_come_back_in_the_order_asked_for_with_the_true_similari
 
 
 def test_a_similarity_that_is_no_cosine_makes_no_candidate() -> None:
-    rough = Table(ids=[MemoryId("a")], numbers={"similarity": np.array([1.00002])}, similarity_error=2.3e-5)
+    rough = CandidateTable(ids=[MemoryId("a")], numbers={"similarity": np.array([1.00002])}, similarity_error=2.3e-5)
     with pytest.raises(FieldError, match=r"field 'similarity': 1.00002 is not within"):
         rough.candidate(0)
     assert rough.candidates([0], np.array([1.0])) == [a_candidate("a", similarity=1.0)]
@@ -85,7 +85,7 @@ def test_a_similarity_that_is_no_cosine_makes_no_candidate() -> None:
 
 def test_columns_that_are_trusted_are_not_looked_at_again() -> None:
     ids, importance = [MemoryId(" "), MemoryId(" ")], np.array([7.0, 7.0])
-    table = Table.trusted(ids=ids, numbers={"importance": importance}, dates={})
+    table = CandidateTable.from_checked(ids=ids, numbers={"importance": importance}, dates={})
     assert (table.ids, table.numbers["importance"], table.dates, len(table)) == (ids, importance, {}, 2)
     assert (table.kinds, table.vectors, table.similarity_error) == (None, None, 0.0)
     assert len(table.take(np.array([1, 0]))) == 2
@@ -94,7 +94,9 @@ def test_columns_that_are_trusted_are_not_looked_at_again() -> None:
 
 
 def test_a_questions_evidence_is_added_without_touching_the_columns() -> None:
-    base = Table.of([a_candidate("a", importance=0.5, kind=Kind.FACT, vector=(1.0,)), a_candidate("b", created_at=NOW)])
+    base = CandidateTable.of(
+        [a_candidate("a", importance=0.5, kind=Kind.FACT, vector=(1.0,)), a_candidate("b", created_at=NOW)]
+    )
     near = np.array([0.5, np.nan], dtype=np.float32)
     asked = base.with_evidence(similarity=near, lexical=np.array([0.25, 1.0]), similarity_error=0.01)
     assert asked.ids is base.ids
@@ -122,7 +124,7 @@ def test_a_questions_evidence_is_added_without_touching_the_columns() -> None:
 )
 def test_evidence_that_cannot_be_of_these_rows_is_refused(evidence: dict[str, Any], complaint: str) -> None:
     with pytest.raises(FieldError, match=complaint):
-        Table.of([a_candidate("a")]).with_evidence(**evidence)
+        CandidateTable.of([a_candidate("a")]).with_evidence(**evidence)
 
 
 @table(
@@ -142,7 +144,7 @@ def test_evidence_that_cannot_be_of_these_rows_is_refused(evidence: dict[str, An
 )
 def test_a_column_with_an_impossible_value_is_refused(column: str, value: float, complaint: str) -> None:
     with pytest.raises(FieldError, match=complaint):
-        Table(ids=[MemoryId("a")], numbers={column: np.array([value])})
+        CandidateTable(ids=[MemoryId("a")], numbers={column: np.array([value])})
 
 
 @table(
@@ -168,7 +170,7 @@ def test_a_column_with_an_impossible_value_is_refused(column: str, value: float,
 )
 def test_a_table_that_cannot_be_cannot_be_made(columns: dict[str, Any], complaint: str) -> None:
     with pytest.raises(FieldError, match=complaint):
-        Table(ids=[MemoryId("a")], **columns)
+        CandidateTable(ids=[MemoryId("a")], **columns)
 
 
 @table("column", ["numbers", "dates", "kinds", "vectors"])
@@ -180,11 +182,11 @@ def test_a_column_of_another_length_is_refused(column: str) -> None:
         "vectors": np.zeros((2, 3)),
     }
     with pytest.raises(FieldError, match="2 values for 1 ids"):
-        Table(ids=[MemoryId("a")], **{column: columns[column]})  # type: ignore[arg-type]
+        CandidateTable(ids=[MemoryId("a")], **{column: columns[column]})  # type: ignore[arg-type]
 
 
 def test_evidence_of_any_name_is_added_and_similarities_that_are_not_given_keep_their_error() -> None:
-    rough = Table.of([a_candidate("a", similarity=0.5)]).with_evidence(similarity_error=0.1)
+    rough = CandidateTable.of([a_candidate("a", similarity=0.5)]).with_evidence(similarity_error=0.1)
     asked = rough.with_evidence(addressed=np.array([1.0]), days_off=np.array([2.5]), setting=None, link=None)
     assert asked.similarity_error == 0.1
     assert asked.candidate(0) == a_candidate("a", similarity=0.5, addressed=1.0, days_off=2.5)
@@ -197,10 +199,10 @@ def test_evidence_of_any_name_is_added_and_similarities_that_are_not_given_keep_
 def test_labels_are_the_numbers_of_names_in_the_order_they_come() -> None:
     given = ["b", None, "a", "b"]
     labels = Labels.of(given)
-    assert (labels.codes.tolist(), tuple(labels.names), len(labels)) == ([0, NONE, 1, 0], ("b", "a"), 4)
+    assert (labels.codes.tolist(), tuple(labels.names), len(labels)) == ([0, NO_LABEL, 1, 0], ("b", "a"), 4)
     assert labels.tolist() == given
     some = labels[np.array([2, 1])]
-    assert (some.codes.tolist(), some.tolist(), tuple(some.names)) == ([1, NONE], ["a", None], ("b", "a"))
+    assert (some.codes.tolist(), some.tolist(), tuple(some.names)) == ([1, NO_LABEL], ["a", None], ("b", "a"))
     assert (Labels.of([]).tolist(), Labels.of([None]).tolist()) == ([], [None])
 
 
@@ -209,7 +211,7 @@ def test_labels_come_back_with_their_candidates() -> None:
         a_candidate(id, session=session, speaker=speaker)
         for id, session, speaker in (("a", "s", "Ana"), ("b", None, "Ben"), ("c", "s", None))
     ]
-    table = Table.of(pool)
+    table = CandidateTable.of(pool)
     assert {name: label.tolist() for name, label in table.labels.items()} == {
         "scope": [None, None, None],
         "session": ["s", None, "s"],
@@ -229,18 +231,18 @@ def test_a_session_of_one_name_is_another_in_every_scope_and_stays_so_in_the_can
             [(ana, "s"), (team, "s"), (None, "s"), (team, None), (ana, "t"), (ana, "s"), (None, "s"), (team, "ana/s")]
         )
     ]
-    table = Table.of(pool)
-    assert table.labels["session"].codes.tolist() == [0, 1, 2, NONE, 3, 0, 2, 4]
+    table = CandidateTable.of(pool)
+    assert table.labels["session"].codes.tolist() == [0, 1, 2, NO_LABEL, 3, 0, 2, 4]
     assert table.candidates(range(len(pool))) == pool
-    some = Table.of(table.take(np.array([6, 5, 1, 0])).candidates(range(4)))
+    some = CandidateTable.of(table.take(np.array([6, 5, 1, 0])).candidates(range(4)))
     assert some.labels["session"].codes.tolist() == [0, 1, 2, 1]
     assert replace(table, similarity_error=0.0).candidates([1]) == [pool[1]], "which looks at all columns again"
 
 
 def test_labels_are_joined_one_below_the_other_and_no_name_of_one_is_that_of_the_next() -> None:
     parts = [Labels.of(["b", None, "a"]), Labels.of([]), Labels.of([None, "a", "b", "a"])]
-    joined = Labels.joined(parts)
-    assert joined.codes.tolist() == [0, NONE, 1, NONE, 2, 3, 2]
+    joined = Labels.concatenate(parts)
+    assert joined.codes.tolist() == [0, NO_LABEL, 1, NO_LABEL, 2, 3, 2]
     assert joined.tolist() == [name for part in parts for name in part.tolist()]
 
 
@@ -248,32 +250,35 @@ def test_columns_with_a_session_in_two_scopes_or_a_scope_that_is_none_are_refuse
     two = [MemoryId("a"), MemoryId("b")]
     scopes = Labels.of(["acme", "acme/ana"])
     with pytest.raises(FieldError, match="field 'session': a session is in two scopes"):
-        Table(ids=two, labels={"scope": scopes, "session": Labels.of(["s", "s"])})
-    assert Table(ids=two, labels={"scope": scopes, "session": Labels.of([None, None])}).candidate(
+        CandidateTable(ids=two, labels={"scope": scopes, "session": Labels.of(["s", "s"])})
+    assert CandidateTable(ids=two, labels={"scope": scopes, "session": Labels.of([None, None])}).candidate(
         1
     ).scope == Scope.parse("acme/ana")
-    assert Table(ids=two, labels={"scope": scopes}).candidate(0).scope == Scope.parse("acme")
+    assert CandidateTable(ids=two, labels={"scope": scopes}).candidate(0).scope == Scope.parse("acme")
     with pytest.raises(ScopeError, match="names nothing"):
-        Table(ids=two, labels={"scope": Labels.of(["acme", ".."])})
+        CandidateTable(ids=two, labels={"scope": Labels.of(["acme", ".."])})
 
 
 def test_columns_in_which_one_name_has_two_numbers_are_refused() -> None:
     two, each = [MemoryId("a"), MemoryId("b")], np.array([0, 1])
     twice = Labels(each, ("1", "1"))
     with pytest.raises(FieldError, match="field 'session': a session of one scope has two numbers"):
-        Table(ids=two, labels={"session": twice})
+        CandidateTable(ids=two, labels={"session": twice})
     with pytest.raises(FieldError, match="field 'session': a session of one scope has two numbers"):
-        Table(ids=two, labels={"session": twice, "scope": Labels.of(["acme", "acme"])})
+        CandidateTable(ids=two, labels={"session": twice, "scope": Labels.of(["acme", "acme"])})
     assert (
-        Table(ids=two, labels={"session": twice, "scope": Labels.of(["acme", "acme/ana"])}).candidate(1).session == "1"
+        CandidateTable(ids=two, labels={"session": twice, "scope": Labels.of(["acme", "acme/ana"])})
+        .candidate(1)
+        .session
+        == "1"
     )
     whole = Labels(np.array([0.0]), ("s",))
-    assert Table(ids=two[:1], labels={"session": whole}).labels["session"].names == ("s",)
+    assert CandidateTable(ids=two[:1], labels={"session": whole}).labels["session"].names == ("s",)
     for name in ("scope", "speaker"):
         with pytest.raises(FieldError, match=f"field '{name}': a name is there twice"):
-            Table(ids=two, labels={name: twice})
+            CandidateTable(ids=two, labels={name: twice})
     with pytest.raises(FieldError, match="field 'scope': a path is not written as a scope writes it"):
-        Table(ids=two, labels={"scope": Labels.of(["caf\u0065\u0301", "acme"])})
+        CandidateTable(ids=two, labels={"scope": Labels.of(["caf\u0065\u0301", "acme"])})
 
 
 @table("label", ["session", "speaker"])
@@ -306,29 +311,29 @@ def test_the_scope_of_a_candidate_is_a_scope() -> None:
 )
 def test_labels_that_cannot_be_of_these_rows_are_refused(labels: dict[str, Labels], complaint: str) -> None:
     with pytest.raises(FieldError, match=complaint):
-        Table(ids=[MemoryId("a")], labels=labels)
+        CandidateTable(ids=[MemoryId("a")], labels=labels)
 
 
 def test_an_id_that_is_there_twice_is_refused() -> None:
     with pytest.raises(FieldError, match="'b' is there twice"):
-        Table(ids=[MemoryId(id) for id in "abcb"])
+        CandidateTable(ids=[MemoryId(id) for id in "abcb"])
 
 
 def test_an_id_that_no_candidate_could_have_is_refused() -> None:
     with pytest.raises(FieldError, match="field 'id': ' a' is empty or padded"):
-        Table(ids=[MemoryId(" a")])
+        CandidateTable(ids=[MemoryId(" a")])
 
 
-@table("moment", [validation.EARLIEST, validation.LATEST - timedelta(microseconds=1), NOW])
+@table("moment", [validation.EARLIEST_DATETIME, validation.LATEST_DATETIME - timedelta(microseconds=1), NOW])
 def test_a_date_is_exact_to_the_microsecond_from_the_first_to_the_last(moment: datetime) -> None:
-    assert Table.of([a_candidate(created_at=moment)]).candidate(0).created_at == moment
+    assert CandidateTable.of([a_candidate(created_at=moment)]).candidate(0).created_at == moment
 
 
 def test_the_inputs_of_rows_are_the_columns_of_the_fields_that_are_read() -> None:
     pool = [a_candidate(id, similarity=0.5, kind=kind) for id, kind in (("a", Kind.FACT), ("b", None), ("c", None))]
-    table, rows = Table.of(pool), np.array([0, 2])
-    similarity, kind = table.inputs(rows, {"similarity", "kind", "magic"})
+    table, rows = CandidateTable.of(pool), np.array([0, 2])
+    similarity, kind = table.field_columns(rows, {"similarity", "kind", "magic"})
     assert (similarity.tolist(), kind.tolist()) == ([0.5, 0.5], [list(Kind).index(Kind.FACT), -1.0])
-    assert [len(column) for column in table.inputs(rows, {"similarity", "created_at"})] == [2, 2]
-    assert table.inputs(rows, set()) == []
-    assert Table(ids=[MemoryId("a")]).inputs(np.array([0]), {"similarity", "kind"}) == []
+    assert [len(column) for column in table.field_columns(rows, {"similarity", "created_at"})] == [2, 2]
+    assert table.field_columns(rows, set()) == []
+    assert CandidateTable(ids=[MemoryId("a")]).field_columns(np.array([0]), {"similarity", "kind"}) == []

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from recollect.errors import BudgetError
 from recollect.model.memory import Kind
 from recollect.packing.budget import (
+    MAX_RESPONSE_TOKENS,
+    MIN_RESPONSE_TOKENS,
     PINNED_SHARE,
-    RESPONSE_LEAST,
-    RESPONSE_MOST,
     RESPONSE_PERCENT,
     SAFETY_PERCENT,
     Budget,
@@ -154,7 +154,7 @@ def test_a_window_never_gives_away_what_it_must_keep(window: int) -> None:
     except BudgetError:
         tokens = 0
     kept = window - tokens
-    response = min(max(RESPONSE_PERCENT * window / 100, RESPONSE_LEAST), RESPONSE_MOST)
+    response = min(max(RESPONSE_PERCENT * window / 100, MIN_RESPONSE_TOKENS), MAX_RESPONSE_TOKENS)
     assert kept >= min(response + SAFETY_PERCENT * window / 100, window)
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from recollect.model.memory import Kind, Memory
 from recollect.packing.budget import Budget
-from recollect.packing.pack import Context, Omitted, Reason, pack
+from recollect.packing.pack import Context, OmissionReason, Omitted, pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.tokens import Estimate, TokenCounter
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.result import Ranking
 from recollect.testing import a_memory, a_ranking
 from tests.tables import table
@@ -103,7 +103,7 @@ def test_what_misses_by_one_token_is_omitted_with_its_cost_and_the_room_it_met()
     context = pack(ranking, Budget(costs(memories) - 1), PROMPT)
     assert packed(context) == ["a"]
     assert context.omitted == (
-        Omitted(scored=ranking[1], reason=Reason.BUDGET, cost=cost(memories[1]), room=cost(memories[1]) - 1),
+        Omitted(scored=ranking[1], reason=OmissionReason.BUDGET, cost=cost(memories[1]), room=cost(memories[1]) - 1),
     )
     assert context.omitted[0].short == 1
 
@@ -228,7 +228,7 @@ def test_a_limit_of_items_is_the_reason_for_what_comes_after() -> None:
     context = pack(ranking, budget, PROMPT)
     assert packed(context) == ["a", "b"]
     assert context.omitted == (
-        Omitted(scored=ranking[2], reason=Reason.ITEMS, cost=cost(memories[2]), room=cost(memories[2])),
+        Omitted(scored=ranking[2], reason=OmissionReason.ITEMS, cost=cost(memories[2]), room=cost(memories[2])),
     )
     assert context.omitted[0].short == 0
 
@@ -237,8 +237,8 @@ def test_what_came_too_large_before_the_limit_was_reached_is_omitted_for_the_bud
     memories = [a_memory("a", text=LARGE * 9), a_memory("b"), a_memory("c")]
     context = pack(a_ranking(memories), Budget(costs(memories[1:]), items=1), PROMPT)
     assert [(one.scored.id, one.reason) for one in context.omitted] == [
-        ("a", Reason.BUDGET),
-        ("c", Reason.ITEMS),
+        ("a", OmissionReason.BUDGET),
+        ("c", OmissionReason.ITEMS),
     ]
 
 
@@ -250,7 +250,7 @@ def test_pinned_memories_and_reserves_count_as_items() -> None:
 
 @table(("items", "expected"), [(None, 20), (19, 19), (21, 20)])
 def test_the_smaller_limit_of_budget_and_profile_holds(items: int | None, expected: int) -> None:
-    assert built_in("assistant").max_items == 20
+    assert builtin_profile("assistant").max_items == 20
     ranking = a_ranking([a_memory(f"m{n:02}") for n in range(30)], profile="assistant")
     assert len(pack(ranking, Budget(100_000, items=items), PROMPT).packed) == expected
 
@@ -274,7 +274,7 @@ def test_a_text_that_counts_more_than_its_parts_loses_the_last_taken() -> None:
     (omitted,) = context.omitted
     assert omitted == Omitted(
         scored=ranking[1],
-        reason=Reason.BUDGET,
+        reason=OmissionReason.BUDGET,
         cost=cost(memories[1], prompt),
         room=cost(memories[1], prompt) - 1,
     )
@@ -289,7 +289,7 @@ def test_a_text_that_counts_less_than_its_parts_is_packed_if_it_fits_alone() -> 
     assert packed(pack(ranking, Budget(alone), prompt)) == ["b"]
     nothing = pack(ranking, Budget(alone - 1), prompt)
     assert (nothing.text, nothing.tokens, nothing.packed) == ("", 0, ())
-    assert [one.reason for one in nothing.omitted] == [Reason.BUDGET] * 3
+    assert [one.reason for one in nothing.omitted] == [OmissionReason.BUDGET] * 3
 
 
 @given(rankings(), budgets(), PROMPTS)
@@ -321,7 +321,7 @@ def test_tokens_are_missing_exactly_where_the_budget_is_the_reason(
     ranking: Ranking, budget: Budget, prompt: Prompt
 ) -> None:
     for omitted in pack(ranking, budget, prompt).omitted:
-        assert (omitted.short > 0) == (omitted.reason is Reason.BUDGET)
+        assert (omitted.short > 0) == (omitted.reason is OmissionReason.BUDGET)
         assert omitted.cost == prompt.count(prompt.block(omitted.scored))
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.model.frozen_copy import amended
+from recollect.model.frozen_copy import copy_with
 from recollect.model.memory import Kind, Memory
-from recollect.packing.prompt import READING_ORDER, Prompt, said_by
+from recollect.packing.prompt import READING_ORDER, Prompt, speaker_to_show
 from recollect.packing.tokens import Estimate
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 from tests.tables import table
@@ -72,7 +72,7 @@ def hostile_memories(draw: st.DrawFn) -> list[Memory]:
 
 
 def as_read(memory: Memory) -> Read:
-    return Read(memory.id, memory.kind.value, "2026-01-01", said_by(memory), memory.title, memory.text)
+    return Read(memory.id, memory.kind.value, "2026-01-01", speaker_to_show(memory), memory.title, memory.text)
 
 
 def test_a_rendered_context_says_what_it_is_and_fences_each_memory() -> None:
@@ -123,7 +123,7 @@ def test_two_who_say_the_same_are_told_apart() -> None:
 @table("text", ["Ana: I went to the lake", "ANA : I went", " Ana:\nI went", "Ana: Ben: no"])
 def test_who_is_named_at_the_beginning_of_the_text_is_not_named_twice(text: str) -> None:
     (scored,) = a_ranking([a_memory("m1", text=text, speaker="Ana")])
-    assert said_by(scored.memory) is None
+    assert speaker_to_show(scored.memory) is None
     assert "speaker" not in PROMPT.block(scored)
 
 
@@ -139,14 +139,14 @@ def test_who_is_named_at_the_beginning_of_the_text_is_not_named_twice(text: str)
 )
 def test_a_name_elsewhere_in_the_text_or_of_another_does_not_tell_who_said_it(text: str) -> None:
     (scored,) = a_ranking([a_memory("m1", text=text, speaker="Ana")])
-    assert said_by(scored.memory) == "Ana"
+    assert speaker_to_show(scored.memory) == "Ana"
     assert ' speaker="Ana">' in PROMPT.block(scored)
 
 
 def test_of_what_nobody_is_known_to_have_said_no_speaker_is_told() -> None:
     memory = a_memory("m1", text="Ana: I went to the lake")
     (scored,) = a_ranking([memory])
-    assert said_by(memory) is None
+    assert speaker_to_show(memory) is None
     assert "speaker" not in PROMPT.block(scored)
 
 
@@ -164,7 +164,7 @@ def test_no_memory_has_a_speaker_that_hides_or_is_endless(speaker: str) -> None:
 
 @given(HOSTILE)
 def test_a_label_that_passed_no_door_is_escaped_all_the_same(speaker: str) -> None:
-    memory = amended(a_memory("m1"), speaker=speaker)  # as in a file that somebody else wrote into
+    memory = copy_with(a_memory("m1"), speaker=speaker)  # as in a file that somebody else wrote into
     rendered = PROMPT.render(a_ranking([memory]))
     assert read(rendered, MARKER) == [Read("m1", "observation", "2026-01-01", speaker or None, None, memory.text)]
     assert rendered.count("<") == 2

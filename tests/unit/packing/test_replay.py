@@ -1,6 +1,6 @@
 """A context that was made again says at a prompt whether it is what it was."""
 
-from recollect.model.replay_diff import Difference, What
+from recollect.model.replay_diff import DifferenceKind, ReplayDifference
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
@@ -11,6 +11,9 @@ from tests.unit.packing.counters import Letters
 
 def test_it_is_identical_if_nothing_differs() -> None:
     context = pack(a_ranking([a_memory("a")]), Budget(2_000), Prompt("0123456789abcdef", Letters()))
-    same, other = Replay(context, ()), Replay(context, (Difference(What.ERASED), Difference(What.TEXT)))
+    same, other = (
+        Replay(context, ()),
+        Replay(context, (ReplayDifference(DifferenceKind.ERASED), ReplayDifference(DifferenceKind.TEXT))),
+    )
     assert (same.identical, repr(same)) == (True, "<Replay of None: identical>")
     assert (other.identical, repr(other)) == (False, "<Replay of None: 2 differences>")

@@ -13,7 +13,7 @@ from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.tokens import Estimate
 from recollect.packing.why import why, why_packed
-from recollect.ranking.ranker import rank, take_in
+from recollect.ranking.ranker import parse_candidates, rank
 from recollect.ranking.why import Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.testing import NOW
 from tests.tables import table
@@ -69,7 +69,7 @@ def test_a_question_that_found_nothing_is_passed_on() -> None:
 
 def test_a_ranking_and_a_reason_at_hand_are_told_on_without_ranking_again() -> None:
     ranking = rank(POOL, SAMPLE, NOW)
-    pool = take_in(POOL)
+    pool = parse_candidates(POOL)
     for items in (1, 2):
         budget = Budget(10_000, items=items)
         for id in "abc":
@@ -79,7 +79,7 @@ def test_a_ranking_and_a_reason_at_hand_are_told_on_without_ranking_again() -> N
 
 
 def test_a_reason_about_another_ranking_is_refused() -> None:
-    reason = why_ranked("b", take_in(POOL), SAMPLE, NOW)
+    reason = why_ranked("b", parse_candidates(POOL), SAMPLE, NOW)
     with pytest.raises(InvalidInput, match="memory 'b' is ranked, but not in this ranking"):
         why_packed(reason, rank(POOL, SAMPLE, NOW, limit=1), Budget(10_000), PROMPT)
 

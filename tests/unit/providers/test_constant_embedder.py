@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from recollect.providers.constant_embedder import Fixed
-from recollect.retrieval.vectors import direction
+from recollect.providers.constant_embedder import ConstantEmbedder
+from recollect.retrieval.vectors import normalize_vector
 
 
 def test_every_text_gets_the_same_direction() -> None:
-    embedder = Fixed("some-model", direction([3.0, 4.0]))
+    embedder = ConstantEmbedder("some-model", normalize_vector([3.0, 4.0]))
     assert (embedder.name, embedder.dimensions) == ("some-model", 2)
-    assert embedder.embed(["a", "b"], "query").tolist() == [direction([3.0, 4.0]).tolist()] * 2
+    assert embedder.embed(["a", "b"], "query").tolist() == [normalize_vector([3.0, 4.0]).tolist()] * 2
     assert embedder.embed([], "memory").shape == (0, 2)
     assert embedder.embed(["a"], "memory").dtype == np.float32

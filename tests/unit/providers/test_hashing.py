@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.protocols import Embedder
-from recollect.providers.hashing import Hashing
-from recollect.testing.embedder_contract import EmbedderContract, check, embed
+from recollect.providers.hashing import HashingEmbedder
+from recollect.testing.embedder_contract import EmbedderContract, check_vectors, embed
 from tests.tables import table
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -20,21 +20,21 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 class TestHashing(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Embedder:
-        return Hashing()
+        return HashingEmbedder()
 
 
 def likeness(one: str, other: str) -> float:
-    first, second = embed(Hashing(1024), one, other)
+    first, second = embed(HashingEmbedder(1024), one, other)
     return float(first @ second)
 
 
 @given(st.lists(ANY_TEXT, max_size=4), st.integers(1, 64))
 def test_any_texts_have_directions_in_any_number_of_dimensions(texts: list[str], dimensions: int) -> None:
-    check(embed(Hashing(dimensions), *texts), len(texts), dimensions)
+    check_vectors(embed(HashingEmbedder(dimensions), *texts), len(texts), dimensions)
 
 
 def test_its_name_says_how_many_dimensions_it_has() -> None:
-    assert [(one.name, one.dimensions) for one in (Hashing(), Hashing(1024))] == [
+    assert [(one.name, one.dimensions) for one in (HashingEmbedder(), HashingEmbedder(1024))] == [
         ("hashing-256", 256),
         ("hashing-1024", 1024),
     ]
@@ -63,10 +63,10 @@ def test_a_text_without_words_is_near_to_itself_and_to_nothing_else(text: str) -
 
 def test_vectors_are_the_same_on_every_machine_and_in_every_version() -> None:
     expected = np.array([-1, -4, -1, 0, 0, 0, 0, 2]) / math.sqrt(22)
-    np.testing.assert_allclose(embed(Hashing(8), "deploys run")[0], expected, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(embed(HashingEmbedder(8), "deploys run")[0], expected, rtol=0, atol=1e-7)
 
 
 @table("dimensions", [0, -1, 2.0, True, "256", None])
 def test_dimensions_that_cannot_be_are_refused(dimensions: Any) -> None:
     with pytest.raises(InvalidInput, match="give a whole number of at least 1"):
-        Hashing(dimensions)
+        HashingEmbedder(dimensions)

@@ -5,7 +5,7 @@ from threading import Barrier
 
 import pytest
 
-from recollect.providers.lazy_value import Lazily
+from recollect.providers.lazy_value import Lazy
 
 
 def test_nothing_is_made_before_it_is_needed_and_then_once() -> None:
@@ -15,7 +15,7 @@ def test_nothing_is_made_before_it_is_needed_and_then_once() -> None:
         made.append(object())
         return made[-1]
 
-    lazily = Lazily(make)
+    lazily = Lazy(make)
     assert made == []
     assert lazily() is lazily()
     assert len(made) == 1
@@ -23,7 +23,7 @@ def test_nothing_is_made_before_it_is_needed_and_then_once() -> None:
 
 def test_threads_that_ask_at_the_same_time_get_the_same_value() -> None:
     together = Barrier(4)
-    lazily = Lazily(object)
+    lazily = Lazy(object)
 
     def ask(_: int) -> object:
         together.wait()
@@ -42,7 +42,7 @@ def test_after_a_failure_the_next_one_tries_again() -> None:
             raise outcome
         return "made"
 
-    lazily = Lazily(make)
+    lazily = Lazy(make)
     with pytest.raises(OSError, match="not yet"):
         lazily()
     assert lazily() == "made"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.providers.tensors import tensors
+from recollect.providers.tensors import read_tensors
 
 
 def a_file(header: dict[str, object], numbers: bytes) -> bytes:
@@ -29,7 +29,7 @@ def test_every_tensor_is_found_by_its_name_with_its_type_and_shape() -> None:
         },
         b"".join(tensor.tobytes() for tensor in given.values()),
     )
-    found = tensors(content)
+    found = read_tensors(content)
     assert list(found) == list(given)
     for name, expected in given.items():
         assert found[name].dtype == expected.dtype

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.providers.texts import clean
+from recollect.providers.texts import clean_texts
 from tests.tables import table
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -15,7 +15,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
 @given(st.lists(ANY_TEXT))
 def test_whatever_comes_out_is_unicode_that_can_be_sent(texts: list[str]) -> None:
-    cleaned = clean(texts)
+    cleaned = clean_texts(texts)
     assert len(cleaned) == len(texts)
     for text in cleaned:
         text.encode()
@@ -23,8 +23,8 @@ def test_whatever_comes_out_is_unicode_that_can_be_sent(texts: list[str]) -> Non
 
 @given(st.lists(st.text()))
 def test_a_well_formed_text_is_left_as_it_is(texts: list[str]) -> None:
-    assert clean(texts) == texts
-    assert clean(tuple(texts)) == texts
+    assert clean_texts(texts) == texts
+    assert clean_texts(tuple(texts)) == texts
 
 
 @table(
@@ -38,16 +38,16 @@ def test_a_well_formed_text_is_left_as_it_is(texts: list[str]) -> None:
     ],
 )
 def test_half_a_character_is_replaced_and_two_halves_become_one(given: str, cleaned: str) -> None:
-    assert clean([given]) == [cleaned]
+    assert clean_texts([given]) == [cleaned]
 
 
 @table("texts", ["one text", b"bytes", None, {"a": 1}, 7, iter(["a"])])
 def test_anything_but_a_list_of_texts_is_refused(texts: Any) -> None:
     with pytest.raises(InvalidInput, match="give a list of texts"):
-        clean(texts)
+        clean_texts(texts)
 
 
 def test_what_is_no_text_is_refused_with_its_place() -> None:
     texts: Any = ["a", None]
     with pytest.raises(InvalidInput, match="None at 1, which is no text"):
-        clean(texts)
+        clean_texts(texts)

@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
-from recollect.model.conversation import Role, Said
-from recollect.providers.transcript import windows
-from recollect.providers.windows import MOST_WINDOWS, PIECE, WINDOW, Window
+from recollect.model.conversation import ConversationTurn, Role
+from recollect.providers.transcript import split_conversation
+from recollect.providers.windows import MAX_WINDOWS, PIECE_CHARS, WINDOW_CHARS, Window
 from tests.examples import at_most
 from tests.tables import table
 
 ALPHABET = st.characters(exclude_categories=["Cs"], exclude_characters="\0") | st.sampled_from('<>[]{}"\\/\n &\u200b')
 TEXTS = st.text(ALPHABET, min_size=1, max_size=80).filter(lambda text: not text.isspace())
 LONG = st.builds(lambda text, times: text * times, TEXTS, st.sampled_from([1, 1, 1, 400]))
-TURNS = st.lists(st.builds(Said, text=LONG, role=st.sampled_from(Role)), max_size=12)
+TURNS = st.lists(st.builds(ConversationTurn, text=LONG, role=st.sampled_from(Role)), max_size=12)
 
 
-def read(window: Window[Said]) -> list[tuple[int, str]]:
+def read(window: Window[ConversationTurn]) -> list[tuple[int, str]]:
     """The turns and their texts, as a reader of JSON has them."""
     told = [json.loads(line) for line in window.lines.split("\n")[:-1]]
     return [(line["turn"], line["text"]) for line in told]
@@ -27,58 +27,58 @@ def read(window: Window[Said]) -> list[tuple[int, str]]:
 
 @at_most(50)
 @given(TURNS)
-def test_what_was_said_is_shown_whole_and_in_its_order(turns: list[Said]) -> None:
+def test_what_was_said_is_shown_whole_and_in_its_order(turns: list[ConversationTurn]) -> None:
     texts = [""] * len(turns)
     places: list[int] = []
-    for window in windows(turns):
+    for window in split_conversation(turns):
         for place, text in read(window):
             texts[place] += text
             places.append(place)
-        assert window.shown == {place: turns[place] for place, _ in read(window)}
+        assert window.items == {place: turns[place] for place, _ in read(window)}
     assert texts == [turn.text for turn in turns]
     assert places == sorted(places)
 
 
 @at_most(50)
 @given(TURNS)
-def test_a_window_has_no_more_than_fits_unless_it_is_one_line(turns: list[Said]) -> None:
-    for window in windows(turns):
-        assert len(window.lines) <= WINDOW or window.lines.count("\n") == 1
+def test_a_window_has_no_more_than_fits_unless_it_is_one_line(turns: list[ConversationTurn]) -> None:
+    for window in split_conversation(turns):
+        assert len(window.lines) <= WINDOW_CHARS or window.lines.count("\n") == 1
 
 
 @at_most(50)
 @given(TURNS)
-def test_nothing_that_was_said_can_look_like_a_tag(turns: list[Said]) -> None:
-    for window in windows(turns):
+def test_nothing_that_was_said_can_look_like_a_tag(turns: list[ConversationTurn]) -> None:
+    for window in split_conversation(turns):
         assert not set("<>") & set(window.lines)
         assert window.marker not in window.lines
-        assert window.fenced.count(window.marker) == 2
+        assert window.fenced_text.count(window.marker) == 2
 
 
 @table("text", ["\x01" * 2**16, "\U000e0041" * 2**15, "<" * 2**16, "a" * 2**19, "a " * 2**18, '"' * 2**18])
 def test_an_endless_turn_is_shown_in_pieces_that_fit(text: str) -> None:
-    found = windows([Said(text=text + "b")])
+    found = split_conversation([ConversationTurn(text=text + "b")])
     assert "".join(piece for window in found for _, piece in read(window)) == text + "b"
-    assert all(0 < len(window.lines) <= WINDOW + PIECE for window in found)
+    assert all(0 < len(window.lines) <= WINDOW_CHARS + PIECE_CHARS for window in found)
 
 
 def test_a_long_turn_is_cut_between_words() -> None:
-    text = "words " * WINDOW
-    pieces = [piece for window in windows([Said(text=text)]) for _, piece in read(window)]
+    text = "words " * WINDOW_CHARS
+    pieces = [piece for window in split_conversation([ConversationTurn(text=text)]) for _, piece in read(window)]
     assert all(piece.endswith(" ") for piece in pieces)
 
 
 def test_the_marker_is_the_same_for_the_same_turns_and_another_for_others() -> None:
-    (one,), (same,), (other,) = (windows([Said(text=text)]) for text in ("a", "a", "b"))
+    (one,), (same,), (other,) = (split_conversation([ConversationTurn(text=text)]) for text in ("a", "a", "b"))
     assert one.marker == same.marker != other.marker
 
 
 def test_as_many_windows_as_there_may_be_are_read_and_no_more() -> None:
-    turns = [Said(text="a" * (WINDOW - 100))] * MOST_WINDOWS
-    assert len(windows(turns)) == MOST_WINDOWS
-    with pytest.raises(FieldError, match=f"more than {MOST_WINDOWS * WINDOW} characters; extract from its parts"):
-        windows([*turns, *turns])
+    turns = [ConversationTurn(text="a" * (WINDOW_CHARS - 100))] * MAX_WINDOWS
+    assert len(split_conversation(turns)) == MAX_WINDOWS
+    with pytest.raises(FieldError, match=f"more than {MAX_WINDOWS * WINDOW_CHARS} characters; extract from its parts"):
+        split_conversation([*turns, *turns])
 
 
 def test_nothing_said_is_no_window() -> None:
-    assert windows([]) == []
+    assert split_conversation([]) == []

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from recollect.errors import InvalidInput, ProviderError
 from recollect.protocols import Embedder, Purpose
 from recollect.providers import vector_cache
-from recollect.providers.hashing import Hashing
-from recollect.providers.vector_cache import Cached
+from recollect.providers.hashing import HashingEmbedder
+from recollect.providers.vector_cache import CachedEmbedder
 from recollect.providers.vectors import Vectors
 from recollect.testing.embedder_contract import EmbedderContract, embed
 from tests.tables import table
@@ -33,7 +33,7 @@ class Recording:
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         self.asked.append(tuple(texts))
         self._disturb()
-        return Hashing(self.dimensions).embed([f"{purpose} {text}" for text in texts], purpose)
+        return HashingEmbedder(self.dimensions).embed([f"{purpose} {text}" for text in texts], purpose)
 
 
 class Liar(Recording):
@@ -46,18 +46,18 @@ class Liar(Recording):
 class TestCached(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Embedder:
-        return Cached(Hashing())
+        return CachedEmbedder(HashingEmbedder())
 
 
 class TestCachedWithRoomForOne(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Embedder:
-        return Cached(Hashing(), size=1)
+        return CachedEmbedder(HashingEmbedder(), size=1)
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"))), st.integers(1, 6))
 def test_it_gives_what_its_embedder_gives_whatever_it_was_asked_before(calls: list[list[str]], size: int) -> None:
-    cached, plain = Cached(Recording(), size=size), Recording()
+    cached, plain = CachedEmbedder(Recording(), size=size), Recording()
     for texts in calls:
         np.testing.assert_array_equal(embed(cached, *texts), embed(plain, *texts))
 
@@ -69,7 +69,7 @@ def test_it_is_known_whether_its_embedder_failed_when_it_was_last_asked_and_how_
         if failures:
             raise failures.pop(0)
 
-    cached = Cached(Recording(fail))
+    cached = CachedEmbedder(Recording(fail))
     seen = [(cached.failing, cached.failures)]
     for _ in range(3):
         with pytest.raises((ProviderError, ZeroDivisionError, InvalidInput)):
@@ -89,12 +89,12 @@ def test_an_embedder_that_is_silent_for_long_counts_as_one_that_fails_until_it_a
         asked.set()
         assert go.wait(60)
 
-    cached = Cached(Recording(keep_silent))
+    cached = CachedEmbedder(Recording(keep_silent))
     with ThreadPoolExecutor() as threads:
         work = threads.submit(embed, cached, "tea")
         assert asked.wait(60)
         seen = [cached.failing]
-        monkeypatch.setattr(vector_cache, "LONGEST_SILENCE", 0.0)
+        monkeypatch.setattr(vector_cache, "MAX_SILENT_SECONDS", 0.0)
         seen.append(cached.failing)
         heir = copy(cached)
         heir.after_fork()
@@ -105,14 +105,14 @@ def test_an_embedder_that_is_silent_for_long_counts_as_one_that_fails_until_it_a
 
 
 def test_it_is_called_like_its_embedder() -> None:
-    cached = Cached(Hashing(8))
+    cached = CachedEmbedder(HashingEmbedder(8))
     assert (cached.name, cached.dimensions) == ("hashing-8", 8)
-    assert repr(cached) == "Cached(Hashing(dimensions=8), size=4096)"
+    assert repr(cached) == "CachedEmbedder(HashingEmbedder(dimensions=8), size=4096)"
 
 
 def test_only_what_is_missing_is_asked_for_once_and_in_one_call() -> None:
     inner = Recording()
-    cached = Cached(inner)
+    cached = CachedEmbedder(inner)
     embed(cached, "a", "b", "a")
     embed(cached, "c", "b", "d", "c")
     embed(cached, "a", "b", "c", "d")
@@ -121,19 +121,19 @@ def test_only_what_is_missing_is_asked_for_once_and_in_one_call() -> None:
 
 def test_nothing_is_asked_for_nothing() -> None:
     inner = Recording()
-    assert embed(Cached(inner)).shape == (0, 64)
+    assert embed(CachedEmbedder(inner)).shape == (0, 64)
     assert inner.asked == []
 
 
 def test_a_memory_and_a_query_of_the_same_words_are_two_things() -> None:
-    cached = Cached(Recording())
+    cached = CachedEmbedder(Recording())
     memory, query = (cached.embed(["a"], purpose)[0] for purpose in ("memory", "query"))
     assert not np.array_equal(memory, query)
 
 
 def test_what_was_used_longest_ago_is_forgotten_first() -> None:
     inner = Recording()
-    cached = Cached(inner, size=2)
+    cached = CachedEmbedder(inner, size=2)
     for text in ("a", "b", "a", "c", "a", "b"):
         embed(cached, text)
     assert inner.asked == [("a",), ("b",), ("c",), ("b",)]
@@ -141,7 +141,7 @@ def test_what_was_used_longest_ago_is_forgotten_first() -> None:
 
 def test_more_texts_than_there_is_room_for_are_all_answered() -> None:
     inner = Recording()
-    cached = Cached(inner, size=2)
+    cached = CachedEmbedder(inner, size=2)
     np.testing.assert_array_equal(embed(cached, "a", "b", "c"), embed(Recording(), "a", "b", "c"))
     embed(cached, "b", "c")
     assert inner.asked == [("a", "b", "c")]
@@ -149,7 +149,7 @@ def test_more_texts_than_there_is_room_for_are_all_answered() -> None:
 
 def test_forgetting_empties_it() -> None:
     inner = Recording()
-    cached = Cached(inner)
+    cached = CachedEmbedder(inner)
     embed(cached, "a")
     cached.forget()
     embed(cached, "a")
@@ -159,7 +159,7 @@ def test_forgetting_empties_it() -> None:
 def test_what_was_being_embedded_while_it_forgot_is_not_remembered() -> None:
     disturbances: list[Callable[[], None]] = []
     inner = Recording(lambda: disturbances.pop()() if disturbances else None)
-    cached = Cached(inner)
+    cached = CachedEmbedder(inner)
     disturbances.append(cached.forget)
     embed(cached, "a")
     embed(cached, "a")
@@ -168,7 +168,7 @@ def test_what_was_being_embedded_while_it_forgot_is_not_remembered() -> None:
 
 
 def test_an_embedder_that_gives_too_few_vectors_is_not_believed() -> None:
-    cached = Cached(Liar())
+    cached = CachedEmbedder(Liar())
     with pytest.raises(ProviderError, match=r"shape \(1, 64\); it promised 2 rows of 64 numbers"):
         embed(cached, "a", "b")
 
@@ -176,7 +176,7 @@ def test_an_embedder_that_gives_too_few_vectors_is_not_believed() -> None:
 @table("size", [0, -1, 1.5, True, None])
 def test_a_size_that_cannot_be_is_refused(size: Any) -> None:
     with pytest.raises(InvalidInput, match="give a whole number of at least 1"):
-        Cached(Hashing(), size=size)
+        CachedEmbedder(HashingEmbedder(), size=size)
 
 
 class Given:
@@ -194,12 +194,12 @@ class Given:
 
 @table("rows", [[[3.0, 4.0]], ((3, 4),), np.array([[3, 4]]), [np.array([3.0, 4.0])]])
 def test_an_embedder_may_give_lists_and_whole_numbers(rows: Any) -> None:
-    assert Cached(Given(rows)).embed(["a"], "memory").tolist() == [[3.0, 4.0]]
+    assert CachedEmbedder(Given(rows)).embed(["a"], "memory").tolist() == [[3.0, 4.0]]
 
 
 @table("size", [1e-60, 1e300])
 def test_numbers_are_kept_as_precise_as_they_came(size: float) -> None:
-    cached = Cached(Given([[3 * size, 4 * size]]))
+    cached = CachedEmbedder(Given([[3 * size, 4 * size]]))
     for _ in range(2):
         assert cached.embed(["a"], "memory").tolist() == [[3 * size, 4 * size]]
 
@@ -218,5 +218,5 @@ def test_numbers_are_kept_as_precise_as_they_came(size: float) -> None:
 )
 def test_what_is_no_row_of_numbers_for_each_text_is_refused(rows: Any, told: str) -> None:
     with pytest.raises(ProviderError) as refused:
-        Cached(Given(rows)).embed(["a"], "memory")
+        CachedEmbedder(Given(rows)).embed(["a"], "memory")
     assert told in str(refused.value)

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
-from recollect.ranking.quantities import Clock
+from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
+from recollect.ranking.quantities import AgeClock
 from recollect.ranking.set_signals import Newest
 from recollect.ranking.signals import Importance, Recency, Relevance, Usefulness
 
@@ -13,11 +13,11 @@ SAMPLE = Profile(
     about="Relevance leads, freshness and worth follow, and a newer twin wins.",
     terms=(
         Term(Relevance(), 0.81, 0.0),
-        Term(Recency(Clock.CURRENT, timedelta(days=14)), 0.09, 0.5),
+        Term(Recency(AgeClock.CURRENT, timedelta(days=14)), 0.09, 0.5),
         Term(Importance(), 0.06, 0.5),
         Term(Usefulness(), 0.04, 0.5),
     ),
     factors=(Factor(Newest(), 0.9, 1.0),),
     gates=(Gate(Relevance(), 0.15),),
-    question=Question.NEEDED,
+    question=QuestionPolicy.NEEDED,
 )

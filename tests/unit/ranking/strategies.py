@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.table import Rows, Table
-from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
-from recollect.ranking.profile_toml import override
-from recollect.ranking.quantities import Clock
-from recollect.ranking.scorer import explain, gather, rank
+from recollect.model.table import CandidateTable, Rows
+from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
+from recollect.ranking.profile_toml import override_profile
+from recollect.ranking.quantities import AgeClock
+from recollect.ranking.scorer import compute_set_evidence, explain, rank_candidates
 from recollect.ranking.set_signals import Newest, SetSignal, Thread
 from recollect.ranking.signals import (
     Addressed,
@@ -37,7 +37,7 @@ from recollect.ranking.signals import (
     Similarity,
     Substance,
     Usefulness,
-    read,
+    signal_value,
 )
 from recollect.testing import NOW
 from tests.unit.ranking.sample import SAMPLE
@@ -160,11 +160,11 @@ signals: st.SearchStrategy[Signal] = st.one_of(
     blends,
     st.builds(
         Recency,
-        st.sampled_from(Clock),
+        st.sampled_from(AgeClock),
         half_life=st.timedeltas(timedelta(days=1), timedelta(days=60))
         | st.timedeltas(timedelta(microseconds=1), timedelta(days=10_000)),
     ),
-    st.builds(Recency, st.sampled_from(Clock), rate_per_day=positive),
+    st.builds(Recency, st.sampled_from(AgeClock), rate_per_day=positive),
     st.builds(Frequency, positive),
     st.builds(Rarity, positive),
     st.builds(Revisions, positive),
@@ -176,12 +176,12 @@ twins: st.SearchStrategy[SetSignal] = st.builds(
     Newest,
     st.sampled_from([0.5, 0.88, 0.97]),
     st.integers(2, 9),
-    st.sampled_from(Clock),
+    st.sampled_from(AgeClock),
     st.none() | st.just(0.99),
     st.none() | st.just(0.4),
 )
 halves = positive | st.sampled_from([5e-324, 1e300])
-threads: st.SearchStrategy[SetSignal] = st.builds(Thread, halves, halves, st.sampled_from(Clock))
+threads: st.SearchStrategy[SetSignal] = st.builds(Thread, halves, halves, st.sampled_from(AgeClock))
 
 
 @st.composite
@@ -222,7 +222,7 @@ def profiles(draw: st.DrawFn) -> Profile:
         terms=tuple(terms),
         factors=tuple(factors),
         gates=tuple(a_gate(signal) for signal in gated),
-        question=Question.OPTIONAL,
+        question=QuestionPolicy.OPTIONAL,
         min_score=draw(st.sampled_from([0.0, 0.0, 0.3]) | shares),
     )
 
@@ -235,11 +235,11 @@ def lined_up(draw: st.DrawFn, pool: list[Candidate], profile: Profile, at: datet
     chance = draw(st.randoms(use_true_random=False))
 
     def moved(way: Gate) -> Gate:
-        value = read(way.signal, chance.choice(pool), at)
+        value = signal_value(way.signal, chance.choice(pool), at)
         return way if value is None else replace(way, at_least=value)
 
     gates = [replace(moved(gate), otherwise=tuple(moved(way) for way in gate.otherwise)) for gate in profile.gates]
-    given = gather(pool, profile, at)
+    given = compute_set_evidence(pool, profile, at)
     one = chance.choice(pool)
     score = explain(one, profile, at, given.get(one.id, {})).score
     return replace(profile, gates=tuple(gates), min_score=chance.choice([profile.min_score, score]))
@@ -250,7 +250,7 @@ class Blurred:
     """Candidates as a store has them: similarities that are off by at most an error, and true ones for the asking."""
 
     pool: list[Candidate]
-    table: Table
+    table: CandidateTable
     rows: Rows
 
     def fetch(self, rows: Sequence[int]) -> list[Candidate]:
@@ -267,7 +267,7 @@ def blurred(draw: st.DrawFn, pools: st.SearchStrategy[list[Candidate]]) -> Blurr
     pool = draw(pools)
     chance = draw(st.randoms(use_true_random=False))
     error = chance.choice([0.0, 1e-6, 1e-3, 0.05])
-    table = Table.of(pool)
+    table = CandidateTable.of(pool)
     noise = [chance.choice([-error, error, 0.0, chance.uniform(-error, error)]) for _ in pool]
     similarity = table.numbers["similarity"] + np.array(noise)
     kept = chance.choice([1.0, 0.7, 0.2])
@@ -292,13 +292,13 @@ def crowded(draw: st.DrawFn) -> tuple[Blurred, Profile]:
         for number in range(12)
     ]
     similarity = [(one.similarity or 0.0) + chance.choice([-error, 0.0, error]) for one in pool]
-    table = Table.of(pool).with_evidence(similarity=np.array(similarity), similarity_error=error)
+    table = CandidateTable.of(pool).with_evidence(similarity=np.array(similarity), similarity_error=error)
     newest = {"among": chance.randint(2, 6)}
-    profile = override(SAMPLE, {"factors": {"newest": newest}, "gates": {"relevance": 0.5}})
+    profile = override_profile(SAMPLE, {"factors": {"newest": newest}, "gates": {"relevance": 0.5}})
     if chance.random() < 0.5:  # of a best of 0.8, 0.5 is just at a step of a thread
         shares = {"relevance": {"weight": 0.4}, "thread": {"weight": 0.41, "missing": 0.0}}
-        profile = override(profile, {"terms": shares})
+        profile = override_profile(profile, {"terms": shares})
     if chance.random() < 0.5:
-        score = chance.choice(list(rank(pool, override(profile, {"gates": None}), NOW))).score
-        profile = override(profile, {"min_score": float(score)})
+        score = chance.choice(list(rank_candidates(pool, override_profile(profile, {"gates": None}), NOW))).score
+        profile = override_profile(profile, {"min_score": float(score)})
     return Blurred(pool, table, np.arange(12)), profile

@@ -13,24 +13,24 @@ from hypothesis import strategies as st
 
 from recollect.errors import SignalMissing
 from recollect.model.candidate import Candidate
-from recollect.model.table import Floats, Rows, Table
+from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.ranking import bound_pruning
-from recollect.ranking.bound_pruning import boundable, narrow
+from recollect.ranking.bound_pruning import can_prune, prune_rows
 from recollect.ranking.profile import Hearing, Profile, Term
-from recollect.ranking.profiles import BUILT_IN, built_in
-from recollect.ranking.proof import Proof, Stopped
+from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
+from recollect.ranking.proof import Proof, StopReason
 from recollect.ranking.result import Ranking
-from recollect.ranking.scorer import rank
+from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import rank_table
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Similarity
-from recollect.retrieval.remote_similarity import Nearest
+from recollect.retrieval.remote_similarity import NearestRows
 from recollect.testing import NOW, a_candidate
 from tests.tables import table
 from tests.unit.ranking.strategies import candidates, near, profiles, varied
 
 ERROR = 1e-3
-POINTWISE = sorted(name for name in BUILT_IN if boundable(built_in(name)))
+POINTWISE = sorted(name for name in BUILTIN_PROFILES if can_prune(builtin_profile(name)))
 
 
 @dataclass
@@ -49,8 +49,8 @@ class Index:
     asked: list[int] = field(default_factory=list[int])
 
     @property
-    def table(self) -> Table:
-        table = Table.of(self.pool)
+    def table(self) -> CandidateTable:
+        table = CandidateTable.of(self.pool)
         similarity = self._blurred(range(len(self.pool)))
         similarity[[row for row in range(len(self.pool)) if row not in self.known]] = np.nan
         return table.with_evidence(similarity=similarity, similarity_error=ERROR)
@@ -64,12 +64,12 @@ class Index:
     def error(self) -> float:
         return ERROR
 
-    def nearest(self) -> Nearest:
+    def nearest(self) -> NearestRows:
         order = sorted(self.rows.tolist(), key=lambda row: -self._true(row))
         found = [row for row in order if row not in self.over][: self.count]
         last = self._true(found[-1]) if found else 1.0
         ceiling = last if len(found) == self.count else -1.0  # one that finds all there is says so
-        return Nearest(np.array(found, dtype=np.intp), self._blurred(found), ceiling)
+        return NearestRows(np.array(found, dtype=np.intp), self._blurred(found), ceiling)
 
     def similarities(self, rows: Rows) -> Floats:
         self.asked += rows.tolist()
@@ -94,7 +94,7 @@ class Index:
 def ranked(index: Index, profile: Profile, at: datetime, limit: int, *, trusting: bool) -> Ranking:
     """The ranking of what is left after narrowing."""
     rows = np.arange(len(index.pool))
-    found = narrow(index.table, profile, at, limit=limit, rows=rows, nearby=index, trusting=trusting)
+    found = prune_rows(index.table, profile, at, limit=limit, rows=rows, nearby=index, trusting=trusting)
     ranking = rank_table(found.table, profile, at, limit=limit, asked=True, fetch=index.fetch, rows=found.rows)
     return replace(ranking, proof=found.proof)
 
@@ -119,7 +119,7 @@ def indexes(draw: st.DrawFn, *, passing_over: bool) -> Index:
 def few_at_first() -> Iterator[None]:
     """Few are asked about at first, so that there is a second time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bound_pruning, "AT_FIRST", 5)
+        patch.setattr(bound_pruning, "FIRST_BATCH_ROWS", 5)
         yield
 
 
@@ -138,9 +138,9 @@ def by_itself(profile: Profile) -> Profile:
 def test_without_trust_in_the_index_the_best_are_those_of_the_oracle(
     index: Index, profile: Profile, at: datetime, limit: int
 ) -> None:
-    assert boundable(profile)
+    assert can_prune(profile)
     found = ranked(index, profile, at, limit, trusting=False)
-    assert facts(found) == facts(rank(index.pool, profile, at, limit=limit, asked=True))
+    assert facts(found) == facts(rank_candidates(index.pool, profile, at, limit=limit, asked=True))
     assert found.exact
 
 
@@ -148,24 +148,24 @@ def test_without_trust_in_the_index_the_best_are_those_of_the_oracle(
 def test_without_trust_the_built_in_profiles_rank_as_the_oracle_does(
     index: Index, name: str, at: datetime, limit: int
 ) -> None:
-    found = ranked(index, built_in(name), at, limit, trusting=False)
-    assert facts(found) == facts(rank(index.pool, built_in(name), at, limit=limit, asked=True))
+    found = ranked(index, builtin_profile(name), at, limit, trusting=False)
+    assert facts(found) == facts(rank_candidates(index.pool, builtin_profile(name), at, limit=limit, asked=True))
     assert found.exact
 
 
 @given(indexes(passing_over=False), st.sampled_from(POINTWISE), near, st.integers(1, 12))
 def test_an_index_that_passes_over_nothing_may_be_trusted(index: Index, name: str, at: datetime, limit: int) -> None:
-    found = ranked(index, built_in(name), at, limit, trusting=True)
-    assert facts(found) == facts(rank(index.pool, built_in(name), at, limit=limit, asked=True))
+    found = ranked(index, builtin_profile(name), at, limit, trusting=True)
+    assert facts(found) == facts(rank_candidates(index.pool, builtin_profile(name), at, limit=limit, asked=True))
 
 
 @given(indexes(passing_over=True), st.sampled_from(POINTWISE), near, st.integers(1, 12))
 def test_whatever_an_index_passes_over_exact_is_never_said_in_vain(
     index: Index, name: str, at: datetime, limit: int
 ) -> None:
-    found = ranked(index, built_in(name), at, limit, trusting=True)
+    found = ranked(index, builtin_profile(name), at, limit, trusting=True)
     if found.exact:
-        assert facts(found) == facts(rank(index.pool, built_in(name), at, limit=limit, asked=True))
+        assert facts(found) == facts(rank_candidates(index.pool, builtin_profile(name), at, limit=limit, asked=True))
 
 
 def crowd(size: int) -> list[Candidate]:
@@ -179,9 +179,9 @@ def crowd(size: int) -> list[Candidate]:
 
 def test_few_are_asked_about_and_the_proof_says_how_many() -> None:
     index = Index(crowd(20_000), count=200)
-    found = ranked(index, built_in("salience"), NOW, 10, trusting=True)
-    assert facts(found) == facts(rank(index.pool, built_in("salience"), NOW, limit=10, asked=True))
-    assert found.proof.stopped is Stopped.INDEX
+    found = ranked(index, builtin_profile("salience"), NOW, 10, trusting=True)
+    assert facts(found) == facts(rank_candidates(index.pool, builtin_profile("salience"), NOW, limit=10, asked=True))
+    assert found.proof.stopped is StopReason.INDEX
     assert found.proof.scanned == 200 + len(index.asked) < 2_000
     assert found.proof.eligible == 20_000
     assert not found.exact
@@ -189,9 +189,11 @@ def test_few_are_asked_about_and_the_proof_says_how_many() -> None:
 
 def test_an_index_that_is_not_trusted_costs_more_and_proves_it() -> None:
     index = Index(crowd(20_000), count=200)
-    found = ranked(index, built_in("three-signal"), NOW, 10, trusting=False)
-    assert facts(found) == facts(rank(index.pool, built_in("three-signal"), NOW, limit=10, asked=True))
-    assert found.proof.stopped is Stopped.BOUND
+    found = ranked(index, builtin_profile("three-signal"), NOW, 10, trusting=False)
+    assert facts(found) == facts(
+        rank_candidates(index.pool, builtin_profile("three-signal"), NOW, limit=10, asked=True)
+    )
+    assert found.proof.stopped is StopReason.BOUND
     assert 200 < found.proof.scanned < 20_000
     assert found.exact
 
@@ -199,28 +201,30 @@ def test_an_index_that_is_not_trusted_costs_more_and_proves_it() -> None:
 def test_what_an_index_passed_over_is_missed_and_not_called_exact() -> None:
     pool = [a_candidate(f"m{number}", similarity=number / 100, created_at=NOW) for number in range(100)]
     index = Index(pool, count=5, over=frozenset({99}))
-    found = ranked(index, built_in("salience"), NOW, 3, trusting=True)
+    found = ranked(index, builtin_profile("salience"), NOW, 3, trusting=True)
     assert [one.id for one in found] == ["m98", "m97", "m96"]
-    assert found.proof.stopped is Stopped.INDEX
+    assert found.proof.stopped is StopReason.INDEX
 
 
 def test_where_all_had_to_be_asked_about_it_is_a_scan() -> None:
     pool = [a_candidate(f"m{number}", similarity=0.5, created_at=NOW) for number in range(1_000)]
-    found = ranked(Index(pool), built_in("three-signal"), NOW, 5, trusting=True)
+    found = ranked(Index(pool), builtin_profile("three-signal"), NOW, 5, trusting=True)
     assert [one.id for one in found] == sorted(one.id for one in pool)[:5]
-    assert found.proof.stopped is Stopped.EVERY
+    assert found.proof.stopped is StopReason.EVERY
     assert found.proof.scanned == found.proof.eligible == 1_000
 
 
 def test_whoever_is_gone_by_the_time_it_is_asked_about_is_not_ranked() -> None:
     pool = [a_candidate(f"m{number}", similarity=0.9, importance=1.0, created_at=NOW) for number in range(9)]
-    found = ranked(Index(pool, count=2, gone=frozenset({4, 5})), built_in("three-signal"), NOW, 9, trusting=False)
+    found = ranked(
+        Index(pool, count=2, gone=frozenset({4, 5})), builtin_profile("three-signal"), NOW, 9, trusting=False
+    )
     assert {one.id for one in found} == {one.id for one in pool} - {"m4", "m5"}
-    assert found.proof == Proof(Stopped.EVERY, 7, 7)
+    assert found.proof == Proof(StopReason.EVERY, 7, 7)
 
 
 def test_what_the_profile_insists_on_is_missed_as_in_a_scan() -> None:
-    plain = built_in("five-signal")
+    plain = builtin_profile("five-signal")
     strict = replace(plain, terms=tuple(replace(term, missing=None) for term in plain.terms))
     pool = [a_candidate(f"m{number}", similarity=number / 50, created_at=NOW) for number in range(50)]
     with pytest.raises(SignalMissing):
@@ -229,4 +233,4 @@ def test_what_the_profile_insists_on_is_missed_as_in_a_scan() -> None:
 
 @table(("name", "can"), [("three-signal", True), ("default", False), ("session", False)])
 def test_bounds_are_for_similarity_and_one_memory_at_a_time(name: str, can: bool) -> None:
-    assert boundable(built_in(name)) is can
+    assert can_prune(builtin_profile(name)) is can

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 
 from recollect.model.candidate import Candidate
-from recollect.ranking.profile import Hearing, Question
-from recollect.ranking.profile_toml import describe
-from recollect.ranking.profiles import BUILT_IN, built_in
-from recollect.ranking.quantities import Clock
-from recollect.ranking.scorer import explain, gather, rank
+from recollect.ranking.profile import Hearing, QuestionPolicy
+from recollect.ranking.profile_toml import profile_to_document
+from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
+from recollect.ranking.quantities import AgeClock
+from recollect.ranking.scorer import compute_set_evidence, explain, rank_candidates
 from recollect.ranking.set_signals import Newest, Thread
-from recollect.ranking.signals import read
+from recollect.ranking.signals import signal_value
 from recollect.ranking.tuning_report_check import fingerprint
 from recollect.testing import NOW, a_candidate
 from tests.tables import table
@@ -25,7 +25,7 @@ from tests.unit.ranking.strategies import candidates, moments
 
 DAY = timedelta(days=1)
 ROOT = Path(__file__).parents[3]
-DEFAULT = built_in("default")
+DEFAULT = builtin_profile("default")
 
 
 def days(since: datetime | None, at: datetime) -> float | None:
@@ -138,21 +138,23 @@ FORMULAS: dict[str, Callable[[Candidate, datetime], float]] = {
 
 
 def test_every_built_in_profile_is_stated_here() -> None:
-    assert set(FORMULAS) == set(BUILT_IN)
+    assert set(FORMULAS) == set(BUILTIN_PROFILES)
 
 
 @pytest.mark.parametrize("name", sorted(FORMULAS))
 @given(pool=candidates(max_size=6), at=moments)
 def test_a_built_in_profile_is_the_formula_of_its_source(name: str, pool: list[Candidate], at: datetime) -> None:
     for candidate in pool:
-        assert explain(candidate, built_in(name), at).score == pytest.approx(FORMULAS[name](candidate, at), abs=1e-9)
+        assert explain(candidate, builtin_profile(name), at).score == pytest.approx(
+            FORMULAS[name](candidate, at), abs=1e-9
+        )
 
 
 @given(candidates(max_size=12), moments)
 def test_default_adds_the_thread_and_takes_a_fifth_off_what_a_newer_twin_says(
     pool: list[Candidate], at: datetime
 ) -> None:
-    gathered = gather(pool, DEFAULT, at)
+    gathered = compute_set_evidence(pool, DEFAULT, at)
     for candidate in pool:
         found = gathered[candidate.id]
         thread, newest = known(found["thread"].value, 0.0), known(found["newest"].value, 1.0)
@@ -162,18 +164,18 @@ def test_default_adds_the_thread_and_takes_a_fifth_off_what_a_newer_twin_says(
 
 def test_the_set_signals_of_default_have_these_options() -> None:
     assert DEFAULT.set_signals == (
-        Thread(half=8, half_inside=3, clock=Clock.CURRENT),
-        Newest(above=0.8, among=30, clock=Clock.CURRENT, same=0.95, above_inside=0.75),
+        Thread(half=8, half_inside=3, clock=AgeClock.CURRENT),
+        Newest(above=0.8, among=30, clock=AgeClock.CURRENT, same=0.95, above_inside=0.75),
     )
 
 
-@table("name", sorted(BUILT_IN))
+@table("name", sorted(BUILTIN_PROFILES))
 def test_only_our_own_hear_memories_as_turns(name: str) -> None:
-    assert built_in(name).hearing is (Hearing.TURNS if name in ("default", "graph") else Hearing.ALONE)
+    assert builtin_profile(name).hearing is (Hearing.TURNS if name in ("default", "graph") else Hearing.ALONE)
 
 
 def test_graph_is_default_with_a_twentieth_for_the_names_that_link() -> None:
-    ours, graph = describe(DEFAULT), describe(built_in("graph"))
+    ours, graph = profile_to_document(DEFAULT), profile_to_document(builtin_profile("graph"))
     linked = graph["terms"].pop("linked")
     assert (linked["weight"], linked["missing"]) == (0.05, 0.0)
     for name, term in ours["terms"].items():
@@ -185,23 +187,23 @@ def test_graph_is_default_with_a_twentieth_for_the_names_that_link() -> None:
 @table(
     ("name", "question", "min_score", "max_items", "gates"),
     [
-        ("five-signal", Question.NEEDED, 0.0, None, {}),
-        ("three-signal", Question.NEEDED, 0.0, None, {"similarity": 0.0}),
-        ("assistant", Question.NEEDED, 0.1, 20, {}),
-        ("search", Question.NEEDED, 0.0, None, {}),
-        ("session", Question.REFUSED, 0.0, None, {}),
-        ("salience", Question.NEEDED, 0.0, None, {}),
-        ("salience-hybrid", Question.NEEDED, 0.0, None, {}),
-        ("default", Question.NEEDED, 0.0, None, {"relevance": {"at_least": 0.05, "or": {"dated": 0.9}}}),
-        ("graph", Question.NEEDED, 0.0, None, {"relevance": {"at_least": 0.05, "or": {"dated": 0.9}}}),
+        ("five-signal", QuestionPolicy.NEEDED, 0.0, None, {}),
+        ("three-signal", QuestionPolicy.NEEDED, 0.0, None, {"similarity": 0.0}),
+        ("assistant", QuestionPolicy.NEEDED, 0.1, 20, {}),
+        ("search", QuestionPolicy.NEEDED, 0.0, None, {}),
+        ("session", QuestionPolicy.REFUSED, 0.0, None, {}),
+        ("salience", QuestionPolicy.NEEDED, 0.0, None, {}),
+        ("salience-hybrid", QuestionPolicy.NEEDED, 0.0, None, {}),
+        ("default", QuestionPolicy.NEEDED, 0.0, None, {"relevance": {"at_least": 0.05, "or": {"dated": 0.9}}}),
+        ("graph", QuestionPolicy.NEEDED, 0.0, None, {"relevance": {"at_least": 0.05, "or": {"dated": 0.9}}}),
     ],
 )
 def test_limits_and_gates_are_those_of_the_source(
-    name: str, question: Question, min_score: float, max_items: int | None, gates: dict[str, Any]
+    name: str, question: QuestionPolicy, min_score: float, max_items: int | None, gates: dict[str, Any]
 ) -> None:
-    profile = built_in(name)
+    profile = builtin_profile(name)
     assert (profile.question, profile.min_score, profile.max_items) == (question, min_score, max_items)
-    assert describe(profile)["gates"] == gates
+    assert profile_to_document(profile)["gates"] == gates
 
 
 VERSIONS = {
@@ -222,16 +224,16 @@ VERSIONS = {
 """The version of each profile, and how the fingerprint of its numbers begins."""
 
 
-@table("name", sorted(BUILT_IN))
+@table("name", sorted(BUILTIN_PROFILES))
 def test_other_numbers_are_another_version(name: str) -> None:
-    profile = built_in(name)
+    profile = builtin_profile(name)
     assert VERSIONS[name] == (profile.version, fingerprint(profile)[:12]), "give it a new version, and write it here"
 
 
 def test_relevance_alone_does_not_beat_everything_else_in_five_signal() -> None:
     relevant = a_candidate("relevant", similarity=1.0, age=100_000 * DAY / 10, usefulness=0.0, confidence=0.0, served=0)
     liked = a_candidate("liked", similarity=0.0, age=0 * DAY, usefulness=1.0, confidence=1.0, served=50)
-    ranking = rank([relevant, liked], built_in("five-signal"), NOW)
+    ranking = rank_candidates([relevant, liked], builtin_profile("five-signal"), NOW)
     assert [(one.id, round(float(one.score), 9)) for one in ranking] == [("liked", 0.60), ("relevant", 0.40)]
 
 
@@ -253,7 +255,11 @@ def test_relevance_is_outvoted_in_default_by_less_than_a_quarter_of_it_only_with
         for id, gap in (("close", outvoted - 1e-9), ("far", outvoted + 1e-9))
     ]
     stranger = a_candidate("stranger", relevance=GATE - 1e-9, **LIKED, **said)
-    assert [one.id for one in rank([*liked, stranger, relevant], DEFAULT, NOW)] == ["close", "relevant", "far"]
+    assert [one.id for one in rank_candidates([*liked, stranger, relevant], DEFAULT, NOW)] == [
+        "close",
+        "relevant",
+        "far",
+    ]
 
 
 def test_nothing_else_together_beats_full_relevance_in_default() -> None:
@@ -261,7 +267,7 @@ def test_nothing_else_together_beats_full_relevance_in_default() -> None:
     assert weight > weight * GATE + (1.0 - weight)
     match = a_candidate("match", relevance=1.0, session="s", age=9 * DAY, **UNLIKED, **ELSEWHERE)
     rival = a_candidate("rival", relevance=GATE, session="s", age=0 * DAY, **LIKED, **NAMED)
-    ranking = rank([rival, match], DEFAULT, NOW)
+    ranking = rank_candidates([rival, match], DEFAULT, NOW)
     assert [one.id for one in ranking] == ["match", "rival"]
     assert float(ranking[1].score) == pytest.approx(weight * GATE + (1.0 - weight), abs=1e-9)
 
@@ -269,7 +275,7 @@ def test_nothing_else_together_beats_full_relevance_in_default() -> None:
 def test_the_case_of_the_decision_record_comes_out_as_it_says() -> None:
     match = a_candidate("match", similarity=1.0, age=365 * DAY)
     popular = a_candidate("popular", similarity=0.1, age=0 * DAY, usefulness=0.9, confidence=1.0, served=50)
-    ranking = rank([match, popular], built_in("five-signal"), NOW)
+    ranking = rank_candidates([match, popular], builtin_profile("five-signal"), NOW)
     record = (ROOT / "docs/adr/0040-five-signal-weights.md").read_text(encoding="utf-8")
     for one in ranking:
         points = " | ".join(f"{part.points:.3f}" for part in one.explanation.parts)
@@ -280,38 +286,38 @@ def test_the_case_of_the_decision_record_comes_out_as_it_says() -> None:
 def test_a_six_month_old_perfect_match_beats_a_brand_new_non_match_in_search() -> None:
     old = a_candidate("old", lexical=1.0, age=182 * DAY)
     new = a_candidate("new", lexical=0.0, age=0 * DAY)
-    assert [one.id for one in rank([old, new], built_in("search"), NOW)] == ["old", "new"]
+    assert [one.id for one in rank_candidates([old, new], builtin_profile("search"), NOW)] == ["old", "new"]
 
 
 def test_search_and_session_name_the_same_signals_and_declare_the_absent_one_with_weight_0() -> None:
-    one, other = built_in("search"), built_in("session")
+    one, other = builtin_profile("search"), builtin_profile("session")
     assert {term.signal.name for term in one.terms} == {term.signal.name for term in other.terms}
     assert (one.weight("kind"), other.weight("lexical")) == (0.0, 0.0)
     shared = {term.signal.name: term.signal for term in one.terms}
     assert all(term.signal == shared[term.signal.name] for term in other.terms)
 
 
-@table("name", ["default", "graph", *(name for name in sorted(BUILT_IN) if name.startswith("assistant"))])
+@table("name", ["default", "graph", *(name for name in sorted(BUILTIN_PROFILES) if name.startswith("assistant"))])
 def test_factors_of_our_own_profiles_never_take_more_than_half(name: str) -> None:
-    assert math.prod(factor.floor for factor in built_in(name).factors) >= 0.5
+    assert math.prod(factor.floor for factor in builtin_profile(name).factors) >= 0.5
 
 
 def test_a_memory_never_served_has_the_silence_of_one_served_0_times() -> None:
     for name in ("five-signal", "salience"):
-        for use in built_in(name).uses:
+        for use in builtin_profile(name).uses:
             if use.signal.name in ("frequency", "rarity"):
-                assert use.missing == read(use.signal, a_candidate(served=0), NOW)  # type: ignore[arg-type]
+                assert use.missing == signal_value(use.signal, a_candidate(served=0), NOW)  # type: ignore[arg-type]
     for name in ("search", "session"):
-        for use in built_in(name).uses:
+        for use in builtin_profile(name).uses:
             if use.signal.name == "revisions":
-                assert use.missing == read(use.signal, a_candidate(revisions=1), NOW)  # type: ignore[arg-type]
+                assert use.missing == signal_value(use.signal, a_candidate(revisions=1), NOW)  # type: ignore[arg-type]
 
 
 def test_the_page_the_profile_and_the_scorer_say_the_same_formula() -> None:
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     stated = dict(re.findall(r"^\s*(?:Score =|\+)\s*0\.(\d+) × (\w+)_score$", page, re.MULTILINE))
     weights = {name: float(f"0.{digits}") for digits, name in stated.items()}
-    profile = built_in("five-signal")
+    profile = builtin_profile("five-signal")
     names = {"access_frequency": "frequency"}
     assert {names.get(name, name): weight for name, weight in weights.items()} == {
         term.signal.name: term.weight for term in profile.terms

@@ -12,7 +12,13 @@ from recollect.errors import FieldError
 from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.ranking.candidates_json import CALLER, FIELDS, read_candidate, read_lines, read_moment
+from recollect.ranking.candidates_json import (
+    CALLER_SCOPE,
+    FIELD_READERS,
+    parse_datetime,
+    read_candidate,
+    read_candidates,
+)
 from recollect.testing import a_candidate
 from tests.tables import table
 
@@ -54,8 +60,8 @@ def line(**fields: Any) -> bytes:
 
 def test_every_field_that_is_written_is_read() -> None:
     midnight = datetime(2026, 1, 1, tzinfo=UTC)
-    assert set(WHOLE) == set(FIELDS)
-    assert read_lines([json.dumps(WHOLE).encode()]) == [
+    assert set(WHOLE) == set(FIELD_READERS)
+    assert read_candidates([json.dumps(WHOLE).encode()]) == [
         Candidate(
             id=MemoryId("m-1"),
             kind=Kind.FACT,
@@ -98,24 +104,24 @@ def test_every_field_that_is_written_is_read() -> None:
 
 
 def test_null_is_unknown_and_blank_lines_and_a_byte_order_mark_are_nothing() -> None:
-    assert read_lines([b"\xef\xbb\xbf" + line(importance=None) + b"\r\n", b"\n", b"  \n"]) == [a_candidate("m")]
+    assert read_candidates([b"\xef\xbb\xbf" + line(importance=None) + b"\r\n", b"\n", b"  \n"]) == [a_candidate("m")]
 
 
 def test_a_text_without_a_kind_is_an_observation_and_without_a_scope_the_callers() -> None:
-    (one,) = read_lines([line(text="x", created_at="2026-01-01T00:00:00Z")])
+    (one,) = read_candidates([line(text="x", created_at="2026-01-01T00:00:00Z")])
     assert one.memory is not None
     assert (one.kind, one.memory.kind, one.memory.pinned) == (None, Kind.OBSERVATION, False)
-    assert (one.scope, one.memory.scope) == (None, CALLER)
+    assert (one.scope, one.memory.scope) == (None, CALLER_SCOPE)
 
 
 def test_a_scope_is_of_a_candidate_with_or_without_a_text() -> None:
-    (one,) = read_lines([line(session="1", scope="acme/ana")])
+    (one,) = read_candidates([line(session="1", scope="acme/ana")])
     assert (one.scope, one.session, one.memory) == (Scope.parse("acme/ana"), "1", None)
 
 
 def test_a_scope_that_names_nothing_is_refused_with_its_line() -> None:
     with pytest.raises(FieldError, match="line 1, field 'scope': the part '' of a scope"):
-        read_lines([line(text="x", created_at="2026-01-01T00:00:00Z", scope="acme//ana")])
+        read_candidates([line(text="x", created_at="2026-01-01T00:00:00Z", scope="acme//ana")])
 
 
 def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
@@ -200,13 +206,13 @@ def test_a_mapping_of_python_may_hold_moments_and_tuples() -> None:
 )
 def test_what_cannot_be_is_refused_with_its_line_its_field_and_its_value(written: bytes, complaint: str) -> None:
     with pytest.raises(FieldError, match=complaint):
-        read_lines([b'{"id": "first"}', written])
+        read_candidates([b'{"id": "first"}', written])
 
 
 def test_vectors_of_two_lengths_are_refused_with_the_line() -> None:
     lines = [line(vector=[1, 2]), b'{"id": "b"}', b'{"id": "c", "vector": [1]}']
     with pytest.raises(FieldError, match="line 3, field 'vector': 1 dimensions, where lines before have 2"):
-        read_lines(lines)
+        read_candidates(lines)
 
 
 @table("record", [None, 3, "id", ["id"]])
@@ -216,14 +222,14 @@ def test_what_is_no_mapping_is_no_candidate(record: Any) -> None:
 
 
 def test_rounding_around_a_cosine_is_forgiven() -> None:
-    assert [one.similarity for one in read_lines([line(similarity=1.0000001)])] == [1.0000001]
+    assert [one.similarity for one in read_candidates([line(similarity=1.0000001)])] == [1.0000001]
 
 
 @given(st.binary(max_size=40) | st.text(max_size=40).map(str.encode))
 def test_whatever_is_written_is_read_or_refused(written: bytes) -> None:
     refused_at: int | None = 1
     try:
-        read_lines([written])
+        read_candidates([written])
     except FieldError as refusal:
         refused_at = refusal.line
     assert refused_at == 1
@@ -236,7 +242,7 @@ json_values = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from([*FIELDS, "odd"]), json_values))
+@given(st.dictionaries(st.sampled_from([*FIELD_READERS, "odd"]), json_values))
 def test_whatever_a_record_holds_it_is_read_or_refused(record: dict[str, Any]) -> None:
     try:
         outcome: object = read_candidate(record).id
@@ -246,6 +252,6 @@ def test_whatever_a_record_holds_it_is_read_or_refused(record: dict[str, Any]) -
 
 
 def test_a_moment_is_read_from_iso_8601() -> None:
-    assert read_moment("--at", "2026-01-01T01:00:00+01:00") == datetime(2026, 1, 1, tzinfo=UTC)
+    assert parse_datetime("--at", "2026-01-01T01:00:00+01:00") == datetime(2026, 1, 1, tzinfo=UTC)
     with pytest.raises(FieldError, match="field '--at'"):
-        read_moment("--at", "now")
+        parse_datetime("--at", "now")

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import ProfileError
-from recollect.model.table import Table
-from recollect.ranking.columns import Columns
-from recollect.ranking.fusion import Blend, Either
+from recollect.model.table import CandidateTable
+from recollect.ranking.columns import SignalColumns
+from recollect.ranking.fusion import Blend, NoisyOr
 from recollect.ranking.signals import Relevance
 from recollect.testing import NOW, a_candidate
 from tests.tables import table
@@ -18,39 +18,39 @@ from tests.unit.ranking.strategies import cosines, shares, unknown_or
 
 
 def test_one_witness_is_enough_and_words_are_heard_three_times() -> None:
-    relevance = Either(3)(a_candidate(similarity=0.4, lexical=0.2))
+    relevance = NoisyOr(3)(a_candidate(similarity=0.4, lexical=0.2))
     assert relevance == pytest.approx(1 - (1 - 0.4) * (1 - 0.2) ** 3, abs=1e-15)
 
 
 def test_without_words_relevance_is_the_similarity_itself() -> None:
-    assert Either(3)(a_candidate(similarity=0.4)) == 0.4
-    assert Either(0)(a_candidate(similarity=0.4, lexical=0.9)) == 0.4
+    assert NoisyOr(3)(a_candidate(similarity=0.4)) == 0.4
+    assert NoisyOr(0)(a_candidate(similarity=0.4, lexical=0.9)) == 0.4
 
 
 def test_a_candidate_that_brings_its_own_relevance_keeps_it() -> None:
-    assert Either(3)(a_candidate(similarity=0.4, lexical=0.2, relevance=0.1)) == 0.1
+    assert NoisyOr(3)(a_candidate(similarity=0.4, lexical=0.2, relevance=0.1)) == 0.1
 
 
 def test_without_evidence_of_an_arm_that_is_heard_there_is_no_relevance() -> None:
-    assert Either(3)(a_candidate()) is None
-    assert Either(0)(a_candidate(lexical=0.9)) is None
+    assert NoisyOr(3)(a_candidate()) is None
+    assert NoisyOr(0)(a_candidate(lexical=0.9)) is None
 
 
 def test_a_negative_cosine_counts_as_nothing() -> None:
-    assert Either(3)(a_candidate(similarity=-0.9, lexical=0.0)) == 0.0
+    assert NoisyOr(3)(a_candidate(similarity=-0.9, lexical=0.0)) == 0.0
 
 
 @given(unknown_or(cosines), unknown_or(shares), st.integers(0, 16))
 def test_relevance_is_within_0_and_1(similarity: float | None, lexical: float | None, strength: int) -> None:
-    relevance = Either(strength)(a_candidate(similarity=similarity, lexical=lexical))
+    relevance = NoisyOr(strength)(a_candidate(similarity=similarity, lexical=lexical))
     assert relevance is None or 0.0 <= relevance <= 1.0
 
 
 @given(shares, shares, shares, st.integers(1, 16))
 def test_more_words_never_make_a_memory_less_relevant(s: float, few: float, many: float, strength: int) -> None:
     few, many = sorted((few, many))
-    less = Either(strength)(a_candidate(similarity=s, lexical=few))
-    more = Either(strength)(a_candidate(similarity=s, lexical=many))
+    less = NoisyOr(strength)(a_candidate(similarity=s, lexical=few))
+    more = NoisyOr(strength)(a_candidate(similarity=s, lexical=many))
     assert less is not None
     assert more is not None
     assert less <= more + 1e-15
@@ -59,7 +59,7 @@ def test_more_words_never_make_a_memory_less_relevant(s: float, few: float, many
 @table("strength", [-1, 17])
 def test_a_strength_out_of_range_is_refused(strength: int) -> None:
     with pytest.raises(ProfileError, match=r"within 0\.\.16"):
-        Either(strength)
+        NoisyOr(strength)
 
 
 @st.composite
@@ -96,7 +96,7 @@ def test_without_overlap_a_blend_is_the_weighted_mean() -> None:
 def test_a_blend_keeps_a_candidates_own_relevance_and_knows_none_without_evidence() -> None:
     assert Blend(0.6, 0.15)(a_candidate(similarity=0.4, lexical=0.2, relevance=0.1)) == 0.1
     assert Blend(0.6, 0.15)(a_candidate(importance=1.0)) is None
-    assert Blend(0.6).silent(a_candidate(lexical=0.5)) == ("similarity",)
+    assert Blend(0.6).missing_fields(a_candidate(lexical=0.5)) == ("similarity",)
 
 
 @given(blends(), shares)
@@ -125,7 +125,7 @@ def test_more_of_either_arm_never_makes_a_memory_less_relevant(rule: Blend, fixe
 def test_columns_blend_to_the_bit(rows: list[tuple[float | None, ...]], rule: Blend) -> None:
     pool = [a_candidate(f"m{n}", similarity=s, lexical=w, relevance=r) for n, (s, w, r) in enumerate(rows)]
     signal = Relevance(lexical_share=rule.lexical_share, overlap=rule.overlap)
-    values = Columns(Table.of(pool), NOW).values(signal).tolist()
+    values = SignalColumns(CandidateTable.of(pool), NOW).signal_values(signal).tolist()
     assert [None if value != value else value.hex() for value in values] == [
         None if value is None else value.hex() for value in map(rule, pool)
     ]

@@ -6,38 +6,38 @@ import pytest
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.ranking.merge import fuse, merge
-from recollect.ranking.profiles import built_in
-from recollect.ranking.scorer import rank
+from recollect.ranking.profiles import builtin_profile
+from recollect.ranking.scorer import rank_candidates
 from recollect.testing import NOW, a_candidate
 from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
 
-SALIENCE = built_in("salience")
+SALIENCE = builtin_profile("salience")
 FACTS = [a_candidate("fact-1", similarity=0.9), a_candidate("fact-2", similarity=0.3)]
 PEOPLE = [a_candidate("ana", similarity=0.5), a_candidate("ben", similarity=0.3)]
 
 
 def test_rankings_of_one_scheme_merge_into_what_ranking_all_at_once_gives() -> None:
-    merged = merge(rank(FACTS, SALIENCE, NOW), rank(PEOPLE, SALIENCE, NOW))
-    assert merged == rank([*FACTS, *PEOPLE], SALIENCE, NOW)
+    merged = merge(rank_candidates(FACTS, SALIENCE, NOW), rank_candidates(PEOPLE, SALIENCE, NOW))
+    assert merged == rank_candidates([*FACTS, *PEOPLE], SALIENCE, NOW)
 
 
 def test_a_memory_in_both_is_there_once() -> None:
-    merged = merge(rank(FACTS, SALIENCE, NOW), rank([*PEOPLE, FACTS[0]], SALIENCE, NOW))
+    merged = merge(rank_candidates(FACTS, SALIENCE, NOW), rank_candidates([*PEOPLE, FACTS[0]], SALIENCE, NOW))
     assert [one.id for one in merged] == ["fact-1", "ana", "ben", "fact-2"]
 
 
 def test_a_memory_with_two_scores_is_refused() -> None:
     other = [a_candidate("fact-1", similarity=0.8)]
     with pytest.raises(InvalidInput, match="'fact-1' has two scores"):
-        merge(rank(FACTS, SALIENCE, NOW), rank(other, SALIENCE, NOW))
+        merge(rank_candidates(FACTS, SALIENCE, NOW), rank_candidates(other, SALIENCE, NOW))
 
 
 @table(("name", "later"), [("three-signal", 0), ("salience", 1)])
 def test_rankings_of_two_schemes_refuse_to_merge_and_name_the_remedy(name: str, later: int) -> None:
-    other = rank(PEOPLE, built_in(name), NOW + timedelta(days=later))
+    other = rank_candidates(PEOPLE, builtin_profile(name), NOW + timedelta(days=later))
     with pytest.raises(SchemesDiffer, match=r"salience 1 at 2026.*different scales.*recollect\.fuse"):
-        merge(rank(FACTS, SALIENCE, NOW), other)
+        merge(rank_candidates(FACTS, SALIENCE, NOW), other)
 
 
 def test_merging_nothing_is_refused() -> None:
@@ -49,13 +49,13 @@ def test_what_was_excluded_is_added_up() -> None:
     one, two = (
         [a_candidate(id, similarity=s) for id, s in pairs] for pairs in ([("a", 0.9), ("b", 0.1)], [("c", 0.0)])
     )
-    assert merge(rank(one, SAMPLE, NOW), rank(two, SAMPLE, NOW)).excluded == {"gate:relevance": 2}
+    assert merge(rank_candidates(one, SAMPLE, NOW), rank_candidates(two, SAMPLE, NOW)).excluded == {"gate:relevance": 2}
 
 
 def test_a_merge_is_exact_unless_something_was_cut_or_looks_at_the_whole_set() -> None:
-    whole, cut = rank(FACTS, SALIENCE, NOW), rank(PEOPLE, SALIENCE, NOW, limit=1)
-    sets = [rank(pool, SAMPLE, NOW) for pool in (FACTS, PEOPLE)]
-    assert merge(whole, rank(PEOPLE, SALIENCE, NOW)).exact
+    whole, cut = rank_candidates(FACTS, SALIENCE, NOW), rank_candidates(PEOPLE, SALIENCE, NOW, limit=1)
+    sets = [rank_candidates(pool, SAMPLE, NOW) for pool in (FACTS, PEOPLE)]
+    assert merge(whole, rank_candidates(PEOPLE, SALIENCE, NOW)).exact
     assert merge(cut).exact
     assert merge(sets[0]).exact
     assert not merge(whole, cut).exact
@@ -64,8 +64,10 @@ def test_a_merge_is_exact_unless_something_was_cut_or_looks_at_the_whole_set() -
 
 
 def test_rank_fusion_adds_the_reciprocal_places() -> None:
-    words = rank([a_candidate("a", lexical=0.9), a_candidate("b", lexical=0.5)], built_in("search"), NOW)
-    meaning = rank([a_candidate("b", similarity=0.9), a_candidate("c", similarity=0.5)], SALIENCE, NOW)
+    words = rank_candidates(
+        [a_candidate("a", lexical=0.9), a_candidate("b", lexical=0.5)], builtin_profile("search"), NOW
+    )
+    meaning = rank_candidates([a_candidate("b", similarity=0.9), a_candidate("c", similarity=0.5)], SALIENCE, NOW)
     fused = fuse(words, meaning)
     assert [(one.id, one.places, one.score) for one in fused] == [
         ("b", (2, 1), pytest.approx(1 / 62 + 1 / 61)),
@@ -76,12 +78,12 @@ def test_rank_fusion_adds_the_reciprocal_places() -> None:
 
 
 def test_equal_places_go_to_the_id() -> None:
-    one, two = (rank([a_candidate(id, similarity=0.5)], SALIENCE, NOW) for id in ("b", "a"))
+    one, two = (rank_candidates([a_candidate(id, similarity=0.5)], SALIENCE, NOW) for id in ("b", "a"))
     assert [fused.id for fused in fuse(one, two)] == ["a", "b"]
 
 
 def test_the_rank_constant_can_be_chosen_but_not_below_1() -> None:
-    ranking = rank(FACTS, SALIENCE, NOW)
+    ranking = rank_candidates(FACTS, SALIENCE, NOW)
     assert [one.score for one in fuse(ranking, constant=1)] == [1 / 2, 1 / 3]
     assert fuse() == ()
     with pytest.raises(InvalidInput, match="rank constant is 0"):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from recollect.errors import ProfileError
-from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
-from recollect.ranking.profiles import built_in
+from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
+from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.scorer import explain
 from recollect.ranking.set_signals import Newest
 from recollect.ranking.signals import (
@@ -46,14 +46,14 @@ def a_profile(**given: Any) -> Profile:
         ({"terms": (Term(Importance(), 0.5), Term(Importance(), 0.5))}, "importance is used twice"),
         ({"factors": (Factor(Importance()),)}, "importance is used twice"),
         ({"terms": (Term(Frequency(), 1.0),), "factors": (Factor(Rarity()),)}, "read the same count"),
-        ({"question": Question.NEEDED}, "no signal of it reads what a question brings"),
+        ({"question": QuestionPolicy.NEEDED}, "no signal of it reads what a question brings"),
         (
-            {"question": Question.REFUSED, "terms": (Term(Similarity(), 1.0),)},
+            {"question": QuestionPolicy.REFUSED, "terms": (Term(Similarity(), 1.0),)},
             "takes no question, but similarity",
         ),
-        ({"question": Question.REFUSED, "gates": (Gate(Lexical(), 0.1),)}, "takes no question, but lexical"),
+        ({"question": QuestionPolicy.REFUSED, "gates": (Gate(Lexical(), 0.1),)}, "takes no question, but lexical"),
         (
-            {"question": Question.REFUSED, "gates": (Gate(Importance(), 0.1, (Gate(Lexical(), 0.1),)),)},
+            {"question": QuestionPolicy.REFUSED, "gates": (Gate(Importance(), 0.1, (Gate(Lexical(), 0.1),)),)},
             "takes no question, but lexical",
         ),
         (
@@ -61,7 +61,7 @@ def a_profile(**given: Any) -> Profile:
             "the gate relevance has options of its own",
         ),
         (
-            {"question": Question.REFUSED, "factors": (Factor(Relevance()),)},
+            {"question": QuestionPolicy.REFUSED, "factors": (Factor(Relevance()),)},
             "takes no question, but relevance",
         ),
         ({"version": "1\n2"}, "its version is"),
@@ -115,17 +115,17 @@ def test_weights_may_miss_1_by_a_billionth_and_the_score_is_still_at_most_1() ->
 
 def test_a_weightless_evidence_term_does_not_make_a_profile_about_a_question() -> None:
     terms = (Term(Importance(), 1.0, 0.5), Term(Lexical(), 0.0, 0.0))
-    assert a_profile(terms=terms, question=Question.REFUSED).weight("lexical") == 0.0
+    assert a_profile(terms=terms, question=QuestionPolicy.REFUSED).weight("lexical") == 0.0
 
 
 def test_a_profile_knows_its_weights_its_relevance_and_what_it_reads() -> None:
-    five = built_in("five-signal")
+    five = builtin_profile("five-signal")
     assert (five.weight("relevance"), five.weight("magic")) == (0.40, 0.0)
     assert five.relevance == Relevance(lexical_strength=0)
-    assert built_in("three-signal").relevance == Relevance()
+    assert builtin_profile("three-signal").relevance == Relevance()
     assert SAMPLE.set_signals == (Newest(),)
     assert five.set_signals == ()
-    assert built_in("three-signal").fields == {"similarity", "importance", "last_accessed_at", "created_at"}
+    assert builtin_profile("three-signal").fields == {"similarity", "importance", "last_accessed_at", "created_at"}
     assert a_profile(gates=(Gate(Confidence(), 0.1),)).fields == {"importance", "confidence"}
     instead = Gate(Confidence(), 0.1, (Gate(Lexical(), 0.1),))
     assert a_profile(gates=(instead,)).fields == {"importance", "confidence", "lexical"}

@@ -8,10 +8,10 @@ from hypothesis import given
 
 from recollect.errors import NotFound, ProfileError
 from recollect.model.memory import Kind
-from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
-from recollect.ranking.profile_toml import build, describe, override, parse
-from recollect.ranking.profiles import BUILT_IN, TEXTS, built_in
-from recollect.ranking.quantities import Clock
+from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
+from recollect.ranking.profile_toml import build_profile, override_profile, parse_profile, profile_to_document
+from recollect.ranking.profiles import BUILTIN_PROFILES, PROFILE_TEXTS, builtin_profile
+from recollect.ranking.quantities import AgeClock
 from recollect.ranking.set_signals import Newest
 from recollect.ranking.signals import Frequency, Importance, KindPriority, Recency, Relevance, Salience, Similarity
 from tests.tables import table
@@ -42,24 +42,24 @@ similarity = 0.0
 
 def test_what_is_written_is_what_is_built() -> None:
     relevance = Relevance(lexical_strength=2)
-    assert parse(WHOLE, name="whole") == Profile(
+    assert parse_profile(WHOLE, name="whole") == Profile(
         name="whole",
         version="3",
         about="Everything a profile can say.",
         terms=(
             Term(relevance, 0.5),
-            Term(Recency(Clock.UPDATED, half_life=timedelta(hours=36)), 0.25, 0.5),
+            Term(Recency(AgeClock.UPDATED, half_life=timedelta(hours=36)), 0.25, 0.5),
             Term(Frequency(20.0), 0.25),
         ),
         factors=(
-            Factor(Newest(0.9, 10, Clock.CREATED), 0.8, 1.0),
+            Factor(Newest(0.9, 10, AgeClock.CREATED), 0.8, 1.0),
             Factor(KindPriority({Kind.FACT: 1.0, Kind.EVENT: 0.1}, 0.4)),
         ),
         gates=(
             Gate(relevance, 0.2, (Gate(Frequency(20.0), 0.9), Gate(Salience(), 1.0))),
             Gate(Similarity(), 0.0),
         ),
-        question=Question.NEEDED,
+        question=QuestionPolicy.NEEDED,
         min_score=0.1,
         max_items=7,
     )
@@ -167,7 +167,7 @@ ONE = HEAD + "[terms]\nimportance = { weight = 1.0 }\n"
 )
 def test_what_is_wrong_with_a_profile_is_named(text: str, complaint: str) -> None:
     with pytest.raises(ProfileError, match=rf"^profile 'mine'.*{complaint}"):
-        parse(text, name="mine")
+        parse_profile(text, name="mine")
 
 
 @table(
@@ -181,47 +181,51 @@ def test_what_is_wrong_with_a_profile_is_named(text: str, complaint: str) -> Non
 )
 def test_durations_are_weeks_days_hours_or_minutes(written: str, meant: timedelta) -> None:
     text = HEAD + f'[terms]\nrecency = {{ weight = 1.0, half_life = "{written}" }}'
-    signal = parse(text, name="p").terms[0].signal
+    signal = parse_profile(text, name="p").terms[0].signal
     assert isinstance(signal, Recency)
     assert signal.half_life == meant
 
 
 @given(profiles())
 def test_a_profile_described_and_built_again_is_the_same(profile: Profile) -> None:
-    assert build(describe(profile), name=profile.name) == profile
+    assert build_profile(profile_to_document(profile), name=profile.name) == profile
 
 
-@table("name", sorted(BUILT_IN))
+@table("name", sorted(BUILTIN_PROFILES))
 def test_a_built_in_profile_is_an_ordinary_file(name: str) -> None:
-    assert parse(TEXTS[name], name=name) == built_in(name) == build(describe(built_in(name)), name=name)
+    assert (
+        parse_profile(PROFILE_TEXTS[name], name=name)
+        == builtin_profile(name)
+        == build_profile(profile_to_document(builtin_profile(name)), name=name)
+    )
 
 
 def test_silence_that_is_not_allowed_is_described_by_saying_nothing() -> None:
-    whole = parse(WHOLE, name="whole")
-    assert "missing" not in describe(whole)["terms"]["relevance"]
-    assert build(describe(whole), name="whole") == whole
+    whole = parse_profile(WHOLE, name="whole")
+    assert "missing" not in profile_to_document(whole)["terms"]["relevance"]
+    assert build_profile(profile_to_document(whole), name="whole") == whole
 
 
 def test_the_built_in_profiles_are_these() -> None:
     seeds = {"five-signal", "three-signal", "assistant", "search", "session", "salience"}
     ours = {"default", "graph", "salience-hybrid"}
     presets = {f"assistant-{use}" for use in ("support", "knowledge", "news", "companion")}
-    assert set(BUILT_IN) == seeds | ours | presets
-    assert list(BUILT_IN) == sorted(BUILT_IN)
+    assert set(BUILTIN_PROFILES) == seeds | ours | presets
+    assert list(BUILTIN_PROFILES) == sorted(BUILTIN_PROFILES)
 
 
 def test_an_unknown_profile_is_not_found_and_the_known_ones_are_named() -> None:
     with pytest.raises(NotFound, match=r"no profile is called .defalt.; did you mean .default."):
-        built_in("defalt")
+        builtin_profile("defalt")
     with pytest.raises(NotFound, match=r"known are assistant, .*three-signal \(recollect.profile reads a file\)"):
-        built_in("x.toml")
+        builtin_profile("x.toml")
 
 
 def test_an_override_changes_what_it_names_and_says_so_in_the_version() -> None:
-    changed = override(SAMPLE, {"terms": {"recency": {"half_life": "30d"}}, "min_score": 0.2})
+    changed = override_profile(SAMPLE, {"terms": {"recency": {"half_life": "30d"}}, "min_score": 0.2})
     recency = changed.terms[1].signal
     assert isinstance(recency, Recency)
-    assert (recency.half_life, recency.clock) == (timedelta(days=30), Clock.CURRENT)
+    assert (recency.half_life, recency.clock) == (timedelta(days=30), AgeClock.CURRENT)
     assert changed.min_score == 0.2
     assert changed.terms[0] == SAMPLE.terms[0]
     assert changed.version.startswith("1+")
@@ -229,52 +233,52 @@ def test_an_override_changes_what_it_names_and_says_so_in_the_version() -> None:
 
 
 def test_equal_overrides_give_equal_versions_and_others_do_not() -> None:
-    one, same, other = (override(SAMPLE, {"gates": {"relevance": floor}}) for floor in (0.2, 0.2, 0.3))
+    one, same, other = (override_profile(SAMPLE, {"gates": {"relevance": floor}}) for floor in (0.2, 0.2, 0.3))
     assert one == same
     assert one.version != other.version
-    weeks, days = (override(SAMPLE, {"terms": {"recency": {"half_life": h}}}) for h in ("3w", "21d"))
+    weeks, days = (override_profile(SAMPLE, {"terms": {"recency": {"half_life": h}}}) for h in ("3w", "21d"))
     assert weeks == days
 
 
 def test_two_overrides_one_after_the_other_are_one_override() -> None:
-    at_once = override(SAMPLE, {"min_score": 0.1, "max_items": 3})
-    in_turn = override(override(SAMPLE, {"min_score": 0.1}), {"max_items": 3})
+    at_once = override_profile(SAMPLE, {"min_score": 0.1, "max_items": 3})
+    in_turn = override_profile(override_profile(SAMPLE, {"min_score": 0.1}), {"max_items": 3})
     assert at_once == in_turn
 
 
 def test_an_override_of_python_is_checked_like_any_other() -> None:
     with pytest.raises(ProfileError, match=r"min_score is 1000.*000; write a number"):
-        override(SAMPLE, {"min_score": 10**400})
+        override_profile(SAMPLE, {"min_score": 10**400})
 
 
 @table("changes", [3, "min_score", [("min_score", 0.1)]])
 def test_an_override_that_is_no_mapping_is_refused(changes: Any) -> None:
     with pytest.raises(ProfileError, match=r"overrides is .*; give a mapping with keys of the profile"):
-        override(SAMPLE, changes)
+        override_profile(SAMPLE, changes)
 
 
 def test_an_override_that_changes_nothing_gives_the_profile_itself() -> None:
-    assert override(SAMPLE, {}) is SAMPLE
-    assert override(SAMPLE, {"min_score": 0.0}) is SAMPLE
+    assert override_profile(SAMPLE, {}) is SAMPLE
+    assert override_profile(SAMPLE, {"min_score": 0.0}) is SAMPLE
 
 
 def test_an_override_can_remove_a_key_and_put_another_in_its_place() -> None:
     changes: dict[str, Any] = {"terms": {"recency": {"rate_per_day": None, "half_life": "14d"}}}
-    recency = override(built_in("five-signal"), changes).terms[1].signal
+    recency = override_profile(builtin_profile("five-signal"), changes).terms[1].signal
     assert isinstance(recency, Recency)
     assert (recency.half_life, recency.rate_per_day) == (timedelta(days=14), None)
-    assert override(SAMPLE, {"gates": None}).gates == ()
-    assert override(SAMPLE, {"gates": {"importance": 0.3}}).gates[1] == Gate(Importance(), 0.3)
-    assert override(SAMPLE, {"nothing": None}) is SAMPLE
+    assert override_profile(SAMPLE, {"gates": None}).gates == ()
+    assert override_profile(SAMPLE, {"gates": {"importance": 0.3}}).gates[1] == Gate(Importance(), 0.3)
+    assert override_profile(SAMPLE, {"nothing": None}) is SAMPLE
 
 
 def test_an_override_of_how_much_a_gate_needs_keeps_what_else_opens_it_and_the_reverse() -> None:
-    default = built_in("default")
+    default = builtin_profile("default")
     for least in (0.1, {"at_least": 0.1}):
-        asked = override(default, {"gates": {"relevance": least}}).gates[0]
+        asked = override_profile(default, {"gates": {"relevance": least}}).gates[0]
         assert (asked.at_least, asked.otherwise) == (0.1, default.gates[0].otherwise)
-    assert override(default, {"gates": {"relevance": {"or": None}}}).gates == (Gate(default.relevance, 0.05),)
-    opened = override(SAMPLE, {"gates": {"relevance": {"or": {"salience": 0.5}}}}).gates[0]
+    assert override_profile(default, {"gates": {"relevance": {"or": None}}}).gates == (Gate(default.relevance, 0.05),)
+    opened = override_profile(SAMPLE, {"gates": {"relevance": {"or": {"salience": 0.5}}}}).gates[0]
     assert (opened.at_least, opened.otherwise) == (SAMPLE.gates[0].at_least, (Gate(Salience(), 0.5),))
 
 
@@ -288,9 +292,9 @@ def test_an_override_of_how_much_a_gate_needs_keeps_what_else_opens_it_and_the_r
 )
 def test_an_override_is_validated_like_a_file(changes: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ProfileError, match=f"profile 'sample': {complaint}"):
-        override(SAMPLE, changes)
+        override_profile(SAMPLE, changes)
 
 
 def test_a_profile_without_max_items_has_no_such_key() -> None:
-    assert "max_items" not in describe(SAMPLE)
-    assert describe(built_in("assistant"))["max_items"] == 20
+    assert "max_items" not in profile_to_document(SAMPLE)
+    assert profile_to_document(builtin_profile("assistant"))["max_items"] == 20

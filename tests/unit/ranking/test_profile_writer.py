@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import parse
-from recollect.ranking.profile_writer import written
-from recollect.ranking.profiles import BUILT_IN, built_in
+from recollect.ranking.profile_toml import parse_profile
+from recollect.ranking.profile_writer import profile_to_toml
+from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from tests.tables import table
 from tests.unit.ranking.strategies import profiles
 
@@ -16,18 +16,18 @@ from tests.unit.ranking.strategies import profiles
 @given(profiles(), st.text(st.characters(exclude_categories=["Cs"])))
 def test_what_is_written_is_read_again_to_the_last_digit(profile: Profile, about: str) -> None:
     said = replace(profile, about=f"For {about}", report="random.report.json", max_items=3)
-    again = parse(written(said), name=said.name)
+    again = parse_profile(profile_to_toml(said), name=said.name)
     assert again == said
     assert again.report == said.report
 
 
-@table("name", sorted(BUILT_IN))
+@table("name", sorted(BUILTIN_PROFILES))
 def test_every_built_in_profile_can_be_written(name: str) -> None:
-    assert parse(written(built_in(name)), name=name) == built_in(name)
+    assert parse_profile(profile_to_toml(builtin_profile(name)), name=name) == builtin_profile(name)
 
 
 def test_it_is_written_as_a_person_would() -> None:
-    assert written(built_in("three-signal"), ["Why it is so.", "And since when."]) == (
+    assert profile_to_toml(builtin_profile("three-signal"), ["Why it is so.", "And since when."]) == (
         "# Why it is so.\n"
         "# And since when.\n"
         'about = "Rank an agent\'s memories by similarity, importance and the time since they were last used."\n'

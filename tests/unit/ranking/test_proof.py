@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from recollect.ranking.proof import WHY, Proof, Stopped
+from recollect.ranking.proof import STOP_DESCRIPTIONS, Proof, StopReason
 from recollect.render import text
 from recollect.testing import a_memory, a_ranking
 from tests.tables import table
@@ -10,20 +10,20 @@ from tests.tables import table
 
 @table(
     ("stopped", "exact"),
-    [(Stopped.EVERY, True), (Stopped.BOUND, True), (Stopped.INDEX, False), (Stopped.CUT, False)],
+    [(StopReason.EVERY, True), (StopReason.BOUND, True), (StopReason.INDEX, False), (StopReason.CUT, False)],
 )
-def test_it_is_exact_unless_an_index_or_another_ranking_was_taken_at_its_word(stopped: Stopped, exact: bool) -> None:
+def test_it_is_exact_unless_an_index_or_another_ranking_was_taken_at_its_word(stopped: StopReason, exact: bool) -> None:
     proof = Proof(stopped, 12, 3_400)
     assert proof.exact is exact
-    assert str(proof) == f"{'exact' if exact else 'not exact'}, 12 of 3,400 scored: {WHY[stopped]}"
+    assert str(proof) == f"{'exact' if exact else 'not exact'}, 12 of 3,400 scored: {STOP_DESCRIPTIONS[stopped]}"
 
 
 def test_every_reason_is_said_in_words() -> None:
-    assert WHY.keys() == set(Stopped)
+    assert STOP_DESCRIPTIONS.keys() == set(StopReason)
 
 
 def test_people_are_told_of_it_where_not_all_were_looked_at() -> None:
     every = a_ranking([a_memory("a")])
-    assert text.tally(every) == "1 ranked"
-    some = replace(every, proof=Proof(Stopped.INDEX, 1, 9), excluded={"unseen": 8})
-    assert text.tally(some) == f"1 ranked, left out: 8 by unseen; {some.proof}"
+    assert text.tally_ranking(every) == "1 ranked"
+    some = replace(every, proof=Proof(StopReason.INDEX, 1, 9), excluded={"unseen": 8})
+    assert text.tally_ranking(some) == f"1 ranked, left out: 8 by unseen; {some.proof}"

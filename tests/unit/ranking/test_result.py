@@ -9,18 +9,18 @@ from operator import eq, ge, gt, le, lt, ne
 import pytest
 
 from recollect.errors import InvalidInput, SchemesDiffer
-from recollect.ranking.profiles import built_in
-from recollect.ranking.proof import Proof, Stopped
-from recollect.ranking.result import SHOWN, Scheme, Score
-from recollect.ranking.scorer import rank
+from recollect.ranking.profiles import builtin_profile
+from recollect.ranking.proof import Proof, StopReason
+from recollect.ranking.result import MAX_LISTED, Scheme, Score
+from recollect.ranking.scorer import rank_candidates
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 from tests.tables import table
 
-SEARCH = Scheme(built_in("search"), NOW)
+SEARCH = Scheme(builtin_profile("search"), NOW)
 OTHERS = [
-    Scheme(built_in("session"), NOW),
-    Scheme(built_in("search"), NOW + timedelta(seconds=1)),
-    Scheme(replace(built_in("search"), min_score=0.1), NOW),
+    Scheme(builtin_profile("session"), NOW),
+    Scheme(builtin_profile("search"), NOW + timedelta(seconds=1)),
+    Scheme(replace(builtin_profile("search"), min_score=0.1), NOW),
 ]
 
 
@@ -37,7 +37,7 @@ def test_sorting_scores_of_two_schemes_is_a_type_error() -> None:
 
 
 def test_scores_of_one_scheme_and_plain_numbers_compare_as_numbers() -> None:
-    low, high = Score(0.25, SEARCH), Score(0.5, Scheme(built_in("search"), NOW))
+    low, high = Score(0.25, SEARCH), Score(0.5, Scheme(builtin_profile("search"), NOW))
     assert [low < high, low <= high, high > low, high >= low, low != high] == [True] * 5
     assert [low > high, low >= high, high < low, high <= low, low == high] == [False] * 5
     assert [low <= low, low >= low, low < low] == [True, True, False]
@@ -56,9 +56,9 @@ def test_a_score_survives_pickling_with_its_scheme() -> None:
 
 def test_a_candidate_ranked_with_its_memory_shows_it_and_one_without_says_so() -> None:
     memory = a_memory("a")
-    ranking = rank(
+    ranking = rank_candidates(
         [a_candidate(memory=memory, similarity=0.5), a_candidate("b", similarity=0.4)],
-        built_in("salience"),
+        builtin_profile("salience"),
         NOW,
     )
     assert ranking[0].memory is memory
@@ -81,7 +81,7 @@ def test_a_ranking_at_a_prompt_says_what_is_not_in_it() -> None:
     part = replace(
         a_ranking([a_memory("a")], profile="search"),
         excluded={"gate:relevance": 3, "limit": 1},
-        proof=Proof(Stopped.INDEX, 9, 20),
+        proof=Proof(StopReason.INDEX, 9, 20),
     )
     heading = "<Ranking of 1 by search 1 at 2026-01-01T00:00:00+00:00, not exact"
     assert repr(part).startswith(f"{heading}, left out: 3 by gate:relevance, 1 by limit>\n")
@@ -89,16 +89,16 @@ def test_a_ranking_at_a_prompt_says_what_is_not_in_it() -> None:
 
 
 def test_a_long_ranking_at_a_prompt_shows_its_first_and_counts_the_others() -> None:
-    shown = repr(a_ranking([a_memory(str(number)) for number in range(SHOWN + 2)])).split("\n")
-    assert len(shown) == 1 + SHOWN + 1
+    shown = repr(a_ranking([a_memory(str(number)) for number in range(MAX_LISTED + 2)])).split("\n")
+    assert len(shown) == 1 + MAX_LISTED + 1
     assert shown[-1] == "     … and 2 more"
-    assert "more" not in repr(a_ranking([a_memory(str(number)) for number in range(SHOWN)])).split("\n")[-1]
+    assert "more" not in repr(a_ranking([a_memory(str(number)) for number in range(MAX_LISTED)])).split("\n")[-1]
 
 
 def test_one_of_a_ranking_at_a_prompt_is_a_line_with_or_without_its_text() -> None:
     (told,) = a_ranking([a_memory("a")])
     assert repr(told) == "<Scored 1.000  a  deploys run on Fridays>"
-    (bare,) = rank([a_candidate("b", similarity=0.5)], built_in("three-signal"), NOW)
+    (bare,) = rank_candidates([a_candidate("b", similarity=0.5)], builtin_profile("three-signal"), NOW)
     assert repr(bare) == f"<Scored {bare.score:.3f}  b>"
     assert repr(bare.score.scheme) == "<Scheme three-signal 1 at 2026-01-01T00:00:00+00:00>"
 

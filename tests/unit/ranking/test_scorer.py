@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from recollect.errors import FieldError, InvalidInput, SignalMissing
 from recollect.model.candidate import Candidate
-from recollect.model.table import Table
-from recollect.ranking.explanation import Explanation, Part, Scale
-from recollect.ranking.profile import Factor, Gate, Profile, Question, Term
-from recollect.ranking.profile_toml import override
-from recollect.ranking.profiles import built_in
-from recollect.ranking.scorer import explain, rank
+from recollect.model.table import CandidateTable
+from recollect.ranking.explanation import Explanation, ScoreFactor, ScorePart
+from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
+from recollect.ranking.profile_toml import override_profile
+from recollect.ranking.profiles import builtin_profile
+from recollect.ranking.scorer import explain, rank_candidates
 from recollect.ranking.selection import rank_table
 from recollect.ranking.signals import Confidence, Dated, Importance, Salience, Similarity
 from recollect.testing import NOW, a_candidate
@@ -30,19 +30,21 @@ WORTH = Profile(name="worth", version="1", about="A test.", terms=(Term(Importan
 
 def test_a_score_is_the_sum_of_its_parts_times_its_scales() -> None:
     explanation = Explanation(
-        (Part("relevance", 0.9, 0.5), Part("recency", 0.5, 0.5)),
-        (Scale("salience", 0.5, 0.55), Scale("rarity", 0.8, 0.0)),
+        (ScorePart("relevance", 0.9, 0.5), ScorePart("recency", 0.5, 0.5)),
+        (ScoreFactor("salience", 0.5, 0.55), ScoreFactor("rarity", 0.8, 0.0)),
     )
     assert explanation.score == pytest.approx((0.9 * 0.5 + 0.5 * 0.5) * (0.55 + 0.45 * 0.5) * 0.8, abs=1e-15)
 
 
 def test_an_explanation_gives_the_value_of_every_term_and_then_of_every_factor() -> None:
-    explanation = Explanation((Part("relevance", 0.9, 0.5),), (Scale("salience", 0.4, 0.55), Scale("rarity", 0.8, 0.0)))
+    explanation = Explanation(
+        (ScorePart("relevance", 0.9, 0.5),), (ScoreFactor("salience", 0.4, 0.55), ScoreFactor("rarity", 0.8, 0.0))
+    )
     assert explanation.opinions == (0.9, 0.4, 0.8)
 
 
 def test_an_explanation_prints_part_by_part() -> None:
-    explanation = explain(a_candidate(similarity=-0.5, served=3), built_in("salience"), NOW)
+    explanation = explain(a_candidate(similarity=-0.5, served=3), builtin_profile("salience"), NOW)
     assert str(explanation) == (
         "0.000\n"
         "+ 0.000  similarity 0.000 × 1 (-0.5 counts as 0)\n"
@@ -52,10 +54,10 @@ def test_an_explanation_prints_part_by_part() -> None:
 
 
 def test_the_explanation_says_what_was_assumed() -> None:
-    explanation = explain(a_candidate(similarity=0.5, served=3), built_in("salience"), NOW)
+    explanation = explain(a_candidate(similarity=0.5, served=3), builtin_profile("salience"), NOW)
     assert explanation == Explanation(
-        (Part("similarity", 0.5, 1.0),),
-        (Scale("salience", 0.5, 0.55, assumed=True), Scale("rarity", 1 / (1 + 0.15 * 3), 0.0)),
+        (ScorePart("similarity", 0.5, 1.0),),
+        (ScoreFactor("salience", 0.5, 0.55, assumed=True), ScoreFactor("rarity", 1 / (1 + 0.15 * 3), 0.0)),
     )
 
 
@@ -63,7 +65,7 @@ def test_the_explanation_says_what_was_assumed() -> None:
 def test_every_score_is_within_0_and_1_and_is_what_its_parts_give(
     pool: list[Candidate], profile: Profile, at: datetime
 ) -> None:
-    for scored in rank(pool, profile, at):
+    for scored in rank_candidates(pool, profile, at):
         parts, scales = scored.explanation.parts, scored.explanation.scales
         total = min(math.fsum(part.value * part.weight for part in parts), 1.0)
         for scale in scales:
@@ -78,47 +80,47 @@ def test_shuffling_the_candidates_changes_nothing(
     pool: list[Candidate], profile: Profile, at: datetime, chance: random.Random
 ) -> None:
     shuffled = chance.sample(pool, len(pool))
-    assert rank(shuffled, profile, at) == rank(pool, profile, at)
+    assert rank_candidates(shuffled, profile, at) == rank_candidates(pool, profile, at)
 
 
 @given(candidates(), profiles(), moments)
 def test_ranked_and_excluded_together_are_all_candidates(pool: list[Candidate], profile: Profile, at: datetime) -> None:
-    ranking = rank(pool, profile, at, limit=3)
+    ranking = rank_candidates(pool, profile, at, limit=3)
     assert len(ranking) + sum(ranking.excluded.values()) == len(pool)
     assert all(count > 0 for count in ranking.excluded.values())
 
 
 @given(candidates(), profiles(), moments)
 def test_a_limit_keeps_the_first_of_the_whole_ranking(pool: list[Candidate], profile: Profile, at: datetime) -> None:
-    assert rank(pool, profile, at, limit=3)[:] == rank(pool, profile, at)[:3]
+    assert rank_candidates(pool, profile, at, limit=3)[:] == rank_candidates(pool, profile, at)[:3]
 
 
 @given(st.sampled_from(["five-signal", "three-signal", "assistant", "salience"]), shares, shares)
 def test_more_similarity_never_lowers_a_score_all_else_equal(name: str, one: float, other: float) -> None:
     less, more = sorted((one, other))
-    low, high = (explain(a_candidate(similarity=s), built_in(name), NOW) for s in (less, more))
+    low, high = (explain(a_candidate(similarity=s), builtin_profile(name), NOW) for s in (less, more))
     assert low.score <= high.score
 
 
 def test_equal_scores_are_ordered_by_id_so_that_a_ranking_never_flickers() -> None:
     tied = [a_candidate(id, importance=0.5) for id in ("c", "a", "b")]
-    assert [scored.id for scored in rank(tied, WORTH, NOW)] == ["a", "b", "c"]
+    assert [scored.id for scored in rank_candidates(tied, WORTH, NOW)] == ["a", "b", "c"]
 
 
 def test_the_order_is_by_the_whole_score_and_not_by_a_rounded_one() -> None:
     close = [a_candidate("a", importance=0.5), a_candidate("b", importance=0.5 + 1e-12)]
-    assert [scored.id for scored in rank(close, WORTH, NOW)] == ["b", "a"]
+    assert [scored.id for scored in rank_candidates(close, WORTH, NOW)] == ["b", "a"]
 
 
 def test_a_ranking_carries_its_profile_its_version_and_its_moment() -> None:
-    ranking = rank([a_candidate(importance=0.5)], WORTH, NOW)
+    ranking = rank_candidates([a_candidate(importance=0.5)], WORTH, NOW)
     assert (ranking.profile, ranking.version, ranking.at, ranking.exact) == ("worth", "1", NOW, True)
     assert (len(ranking), ranking[0].id, list(ranking)) == (1, "m", [ranking[0]])
 
 
 def test_two_candidates_of_one_id_are_refused() -> None:
     with pytest.raises(FieldError, match="field 'id': 'm' is there twice"):
-        rank([a_candidate(), a_candidate()], WORTH, NOW)
+        rank_candidates([a_candidate(), a_candidate()], WORTH, NOW)
 
 
 @table(
@@ -127,13 +129,13 @@ def test_two_candidates_of_one_id_are_refused() -> None:
 )
 def test_a_moment_that_is_none_is_refused(at: datetime) -> None:
     with pytest.raises(FieldError, match="field 'at'"):
-        rank([], WORTH, at)
+        rank_candidates([], WORTH, at)
 
 
 @table("limit", [0, -3, 2.5, "3", True])
 def test_a_limit_that_keeps_nothing_is_refused(limit: Any) -> None:
     with pytest.raises(InvalidInput, match=f"limit is {limit!r}; give a whole number of at least 1"):
-        rank([], WORTH, NOW, limit=limit)
+        rank_candidates([], WORTH, NOW, limit=limit)
 
 
 def test_a_gate_excludes_before_scoring_is_inclusive_and_is_the_reason() -> None:
@@ -150,7 +152,7 @@ def test_a_gate_excludes_before_scoring_is_inclusive_and_is_the_reason() -> None
         a_candidate("silent", confidence=0.9),
         a_candidate("unsure", similarity=0.9, confidence=0.4),
     ]
-    ranking = rank(pool, gated, NOW)
+    ranking = rank_candidates(pool, gated, NOW)
     assert [scored.id for scored in ranking] == ["on"]
     assert ranking.excluded == {"gate:similarity": 2, "gate:confidence": 1}
 
@@ -170,7 +172,7 @@ def test_a_gate_may_be_opened_by_another_signal_and_keeps_its_own_name() -> None
         a_candidate("of-another-day", similarity=0.1, days_off=30.0, confidence=0.1),
         a_candidate("silent"),
     ]
-    ranking = rank(pool, gated, NOW)
+    ranking = rank_candidates(pool, gated, NOW)
     assert [scored.id for scored in ranking] == ["near", "of-that-day", "sure"]
     assert ranking.excluded == {"gate:similarity": 2}
 
@@ -204,7 +206,7 @@ def test_an_explanation_says_which_signal_opened_the_gate_that_another_did_not()
 def test_a_minimum_score_is_inclusive_and_counted() -> None:
     profile = Profile(name="p", version="1", about="A test.", terms=WORTH.terms, min_score=0.5)
     pool = [a_candidate("on", importance=0.5), a_candidate("under", importance=0.4999)]
-    ranking = rank(pool, profile, NOW)
+    ranking = rank_candidates(pool, profile, NOW)
     assert [scored.id for scored in ranking] == ["on"]
     assert ranking.excluded == {"min_score": 1}
 
@@ -212,56 +214,56 @@ def test_a_minimum_score_is_inclusive_and_counted() -> None:
 def test_without_a_value_for_silence_a_candidate_must_have_the_evidence() -> None:
     strict = Profile(name="strict", version="1", about="A test.", terms=(Term(Importance(), 1.0),))
     with pytest.raises(SignalMissing, match=r"'m' has no evidence for importance.*`importance.missing`"):
-        rank([a_candidate()], strict, NOW)
+        rank_candidates([a_candidate()], strict, NOW)
 
 
 def test_a_factor_without_a_value_for_silence_insists_as_well() -> None:
     strict = Profile(name="s", version="1", about="A test.", terms=WORTH.terms, factors=(Factor(Salience(), 0.5),))
     with pytest.raises(SignalMissing, match="salience"):
-        rank([a_candidate()], strict, NOW)
+        rank_candidates([a_candidate()], strict, NOW)
 
 
 @table("name", ["default", "five-signal", "three-signal", "assistant", "search", "salience"])
 def test_a_profile_about_a_question_refuses_to_rank_without_one(name: str) -> None:
     with pytest.raises(SignalMissing, match=f"profile '{name}' needs a question"):
-        rank([a_candidate(importance=0.5)], built_in(name), NOW)
+        rank_candidates([a_candidate(importance=0.5)], builtin_profile(name), NOW)
 
 
 def test_a_question_that_found_nothing_is_a_question_all_the_same() -> None:
-    ranking = rank([a_candidate(age=timedelta(0))], built_in("search"), NOW, asked=True)
+    ranking = rank_candidates([a_candidate(age=timedelta(0))], builtin_profile("search"), NOW, asked=True)
     lexical = ranking[0].explanation.parts[0]
     assert (lexical.value, lexical.assumed) == (0.0, True)
 
 
 def test_one_memory_the_question_brought_up_is_enough_for_all() -> None:
-    ranking = rank([a_candidate("a", similarity=0.5), a_candidate("b")], built_in("salience"), NOW)
+    ranking = rank_candidates([a_candidate("a", similarity=0.5), a_candidate("b")], builtin_profile("salience"), NOW)
     assert [(scored.id, float(scored.score) > 0.0) for scored in ranking] == [("a", True), ("b", False)]
 
 
 def test_nothing_to_rank_is_an_empty_ranking_and_no_error() -> None:
-    assert len(rank([], built_in("default"), NOW)) == 0
+    assert len(rank_candidates([], builtin_profile("default"), NOW)) == 0
 
 
 def test_a_profile_that_takes_no_question_refuses_one_but_ignores_evidence_lying_about() -> None:
-    session = built_in("session")
-    assert session.question is Question.REFUSED
+    session = builtin_profile("session")
+    assert session.question is QuestionPolicy.REFUSED
     with pytest.raises(InvalidInput, match="'session' takes no question"):
-        rank([], session, NOW, asked=True)
-    bare = rank([a_candidate(age=timedelta(days=3))], session, NOW)
-    found = rank([a_candidate(age=timedelta(days=3), similarity=0.9)], session, NOW)
+        rank_candidates([], session, NOW, asked=True)
+    bare = rank_candidates([a_candidate(age=timedelta(days=3))], session, NOW)
+    found = rank_candidates([a_candidate(age=timedelta(days=3), similarity=0.9)], session, NOW)
     assert bare[0].explanation == found[0].explanation
 
 
 def test_an_age_is_elapsed_time_and_not_the_difference_of_two_clocks_on_a_wall() -> None:
     berlin = ZoneInfo("Europe/Berlin")  # where the clocks went forward on 29 March 2026
     before, after = datetime(2026, 3, 28, 12, tzinfo=berlin), datetime(2026, 3, 29, 12, tzinfo=berlin)
-    (scored,) = rank([a_candidate(created_at=before)], built_in("session"), after)
+    (scored,) = rank_candidates([a_candidate(created_at=before)], builtin_profile("session"), after)
     assert scored.explanation.parts[1].value == 2 ** (-(23 / 24) / 30)
 
 
 def test_what_was_left_out_is_told_in_the_order_of_the_steps_whatever_the_input() -> None:
     gates = {"confidence": 0.5, "salience": 0.5}
-    profile = override(WORTH, {"gates": gates, "min_score": 0.5})
+    profile = override_profile(WORTH, {"gates": gates, "min_score": 0.5})
     pool = [
         a_candidate("a", salience=0.1, confidence=0.9),
         a_candidate("b", salience=0.9, confidence=0.1),
@@ -269,7 +271,10 @@ def test_what_was_left_out_is_told_in_the_order_of_the_steps_whatever_the_input(
         *(a_candidate(f"d{n}", salience=0.9, confidence=0.9) for n in range(2)),
     ]
     for order in (pool, pool[::-1]):
-        for found in (rank(order, profile, NOW, limit=1), rank_table(Table.of(order), profile, NOW, limit=1)):
+        for found in (
+            rank_candidates(order, profile, NOW, limit=1),
+            rank_table(CandidateTable.of(order), profile, NOW, limit=1),
+        ):
             assert list(found.excluded.items()) == [
                 ("gate:confidence", 1),
                 ("gate:salience", 1),
@@ -281,6 +286,6 @@ def test_what_was_left_out_is_told_in_the_order_of_the_steps_whatever_the_input(
 def test_vectors_of_two_lengths_are_refused_whether_or_not_anyone_reads_them() -> None:
     pool = [a_candidate("a", importance=0.5, vector=(1.0,)), a_candidate("b", importance=0.5, vector=(1.0, 2.0))]
     with pytest.raises(FieldError, match="'b' has 2 dimensions, others 1"):
-        rank(pool, WORTH, NOW)
+        rank_candidates(pool, WORTH, NOW)
     with pytest.raises(FieldError, match="'b' has 2 dimensions, others 1"):
-        Table.of(pool)
+        CandidateTable.of(pool)

@@ -15,16 +15,16 @@ from recollect.errors import FieldError, ProfileError
 from recollect.model import validation
 from recollect.model.candidate import Candidate
 from recollect.model.scope import Scope
-from recollect.model.table import Table
-from recollect.ranking.columns import Columns
+from recollect.model.table import CandidateTable
+from recollect.ranking.columns import SignalColumns
 from recollect.ranking.profile import Factor, Profile, Term
-from recollect.ranking.profile_toml import override
-from recollect.ranking.profiles import built_in
-from recollect.ranking.quantities import Clock, date
-from recollect.ranking.scorer import gather, rank
-from recollect.ranking.set_signal_columns import every_row, evidence, gather_sets
-from recollect.ranking.set_signals import Given, Newest, Thread
-from recollect.ranking.signals import Relevance, read
+from recollect.ranking.profile_toml import override_profile
+from recollect.ranking.profiles import builtin_profile
+from recollect.ranking.quantities import AgeClock, clock_date
+from recollect.ranking.scorer import compute_set_evidence, rank_candidates
+from recollect.ranking.set_signal_columns import all_rows, compute_set_signals, set_evidence
+from recollect.ranking.set_signals import Newest, SetSignalValue, Thread
+from recollect.ranking.signals import Relevance, signal_value
 from recollect.testing import NOW, a_candidate
 from tests.tables import table
 from tests.unit.ranking.sample import SAMPLE
@@ -34,8 +34,8 @@ DAY = timedelta(days=1)
 EITHER, THREAD = Relevance(), Thread()
 
 
-def found(pool: list[Candidate], profile: Profile = SAMPLE) -> dict[str, Given]:
-    return {id: given["newest"] for id, given in gather(pool, profile, NOW).items()}
+def found(pool: list[Candidate], profile: Profile = SAMPLE) -> dict[str, SetSignalValue]:
+    return {id: given["newest"] for id, given in compute_set_evidence(pool, profile, NOW).items()}
 
 
 def a_note(id: str, days: int, vector: tuple[float, ...] | None = (1.0, 0.0), **given: Any) -> Candidate:
@@ -44,9 +44,9 @@ def a_note(id: str, days: int, vector: tuple[float, ...] | None = (1.0, 0.0), **
 
 def test_of_two_twins_the_newer_one_keeps_its_score_and_the_older_one_is_told_why() -> None:
     assert found([a_note("old", 9), a_note("new", 2), a_note("other", 1, (0.0, 1.0))]) == {
-        "old": Given(0.0, "newer and nearly the same (cosine 1.00): new"),
-        "new": Given(1.0),
-        "other": Given(1.0),
+        "old": SetSignalValue(0.0, "newer and nearly the same (cosine 1.00): new"),
+        "new": SetSignalValue(1.0),
+        "other": SetSignalValue(1.0),
     }
 
 
@@ -56,11 +56,11 @@ def test_the_nearest_newer_twin_is_named_and_the_others_are_counted() -> None:
 
 
 def test_twins_of_the_same_age_leave_each_other_alone() -> None:
-    assert found([a_note("a", 2), a_note("b", 2)]) == {"a": Given(1.0), "b": Given(1.0)}
+    assert found([a_note("a", 2), a_note("b", 2)]) == {"a": SetSignalValue(1.0), "b": SetSignalValue(1.0)}
 
 
 def test_a_cosine_at_the_threshold_is_no_twin() -> None:
-    profile = override(SAMPLE, {"factors": {"newest": {"above": 0.8}}})
+    profile = override_profile(SAMPLE, {"factors": {"newest": {"above": 0.8}}})
     assert found([a_note("old", 9), a_note("new", 2, (4.0, 3.0))], profile)["old"].value == 1.0
     assert found([a_note("old", 9), a_note("new", 2, (4.1, 3.0))], profile)["old"].value == 0.0
 
@@ -79,19 +79,19 @@ def test_without_a_vector_or_a_date_there_is_no_telling(mute: dict[str, Any]) ->
             **{"created_at": NOW, "vector": (1.0, 0.0), **{k: v for k, v in mute.items() if k != "days"}},
         )
     ]
-    assert found([*pool, a_note("new", 2)])["mute"] == Given(None)
+    assert found([*pool, a_note("new", 2)])["mute"] == SetSignalValue(None)
 
 
 def test_without_any_vector_or_any_relevance_nobody_is_compared() -> None:
-    assert found([a_note("a", 9, None), a_note("b", 2, None)]) == {"a": Given(None), "b": Given(None)}
+    assert found([a_note("a", 9, None), a_note("b", 2, None)]) == {"a": SetSignalValue(None), "b": SetSignalValue(None)}
     assert found([a_note("a", 9, relevance=None), a_note("b", 2, relevance=None)]) == {
-        "a": Given(1.0),
-        "b": Given(1.0),
+        "a": SetSignalValue(1.0),
+        "b": SetSignalValue(1.0),
     }
 
 
 def test_only_the_most_relevant_are_compared_and_ties_go_to_the_id() -> None:
-    profile = override(SAMPLE, {"factors": {"newest": {"among": 2}}})
+    profile = override_profile(SAMPLE, {"factors": {"newest": {"among": 2}}})
     pool = [a_note(id, days) for id, days in (("c", 1), ("b", 2), ("a", 9))]
     assert {id: given.value for id, given in found(pool, profile).items()} == {"a": 0.0, "b": 1.0, "c": 1.0}
     pool = [
@@ -105,12 +105,12 @@ def test_only_the_most_relevant_are_compared_and_ties_go_to_the_id() -> None:
 def test_a_clock_decides_who_is_newer() -> None:
     pool = [a_note("a", 9, valid_from=NOW), a_note("b", 2)]
     assert {id: given.value for id, given in found(pool).items()} == {"a": 1.0, "b": 0.0}
-    created = override(SAMPLE, {"factors": {"newest": {"clock": "created"}}})
+    created = override_profile(SAMPLE, {"factors": {"newest": {"clock": "created"}}})
     assert {id: given.value for id, given in found(pool, created).items()} == {"a": 0.0, "b": 1.0}
 
 
 def test_a_newer_twin_wins_the_ranking_and_the_explanation_says_so() -> None:
-    ranking = rank([a_note("old", 9, importance=0.9), a_note("new", 2)], SAMPLE, NOW)
+    ranking = rank_candidates([a_note("old", 9, importance=0.9), a_note("new", 2)], SAMPLE, NOW)
     assert [scored.id for scored in ranking] == ["new", "old"]
     scale = ranking[1].explanation.scales[0]
     assert (scale.factor, scale.value, scale.times) == ("newest", 0.0, 0.9)
@@ -118,7 +118,7 @@ def test_a_newer_twin_wins_the_ranking_and_the_explanation_says_so() -> None:
 
 
 def test_a_memory_behind_a_gate_is_nobodys_twin() -> None:
-    ranking = rank([a_note("old", 9), a_note("new", 2, relevance=0.1)], SAMPLE, NOW)
+    ranking = rank_candidates([a_note("old", 9), a_note("new", 2, relevance=0.1)], SAMPLE, NOW)
     assert [(scored.id, scored.explanation.scales[0].value) for scored in ranking] == [("old", 1.0)]
 
 
@@ -149,18 +149,18 @@ def test_options_that_find_no_twins_are_refused(options: dict[str, Any], complai
 
 def plain_newest(pool: list[Candidate], signal: Newest, at: datetime) -> dict[str, float | None]:
     """The signal as one would say it, slowly: pairs among the most relevant, one cosine at a time."""
-    asked = [(read(Relevance(), one, at), one) for one in pool]
+    asked = [(signal_value(Relevance(), one, at), one) for one in pool]
     heard = sorted(((-value, one.id), one) for value, one in asked if value is not None)
     rivals = [one for _, one in heard[: signal.among]]
     values: dict[str, float | None] = {one.id: 1.0 for one in pool}
     vectors_known = any(one.vector is not None for one in rivals)
     for one in rivals:
-        when, unit = date(one, signal.clock), _unit(one)
+        when, unit = clock_date(one, signal.clock), _unit(one)
         if when is None or unit is None or not vectors_known:
             values[one.id] = None
             continue
         for other in rivals:
-            later, direction = date(other, signal.clock), _unit(other)
+            later, direction = clock_date(other, signal.clock), _unit(other)
             if later is not None and direction is not None and later > when:
                 cosine = math.fsum(a * b for a, b in zip(unit, direction, strict=True))
                 voice = _voice(one) == _voice(other) and one.session is not None
@@ -195,7 +195,7 @@ def _unit(candidate: Candidate) -> list[float] | None:
         Newest(0.7, 5),
         Newest(0.7, 12, same=0.99),
         Newest(0.9, 12, above_inside=0.5),
-        Newest(0.9, 9, Clock.CREATED, same=0.95, above_inside=0.4),
+        Newest(0.9, 9, AgeClock.CREATED, same=0.95, above_inside=0.4),
     ],
 )
 @given(pool=candidates())
@@ -260,8 +260,11 @@ def test_nobody_in_particular_in_one_session_is_one_voice_and_without_a_session_
     old, new = (replace(one, speaker=None) for one in graded(0.7))
     assert found([old, new], profile)["old"].value == 0.0
     assert found([replace(old, session=None), replace(new, session=None)], profile)["old"].value == 1.0
-    table = replace(Table.of([old, new]), labels={})
-    assert gather_sets(Columns(table, NOW), profile, every_row(table))["newest"].values.tolist() == [1.0, 1.0]
+    table = replace(CandidateTable.of([old, new]), labels={})
+    assert compute_set_signals(SignalColumns(table, NOW), profile, all_rows(table))["newest"].values.tolist() == [
+        1.0,
+        1.0,
+    ]
 
 
 def threaded(signal: Thread, relevance: Relevance = EITHER) -> Profile:
@@ -269,8 +272,8 @@ def threaded(signal: Thread, relevance: Relevance = EITHER) -> Profile:
     return Profile(name="threaded", version="1", about="A test.", terms=terms)
 
 
-def threads(pool: list[Candidate], signal: Thread = THREAD, relevance: Relevance = EITHER) -> dict[str, Given]:
-    return {id: given["thread"] for id, given in gather(pool, threaded(signal, relevance), NOW).items()}
+def threads(pool: list[Candidate], signal: Thread = THREAD, relevance: Relevance = EITHER) -> dict[str, SetSignalValue]:
+    return {id: given["thread"] for id, given in compute_set_evidence(pool, threaded(signal, relevance), NOW).items()}
 
 
 def a_turn(id: str, days: float, session: str | None, relevance: float | None = 0.8) -> Candidate:
@@ -326,19 +329,19 @@ def test_without_a_date_or_a_relevance_there_is_no_telling_and_it_counts_for_nob
     undated = a_candidate("undated", relevance=1.0, session="s")
     unheard = a_turn("unheard", 0, "s", None)
     found = threads([undated, unheard, a_turn("told", 3, "s", 0.4)])
-    assert (found["undated"], found["unheard"]) == (Given(None), Given(None))
-    assert found["told"] == Given(1.0, "its session is 100% as relevant as the best; nothing relevant since")
-    assert set(threads([undated]).values()) | set(threads([unheard]).values()) == {Given(None)}
+    assert (found["undated"], found["unheard"]) == (SetSignalValue(None), SetSignalValue(None))
+    assert found["told"] == SetSignalValue(1.0, "its session is 100% as relevant as the best; nothing relevant since")
+    assert set(threads([undated]).values()) | set(threads([unheard]).values()) == {SetSignalValue(None)}
     assert threads([]) == {}
-    bare = Table(ids=[undated.id])
-    assert gather_sets(Columns(bare, NOW), threaded(THREAD), every_row(bare))["thread"].note(0) is None
+    bare = CandidateTable(ids=[undated.id])
+    assert compute_set_signals(SignalColumns(bare, NOW), threaded(THREAD), all_rows(bare))["thread"].note(0) is None
 
 
 def test_where_nothing_is_relevant_no_thread_is_going_on() -> None:
     pool = [a_turn("a", 2, "s", 0.0), a_turn("b", 1, None, 0.0)]
     assert threads(pool) == {
-        "a": Given(0.0, "its session is 0% as relevant as the best; nothing relevant since"),
-        "b": Given(0.0, "0% as relevant as the best; nothing relevant since"),
+        "a": SetSignalValue(0.0, "its session is 0% as relevant as the best; nothing relevant since"),
+        "b": SetSignalValue(0.0, "0% as relevant as the best; nothing relevant since"),
     }
 
 
@@ -356,15 +359,15 @@ def test_halves_at_the_ends_of_numbers_are_halves_like_any_other(
 
 def test_a_best_of_next_to_nothing_that_is_known_by_and_by_is_settled_without_a_warning() -> None:
     pool = [a_candidate(id, similarity=s, age=DAY) for id, s in (("a", 5e-324), ("b", 0.0), ("c", 5e-324))]
-    rough = Table.of(pool).with_evidence(similarity=np.array([1e-3, 1e-3, -1e-3]), similarity_error=1e-3)
-    columns = Columns(rough, NOW, fetch=lambda rows: [pool[row] for row in rows])
-    assert gather_sets(columns, threaded(THREAD), every_row(rough))["thread"].values.tolist() == [1.0, 0.0, 1.0]
+    rough = CandidateTable.of(pool).with_evidence(similarity=np.array([1e-3, 1e-3, -1e-3]), similarity_error=1e-3)
+    columns = SignalColumns(rough, NOW, fetch=lambda rows: [pool[row] for row in rows])
+    assert compute_set_signals(columns, threaded(THREAD), all_rows(rough))["thread"].values.tolist() == [1.0, 0.0, 1.0]
 
 
 def test_the_first_and_the_last_moment_there_are_are_moments_like_any_other() -> None:
-    last = validation.LATEST - timedelta(microseconds=1)
+    last = validation.LATEST_DATETIME - timedelta(microseconds=1)
     pool = [
-        a_candidate("old", created_at=validation.EARLIEST, relevance=0.8),
+        a_candidate("old", created_at=validation.EARLIEST_DATETIME, relevance=0.8),
         a_candidate("new", created_at=last, relevance=0.8),
     ]
     assert {id: given.value for id, given in threads(pool).items()} == {
@@ -376,16 +379,16 @@ def test_the_first_and_the_last_moment_there_are_are_moments_like_any_other() ->
 def test_a_thread_goes_by_its_clock() -> None:
     pool = [replace(a_turn("a", 9, None), valid_from=NOW), a_turn("b", 2, None)]
     assert [threads(pool)[id].value == 1.0 for id in "ab"] == [True, False]
-    assert [threads(pool, Thread(clock=Clock.CREATED))[id].value == 1.0 for id in "ab"] == [False, True]
+    assert [threads(pool, Thread(clock=AgeClock.CREATED))[id].value == 1.0 for id in "ab"] == [False, True]
 
 
 def test_rows_that_are_not_looked_at_belong_to_no_thread() -> None:
-    table = Table.of([a_turn("a", 3, "s"), a_turn("b", 2, "s"), a_turn("c", 1, "s", 1.0)])
-    found = gather_sets(Columns(table, NOW), threaded(THREAD), np.array([0, 1]))["thread"]
+    table = CandidateTable.of([a_turn("a", 3, "s"), a_turn("b", 2, "s"), a_turn("c", 1, "s", 1.0)])
+    found = compute_set_signals(SignalColumns(table, NOW), threaded(THREAD), np.array([0, 1]))["thread"]
     assert found.values[:2].tolist() == [pytest.approx(2 ** -(1 / 3), abs=1e-9), 1.0]
     assert np.isnan(found.values[2])
     assert [found.note(row) is None for row in range(3)] == [False, False, True]
-    missing = gather_sets(Columns(table, NOW), threaded(THREAD), np.array([0, 2]))["thread"]
+    missing = compute_set_signals(SignalColumns(table, NOW), threaded(THREAD), np.array([0, 2]))["thread"]
     assert missing.note(1) is None
 
 
@@ -401,7 +404,7 @@ def plain_thread(pool: list[Candidate], signal: Thread, relevance: Relevance, at
     """The signal as one would say it, slowly: for every memory, all others one by one."""
     told = {}
     for one in pool:
-        when, value = date(one, signal.clock), read(relevance, one, at)
+        when, value = clock_date(one, signal.clock), signal_value(relevance, one, at)
         if when is not None and value is not None:
             told[one.id] = ((one.scope, one.session) if one.session else one.id, when, value)
     best = max((value for *_, value in told.values()), default=0.0)
@@ -419,7 +422,7 @@ def plain_thread(pool: list[Candidate], signal: Thread, relevance: Relevance, at
     return values
 
 
-@given(candidates(), st.builds(Thread, halves, halves, st.sampled_from(Clock)), blends | st.builds(Relevance))
+@given(candidates(), st.builds(Thread, halves, halves, st.sampled_from(AgeClock)), blends | st.builds(Relevance))
 def test_the_column_form_of_a_thread_equals_the_plain_one(
     pool: list[Candidate], signal: Thread, relevance: Relevance
 ) -> None:
@@ -437,11 +440,11 @@ def test_the_order_of_candidates_does_not_show_in_a_thread(pool: list[Candidate]
 
 
 def test_rows_that_are_not_looked_at_are_not_looked_at() -> None:
-    table = Table.of([a_note("old", 9), a_note("new", 2)])
-    sets = gather_sets(Columns(table, NOW), SAMPLE, every_row(table)[:1])
-    assert evidence(sets, 0) == {"newest": Given(1.0)}
-    assert np.array_equal(every_row(table), [0, 1])
+    table = CandidateTable.of([a_note("old", 9), a_note("new", 2)])
+    sets = compute_set_signals(SignalColumns(table, NOW), SAMPLE, all_rows(table)[:1])
+    assert set_evidence(sets, 0) == {"newest": SetSignalValue(1.0)}
+    assert np.array_equal(all_rows(table), [0, 1])
 
 
 def test_a_profile_without_set_signals_gathers_nothing() -> None:
-    assert gather([a_note("old", 9)], built_in("five-signal"), NOW) == {}
+    assert compute_set_evidence([a_note("old", 9)], builtin_profile("five-signal"), NOW) == {}

@@ -10,13 +10,13 @@ from hypothesis import given
 
 from recollect.errors import ProfileError
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import build, describe, override, parse
-from recollect.ranking.profiles import BUILT_IN, built_in
-from recollect.ranking.tuning_report_check import TOLD, fingerprint, refuse_unmeasured
+from recollect.ranking.profile_toml import build_profile, override_profile, parse_profile, profile_to_document
+from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
+from recollect.ranking.tuning_report_check import REQUIRED_ENTRY_KEYS, fingerprint, refuse_unproven_profile
 from tests.tables import table
 from tests.unit.ranking.strategies import profiles
 
-OWN = replace(built_in("salience"), name="mine", report="mine.report.json")
+OWN = replace(builtin_profile("salience"), name="mine", report="mine.report.json")
 
 
 WHOLE = {
@@ -54,7 +54,7 @@ def a_report(profile: Profile, /, **other: object) -> str:
 def test_a_fingerprint_is_of_the_numbers_and_not_of_the_words(profile: Profile) -> None:
     words = replace(profile, name="other", version="7", about="Something else.", report="r.json")
     assert fingerprint(words) == fingerprint(profile)
-    assert fingerprint(build(describe(profile), name="again")) == fingerprint(profile)
+    assert fingerprint(build_profile(profile_to_document(profile), name="again")) == fingerprint(profile)
 
 
 @table(
@@ -74,7 +74,7 @@ def test_a_fingerprint_is_of_the_numbers_and_not_of_the_words(profile: Profile) 
     ids=str,
 )
 def test_another_number_or_option_gives_another_fingerprint(changes: dict[str, object]) -> None:
-    assert fingerprint(override(OWN, changes)) != fingerprint(OWN)
+    assert fingerprint(override_profile(OWN, changes)) != fingerprint(OWN)
 
 
 def test_a_profile_with_its_own_report_is_fine_and_so_is_one_with_none() -> None:
@@ -84,7 +84,7 @@ def test_a_profile_with_its_own_report_is_fine_and_so_is_one_with_none() -> None
 
 def _complaint(profile: Profile, report: str | None) -> str | None:
     try:
-        refuse_unmeasured(profile, report)
+        refuse_unproven_profile(profile, report)
     except ProfileError as error:
         return str(error)
     return None
@@ -93,7 +93,10 @@ def _complaint(profile: Profile, report: str | None) -> str | None:
 @table(
     ("report", "complaint"),
     [
-        (a_report(built_in("five-signal")), "its numbers are not those that its report 'mine.report.json' tells of"),
+        (
+            a_report(builtin_profile("five-signal")),
+            "its numbers are not those that its report 'mine.report.json' tells of",
+        ),
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
         ("[]", "is no JSON object"),
@@ -114,7 +117,7 @@ def _complaint(profile: Profile, report: str | None) -> str | None:
 )
 def test_a_report_that_tells_of_something_else_is_refused_with_the_remedy(report: str, complaint: str) -> None:
     with pytest.raises(ProfileError, match=complaint) as caught:
-        refuse_unmeasured(OWN, report)
+        refuse_unproven_profile(OWN, report)
     assert "tune it again with `recollect profiles tune`, or take its line `report` out" in str(caught.value)
 
 
@@ -125,7 +128,7 @@ def worth(**other: float) -> list[dict[str, object]]:
 @table(
     ("other", "complaint"),
     [
-        *(({name: [{}]}, f"does not say the .* of each of its {name};") for name in TOLD),
+        *(({name: [{}]}, f"does not say the .* of each of its {name};") for name in REQUIRED_ENTRY_KEYS),
         ({"profile": "other"}, "tells of the profile 'other', and not of 'mine'"),
         ({"version": "999"}, "tells of the version '999', and not of '1'"),
         ({"version": 1}, "tells of the version 1, and not of '1'"),
@@ -160,47 +163,47 @@ def test_a_report_that_tells_nothing_or_contradicts_itself_is_refused_with_the_r
     other: dict[str, object], complaint: str
 ) -> None:
     with pytest.raises(ProfileError, match=complaint) as caught:
-        refuse_unmeasured(OWN, a_report(OWN, **other))
+        refuse_unproven_profile(OWN, a_report(OWN, **other))
     assert str(caught.value).startswith("profile 'mine': its report 'mine.report.json' ")
     assert "; tune it again with `recollect profiles tune`, or take its line `report` out" in str(caught.value)
 
 
 def test_numbers_may_be_told_in_any_order_but_none_may_be_left_out() -> None:
     backwards = numbers(OWN)[::-1]
-    refuse_unmeasured(OWN, a_report(OWN, numbers=backwards))
+    refuse_unproven_profile(OWN, a_report(OWN, numbers=backwards))
     with pytest.raises(ProfileError, match="does not say in its numbers that the "):
-        refuse_unmeasured(OWN, a_report(OWN, numbers=backwards[1:]))
+        refuse_unproven_profile(OWN, a_report(OWN, numbers=backwards[1:]))
 
 
 def test_other_numbers_under_the_name_of_a_built_in_profile_need_a_report_and_another_version() -> None:
-    ours = built_in("salience")
-    refuse_unmeasured(replace(ours, about="Said otherwise."), None)
-    changed = override(ours, {"factors": {"salience": {"floor": 0.5}}})
+    ours = builtin_profile("salience")
+    refuse_unproven_profile(replace(ours, about="Said otherwise."), None)
+    changed = override_profile(ours, {"factors": {"salience": {"floor": 0.5}}})
     with pytest.raises(ProfileError, match="other numbers than salience 1, and no report; give it a name of its own"):
-        refuse_unmeasured(changed, None)
+        refuse_unproven_profile(changed, None)
     reported = replace(changed, version="2", report="salience.report.json")
-    refuse_unmeasured(reported, a_report(reported))
+    refuse_unproven_profile(reported, a_report(reported))
     same = replace(reported, version=ours.version)
     with pytest.raises(ProfileError, match=r"the name and the version of the built-in salience 1.*; raise its version"):
-        refuse_unmeasured(same, a_report(same))
+        refuse_unproven_profile(same, a_report(same))
 
 
-@table("name", sorted(BUILT_IN))
+@table("name", sorted(BUILTIN_PROFILES))
 def test_a_built_in_profile_that_names_a_report_has_one_beside_it_that_tells_of_it(name: str) -> None:
-    profile = built_in(name)
+    profile = builtin_profile(name)
     beside = None if profile.report is None else files("recollect.ranking.profiles") / profile.report
     assert _complaint(profile, None if beside is None else beside.read_text(encoding="utf-8")) is None
 
 
 def test_a_report_is_a_plain_file_name_and_makes_no_other_profile() -> None:
     text = 'about = "A test."\nversion = "1"\nreport = "r.report.json"\n[terms]\nimportance = { weight = 1 }\n'
-    profile = parse(text, name="p")
+    profile = parse_profile(text, name="p")
     assert profile.report == "r.report.json"
-    assert build(describe(profile), name="p").report == profile.report
-    without = parse(text.replace('report = "r.report.json"\n', ""), name="p")
+    assert build_profile(profile_to_document(profile), name="p").report == profile.report
+    without = parse_profile(text.replace('report = "r.report.json"\n', ""), name="p")
     assert profile == without
     assert hash(profile) == hash(without)
-    assert "report" not in describe(without)
+    assert "report" not in profile_to_document(without)
 
 
 @table("name", ["", ".json", "../r.json", "a/r.json", "r.txt", "r.json\n", "C:r.json", "r" * 100 + ".json"])
@@ -211,11 +214,11 @@ def test_what_is_no_plain_file_name_is_no_report(name: str) -> None:
 
 def test_a_report_that_is_no_text_is_refused() -> None:
     with pytest.raises(ProfileError, match="report is 1; write a text"):
-        override(OWN, {"report": 1})
+        override_profile(OWN, {"report": 1})
 
 
 def test_no_report_tells_of_what_was_overridden() -> None:
-    changed = override(OWN, {"min_score": 0.1})
+    changed = override_profile(OWN, {"min_score": 0.1})
     assert changed.report is None
-    assert changed.version == override(replace(OWN, report=None), {"min_score": 0.1}).version
-    assert override(OWN, {"min_score": 0.0}) is OWN
+    assert changed.version == override_profile(replace(OWN, report=None), {"min_score": 0.1}).version
+    assert override_profile(OWN, {"min_score": 0.0}) is OWN

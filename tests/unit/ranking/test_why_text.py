@@ -5,8 +5,8 @@ from datetime import timedelta
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import MemoryId, Status
-from recollect.ranking.why import Barred, BelowMinimum, Change, Fate, Gated, Outranked, Ranked, Unpacked
-from recollect.ranking.why_text import beginning, change_in_words, fate_in_words
+from recollect.ranking.why import Barred, BelowMinimum, Fate, Gated, Outranked, Ranked, SignalChange, Unpacked
+from recollect.ranking.why_text import describe_change, describe_fate, format_start
 from recollect.retrieval.eligibility import Barrier
 from recollect.testing import NOW, a_memory
 from tests.tables import table
@@ -52,7 +52,7 @@ DAY = timedelta(days=1)
     ],
 )
 def test_every_fate_has_its_words(fate: Fate, said: str) -> None:
-    assert fate_in_words(fate) == said
+    assert describe_fate(fate) == said
 
 
 @table(
@@ -64,38 +64,41 @@ def test_every_fate_has_its_words(fate: Fate, said: str) -> None:
 )
 def test_what_does_not_hold_is_told_with_its_date(barrier: Barrier, said: str) -> None:
     memory = a_memory("m", valid_from=NOW + DAY, valid_until=NOW + 2 * DAY + timedelta(hours=9, minutes=30))
-    assert fate_in_words(Barred(barrier, Status.ACTIVE), memory) == said
+    assert describe_fate(Barred(barrier, Status.ACTIVE), memory) == said
 
 
 @table("barrier", [Barrier.STATUS, Barrier.NO_LONGER_VALID])
 @table(("by", "said"), [(None, "new"), ("new (Ana moved)", "new (Ana moved)")])
 def test_what_is_over_is_told_with_what_took_its_place(barrier: Barrier, by: str | None, said: str) -> None:
     memory = a_memory("m", status=Status.SUPERSEDED, superseded_by=MemoryId("new"))
-    words = fate_in_words(Barred(barrier, Status.SUPERSEDED), memory, by)
+    words = describe_fate(Barred(barrier, Status.SUPERSEDED), memory, by)
     assert words.endswith(f"; it was replaced by {said}")
 
 
 def test_what_was_not_asked_for_is_told_without_what_took_its_place() -> None:
     memory = a_memory("m", status=Status.SUPERSEDED, superseded_by=MemoryId("new"))
-    assert "replaced" not in fate_in_words(Barred(Barrier.KIND, Status.ACTIVE), memory)
+    assert "replaced" not in describe_fate(Barred(Barrier.KIND, Status.ACTIVE), memory)
 
 
 def test_a_record_that_has_left_the_indexes_is_told_apart_from_an_event_that_never_was_in_one() -> None:
     memory = a_memory("m", level=Level.SEGMENT, left=tuple(Index))
-    assert "a coarser record" in fate_in_words(Barred(Barrier.UNINDEXED, Status.ACTIVE), memory)
+    assert "a coarser record" in describe_fate(Barred(Barrier.UNINDEXED, Status.ACTIVE), memory)
 
 
 @table(
     ("change", "said"),
     [
-        (Change("recency", 0.5, 0.71201, "at most 3 days old"), "recency 0.713 instead of 0.500 (at most 3 days old)"),
-        (Change("relevance", None, 0.5), "relevance 0.500 instead of none at all"),
-        (Change("relevance", 0.49999, 0.5), "relevance 0.500 instead of 0.499"),
+        (
+            SignalChange("recency", 0.5, 0.71201, "at most 3 days old"),
+            "recency 0.713 instead of 0.500 (at most 3 days old)",
+        ),
+        (SignalChange("relevance", None, 0.5), "relevance 0.500 instead of none at all"),
+        (SignalChange("relevance", 0.49999, 0.5), "relevance 0.500 instead of 0.499"),
     ],
 )
-def test_a_change_is_rounded_to_the_side_that_is_enough(change: Change, said: str) -> None:
-    assert change_in_words(change) == said
+def test_a_change_is_rounded_to_the_side_that_is_enough(change: SignalChange, said: str) -> None:
+    assert describe_change(change) == said
 
 
 def test_the_beginning_of_a_day_is_told_as_the_day() -> None:
-    assert [beginning(NOW), beginning(NOW + timedelta(hours=9))] == ["2026-01-01", "2026-01-01 09:00:00Z"]
+    assert [format_start(NOW), format_start(NOW + timedelta(hours=9))] == ["2026-01-01", "2026-01-01 09:00:00Z"]

@@ -11,7 +11,7 @@ CHECKS = [
 
 
 def test_a_remedy_stands_below_what_it_is_for_and_nothing_steers_the_terminal() -> None:
-    assert list(diagnosis.lines(CHECKS)) == [
+    assert list(diagnosis.format_checks(CHECKS)) == [
         "ok       python       3.11",
         "warning  disk         1.0 MB are free",
         "                      → make room",
@@ -21,16 +21,16 @@ def test_a_remedy_stands_below_what_it_is_for_and_nothing_steers_the_terminal() 
 
 
 def test_the_tally_counts_what_is_not_well() -> None:
-    assert diagnosis.tally(CHECKS) == "3 checks, 1 problem, 1 warning"
-    assert diagnosis.tally(CHECKS[:1]) == "1 check, 0 problems, 0 warnings"
+    assert diagnosis.tally_checks(CHECKS) == "3 checks, 1 problem, 1 warning"
+    assert diagnosis.tally_checks(CHECKS[:1]) == "1 check, 0 problems, 0 warnings"
 
 
 def test_the_json_says_first_whether_all_is_well() -> None:
-    assert diagnosis.fields(CHECKS[:2]) == {
+    assert diagnosis.diagnosis_fields(CHECKS[:2]) == {
         "ok": True,
         "checks": [
             {"name": "python", "finding": "ok", "seen": "3.11", "remedy": None},
             {"name": "disk", "finding": "warning", "seen": "1.0 MB are free", "remedy": "make room"},
         ],
     }
-    assert diagnosis.fields(CHECKS)["ok"] is False
+    assert diagnosis.diagnosis_fields(CHECKS)["ok"] is False

@@ -27,8 +27,8 @@ from recollect.model.verdict import (
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
-from recollect.ranking.profiles import built_in
-from recollect.ranking.scorer import rank
+from recollect.ranking.profiles import builtin_profile
+from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.why import Barred, BelowMinimum, Fate, Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.render import json_values
 from recollect.retrieval.eligibility import Barrier
@@ -38,8 +38,8 @@ from tests.unit.ranking.sample import SAMPLE
 
 
 def test_a_ranking_is_plain_json_with_full_precision() -> None:
-    ranking = rank([a_candidate("a", similarity=1 / 3), a_candidate("b", similarity=0.1)], SAMPLE, NOW)
-    sent = json.loads(json.dumps(json_values.ranking(ranking)))
+    ranking = rank_candidates([a_candidate("a", similarity=1 / 3), a_candidate("b", similarity=0.1)], SAMPLE, NOW)
+    sent = json.loads(json.dumps(json_values.ranking_fields(ranking)))
     assert sent["results"][0]["score"] == float(ranking[0].score)
     assert sent["results"][0]["kind"] is None
     assert sent["excluded"] == {"gate:relevance": 1}
@@ -69,16 +69,16 @@ def test_a_ranking_is_plain_json_with_full_precision() -> None:
     ],
 )
 def test_every_fate_has_its_shape(fate: Fate, sent: dict[str, Any]) -> None:
-    reason = replace(why_ranked("m", [a_candidate()], built_in("session"), NOW), fate=fate)
-    assert json_values.why(reason)["fate"] == sent
-    assert json_values.why(reason)["id"] == "m"
-    assert json_values.why(reason)["score"] == reason.explanation.score
+    reason = replace(why_ranked("m", [a_candidate()], builtin_profile("session"), NOW), fate=fate)
+    assert json_values.why_fields(reason)["fate"] == sent
+    assert json_values.why_fields(reason)["id"] == "m"
+    assert json_values.why_fields(reason)["score"] == reason.explanation.score
 
 
 def test_a_change_has_its_shape() -> None:
     pool = [a_candidate("b", revisions=10), a_candidate("a", revisions=5)]
-    reason = why_ranked("a", pool, built_in("session"), NOW, limit=1)
-    sent = {change["signal"]: change for change in json_values.why(reason)["changes"]}
+    reason = why_ranked("a", pool, builtin_profile("session"), NOW, limit=1)
+    sent = {change["signal"]: change for change in json_values.why_fields(reason)["changes"]}
     needed = {change.signal: change.needed for change in reason.changes}
     assert sent["revisions"] == {
         "signal": "revisions",
@@ -90,7 +90,7 @@ def test_a_change_has_its_shape() -> None:
 
 def test_a_memory_has_every_field_and_plain_values() -> None:
     memory = a_memory("m", kind=Kind.FACT, tags=("a",), metadata={"n": [1]}, importance=1 / 3)
-    sent = json.loads(json.dumps(json_values.memory(memory)))
+    sent = json.loads(json.dumps(json_values.memory_fields(memory)))
     assert set(sent) == {field.name for field in fields(memory)}
     named = {name: sent[name] for name in ("id", "scope", "kind", "tags", "metadata", "created_at", "status")}
     assert named == {
@@ -123,8 +123,8 @@ SHAPES: list[tuple[Verdict, dict[str, Any]]] = [
 @table(("verdict", "sent"), SHAPES)
 def test_every_verdict_has_its_shape(verdict: Verdict, sent: dict[str, Any]) -> None:
     memory = a_memory("m")
-    shown = {"id": "m", **sent, "redacted": ["private"], "memory": json_values.memory(memory)}
-    assert json_values.receipt(Receipt(memory.id, verdict, memory, ("private",))) == shown
+    shown = {"id": "m", **sent, "redacted": ["private"], "memory": json_values.memory_fields(memory)}
+    assert json_values.receipt_fields(Receipt(memory.id, verdict, memory, ("private",))) == shown
 
 
 def test_of_what_was_not_kept_only_the_reason_is_told() -> None:
@@ -136,7 +136,7 @@ def test_of_what_was_not_kept_only_the_reason_is_told() -> None:
         "redacted": [],
         "memory": None,
     }
-    assert json_values.receipt(Receipt(None, Refused("why"), None)) == sent
+    assert json_values.receipt_fields(Receipt(None, Refused("why"), None)) == sent
 
 
 def test_every_verdict_is_shown() -> None:
@@ -144,7 +144,7 @@ def test_every_verdict_is_shown() -> None:
 
 
 def test_usage_is_counts_with_their_usefulness() -> None:
-    assert json_values.usage(Usage(served=4, helped=1, last_served_at=NOW)) == {
+    assert json_values.usage_fields(Usage(served=4, helped=1, last_served_at=NOW)) == {
         "served": 4,
         "helped": 1,
         "misled": 0,
@@ -159,13 +159,13 @@ def test_usage_is_counts_with_their_usefulness() -> None:
 
 def test_a_search_result_is_a_memory_with_its_score_and_what_gives_it() -> None:
     memory = a_memory("m")
-    sent = json_values.search(a_ranking([memory]))
-    bare = json_values.ranking(a_ranking([memory]))
+    sent = json_values.search_fields(a_ranking([memory]))
+    bare = json_values.ranking_fields(a_ranking([memory]))
     assert {name: sent[name] for name in bare if name != "results"} == {
         name: bare[name] for name in bare if name != "results"
     }
     (result,), (without,) = sent["results"], bare["results"]
-    assert {name: result[name] for name in json_values.memory(memory)} == json_values.memory(memory)
+    assert {name: result[name] for name in json_values.memory_fields(memory)} == json_values.memory_fields(memory)
     assert {name: result[name] for name in ("score", "parts", "factors")} == {
         name: without[name] for name in ("score", "parts", "factors")
     }
@@ -176,8 +176,8 @@ def test_a_context_has_what_is_in_it_and_what_was_left_out() -> None:
     ranking = a_ranking([a_memory("a"), a_memory("b", text="word " * 200)])
     context = replace(pack(ranking, Budget(150), Prompt("0123456789abcdef")), id="c1")
     (omitted,) = context.omitted
-    sent = json.loads(json.dumps(json_values.context(context)))
-    assert sent.pop("packed") == json_values.search(a_ranking([a_memory("a"), a_memory("b")]))["results"][:1]
+    sent = json.loads(json.dumps(json_values.context_fields(context)))
+    assert sent.pop("packed") == json_values.search_fields(a_ranking([a_memory("a"), a_memory("b")]))["results"][:1]
     assert sent == {
         "id": "c1",
         "text": context.text,
@@ -186,7 +186,7 @@ def test_a_context_has_what_is_in_it_and_what_was_left_out() -> None:
         "budget": 150,
         "marker": "0123456789abcdef",
         "profile": "default",
-        "version": built_in("default").version,
+        "version": builtin_profile("default").version,
         "at": "2026-01-01T00:00:00+00:00",
         "exact": True,
         "proof": {"stopped": "every", "scanned": 2, "eligible": 2, "why": "every eligible memory was scored"},
@@ -207,6 +207,6 @@ def test_a_context_has_what_is_in_it_and_what_was_left_out() -> None:
 
 @given(st.text())
 def test_a_line_of_json_says_the_same_and_cannot_steer_a_terminal(text: str) -> None:
-    line = json_values.line({"text": text})
+    line = json_values.dump_line({"text": text})
     assert line.isprintable()
     assert json.loads(line) == {"text": text}

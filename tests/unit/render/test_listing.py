@@ -8,7 +8,9 @@ from recollect.testing import NOW, a_memory, a_ranking
 
 
 def test_what_was_found_is_told_by_score_id_kind_date_and_text() -> None:
-    table = listing.found(a_ranking([a_memory("a", text="two\nlines", kind=Kind.FACT), a_memory("b", title="Days")]))
+    table = listing.ranking_table(
+        a_ranking([a_memory("a", text="two\nlines", kind=Kind.FACT), a_memory("b", title="Days")])
+    )
     assert table.names == ("score", "id", "kind", "date", "text")
     assert table.rows == [
         ("1.000", "a", "fact", "2026-01-01", "two lines"),
@@ -17,7 +19,7 @@ def test_what_was_found_is_told_by_score_id_kind_date_and_text() -> None:
 
 
 def test_who_said_something_stands_before_it_and_once() -> None:
-    table = listing.found(
+    table = listing.ranking_table(
         a_ranking(
             [
                 a_memory("a", text="I went to the lake", speaker="Ana"),
@@ -34,13 +36,17 @@ def test_who_said_something_stands_before_it_and_once() -> None:
         "A B: it is deep",
     ]
     assert [row[-1] for row in table.rows] == said
-    assert [row[-1] for row in listing.memories([a_memory("a", text="hello", speaker="Ana")]).rows] == ["Ana: hello"]
-    assert [row[-1] for row in listing.versions([a_memory("a", text="hello", speaker="Ana")]).rows] == ["Ana: hello"]
+    assert [row[-1] for row in listing.memory_table([a_memory("a", text="hello", speaker="Ana")]).rows] == [
+        "Ana: hello"
+    ]
+    assert [row[-1] for row in listing.version_table([a_memory("a", text="hello", speaker="Ana")]).rows] == [
+        "Ana: hello"
+    ]
 
 
 def test_a_listed_memory_says_whose_it_is_and_what_sets_it_apart() -> None:
     plain, marked = a_memory("a"), a_memory("b", pinned=True, shared=True, status=Status.FORGOTTEN)
-    assert [row[1:5] for row in listing.memories([plain, marked]).rows] == [
+    assert [row[1:5] for row in listing.memory_table([plain, marked]).rows] == [
         ("acme/ana", "observation", "2026-01-01", ""),
         ("acme/ana", "observation", "2026-01-01", "forgotten, pinned, shared"),
     ]
@@ -52,26 +58,26 @@ def test_what_is_over_says_until_when_and_what_took_its_place() -> None:
     new = a_memory("b", text="deploys run on Mondays")
     said = "[until 2026-02-01] deploys run on Fridays"
     for instead, by in ((None, "b"), ({}, "b"), ({new.id: new}, "b (deploys run on Mondays)")):
-        tables = (listing.memories([old], instead), listing.versions([old], instead))
+        tables = (listing.memory_table([old], instead), listing.version_table([old], instead))
         assert [table.rows[0][-1] for table in tables] == [f"{said} [replaced by {by}]"] * 2
-    assert listing.found(a_ranking([old, new])).rows[0][-1] == f"{said} [replaced by b]"
+    assert listing.ranking_table(a_ranking([old, new])).rows[0][-1] == f"{said} [replaced by b]"
 
 
 def test_what_is_kept_apart_says_why() -> None:
     waits = a_memory("a", status=Status.QUARANTINED, remark="who said so?")
-    assert listing.memories([waits]).rows[0][-1] == "deploys run on Fridays [who said so?]"
-    assert listing.memories([waits.changed(status=Status.ACTIVE)]).rows[0][-1] == "deploys run on Fridays"
+    assert listing.memory_table([waits]).rows[0][-1] == "deploys run on Fridays [who said so?]"
+    assert listing.memory_table([waits.changed(status=Status.ACTIVE)]).rows[0][-1] == "deploys run on Fridays"
 
 
 def test_the_date_is_when_the_present_text_was_observed() -> None:
     memory = a_memory("a", created_at=NOW - timedelta(days=9), observed_at=NOW - timedelta(days=1))
-    assert listing.memories([memory]).rows[0][3] == "2025-12-31"
+    assert listing.memory_table([memory]).rows[0][3] == "2025-12-31"
 
 
 def test_a_version_says_its_revision_when_the_store_took_it_in_and_by_which_run() -> None:
     versions = [a_memory("a", recorded_at=NOW, commit=7), a_memory("a", text="on Mondays", revisions=2)]
-    assert listing.versions(versions).rows == [
+    assert listing.version_table(versions).rows == [
         ("1", "2026-01-01 00:00:00Z", "7", "", "deploys run on Fridays"),
         ("2", "", "", "", "on Mondays"),
     ]
-    assert listing.versions(versions).names == ("revision", "recorded", "run", "marks", "text")
+    assert listing.version_table(versions).names == ("revision", "recorded", "run", "marks", "text")

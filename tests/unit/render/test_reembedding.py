@@ -1,7 +1,7 @@
 """A re-embedding, told."""
 
 from recollect.model.encoder import Encoder
-from recollect.model.reembedding import Reembedded
+from recollect.model.reembedding import ReembeddingReport
 from recollect.render import reembedding
 from tests.tables import table
 
@@ -13,31 +13,31 @@ OF_NEW = "the vectors are of hashing-64 (64 dimensions)"
     ("done", "said"),
     [
         (
-            Reembedded(encoder=NEW, former=FORMER, embedded=3, removed=4),
+            ReembeddingReport(encoder=NEW, former=FORMER, embedded=3, removed=4),
             f"{OF_NEW} now: 3 embedded, 4 former vectors removed",
         ),
         (
-            Reembedded(encoder=NEW, former=NEW, embedded=0, removed=0),
+            ReembeddingReport(encoder=NEW, former=NEW, embedded=0, removed=0),
             f"{OF_NEW} already",
         ),
         (
-            Reembedded(encoder=NEW, former=NEW, embedded=0, removed=1),
+            ReembeddingReport(encoder=NEW, former=NEW, embedded=0, removed=1),
             f"{OF_NEW} already: 1 former vector removed",
         ),
         (
-            Reembedded(encoder=NEW, former=NEW, embedded=3, removed=4),
+            ReembeddingReport(encoder=NEW, former=NEW, embedded=3, removed=4),
             f"{OF_NEW} already: 3 embedded that lacked one, 4 former vectors removed",
         ),
     ],
 )
-def test_a_sentence_says_which_model_it_is_now_and_what_was_done(done: Reembedded, said: str) -> None:
-    assert reembedding.sentence(done) == said
+def test_a_sentence_says_which_model_it_is_now_and_what_was_done(done: ReembeddingReport, said: str) -> None:
+    assert reembedding.describe_re_embed(done) == said
 
 
 def test_a_store_without_memories_had_no_model() -> None:
-    done = Reembedded(encoder=NEW, former=None, embedded=0, removed=0)
+    done = ReembeddingReport(encoder=NEW, former=None, embedded=0, removed=0)
     assert done.changed
-    assert reembedding.fields(done) == {
+    assert reembedding.re_embed_fields(done) == {
         "embedder": {"name": "hashing-64", "dimensions": 64},
         "former": None,
         "changed": True,

@@ -3,24 +3,24 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from recollect.model.job_runs import JobStatus, Occurrence, State
+from recollect.model.job_runs import JobOccurrence, JobState, JobStatus
 from recollect.render import scheduling
 from tests.tables import table
 
 DUE = datetime(2026, 11, 16, 1, tzinfo=UTC)
-BEGUN = Occurrence(
+BEGUN = JobOccurrence(
     job="rollup",
     due_at=DUE,
-    state=State.RUNNING,
+    state=JobState.RUNNING,
     attempt=1,
     holder="host:7:1",
     until=DUE + timedelta(minutes=17),
     started_at=DUE + timedelta(minutes=2),
 )
 ENDED = BEGUN.started_at + timedelta(seconds=3.25)
-DONE = BEGUN.ended(State.DONE, ENDED, {"scopes": 1, "made": 4, "revised": 0})
-FAILED = BEGUN.ended(State.FAILED, ENDED + timedelta(hours=1), {"scopes": 2}, "StoreBusy in 1 scope")
-INTERRUPTED = replace(BEGUN.ended(State.INTERRUPTED, ENDED), attempt=2)
+DONE = BEGUN.finish(JobState.DONE, ENDED, {"scopes": 1, "made": 4, "revised": 0})
+FAILED = BEGUN.finish(JobState.FAILED, ENDED + timedelta(hours=1), {"scopes": 2}, "StoreBusy in 1 scope")
+INTERRUPTED = replace(BEGUN.finish(JobState.INTERRUPTED, ENDED), attempt=2)
 STATUS = JobStatus(
     job="rollup", schedule="0 1 * * *", paused=False, next_at=DUE + timedelta(days=1), under_way=None, last=DONE
 )
@@ -34,7 +34,7 @@ STATUS = JobStatus(
         (DONE, "rollup done at 2026-11-16 01:02:03Z in 3.2 s: 1 scope, 4 made"),
         (FAILED, "rollup failed at 2026-11-16 02:02:03Z in 1:00:03: StoreBusy in 1 scope; 2 scopes"),
         (
-            BEGUN.ended(State.DONE, ENDED, {"scopes": 1, "topics": 1, "events": 1, "memories": 1}),
+            BEGUN.finish(JobState.DONE, ENDED, {"scopes": 1, "topics": 1, "events": 1, "memories": 1}),
             "rollup done at 2026-11-16 01:02:03Z in 3.2 s: 1 scope, 1 topic, 1 event, 1 memory",
         ),
         (INTERRUPTED, "rollup interrupted at 2026-11-16 01:02:03Z in 3.2 s"),
@@ -44,8 +44,8 @@ STATUS = JobStatus(
         ),  # a clock went back
     ],
 )
-def test_an_occurrence_in_a_sentence(one: Occurrence, told: str) -> None:
-    assert scheduling.sentence(one) == told
+def test_an_occurrence_in_a_sentence(one: JobOccurrence, told: str) -> None:
+    assert scheduling.describe_occurrence(one) == told
 
 
 @table(
@@ -66,7 +66,7 @@ def test_an_occurrence_in_a_sentence(one: Occurrence, told: str) -> None:
     ],
 )
 def test_how_it_stands_with_a_job_in_a_row(status: JobStatus, shown: tuple[str, ...]) -> None:
-    table = scheduling.table([status])
+    table = scheduling.job_table([status])
     assert table.names == ("job", "schedule", "next", "last")
     assert table.rows == [("rollup", *shown)]
 
@@ -74,20 +74,20 @@ def test_how_it_stands_with_a_job_in_a_row(status: JobStatus, shown: tuple[str, 
 def test_what_comes_next_is_the_first_of_all() -> None:
     later = replace(STATUS, job="consolidate", next_at=DUE + timedelta(days=5))
     never = replace(STATUS, job="other", next_at=None)
-    assert scheduling.coming([later, STATUS, never]) == "next is rollup, at 2026-11-17 01:00:00Z"
-    assert scheduling.coming([never]) == "no job falls due: all are paused, or have no schedule"
+    assert scheduling.describe_next_job([later, STATUS, never]) == "next is rollup, at 2026-11-17 01:00:00Z"
+    assert scheduling.describe_next_job([never]) == "no job falls due: all are paused, or have no schedule"
 
 
 def test_the_json_has_every_field() -> None:
-    assert scheduling.fields(replace(STATUS, under_way=BEGUN, last=None)) == {
+    assert scheduling.job_fields(replace(STATUS, under_way=BEGUN, last=None)) == {
         "job": "rollup",
         "schedule": "0 1 * * *",
         "paused": False,
         "next_at": "2026-11-17T01:00:00+00:00",
-        "under_way": scheduling.occurrence(BEGUN),
+        "under_way": scheduling.occurrence_fields(BEGUN),
         "last": None,
     }
-    assert scheduling.occurrence(FAILED) == {
+    assert scheduling.occurrence_fields(FAILED) == {
         "job": "rollup",
         "due_at": "2026-11-16T01:00:00+00:00",
         "state": "failed",

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.retrieval.bm25 import COUNTED, K1, UNKNOWN, B, Statistics, share, statistics, weigh
+from recollect.retrieval.bm25 import (
+    K1,
+    MAX_COUNTED_TERMS,
+    UNKNOWN_TERM_FACTOR,
+    B,
+    TermStatistics,
+    count_terms,
+    score_terms,
+    weigh_terms,
+)
 from tests.tables import table
 
 words = st.sampled_from("abcdefghijklmnop")
@@ -21,8 +30,8 @@ Counts = Mapping[str, int]
 
 def shares(question: str, *eligible: Counts) -> list[float | None]:
     """What each of the memories has of the question, whose terms are its characters."""
-    counted = statistics(question, eligible)
-    return [share(question, memory, counted) for memory in eligible]
+    counted = count_terms(question, eligible)
+    return [score_terms(question, memory, counted) for memory in eligible]
 
 
 def idf(count: int, frequency: int) -> float:
@@ -54,7 +63,7 @@ def test_a_rare_word_is_worth_more_than_a_common_one() -> None:
 
 
 def test_a_word_that_nobody_has_counts_half_in_the_best_attainable() -> None:
-    known, unknown = idf(1, 1), UNKNOWN * idf(1, 0)
+    known, unknown = idf(1, 1), UNKNOWN_TERM_FACTOR * idf(1, 0)
     assert shares("ax", {"a": 1}) == [pytest.approx(known / (known + unknown) / 2.2, rel=1e-15)]
 
 
@@ -62,7 +71,9 @@ def test_only_the_ten_rarest_words_of_a_question_are_needed_for_the_whole() -> N
     question = "abcdefghijklmnop"
     whole = dict.fromkeys(question, 100)
     assert shares(question, whole) == [1.0]
-    assert weigh(question, statistics(question, [whole])).best == (K1 + 1) * math.fsum([idf(1, 1)] * COUNTED)
+    assert weigh_terms(question, count_terms(question, [whole])).best == (K1 + 1) * math.fsum(
+        [idf(1, 1)] * MAX_COUNTED_TERMS
+    )
 
 
 def test_a_question_of_ten_words_is_never_quite_attained() -> None:
@@ -88,39 +99,39 @@ def test_memories_without_words_have_no_evidence() -> None:
 
 @given(questions, st.lists(memories, min_size=1, max_size=8))
 def test_a_share_is_above_0_and_at_most_1_and_there_if_any_word_is(question: list[str], pool: list[Counts]) -> None:
-    counted = statistics(question, pool)
+    counted = count_terms(question, pool)
     for memory in pool:
-        found = share(question, memory, counted)
+        found = score_terms(question, memory, counted)
         assert (found is None) == set(question).isdisjoint(memory)
         assert found is None or 0.0 < found <= 1.0
 
 
 @given(questions, st.lists(memories, min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_the_order_of_memories_says_nothing(question: list[str], pool: list[Counts], chance: Random) -> None:
-    assert statistics(question, chance.sample(pool, len(pool))) == statistics(question, pool)
+    assert count_terms(question, chance.sample(pool, len(pool))) == count_terms(question, pool)
 
 
 @given(questions, st.lists(memories), st.lists(memories))
 def test_statistics_of_two_sets_of_memories_add_up(question: list[str], some: list[Counts], more: list[Counts]) -> None:
-    assert statistics(question, some) + statistics(question, more) == statistics(question, [*some, *more])
+    assert count_terms(question, some) + count_terms(question, more) == count_terms(question, [*some, *more])
 
 
 def test_statistics_count_memories_words_and_those_that_have_a_term() -> None:
-    expected = Statistics(count=3, total_length=3 + 1, frequencies={"b": 1, "a": 2, "x": 0})
-    assert statistics("bax", [{"a": 1, "b": 2}, {"a": 1}, {}]) == expected
+    expected = TermStatistics(count=3, total_length=3 + 1, frequencies={"b": 1, "a": 2, "x": 0})
+    assert count_terms("bax", [{"a": 1, "b": 2}, {"a": 1}, {}]) == expected
 
 
 def test_statistics_of_two_questions_do_not_add_up() -> None:
     with pytest.raises(InvalidInput, match="do not add up; count the same terms"):
-        statistics("a", []) + statistics("b", [])
+        count_terms("a", []) + count_terms("b", [])
 
 
 def test_statistics_of_another_question_are_refused() -> None:
     with pytest.raises(InvalidInput, match="say nothing of 'b'"):
-        share("ab", {"a": 1}, statistics("a", [{"a": 1}]))
+        score_terms("ab", {"a": 1}, count_terms("a", [{"a": 1}]))
 
 
 @table(("count", "total_length", "frequency"), [(1, 5, 2), (5, 1, 2), (1, 1, -1), (-1, 0, 0), (0, -1, 0)])
 def test_statistics_that_cannot_be_are_refused(count: int, total_length: int, frequency: int) -> None:
     with pytest.raises(InvalidInput, match="over the same memories"):
-        Statistics(count=count, total_length=total_length, frequencies={"a": frequency})
+        TermStatistics(count=count, total_length=total_length, frequencies={"a": frequency})

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from recollect.model.memory import Status
-from recollect.retrieval.eligibility import Barrier, as_it_was, barrier
+from recollect.retrieval.eligibility import Barrier, find_barrier, version_at
 from recollect.testing import NOW, a_memory
 from tests.tables import table
 
@@ -23,22 +23,22 @@ VERSIONS = [
     ("at", "text", "importance"), [(NOW, "window", 0.1), (NOW + DAY - SECOND, "window", 0.1), (NOW + DAY, "aisle", 0.9)]
 )
 def test_a_revised_memory_is_what_it_was_with_the_standing_it_has(at: datetime, text: str, importance: float) -> None:
-    was = as_it_was(VERSIONS, at)
+    was = version_at(VERSIONS, at)
     assert was is not None
     assert (was.text, was.importance, was.pinned, was.status) == (text, importance, False, Status.FORGOTTEN)
-    assert barrier(VERSIONS[2], at) is (None if at >= NOW + DAY else Barrier.NOT_YET_KNOWN)
+    assert find_barrier(VERSIONS[2], at) is (None if at >= NOW + DAY else Barrier.NOT_YET_KNOWN)
 
 
 def test_of_a_memory_whose_former_text_nobody_knows_nothing_is_known() -> None:
-    assert as_it_was(VERSIONS[2:], NOW) is None
+    assert version_at(VERSIONS[2:], NOW) is None
 
 
 def test_a_memory_that_held_until_it_was_replaced_did_so_with_its_former_text_too() -> None:
     end = NOW + 2 * DAY
     replaced = a_memory(text="aisle", created_at=NOW, updated_at=NOW + DAY, status=Status.SUPERSEDED, valid_until=end)
-    was = as_it_was([VERSIONS[0], replaced], NOW)
+    was = version_at([VERSIONS[0], replaced], NOW)
     assert was is not None
-    assert (was.text, was.valid_until, barrier(was, NOW)) == ("window", end, None)
+    assert (was.text, was.valid_until, find_barrier(was, NOW)) == ("window", end, None)
 
 
 @table(
@@ -63,7 +63,7 @@ def test_a_memory_that_held_until_it_was_replaced_did_so_with_its_former_text_to
 def test_a_memory_is_recalled_for_the_moments_in_which_it_was_known_and_held(
     given: dict[str, Any], expected: Barrier | None
 ) -> None:
-    assert barrier(a_memory(**given), NOW) is expected
+    assert find_barrier(a_memory(**given), NOW) is expected
 
 
 @table(
@@ -78,7 +78,7 @@ def test_a_memory_is_recalled_for_the_moments_in_which_it_was_known_and_held(
 def test_what_was_put_away_by_then_and_was_said_again_later_was_away(at: datetime, expected: Status) -> None:
     said = a_memory(created_at=NOW, updated_at=NOW, recorded_at=NOW)
     away = said.changed(status=Status.FORGOTTEN, recorded_at=NOW + SECOND)
-    was = as_it_was([said, away, said.changed(updated_at=NOW + DAY, recorded_at=NOW + DAY)], at)
+    was = version_at([said, away, said.changed(updated_at=NOW + DAY, recorded_at=NOW + DAY)], at)
     assert was is not None
     assert was.status is expected
 
@@ -86,5 +86,5 @@ def test_what_was_put_away_by_then_and_was_said_again_later_was_away(at: datetim
 @table("until", [NOW, NOW + SECOND])
 def test_at_present_what_was_superseded_is_over_whatever_the_clock_says(until: datetime) -> None:
     replaced = a_memory(status=Status.SUPERSEDED, valid_until=until)
-    assert barrier(replaced, NOW, present=True) is Barrier.NO_LONGER_VALID
-    assert barrier(replaced, NOW, present=True, past=True) is None
+    assert find_barrier(replaced, NOW, present=True) is Barrier.NO_LONGER_VALID
+    assert find_barrier(replaced, NOW, present=True, past=True) is None

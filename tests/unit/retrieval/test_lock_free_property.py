@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 
-from recollect.retrieval.lock_free_property import derived
+from recollect.retrieval.lock_free_property import lock_free_property
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Square:
     worked_out: list[int] = field(default_factory=list[int])
     together: threading.Barrier | None = None
 
-    @derived
+    @lock_free_property
     def area(self) -> int:
         """What it covers."""
         self.worked_out.append(self.side)

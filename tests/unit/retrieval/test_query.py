@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
-from recollect.retrieval.query import LAST_TURNS, read_question
+from recollect.retrieval.query import MAX_TURNS, parse_query
 from tests.tables import table
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -35,7 +35,7 @@ def text(words: str) -> dict[str, str]:
     ],
 )
 def test_the_text_of_a_turn_is_asked_about(turn: Any, said: str) -> None:
-    assert read_question([turn]).turns == (said,)
+    assert parse_query([turn]).turns == (said,)
 
 
 SILENT: list[Any] = [
@@ -54,14 +54,14 @@ SILENT: list[Any] = [
 
 @table("turn", SILENT)
 def test_a_turn_without_text_is_passed_over(turn: Any) -> None:
-    assert read_question(["which seat?", turn]).turns == ("which seat?",)
-    assert read_question([*["which seat?"] * LAST_TURNS, *[turn] * 9]).turns == ("which seat?",) * LAST_TURNS
+    assert parse_query(["which seat?", turn]).turns == ("which seat?",)
+    assert parse_query([*["which seat?"] * MAX_TURNS, *[turn] * 9]).turns == ("which seat?",) * MAX_TURNS
 
 
 @table("turns", [[turn] for turn in SILENT] + [SILENT, []])
 def test_turns_that_say_nothing_at_all_are_refused_with_the_remedy(turns: Any) -> None:
     with pytest.raises(FieldError, match="field 'query': is empty; ask something, or use `brief`"):
-        read_question(turns)
+        parse_query(turns)
 
 
 @table(
@@ -69,7 +69,7 @@ def test_turns_that_say_nothing_at_all_are_refused_with_the_remedy(turns: Any) -
 )
 def test_what_is_no_turn_is_refused_even_beside_one_that_is(turn: Any) -> None:
     with pytest.raises(FieldError, match="field 'query'"):
-        read_question(["which seat?", turn])
+        parse_query(["which seat?", turn])
 
 
 anything = st.recursive(
@@ -85,8 +85,8 @@ anything = st.recursive(
 @given(anything)
 def test_whatever_is_given_is_a_question_or_is_refused(query: Any) -> None:
     try:
-        turns = read_question(query).turns
+        turns = parse_query(query).turns
     except FieldError as refusal:
         turns = (refusal.field or "",)
-    assert 1 <= len(turns) <= LAST_TURNS
+    assert 1 <= len(turns) <= MAX_TURNS
     assert all(turn.strip() for turn in turns)

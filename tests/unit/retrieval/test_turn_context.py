@@ -11,21 +11,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recollect.model.table import NONE, Floats, Labels, microseconds
+from recollect.model.table import NO_LABEL, Floats, Labels, to_microseconds
 from recollect.retrieval import bm25
 from recollect.retrieval.turn_context import (
-    ASKED,
-    EARLIER,
-    HEARD,
-    NEARNESS,
-    TOLD,
-    Turns,
-    before,
-    heard,
-    in_order,
-    nearness,
-    settings,
-    shares,
+    EARLIER_TURN_WEIGHT,
+    MAX_LENT_WORDS,
+    PREVIOUS_TURN_SHARE,
+    QUESTION_WEIGHT,
+    STATEMENT_WEIGHT,
+    TurnColumns,
+    count_with_context,
+    find_previous_turns,
+    lend_similarity,
+    order_by_session,
+    score_sessions,
+    score_turns,
 )
 from recollect.testing import NOW
 from tests.tables import table
@@ -100,11 +100,15 @@ class Talk:
         return np.array([one.near for one in self.said], dtype=np.float64)
 
     @property
-    def turns(self) -> Turns:
+    def turns(self) -> TurnColumns:
         """The turns among the eligible, of an order made of all."""
-        created = np.array([microseconds(one.moment) for one in self.said], dtype=np.float64)
-        order = in_order(self.sessions, created, [one.id for one in self.said], np.ones(len(self.said), dtype=np.bool_))
-        return Turns.of(order, self.sessions, np.array([one.asks for one in self.said], dtype=np.bool_), self.eligible)
+        created = np.array([to_microseconds(one.moment) for one in self.said], dtype=np.float64)
+        order = order_by_session(
+            self.sessions, created, [one.id for one in self.said], np.ones(len(self.said), dtype=np.bool_)
+        )
+        return TurnColumns.of(
+            order, self.sessions, np.array([one.asks for one in self.said], dtype=np.bool_), self.eligible
+        )
 
     def having(self, terms: Sequence[str]) -> dict[str, tuple[NDArray[np.intp], Floats]]:
         found = {}
@@ -142,7 +146,7 @@ def test_the_turn_before_is_the_last_one_of_the_same_session_and_of_those_at_onc
     said: list[Turn],
 ) -> None:
     open = [one for one in said if one.eligible]
-    places = before([(one.session, one.moment, one.id) for one in open])
+    places = find_previous_turns([(one.session, one.moment, one.id) for one in open])
     found = {one.id: None if place is None else open[place] for one, place in zip(open, places, strict=True)}
     assert found == {id: next(iter(others), None) for id, others in preceding(said).items()}
 
@@ -152,8 +156,8 @@ def test_columns_know_what_was_said_before_and_before_that_among_the_eligible(sa
     turns = Talk(said).turns
     for row, one in enumerate(said):
         others = preceding(said).get(one.id, [])
-        places = [turns.before[row], turns.before_that[row]]
-        assert [None if place == NONE else said[place] for place in places] == [
+        places = [turns.previous[row], turns.second_previous[row]]
+        assert [None if place == NO_LABEL else said[place] for place in places] == [
             others[n] if n < len(others) else None for n in (0, 1)
         ]
 
@@ -162,18 +166,18 @@ def test_columns_know_what_was_said_before_and_before_that_among_the_eligible(sa
 def test_without_a_mask_all_rows_are_eligible(said: list[Turn]) -> None:
     everyone = [Turn(**{**vars(one), "eligible": True}) for one in said]
     talk = Talk(everyone)
-    created = np.array([microseconds(one.moment) for one in said], dtype=np.float64)
-    order = in_order(talk.sessions, created, [one.id for one in said], talk.eligible)
-    turns = Turns.of(order, talk.sessions, np.zeros(len(said), dtype=np.bool_), None)
-    assert turns.before.tolist() == talk.turns.before.tolist()
-    assert turns.before_that.tolist() == talk.turns.before_that.tolist()
+    created = np.array([to_microseconds(one.moment) for one in said], dtype=np.float64)
+    order = order_by_session(talk.sessions, created, [one.id for one in said], talk.eligible)
+    turns = TurnColumns.of(order, talk.sessions, np.zeros(len(said), dtype=np.bool_), None)
+    assert turns.previous.tolist() == talk.turns.previous.tolist()
+    assert turns.second_previous.tolist() == talk.turns.second_previous.tolist()
 
 
 @given(talks())
 def test_the_order_is_by_session_moment_and_id_of_those_that_are_alive_and_in_a_session(said: list[Turn]) -> None:
     talk = Talk(said)
-    created = np.array([microseconds(one.moment) for one in said], dtype=np.float64)
-    rows = in_order(talk.sessions, created, [one.id for one in said], talk.eligible).tolist()
+    created = np.array([to_microseconds(one.moment) for one in said], dtype=np.float64)
+    rows = order_by_session(talk.sessions, created, [one.id for one in said], talk.eligible).tolist()
     inside = [row for row, one in enumerate(said) if one.eligible and one.session is not None]
     codes = talk.sessions.codes.tolist()
     assert rows == sorted(inside, key=lambda row: (codes[row], said[row].moment, said[row].id))
@@ -183,11 +187,11 @@ def test_the_order_is_by_session_moment_and_id_of_those_that_are_alive_and_in_a_
 def test_lengths_and_nearness_in_columns_equal_the_plain_ones_to_the_last_bit(said: list[Turn]) -> None:
     talk = Talk(said)
     turns = talk.turns
-    lengths, near = turns.lengths(talk.lengths).tolist(), known(turns.near(talk.near))
+    lengths, near = turns.lengths(talk.lengths).tolist(), known(turns.similarities(talk.near))
     for row, one in enumerate(said):
         others = preceding(said).get(one.id, [])
-        assert lengths[row] == heard(one.counts, [(other.counts, other.asks) for other in others])[1]
-        assert near[row] == nearness(one.near, others[0].near if others else None)
+        assert lengths[row] == count_with_context(one.counts, [(other.counts, other.asks) for other in others])[1]
+        assert near[row] == lend_similarity(one.near, others[0].near if others else None)
 
 
 @given(talks(), questions)
@@ -195,18 +199,18 @@ def test_lengths_and_nearness_in_columns_equal_the_plain_ones_to_the_last_bit(sa
 def test_shares_in_columns_equal_the_plain_ones_to_the_last_bit(said: list[Turn], terms: list[str]) -> None:
     talk = Talk(said)
     spoken = {
-        id: heard(one.counts, [(other.counts, other.asks) for other in others])
+        id: count_with_context(one.counts, [(other.counts, other.asks) for other in others])
         for id, others in preceding(said).items()
         for one in said
         if one.id == id
     }
     counts = [one.counts for one in said if one.eligible]
-    statistics = bm25.statistics(terms, counts, sum(length for _, length in spoken.values()))
-    column = known(shares(talk.having(terms), terms, talk.turns, talk.lengths, statistics))
+    statistics = bm25.count_terms(terms, counts, sum(length for _, length in spoken.values()))
+    column = known(score_turns(talk.having(terms), terms, talk.turns, talk.lengths, statistics))
     for one, found in zip(said, column, strict=True):
         if one.eligible:
             times, length = spoken[one.id]
-            assert found == bm25.share(terms, times, statistics, length)
+            assert found == bm25.score_terms(terms, times, statistics, length)
 
 
 @given(talks(), questions)
@@ -223,38 +227,40 @@ def test_settings_in_columns_equal_the_share_of_the_whole_session_to_the_last_bi
     for one in said:
         if one.eligible:
             texts.setdefault(session(one), Counter()).update(one.counts)
-    statistics = bm25.statistics(terms, texts.values())
+    statistics = bm25.count_terms(terms, texts.values())
     talk = Talk(said)
-    column = known(settings(talk.having(terms), terms, talk.sessions, talk.lengths, talk.eligible))
-    assert column == [bm25.share(terms, texts[session(one)], statistics) if one.eligible else None for one in said]
+    column = known(score_sessions(talk.having(terms), terms, talk.sessions, talk.lengths, talk.eligible))
+    assert column == [
+        bm25.score_terms(terms, texts[session(one)], statistics) if one.eligible else None for one in said
+    ]
 
 
 def test_of_turns_said_at_once_the_ids_say_which_was_before_which() -> None:
     at_once = [Turn(id, "s", 0, {"a": n}, asks=False, near=0.5, eligible=True) for n, id in enumerate("zyx", 1)]
-    assert Talk(at_once).turns.before.tolist() == [1, 2, NONE]
-    assert Talk(at_once).turns.before_that.tolist() == [2, NONE, NONE]
+    assert Talk(at_once).turns.previous.tolist() == [1, 2, NO_LABEL]
+    assert Talk(at_once).turns.second_previous.tolist() == [2, NO_LABEL, NO_LABEL]
 
 
-@table(("asks", "lent"), [(True, ASKED), (False, TOLD)])
+@table(("asks", "lent"), [(True, QUESTION_WEIGHT), (False, STATEMENT_WEIGHT)])
 def test_a_turn_has_its_own_words_and_those_of_the_two_before_it_by_their_share(asks: bool, lent: float) -> None:
     earlier = [({"a": 2, "b": 1}, asks), ({"b": 4, "c": 1}, True), ({"d": 9}, True)]
-    times, length = heard({"a": 1}, earlier)
-    assert times == {"a": 1 + lent * 2, "b": lent * 1 + EARLIER * 4, "c": EARLIER * 1}
-    assert length == 1 + lent * 3 + EARLIER * 5
-    assert heard({"a": 3}, []) == ({"a": 3.0}, 3.0)
-    assert heard({}, []) == ({}, 0.0)
+    times, length = count_with_context({"a": 1}, earlier)
+    assert times == {"a": 1 + lent * 2, "b": lent * 1 + EARLIER_TURN_WEIGHT * 4, "c": EARLIER_TURN_WEIGHT * 1}
+    assert length == 1 + lent * 3 + EARLIER_TURN_WEIGHT * 5
+    assert count_with_context({"a": 3}, []) == ({"a": 3.0}, 3.0)
+    assert count_with_context({}, []) == ({}, 0.0)
 
 
 @given(st.dictionaries(st.sampled_from(WORDS), st.integers(1, 10**6), min_size=1), st.booleans())
 def test_a_long_turn_lends_no_more_than_forty_words_worth(counts: dict[str, int], asks: bool) -> None:
     (next_one, length), (one_after, length_after) = (
-        heard({}, [({}, False)] * place + [(counts, asks)]) for place in (0, 1)
+        count_with_context({}, [({}, False)] * place + [(counts, asks)]) for place in (0, 1)
     )
-    words = min(sum(counts.values()), HEARD)
-    lent = ASKED if asks else TOLD
-    assert (length, length_after) == (lent * words, EARLIER * words)
+    words = min(sum(counts.values()), MAX_LENT_WORDS)
+    lent = QUESTION_WEIGHT if asks else STATEMENT_WEIGHT
+    assert (length, length_after) == (lent * words, EARLIER_TURN_WEIGHT * words)
     assert sum(next_one.values()) == pytest.approx(lent * words)
-    assert sum(one_after.values()) == pytest.approx(EARLIER * words)
+    assert sum(one_after.values()) == pytest.approx(EARLIER_TURN_WEIGHT * words)
     assert next_one == {
         term: pytest.approx(lent * words * count / sum(counts.values())) for term, count in counts.items()
     }
@@ -274,6 +280,6 @@ def test_a_long_turn_lends_no_more_than_forty_words_worth(counts: dict[str, int]
 def test_nearness_is_a_mean_in_which_the_turn_before_counts_a_fifth(
     own: float | None, earlier: float | None, expected: float | None
 ) -> None:
-    assert NEARNESS == 0.2
-    found = nearness(own, earlier)
+    assert PREVIOUS_TURN_SHARE == 0.2
+    found = lend_similarity(own, earlier)
     assert found == (None if expected is None else pytest.approx(expected, abs=1e-15))

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from recollect.errors import FieldError
-from recollect.retrieval.vectors import cosines, direction, directions, error_bound, near_cosines, nearest
+from recollect.retrieval.vectors import (
+    approximate_cosines,
+    cosine_error_bound,
+    cosines,
+    nearest_cosines,
+    normalize_vector,
+    normalize_vectors,
+)
 from tests.tables import table
 
 PARTS = st.floats(-1e300, 1e300, allow_nan=False, allow_infinity=False)
@@ -21,7 +28,7 @@ def matrices(draw: st.DrawFn, rows: int = 4) -> np.ndarray:
     width = draw(st.integers(1, 40))
     matrix = draw(arrays.arrays(np.float64, (rows, width), elements=PARTS))
     matrix[:, 0] = np.where(np.abs(matrix).max(axis=1) == 0.0, 1.0, matrix[:, 0])
-    return directions(matrix)
+    return normalize_vectors(matrix)
 
 
 @given(matrices())
@@ -44,23 +51,24 @@ def test_the_order_of_dimensions_and_the_other_rows_change_no_bit(matrix: np.nda
 
 @given(matrices())
 def test_the_fast_cosine_is_within_its_bound(matrix: np.ndarray) -> None:
-    true, near = cosines(matrix, matrix[0]), near_cosines(matrix, matrix[:1])
-    assert (np.abs(true - near) <= error_bound(matrix.shape[1])).all()
+    true, near = cosines(matrix, matrix[0]), approximate_cosines(matrix, matrix[:1])
+    assert (np.abs(true - near) <= cosine_error_bound(matrix.shape[1])).all()
 
 
 def test_the_bound_holds_for_long_vectors_whose_parts_are_all_alike() -> None:
-    matrix = directions(np.ones((1, 16_384)))
-    true, near = cosines(matrix, matrix[0]), near_cosines(matrix, matrix[:1])
-    assert abs(true[0] - near[0]) <= error_bound(16_384)
+    matrix = normalize_vectors(np.ones((1, 16_384)))
+    true, near = cosines(matrix, matrix[0]), approximate_cosines(matrix, matrix[:1])
+    assert abs(true[0] - near[0]) <= cosine_error_bound(16_384)
     assert true[0] == pytest.approx(1.0, abs=1e-6)
 
 
 @given(matrices())
 def test_of_several_vectors_the_nearest_counts(matrix: np.ndarray) -> None:
     both = [cosines(matrix, vector) for vector in matrix[:2]]
-    assert nearest(matrix, matrix[:2]).tolist() == np.max(both, axis=0).tolist()
+    assert nearest_cosines(matrix, matrix[:2]).tolist() == np.max(both, axis=0).tolist()
     assert (
-        np.abs(nearest(matrix, matrix[:2]) - near_cosines(matrix, matrix[:2])) <= error_bound(matrix.shape[1])
+        np.abs(nearest_cosines(matrix, matrix[:2]) - approximate_cosines(matrix, matrix[:2]))
+        <= cosine_error_bound(matrix.shape[1])
     ).all()
 
 
@@ -75,16 +83,16 @@ def test_of_several_vectors_the_nearest_counts(matrix: np.ndarray) -> None:
 )
 def test_what_has_no_direction_is_refused(vector: list[float], problem: str) -> None:
     with pytest.raises(FieldError, match=problem):
-        direction(vector)
+        normalize_vector(vector)
 
 
 @table("size", [1e-320, 1e-200, 1.0, 1e200, 1.7e308])
 def test_the_size_of_a_vector_does_not_matter(size: float) -> None:
-    assert direction([0.6 * size, 0.8 * size]) == pytest.approx([0.6, 0.8], abs=2e-3 if size < 1e-300 else 1e-7)
+    assert normalize_vector([0.6 * size, 0.8 * size]) == pytest.approx([0.6, 0.8], abs=2e-3 if size < 1e-300 else 1e-7)
 
 
 def test_nothing_is_known_of_rows_without_a_vector() -> None:
     matrix = np.array([[np.nan, np.nan], [0.6, 0.8]], dtype=np.float32)
-    found = cosines(matrix, direction([0.6, 0.8]))
+    found = cosines(matrix, normalize_vector([0.6, 0.8]))
     assert math.isnan(found[0])
     assert found[1] == pytest.approx(1.0)

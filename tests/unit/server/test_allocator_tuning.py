@@ -9,7 +9,7 @@ ROUNDS = """
 import resource, sys
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
-from recollect.server.allocator_tuning import keep_what_is_freed
+from recollect.server.allocator_tuning import tune_allocator
 
 def pages():
     return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
@@ -23,7 +23,7 @@ def work():
     return pages() - before
 
 if sys.argv[1] == "kept":
-    assert keep_what_is_freed()
+    assert tune_allocator()
 with ThreadPoolExecutor(1) as one:
     print(one.submit(work).result())
 """
@@ -42,10 +42,10 @@ def test_a_thread_that_does_the_same_again_takes_hardly_any_memory_anew() -> Non
 
 GARBAGE = """
 import gc
-from recollect.server.allocator_tuning import look_past_what_stays
+from recollect.server.allocator_tuning import freeze_garbage_collector
 
 usual, there = gc.get_threshold(), len(gc.get_objects())
-look_past_what_stays()
+freeze_garbage_collector()
 assert gc.get_freeze_count() > there / 2
 assert len(gc.get_objects()) < there / 100
 assert gc.get_threshold() == usual

@@ -16,80 +16,87 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.api.dispatcher import Asked
+from recollect.api.dispatcher import RequestOutcome
 from recollect.errors import ProviderError, StoreError
-from recollect.jobs.runner import Failure
-from recollect.model.job_runs import Occurrence, State
+from recollect.jobs.runner import JobFailure
+from recollect.model.job_runs import JobOccurrence, JobState
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.verdict import Refused
-from recollect.protocols import Purpose, Writing
-from recollect.providers.hashing import Hashing
+from recollect.protocols import Purpose, WriteTransaction
+from recollect.providers.hashing import HashingEmbedder
 from recollect.server import health_monitor
-from recollect.server.authenticator import BY_TOKEN, KEYS_EXPIRED, KEYS_UNREADABLE, NO_KEYS, OPEN, Entrance
-from recollect.server.health_monitor import MODES, NO_EMBEDDER, NO_SCHEDULER, NO_STORE, NO_WRITES, Watch
-from recollect.server.json_log import Lines
+from recollect.server.authenticator import AUTH_OK, KEYS_EXPIRED, KEYS_UNREADABLE, NO_KEYS, TOKEN_AUTH, AuthStatus
+from recollect.server.health_monitor import (
+    DEGRADED_MODES,
+    NO_EMBEDDER,
+    NO_SCHEDULER,
+    NO_STORE,
+    NO_WRITES,
+    HealthMonitor,
+)
+from recollect.server.json_log import JsonFormatter
 from recollect.server.metrics import Metrics
 from tests.tables import table
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
-FAILED = Failure("rollup", None, StoreError("gone"))
-OUT_OF_REACH = Failure(None, None, StoreError("gone"))
+FAILED = JobFailure("rollup", None, StoreError("gone"))
+OUT_OF_REACH = JobFailure(None, None, StoreError("gone"))
 
 
-def an_occurrence(state: State, ended_at: datetime | None = NOW) -> Occurrence:
+def an_occurrence(state: JobState, ended_at: datetime | None = NOW) -> JobOccurrence:
     times = {"due_at": NOW, "until": NOW, "started_at": NOW, "ended_at": ended_at}
-    return Occurrence(job="rollup", state=state, attempt=1, holder="here", **times)  # type: ignore[arg-type]
+    return JobOccurrence(job="rollup", state=state, attempt=1, holder="here", **times)  # type: ignore[arg-type]
 
 
-def asked(operation: str = "recall", outcome: str = "ok") -> Asked:
-    return Asked(face="http", operation=operation, caller="ana", outcome=outcome, seconds=0.25)
+def asked(operation: str = "recall", outcome: str = "ok") -> RequestOutcome:
+    return RequestOutcome(transport="http", operation=operation, caller="ana", outcome=outcome, seconds=0.25)
 
 
-def well() -> Entrance:
-    return OPEN
+def well() -> AuthStatus:
+    return AUTH_OK
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that has to wait for a processor is no store that does not answer."""
-    monkeypatch.setattr(health_monitor, "LONGEST_LOOK", 60.0)
+    monkeypatch.setattr(health_monitor, "PROBE_TIMEOUT_SECONDS", 60.0)
 
 
 @table(
     ("embedder", "here", "told", "ready", "expected"),
     [
-        ("hashing-256", OPEN, (), True, ()),
-        (None, OPEN, (), True, (NO_EMBEDDER,)),
-        ("hashing-256", Entrance(BY_TOKEN), (FAILED,), True, (NO_SCHEDULER, BY_TOKEN)),
-        ("hashing-256", OPEN, (FAILED, an_occurrence(State.RUNNING, None)), True, (NO_SCHEDULER,)),
-        ("hashing-256", OPEN, (FAILED, an_occurrence(State.DONE)), True, ()),
-        *(("hashing-256", Entrance(one), (), False, (one,)) for one in (KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS)),
+        ("hashing-256", AUTH_OK, (), True, ()),
+        (None, AUTH_OK, (), True, (NO_EMBEDDER,)),
+        ("hashing-256", AuthStatus(TOKEN_AUTH), (FAILED,), True, (NO_SCHEDULER, TOKEN_AUTH)),
+        ("hashing-256", AUTH_OK, (FAILED, an_occurrence(JobState.RUNNING, None)), True, (NO_SCHEDULER,)),
+        ("hashing-256", AUTH_OK, (FAILED, an_occurrence(JobState.DONE)), True, ()),
+        *(("hashing-256", AuthStatus(one), (), False, (one,)) for one in (KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS)),
     ],
 )
 def test_every_mode_that_is_less_than_it_should_be_is_named(
     embedder: str | None,
-    here: Entrance,
-    told: tuple[Failure | Occurrence, ...],
+    here: AuthStatus,
+    told: tuple[JobFailure | JobOccurrence, ...],
     ready: bool,
     expected: tuple[str, ...],
 ) -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
-        watch = Watch(engine, embedder, lambda: here)
+        watch = HealthMonitor(engine, embedder, lambda: here)
         for one in told:
-            watch.worked(one)
+            watch.on_job(one)
         found = asyncio.run(watch.health())
         assert watch.health_now() == found
         watch.close()
     assert (found.ready, found.embedder, found.degraded) == (ready, embedder, expected)
-    assert set(expected) <= set(MODES)
+    assert set(expected) <= set(DEGRADED_MODES)
 
 
 def test_what_works_less_well_is_logged_once_and_that_it_works_again(caplog: pytest.LogCaptureFixture) -> None:
     with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
-        watch = Watch(engine, None, well)
-        for one in (FAILED, FAILED, an_occurrence(State.DONE), an_occurrence(State.DONE)):
-            watch.worked(one)
+        watch = HealthMonitor(engine, None, well)
+        for one in (FAILED, FAILED, an_occurrence(JobState.DONE), an_occurrence(JobState.DONE)):
+            watch.on_job(one)
         watch.close()
     logged = [(one.getMessage(), vars(one)["modes"]) for one in caplog.records]
     assert logged == [("degraded", [NO_EMBEDDER, NO_SCHEDULER]), ("recovered", [NO_SCHEDULER])]
@@ -98,7 +105,7 @@ def test_what_works_less_well_is_logged_once_and_that_it_works_again(caplog: pyt
 def test_a_model_that_failed_and_works_again_before_anybody_looks_is_logged_as_both(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    class Blinking(Hashing):
+    class Blinking(HashingEmbedder):
         def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
             if "broken" in texts:
                 raise ProviderError("the model is down")
@@ -109,17 +116,17 @@ def test_a_model_that_failed_and_works_again_before_anybody_looks_is_logged_as_b
             engine.search("broken", scope="acme")
 
     with recollect.open(":memory:", embedder=Blinking()) as engine, caplog.at_level(logging.WARNING):
-        watch = Watch(engine, engine.embedder, well)
+        watch = HealthMonitor(engine, engine.embedder, well)
         for text in ("one", "two"):
             fail(engine)
             engine.remember(text, scope="acme")
-            watch.notice()
-            watch.notice()
+            watch.log_changes()
+            watch.log_changes()
         fail(engine)
-        watch.notice()
+        watch.log_changes()
         fail(engine)
         engine.remember("three", scope="acme")
-        watch.notice()
+        watch.log_changes()
         watch.close()
         assert engine.embedder_failures == 4
     assert [one.getMessage() for one in caplog.records] == ["degraded", "recovered"] * 3
@@ -128,9 +135,9 @@ def test_a_model_that_failed_and_works_again_before_anybody_looks_is_logged_as_b
 
 def test_a_scheduler_fails_for_as_long_as_it_does_not_reach_its_store(caplog: pytest.LogCaptureFixture) -> None:
     with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
-        watch, fails = Watch(engine, "hashing-256", well), True
-        watch.look_after(lambda: fails)
-        watch.worked(OUT_OF_REACH)
+        watch, fails = HealthMonitor(engine, "hashing-256", well), True
+        watch.watch_scheduler(lambda: fails)
+        watch.on_job(OUT_OF_REACH)
         assert watch.health_now().degraded == (NO_SCHEDULER,)
         fails = False
         assert watch.health_now().degraded == ()
@@ -140,11 +147,11 @@ def test_a_scheduler_fails_for_as_long_as_it_does_not_reach_its_store(caplog: py
 
 def test_a_store_that_fails_is_not_ready() -> None:
     engine = recollect.open(":memory:", embedder="hashing")
-    watch = Watch(engine, "hashing-256", well)
+    watch = HealthMonitor(engine, "hashing-256", well)
     engine.close()
     assert not asyncio.run(watch.health()).ready
     assert not watch.health_now().ready
-    assert watch.degraded() == (NO_STORE,)
+    assert watch.degraded_modes() == (NO_STORE,)
     watch.close()
 
 
@@ -159,22 +166,22 @@ def test_a_request_that_goes_wrong_has_the_store_looked_at_until_it_is_there(
             raise StoreError("gone") if gone else recollect.NotFound("nothing")
 
     with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
-        watch = Watch(Away(engine._world), "hashing-256", well)
+        watch = HealthMonitor(Away(engine._world), "hashing-256", well)
 
-        def after(*heard: Asked) -> tuple[str, ...]:
+        def after(*heard: RequestOutcome) -> tuple[str, ...]:
             for one in heard:
-                watch.heard(one)
-            watch._begun()[0].result()
-            return watch.degraded()
+                watch.on_request(one)
+            watch._current_probe()[0].result()
+            return watch.degraded_modes()
 
-        watch.heard(asked())
-        assert watch.degraded() == ()  # nobody looked
+        watch.on_request(asked())
+        assert watch.degraded_modes() == ()  # nobody looked
         assert after(asked(outcome=outcome)) == (NO_STORE,)
         assert after(asked("list_profiles")) == (NO_STORE,)  # which needs no store
         gone = False
         assert after(asked()) == ()
         watch.close()
-        watch.heard(asked(outcome=outcome))
+        watch.on_request(asked(outcome=outcome))
     assert [(one.getMessage(), vars(one)["modes"]) for one in caplog.records] == [
         ("degraded", [NO_STORE]),
         ("recovered", [NO_STORE]),
@@ -183,35 +190,37 @@ def test_a_request_that_goes_wrong_has_the_store_looked_at_until_it_is_there(
 
 def test_a_store_that_has_what_is_looked_for_is_there_all_the_same() -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
-        engine.remember_all([{"text": "nobody would", "scope": health_monitor.NOWHERE, "id": health_monitor.NOTHING}])
-        watch = Watch(engine, "hashing-256", well)
+        engine.remember_all(
+            [{"text": "nobody would", "scope": health_monitor.PROBE_SCOPE, "id": health_monitor.PROBE_ID}]
+        )
+        watch = HealthMonitor(engine, "hashing-256", well)
         watch._is_there = False
         assert watch.health_now().ready
-        assert watch.degraded() == ()
+        assert watch.degraded_modes() == ()
         watch.close()
 
 
 def test_a_store_that_takes_no_writes_is_named_until_it_has_taken_one(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def break_off(_: Writing) -> None:
+    def break_off(_: WriteTransaction) -> None:
         raise apsw.IOError("the disk is gone")
 
     with recollect.open(tmp_path / "a.db", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
-        watch, store = Watch(engine, "hashing-256", well), engine._world.store
+        watch, store = HealthMonitor(engine, "hashing-256", well), engine._world.store
         for put in (store.write, store.later):
             with suppress(StoreError):
                 put(break_off)
             with suppress(StoreError):
                 store.flush()
-            watch.heard(asked())
-            assert watch.degraded() == (NO_WRITES,)
+            watch.on_request(asked())
+            assert watch.degraded_modes() == (NO_WRITES,)
             assert isinstance(engine.remember("<private>tea</private>", scope="acme").verdict, Refused)
             store.write(lambda writing: writing.get(Scope.parse("acme"), MemoryId("none")))
-            assert watch.degraded() == (NO_WRITES,)  # nothing was written since
+            assert watch.degraded_modes() == (NO_WRITES,)  # nothing was written since
             engine.remember("Ana likes tea", scope="acme")
-            watch.heard(asked())
-            assert watch.degraded() == ()
+            watch.on_request(asked())
+            assert watch.degraded_modes() == ()
         watch.close()
     told = [one.getMessage() for one in caplog.records if "modes" in vars(one)]
     assert told == ["degraded", "recovered"] * 2
@@ -226,10 +235,10 @@ def test_a_store_that_does_not_answer_is_not_ready_and_is_asked_once(monkeypatch
             assert go.wait(60)
             raise recollect.NotFound("nothing")
 
-    monkeypatch.setattr(health_monitor, "LONGEST_LOOK", 0.02)
+    monkeypatch.setattr(health_monitor, "PROBE_TIMEOUT_SECONDS", 0.02)
     with recollect.open(":memory:", embedder="hashing") as engine:
-        watch = Watch(Stuck(engine._world), "hashing-256", well)
-        look, _ = watch._begun()
+        watch = HealthMonitor(Stuck(engine._world), "hashing-256", well)
+        look, _ = watch._current_probe()
 
         async def story() -> list[bool]:
             found = await asyncio.gather(*(watch.health() for _ in range(5)))
@@ -253,8 +262,8 @@ def test_what_a_look_finds_after_the_watch_is_closed_is_not_told(caplog: pytest.
             raise StoreError("the store is closed")
 
     with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
-        watch = Watch(Closing(engine._world), "hashing-256", well)
-        look, _ = watch._begun()
+        watch = HealthMonitor(Closing(engine._world), "hashing-256", well)
+        look, _ = watch._current_probe()
         assert began.wait(60)
         watch.close()
         go.set()
@@ -264,12 +273,12 @@ def test_what_a_look_finds_after_the_watch_is_closed_is_not_told(caplog: pytest.
 
 def test_what_is_asked_and_done_is_counted_and_nobody_makes_up_names() -> None:
     degraded = [NO_SCHEDULER]
-    counted = Metrics(lambda: 3, MODES, lambda: degraded)
-    counted.asked(asked())
-    counted.asked(asked("made/up-name", "not_found"))
-    counted.worked(FAILED)
-    counted.worked(an_occurrence(State.RUNNING, None))
-    counted.worked(an_occurrence(State.DONE))
+    counted = Metrics(lambda: 3, DEGRADED_MODES, lambda: degraded)
+    counted.count_request(asked())
+    counted.count_request(asked("made/up-name", "not_found"))
+    counted.count_job(FAILED)
+    counted.count_job(an_occurrence(JobState.RUNNING, None))
+    counted.count_job(an_occurrence(JobState.DONE))
     told = counted.text().decode()
     assert 'recollect_requests_total{face="http",operation="recall",outcome="ok"} 1.0' in told
     assert 'recollect_requests_total{face="http",operation="unknown",outcome="not_found"} 1.0' in told
@@ -279,7 +288,7 @@ def test_what_is_asked_and_done_is_counted_and_nobody_makes_up_names() -> None:
     assert 'state="running"' not in told
     assert "recollect_scheduler_failures_total 1.0" in told
     assert "recollect_requests_under_way 3.0" in told
-    for mode in MODES:
+    for mode in DEGRADED_MODES:
         assert f'recollect_degraded{{mode="{mode}"}} {float(mode in degraded)}' in told
     degraded.clear()
     assert f'recollect_degraded{{mode="{NO_SCHEDULER}"}} 0.0' in counted.text().decode()
@@ -288,7 +297,7 @@ def test_what_is_asked_and_done_is_counted_and_nobody_makes_up_names() -> None:
 def logged(level: int, event: str, error: BaseException | None = None, **fields: object) -> dict[str, object]:
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonFormatter())
     trace = None if error is None else (type(error), error, error.__traceback__)
     record = logging.LogRecord("recollect", level, __file__, 1, event, (), trace)
     vars(record).update(fields)

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.errors import StoreBusy, StoreError
 from recollect.stores.postgres import background_writes
-from recollect.stores.postgres.background_writes import PutOff
+from recollect.stores.postgres.background_writes import BackgroundWrites
 
 
 def failing(error: Exception) -> None:
@@ -14,7 +14,7 @@ def failing(error: Exception) -> None:
 
 
 def test_they_are_made_in_the_order_they_came_and_waited_for() -> None:
-    line, done = PutOff("store"), list[int]()
+    line, done = BackgroundWrites("store"), list[int]()
     for number in range(100):
         line.add(lambda number=number: done.append(number))  # type: ignore[misc]
     line.flush()
@@ -25,7 +25,7 @@ def test_they_are_made_in_the_order_they_came_and_waited_for() -> None:
 
 
 def test_who_flushes_is_told_how_many_failed_and_the_first_of_them_once() -> None:
-    line = PutOff("store")
+    line = BackgroundWrites("store")
     for number in range(3):
         line.add(lambda number=number: failing(ValueError(f"no {number}")))  # type: ignore[misc]
     with pytest.raises(StoreError, match="store: 3 of the changes put off failed, the first with: no 0") as told:
@@ -36,7 +36,7 @@ def test_who_flushes_is_told_how_many_failed_and_the_first_of_them_once() -> Non
 
 
 def test_who_closes_while_the_server_is_away_does_not_wait_for_each_of_them() -> None:
-    line, tried, closing = PutOff("store"), list[int](), threading.Event()
+    line, tried, closing = BackgroundWrites("store"), list[int](), threading.Event()
 
     def away(number: int) -> None:
         tried.append(number)
@@ -55,7 +55,7 @@ def test_who_closes_while_the_server_is_away_does_not_wait_for_each_of_them() ->
 
     closer = threading.Thread(target=close)
     closer.start()
-    while not line._line.closed:
+    while not line._queue.closed:
         closing.wait(0.01)
     closing.set()
     closer.join()
@@ -64,8 +64,8 @@ def test_who_closes_while_the_server_is_away_does_not_wait_for_each_of_them() ->
 
 
 def test_nothing_is_taken_after_the_end_also_from_who_waited_for_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_writes, "MOST", 1)
-    line, go_on, began = PutOff("store"), threading.Event(), threading.Event()
+    monkeypatch.setattr(background_writes, "MAX_WAITING_WRITES", 1)
+    line, go_on, began = BackgroundWrites("store"), threading.Event(), threading.Event()
 
     def slowly() -> None:
         began.set()

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
-from recollect.model.table import microseconds
-from recollect.model.validation import EARLIEST, LATEST
-from recollect.text.dates import EARLY, MOST, Span, day_off, days_off, named_spans
+from recollect.model.table import to_microseconds
+from recollect.model.validation import EARLIEST_DATETIME, LATEST_DATETIME
+from recollect.text.dates import EARLY_WEIGHT, MAX_SPANS, TimeSpan, distance_in_days, distances_in_days, find_time_spans
 from tests.tables import table
 
 AT = datetime(2023, 6, 14, 15, 30, tzinfo=UTC)
@@ -21,10 +21,10 @@ DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
 LONG = 100_000
 
 
-def a_span(first: str, last: str | None = None) -> Span:
+def a_span(first: str, last: str | None = None) -> TimeSpan:
     """The days from the first to the last, which it contains."""
     start, end = (datetime.combine(date.fromisoformat(day), time(), UTC) for day in (first, last or first))
-    return Span(start, end + DAY)
+    return TimeSpan(start, end + DAY)
 
 
 @table(
@@ -38,7 +38,7 @@ def a_span(first: str, last: str | None = None) -> Span:
     ],
 )
 def test_a_day_is_named_in_many_ways(text: str) -> None:
-    assert named_spans(text, AT) == (a_span("2023-05-08"),)
+    assert find_time_spans(text, AT) == (a_span("2023-05-08"),)
 
 
 @table(
@@ -56,7 +56,7 @@ def test_a_day_is_named_in_many_ways(text: str) -> None:
     ],
 )
 def test_a_day_without_a_year_is_the_latest_and_one_with_its_year_is_as_it_is(text: str, day: str) -> None:
-    assert named_spans(text, AT) == (a_span(day),)
+    assert find_time_spans(text, AT) == (a_span(day),)
 
 
 @table(
@@ -89,7 +89,7 @@ def test_a_day_without_a_year_is_the_latest_and_one_with_its_year_is_as_it_is(te
     ],
 )
 def test_months_years_and_quarters_are_whole(text: str, first: str, last: str) -> None:
-    assert named_spans(text, AT) == (a_span(first, last),)
+    assert find_time_spans(text, AT) == (a_span(first, last),)
 
 
 @table(
@@ -123,7 +123,7 @@ def test_months_years_and_quarters_are_whole(text: str, first: str, last: str) -
     ],
 )
 def test_a_period_is_seen_from_the_moment(text: str, first: str, last: str) -> None:
-    assert named_spans(text, AT) == (a_span(first, last),)
+    assert find_time_spans(text, AT) == (a_span(first, last),)
 
 
 @table(
@@ -158,7 +158,7 @@ def test_a_period_is_seen_from_the_moment(text: str, first: str, last: str) -> N
     ],
 )
 def test_a_time_lies_between_two_days_or_goes_on_from_one_until_today(text: str, first: str, last: str) -> None:
-    assert named_spans(text, AT) == (a_span(first, last),)
+    assert find_time_spans(text, AT) == (a_span(first, last),)
 
 
 @table(
@@ -166,27 +166,27 @@ def test_a_time_lies_between_two_days_or_goes_on_from_one_until_today(text: str,
     ["before June", "until 8 May", "till yesterday", "before 2023-05-08", "Before last week", "weekly before 8 May"],
 )
 def test_what_is_before_a_day_may_be_any_time(text: str) -> None:
-    assert named_spans(text, AT) == ()
+    assert find_time_spans(text, AT) == ()
 
 
 def test_what_does_not_lie_between_two_days_is_two_days() -> None:
     may, march = a_span("2023-05-01", "2023-05-31"), a_span("2023-03-01", "2023-03-31")
-    assert named_spans("from May 2023 to March 2023", AT) == (may, march)
-    assert named_spans("from May, not in March", AT) == (may, march)
-    assert named_spans("since May and in March", AT) == (a_span("2023-05-01", "2023-06-14"), march)
-    assert named_spans("between 3 March and noon", AT) == (a_span("2023-03-03"),)
+    assert find_time_spans("from May 2023 to March 2023", AT) == (may, march)
+    assert find_time_spans("from May, not in March", AT) == (may, march)
+    assert find_time_spans("since May and in March", AT) == (a_span("2023-05-01", "2023-06-14"), march)
+    assert find_time_spans("between 3 March and noon", AT) == (a_span("2023-03-03"),)
     last_year = a_span("2022-01-01", "2022-12-31")
-    assert named_spans("last year after March", AT) == (last_year, a_span("2023-04-01", "2023-06-14"))
+    assert find_time_spans("last year after March", AT) == (last_year, a_span("2023-04-01", "2023-06-14"))
 
 
 @table("text", ["9999 years before 8 May", "9999 years after 8 May 2023", "9999 years before 2023-05-08"])
 def test_what_reaches_beyond_all_calendars_is_no_time(text: str) -> None:
-    assert named_spans(text, AT) == ()
+    assert find_time_spans(text, AT) == ()
 
 
 @table("length", ["a few days", "several weeks", "1.5 years", "half a year", "every day", "last year"])
 def test_a_length_that_is_vague_reaches_no_further_than_none(length: str) -> None:
-    assert named_spans(f"{length} after 8 May", AT)[-1] == a_span("2023-05-09", "2023-06-14")
+    assert find_time_spans(f"{length} after 8 May", AT)[-1] == a_span("2023-05-09", "2023-06-14")
 
 
 @table(
@@ -239,27 +239,27 @@ def test_a_length_that_is_vague_reaches_no_further_than_none(length: str) -> Non
     ],
 )
 def test_what_is_no_day_is_not_taken_for_one(text: str) -> None:
-    assert named_spans(text, AT) == ()
+    assert find_time_spans(text, AT) == ()
 
 
 def test_days_are_those_of_utc() -> None:
     late = datetime(2023, 6, 14, 23, 30, tzinfo=timezone(-timedelta(hours=5)))
-    assert named_spans("today", late) == (a_span("2023-06-15"),)
+    assert find_time_spans("today", late) == (a_span("2023-06-15"),)
 
 
 def test_spans_are_in_order_of_first_mention_and_each_once() -> None:
     text = "yesterday, on 8 May 2023, 2023-06-13, last year and May 8"
-    assert named_spans(text, AT) == (a_span("2023-06-13"), a_span("2023-05-08"), a_span("2022-01-01", "2022-12-31"))
+    assert find_time_spans(text, AT) == (a_span("2023-06-13"), a_span("2023-05-08"), a_span("2022-01-01", "2022-12-31"))
 
 
 def test_only_the_first_few_are_read() -> None:
     days = [f"2023-05-{number:02d}" for number in range(1, 32)]
-    assert named_spans(" ".join(days), AT) == tuple(map(a_span, days[:MOST]))
+    assert find_time_spans(" ".join(days), AT) == tuple(map(a_span, days[:MAX_SPANS]))
 
 
 def test_a_moment_needs_its_time_zone() -> None:
     with pytest.raises(FieldError, match="no time zone"):
-        named_spans("today", datetime(2023, 6, 14))
+        find_time_spans("today", datetime(2023, 6, 14))
 
 
 @table(
@@ -272,7 +272,7 @@ def test_a_moment_needs_its_time_zone() -> None:
 )
 def test_a_span_that_cannot_be_is_refused(start: datetime, end: datetime, problem: str) -> None:
     with pytest.raises(FieldError, match=problem):
-        Span(start, end)
+        TimeSpan(start, end)
 
 
 MONTH_NAMES = [
@@ -280,7 +280,9 @@ MONTH_NAMES = [
     *("August", "September", "October", "November", "December"),
 ]
 moments = st.datetimes(
-    min_value=EARLIEST.replace(tzinfo=None), max_value=(LATEST - TICK).replace(tzinfo=None), timezones=st.just(UTC)
+    min_value=EARLIEST_DATETIME.replace(tzinfo=None),
+    max_value=(LATEST_DATETIME - TICK).replace(tzinfo=None),
+    timezones=st.just(UTC),
 )
 FRAGMENTS = [
     *(
@@ -326,14 +328,14 @@ texts = st.text(st.characters(exclude_categories=())) | st.lists(st.sampled_from
 
 
 @given(texts, moments)
-@example("last year, 12 months ago, this year, in December", EARLIEST)
-@example("this year, this month, today, this week", LATEST - TICK)
-@example("9999 years before 8 May, since today, after 2199-12-31, between March and June", LATEST - TICK)
+@example("last year, 12 months ago, this year, in December", EARLIEST_DATETIME)
+@example("this year, this month, today, this week", LATEST_DATETIME - TICK)
+@example("9999 years before 8 May, since today, after 2199-12-31, between March and June", LATEST_DATETIME - TICK)
 def test_any_text_names_a_few_spans_where_a_memory_can_be(text: str, at: datetime) -> None:
-    spans = named_spans(text, at)
-    assert spans == named_spans(text, at)
-    assert len(set(spans)) == len(spans) <= MOST
-    assert all(EARLIEST <= span.start < span.end <= LATEST for span in spans)
+    spans = find_time_spans(text, at)
+    assert spans == find_time_spans(text, at)
+    assert len(set(spans)) == len(spans) <= MAX_SPANS
+    assert all(EARLIEST_DATETIME <= span.start < span.end <= LATEST_DATETIME for span in spans)
     assert all(moment.utcoffset() == timedelta(0) for span in spans for moment in (span.start, span.end))
 
 
@@ -348,13 +350,13 @@ def test_a_day_that_is_written_with_its_year_is_that_day_whenever_it_is_read(day
         f"the {day.day}th of {month.lower()}, {day.year}",
         f"{short} {day.day} {day.year}",
     ):
-        assert named_spans(f"What was said on {text}?", at) == (a_span(day.date().isoformat()),)
+        assert find_time_spans(f"What was said on {text}?", at) == (a_span(day.date().isoformat()),)
 
 
 @given(moments, moments)
 def test_a_day_without_its_year_is_the_latest_that_is_not_after_the_moment(day: datetime, at: datetime) -> None:
-    spans = named_spans(f"on {day.day} {MONTH_NAMES[day.month - 1]}", at)
-    assert len(spans) == 1 or at.year < EARLIEST.year + 8
+    spans = find_time_spans(f"on {day.day} {MONTH_NAMES[day.month - 1]}", at)
+    assert len(spans) == 1 or at.year < EARLIEST_DATETIME.year + 8
     for span in spans:
         assert (span.start.day, span.start.month) == (day.day, day.month)
         assert span.start <= at
@@ -380,7 +382,7 @@ def test_a_day_without_its_year_is_the_latest_that_is_not_after_the_moment(day: 
     ],
 )
 def test_a_long_text_that_is_made_to_be_slow_names_nothing(text: str) -> None:
-    assert named_spans(text * (LONG // len(text)), AT) == ()
+    assert find_time_spans(text * (LONG // len(text)), AT) == ()
 
 
 MAY = a_span("2023-05-01", "2023-05-31")
@@ -394,48 +396,51 @@ MAY = a_span("2023-05-01", "2023-05-31")
         (MAY.end, 0),
         (MAY.end + 3 * DAY, 3),
         (MAY.end + DAY / 4, 1 / 4),
-        (MAY.start - 3 * DAY, 3 * EARLY),
-        (MAY.start - TICK, EARLY / (DAY / TICK)),
+        (MAY.start - 3 * DAY, 3 * EARLY_WEIGHT),
+        (MAY.start - TICK, EARLY_WEIGHT / (DAY / TICK)),
     ],
 )
 def test_days_before_a_span_count_twice_and_days_inside_not_at_all(moment: datetime, days: float) -> None:
-    assert day_off([MAY], moment) == days
+    assert distance_in_days([MAY], moment) == days
 
 
 def test_the_nearest_span_counts() -> None:
     spans = [MAY, a_span("2023-06-10"), a_span("2020-01-01")]
-    assert day_off(spans, MAY.end + 2 * DAY) == 2
-    assert day_off(spans, MAY.end + 8 * DAY) == 1 * EARLY
+    assert distance_in_days(spans, MAY.end + 2 * DAY) == 2
+    assert distance_in_days(spans, MAY.end + 8 * DAY) == 1 * EARLY_WEIGHT
 
 
 def test_from_no_span_everything_is_infinitely_far_and_the_unknown_is_unknown() -> None:
-    assert day_off([], AT) == math.inf
-    assert days_off([], np.array([microseconds(AT), np.nan])).tolist()[:1] == [math.inf]
-    assert np.isnan(days_off([], np.array([np.nan]))).all()
-    assert np.isnan(days_off([MAY], np.array([np.nan]))).all()
-    assert days_off([MAY], np.array([])).shape == (0,)
+    assert distance_in_days([], AT) == math.inf
+    assert distances_in_days([], np.array([to_microseconds(AT), np.nan])).tolist()[:1] == [math.inf]
+    assert np.isnan(distances_in_days([], np.array([np.nan]))).all()
+    assert np.isnan(distances_in_days([MAY], np.array([np.nan]))).all()
+    assert distances_in_days([MAY], np.array([])).shape == (0,)
 
 
-spans = st.tuples(moments, moments).filter(lambda two: two[0] != two[1]).map(lambda two: Span(min(two), max(two)))
+spans = st.tuples(moments, moments).filter(lambda two: two[0] != two[1]).map(lambda two: TimeSpan(min(two), max(two)))
 
 
-@given(st.lists(spans, max_size=MOST), st.lists(moments | st.none(), max_size=20))
-@example([Span(EARLIEST, EARLIEST + TICK)], [LATEST - TICK, EARLIEST, EARLIEST + TICK])
-@example([Span(LATEST - TICK, LATEST)], [EARLIEST, LATEST - TICK])
-def test_a_column_is_what_the_oracle_says_to_the_last_bit(named: list[Span], dates: list[datetime | None]) -> None:
-    column = np.array([np.nan if moment is None else microseconds(moment) for moment in dates], dtype=np.float64)
+@given(st.lists(spans, max_size=MAX_SPANS), st.lists(moments | st.none(), max_size=20))
+@example(
+    [TimeSpan(EARLIEST_DATETIME, EARLIEST_DATETIME + TICK)],
+    [LATEST_DATETIME - TICK, EARLIEST_DATETIME, EARLIEST_DATETIME + TICK],
+)
+@example([TimeSpan(LATEST_DATETIME - TICK, LATEST_DATETIME)], [EARLIEST_DATETIME, LATEST_DATETIME - TICK])
+def test_a_column_is_what_the_oracle_says_to_the_last_bit(named: list[TimeSpan], dates: list[datetime | None]) -> None:
+    column = np.array([np.nan if moment is None else to_microseconds(moment) for moment in dates], dtype=np.float64)
     before = column.copy()
-    expected = [math.nan if moment is None else day_off(named, moment) for moment in dates]
-    assert [value.hex() for value in days_off(named, column).tolist()] == [value.hex() for value in expected]
+    expected = [math.nan if moment is None else distance_in_days(named, moment) for moment in dates]
+    assert [value.hex() for value in distances_in_days(named, column).tolist()] == [value.hex() for value in expected]
     assert column.tobytes() == before.tobytes()
 
 
 @given(spans, moments)
-def test_how_far_a_moment_is_never_falls_as_it_moves_away(span: Span, moment: datetime) -> None:
-    off = day_off([span], moment)
+def test_how_far_a_moment_is_never_falls_as_it_moves_away(span: TimeSpan, moment: datetime) -> None:
+    off = distance_in_days([span], moment)
     assert off >= 0.0
     assert (off == 0.0) == (span.start <= moment <= span.end)
     if moment > span.end:
-        assert off >= day_off([span], moment - TICK)
-    elif EARLIEST < moment < span.start:
-        assert off <= day_off([span], moment - TICK)
+        assert off >= distance_in_days([span], moment - TICK)
+    elif EARLIEST_DATETIME < moment < span.start:
+        assert off <= distance_in_days([span], moment - TICK)

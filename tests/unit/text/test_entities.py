@@ -5,9 +5,18 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.validation import unseen
-from recollect.text.entities import LONGEST, MOST, READ, canonical, entities, sought, spoken_name, tells
-from recollect.text.questions import ROLES
+from recollect.model.validation import find_invisible_character
+from recollect.text.entities import (
+    MAX_ENTITIES,
+    MAX_NAME_CHARS,
+    MAX_TEXT_CHARS,
+    canonicalize_name,
+    find_candidate_names,
+    find_entities,
+    may_be_name,
+    speaker_entity,
+)
+from recollect.text.questions import ROLE_LABELS
 from tests.tables import table
 
 PIECES = [
@@ -62,7 +71,7 @@ def test_names_are_found_by_how_they_are_written(text: str, names: list[str] | N
         "mail": ["ana@acme.com", "@bob", "github.com", "docs.python.org"],
         "call": ["parse_line", "dictionarystore", "src/app/main.py", "~/notes"],
     }
-    assert list(entities(text)) == (expected[text[:4]] if names is None else names)
+    assert list(find_entities(text)) == (expected[text[:4]] if names is None else names)
 
 
 @table(
@@ -82,51 +91,51 @@ def test_names_are_found_by_how_they_are_written(text: str, names: list[str] | N
     ],
 )
 def test_where_a_sentence_begins_an_ordinary_word_is_no_name(text: str, names: list[str]) -> None:
-    assert list(entities(text)) == names
+    assert list(find_entities(text)) == names
 
 
 def test_who_said_it_is_a_name_of_it_and_a_role_is_none() -> None:
-    assert entities("I moved to Rome", "Ana  Souza") == ("rome", "ana souza")
-    assert entities("Ana here", "Ana") == ("ana",)
-    for role in sorted(ROLES):
-        assert entities("I moved to Rome", role.title()) == ("rome",)
-    assert [spoken_name(one) for one in (None, "", " ", "\u200d", "x" * 500)] == [None] * 5
+    assert find_entities("I moved to Rome", "Ana  Souza") == ("rome", "ana souza")
+    assert find_entities("Ana here", "Ana") == ("ana",)
+    for role in sorted(ROLE_LABELS):
+        assert find_entities("I moved to Rome", role.title()) == ("rome",)
+    assert [speaker_entity(one) for one in (None, "", " ", "\u200d", "x" * 500)] == [None] * 5
 
 
 @table("form", ["NFC", "NFD"])
 def test_a_name_has_one_spelling(form: str) -> None:
     for written in ("José Ávila", "JOSÉ ÁVILA", "José  Ávila's", "José\tÁvila\u2019s"):
-        assert canonical(unicodedata.normalize(form, written)) == "josé ávila"  # type: ignore[arg-type]
-    assert entities(unicodedata.normalize(form, "with José Ávila")) == ("josé ávila",)  # type: ignore[arg-type]
+        assert canonicalize_name(unicodedata.normalize(form, written)) == "josé ávila"  # type: ignore[arg-type]
+    assert find_entities(unicodedata.normalize(form, "with José Ávila")) == ("josé ávila",)  # type: ignore[arg-type]
 
 
 def test_of_many_names_the_first_are_kept_and_of_a_long_text_the_beginning_is_read() -> None:
-    many = [f"Na{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(MOST + 5)]
-    assert entities(", ".join(["with", *many]), "Zoe") == (*(one.casefold() for one in many[:MOST]), "zoe")
-    assert entities("x" * READ + " with Ana") == ()
+    many = [f"Na{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(MAX_ENTITIES + 5)]
+    assert find_entities(", ".join(["with", *many]), "Zoe") == (*(one.casefold() for one in many[:MAX_ENTITIES]), "zoe")
+    assert find_entities("x" * MAX_TEXT_CHARS + " with Ana") == ()
 
 
 def test_a_question_means_its_names_and_in_small_letters_any_of_its_words() -> None:
-    assert set(sought("where did Ana Souza put the books?")) >= {"ana souza", "ana", "souza"}
-    assert "books" not in sought("where did Ana Souza put the books?")
-    assert set(sought("where did ana souza's sister go?")) >= {"ana", "souza", "ana souza", "sister"}
-    assert not {"where", "did", "go", "the"} & set(sought("where did the ana go?"))
-    assert sought("") == ()
-    assert [tells(word) for word in ("ana", "x", "the", "friday", "please")] == [True, False, False, False, False]
+    assert set(find_candidate_names("where did Ana Souza put the books?")) >= {"ana souza", "ana", "souza"}
+    assert "books" not in find_candidate_names("where did Ana Souza put the books?")
+    assert set(find_candidate_names("where did ana souza's sister go?")) >= {"ana", "souza", "ana souza", "sister"}
+    assert not {"where", "did", "go", "the"} & set(find_candidate_names("where did the ana go?"))
+    assert find_candidate_names("") == ()
+    assert [may_be_name(word) for word in ("ana", "x", "the", "friday", "please")] == [True, False, False, False, False]
 
 
 @given(texts, st.none() | texts)
 def test_any_text_has_some_names_or_none_each_once_and_short(text: str, speaker: str | None) -> None:
-    found = entities(text, speaker)
-    assert entities(text, speaker) == found
-    assert len(found) == len(set(found)) <= MOST + 1
+    found = find_entities(text, speaker)
+    assert find_entities(text, speaker) == found
+    assert len(found) == len(set(found)) <= MAX_ENTITIES + 1
     for name in found:
-        assert 0 < len(name) <= LONGEST
-        assert canonical(name) in {name, canonical(name)}
+        assert 0 < len(name) <= MAX_NAME_CHARS
+        assert canonicalize_name(name) in {name, canonicalize_name(name)}
         assert "\n" not in name
         assert name == name.strip()
-        assert unseen(name) is None
-    sought(text)
+        assert find_invisible_character(name) is None
+    find_candidate_names(text)
 
 
 @table(
@@ -154,5 +163,5 @@ def test_any_text_has_some_names_or_none_each_once_and_short(text: str, speaker:
 )
 def test_a_megabyte_of_anything_is_read_to_its_end(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
-    assert len(entities(text)) <= MOST
-    assert isinstance(sought(text), tuple)
+    assert len(find_entities(text)) <= MAX_ENTITIES
+    assert isinstance(find_candidate_names(text), tuple)

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.excerpts import MORE, Sentence, joined, plain, sentences, shortened
+from recollect.text.excerpts import ELLIPSIS, Sentence, join_sentences, split_sentences, to_single_line, truncate
 from tests.tables import table
 
 ANYTHING = st.text(st.characters(exclude_categories=["Cs"]))
@@ -14,11 +14,11 @@ MUCH = 200_000
 
 
 def said(text: str) -> list[str]:
-    return [one.text for one in sentences(text) if not one.aside]
+    return [one.text for one in split_sentences(text) if not one.aside]
 
 
 def asides(text: str) -> list[str]:
-    return [one.text for one in sentences(text) if one.aside]
+    return [one.text for one in split_sentences(text) if one.aside]
 
 
 @table(
@@ -71,10 +71,10 @@ def test_code_and_notes_between_brackets_are_asides() -> None:
 
 
 def test_what_has_no_word_is_kept_where_it_can_be_seen() -> None:
-    assert sentences("👍") == [Sentence("👍", aside=True)]
-    assert sentences("???") == [Sentence("???", aside=True)]
+    assert split_sentences("👍") == [Sentence("👍", aside=True)]
+    assert split_sentences("???") == [Sentence("???", aside=True)]
     assert said("!!! Great. ...") == ["Great."]
-    assert sentences("\u200b\u2060\ufeff\u202e") == []
+    assert split_sentences("\u200b\u2060\ufeff\u202e") == []
 
 
 @table(
@@ -88,13 +88,13 @@ def test_what_has_no_word_is_kept_where_it_can_be_seen() -> None:
     ],
 )
 def test_a_line_has_nothing_that_steers_how_it_looks(text: str, found: str) -> None:
-    assert plain(text) == found
+    assert to_single_line(text) == found
 
 
 @given(ANYTHING)
 def test_a_line_is_one_line_and_plain_once_and_for_all(text: str) -> None:
-    line = plain(text)
-    assert plain(line) == line
+    line = to_single_line(text)
+    assert to_single_line(line) == line
     assert line.splitlines() in ([line], [])
     assert not any(unicodedata.category(one) in {"Cc", "Zl", "Zp"} for one in line)
     assert line == line.strip()
@@ -102,36 +102,36 @@ def test_a_line_is_one_line_and_plain_once_and_for_all(text: str) -> None:
 
 @given(ANYTHING)
 def test_sentences_are_lines_that_say_something(text: str) -> None:
-    for one in sentences(text):
+    for one in split_sentences(text):
         assert one.text
-        assert plain(one.text) == one.text
+        assert to_single_line(one.text) == one.text
 
 
 @given(ANYTHING, st.integers(2, 60))
 def test_what_is_shortened_is_never_longer_than_it_may_be(text: str, most: int) -> None:
-    line = plain(text)
-    short = shortened(line, most)
+    line = to_single_line(text)
+    short = truncate(line, most)
     assert len(short) <= most
-    assert short == line if len(line) <= most else short.endswith(MORE)
-    assert line.startswith(short.removesuffix(MORE)) or short == line
+    assert short == line if len(line) <= most else short.endswith(ELLIPSIS)
+    assert line.startswith(short.removesuffix(ELLIPSIS)) or short == line
 
 
 def test_a_line_is_cut_behind_a_word() -> None:
-    assert shortened("window seats, please", 20) == "window seats, please"
-    assert shortened("window seats, please", 19) == "window seats…"
-    assert shortened("window seats", 8) == "window…"
-    assert shortened("window seats", 7) == "window…"
+    assert truncate("window seats, please", 20) == "window seats, please"
+    assert truncate("window seats, please", 19) == "window seats…"
+    assert truncate("window seats", 8) == "window…"
+    assert truncate("window seats", 7) == "window…"
 
 
 def test_a_word_without_end_is_cut_between_two_letters() -> None:
-    assert shortened("x" * 100, 10) == "x" * 9 + MORE
-    assert shortened("e\u0301" * 10, 8) == "e\u0301" * 3 + MORE
-    assert shortened(FAMILY * 10, 9) == FAMILY * 2 + MORE
+    assert truncate("x" * 100, 10) == "x" * 9 + ELLIPSIS
+    assert truncate("e\u0301" * 10, 8) == "e\u0301" * 3 + ELLIPSIS
+    assert truncate(FAMILY * 10, 9) == FAMILY * 2 + ELLIPSIS
 
 
 def test_lines_that_end_without_a_mark_get_one_between_them() -> None:
-    assert joined(["Flights", "We go in May.", "Lisbon", "Porto"]) == "Flights; We go in May. Lisbon; Porto"
-    assert joined(["one"]) == "one"
+    assert join_sentences(["Flights", "We go in May.", "Lisbon", "Porto"]) == "Flights; We go in May. Lisbon; Porto"
+    assert join_sentences(["one"]) == "one"
 
 
 @table(
@@ -159,4 +159,4 @@ def test_lines_that_end_without_a_mark_get_one_between_them() -> None:
 )
 def test_a_very_long_text_of_marks_is_read_in_one_go(piece: str) -> None:
     text = piece * (MUCH // len(piece))
-    assert sum(len(one.text) for one in sentences(text)) <= len(text)
+    assert sum(len(one.text) for one in split_sentences(text)) <= len(text)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.grounding import carried
+from recollect.text.grounding import is_grounded
 from tests.tables import table
 
 TURN = "I don't eat meat, I've been living in São Paulo since 2019 and I studied law; my rent is 1,200 EUR."
@@ -20,7 +20,7 @@ TURN = "I don't eat meat, I've been living in São Paulo since 2019 and I studie
     ],
 )
 def test_other_endings_the_speakers_name_and_words_that_say_nothing_are_carried(text: str) -> None:
-    assert carried(text, TURN, "Ana")
+    assert is_grounded(text, TURN, "Ana")
 
 
 @table(
@@ -40,7 +40,7 @@ def test_other_endings_the_speakers_name_and_words_that_say_nothing_are_carried(
     ],
 )
 def test_another_word_figure_or_name_is_not_and_nor_is_what_was_denied(text: str) -> None:
-    assert not carried(text, TURN, "Ana")
+    assert not is_grounded(text, TURN, "Ana")
 
 
 @table(
@@ -53,16 +53,16 @@ def test_another_word_figure_or_name_is_not_and_nor_is_what_was_denied(text: str
     ],
 )
 def test_the_same_words_in_another_order_or_with_some_left_out_between_are_not(turn: str, text: str) -> None:
-    assert not carried(text, turn)
-    assert carried(turn, turn)
+    assert not is_grounded(text, turn)
+    assert is_grounded(turn, turn)
 
 
 def test_short_words_are_not_mistaken_for_others_without_their_ending() -> None:
-    assert not carried("She likes care.", "I like my car.")
-    assert carried("She likes cars.", "I like my car.")
+    assert not is_grounded("She likes care.", "I like my car.")
+    assert is_grounded("She likes cars.", "I like my car.")
 
 
 @given(st.text(), st.text(), st.none() | st.text())
 def test_any_text_is_carried_by_itself_and_nothing_raises(text: str, turn: str, speaker: str | None) -> None:
-    assert carried(text, text, speaker)
-    assert carried(text, turn, speaker) in (True, False)
+    assert is_grounded(text, text, speaker)
+    assert is_grounded(text, turn, speaker) in (True, False)

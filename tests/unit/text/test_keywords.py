@@ -5,19 +5,30 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.keywords import LONGEST_WORD, NAME, NUMBER, PLEASANTRY, SPEAKER, Themes, names, read
-from recollect.text.topic_stopwords import pleasantries, vague_words
+from recollect.text.keywords import (
+    MAX_WORD_CHARS,
+    NAME_WEIGHT,
+    NUMBER_WEIGHT,
+    PLEASANTRY_WEIGHT,
+    SPEAKER_WEIGHT,
+    TopicTerms,
+    extract_name_terms,
+    extract_terms,
+)
+from recollect.text.topic_stopwords import pleasantry_terms, vague_terms
 from tests.tables import table
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), max_size=8)
 
 
-def themes_of(texts: Sequence[str], speakers: Sequence[str] = ()) -> Themes:
-    return Themes.of([read(text) for text in texts], [name for text in texts for name in names(text)], speakers)
+def themes_of(texts: Sequence[str], speakers: Sequence[str] = ()) -> TopicTerms:
+    return TopicTerms.of(
+        [extract_terms(text) for text in texts], [name for text in texts for name in extract_name_terms(text)], speakers
+    )
 
 
 def phrases(*texts: str, speakers: Sequence[str] = ()) -> list[str]:
-    return themes_of(texts, speakers).phrases([[text] for text in texts])
+    return themes_of(texts, speakers).top_phrases([[text] for text in texts])
 
 
 def test_words_of_more_texts_weigh_more_but_not_as_much_more() -> None:
@@ -27,19 +38,23 @@ def test_words_of_more_texts_weigh_more_but_not_as_much_more() -> None:
 
 def test_words_that_are_said_about_everything_weigh_little_however_often() -> None:
     weights = themes_of([f"thanks, great topic{number}" for number in range(50)]).weights()
-    assert weights["great"] == PLEASANTRY < weights["topic7"]
+    assert weights["great"] == PLEASANTRY_WEIGHT < weights["topic7"]
 
 
 def test_who_speaks_is_no_theme_nor_what_they_are_called_for_short() -> None:
     themes = themes_of(["hey Mel, how is Lisbon", "Melanie loves Lisbon"], ["Melanie"])
-    assert (themes.colours["mel"], themes.colours["melani"], themes.colours["lisbon"]) == (SPEAKER, SPEAKER, NAME)
+    assert (themes.base_weights["mel"], themes.base_weights["melani"], themes.base_weights["lisbon"]) == (
+        SPEAKER_WEIGHT,
+        SPEAKER_WEIGHT,
+        NAME_WEIGHT,
+    )
 
 
 def test_a_name_weighs_more_than_a_word_and_a_day_of_the_week_does_not() -> None:
     themes = themes_of(["we fly to Lisbon on Monday", "a lisbon is no name, but Lisbon and Lisbon are"])
-    assert themes.colours["lisbon"] == NAME
-    assert themes.colours["monday"] == NUMBER
-    assert themes.colours["fli"] == 1.0
+    assert themes.base_weights["lisbon"] == NAME_WEIGHT
+    assert themes.base_weights["monday"] == NUMBER_WEIGHT
+    assert themes.base_weights["fli"] == 1.0
 
 
 def test_words_that_are_said_together_twice_are_shown_together() -> None:
@@ -50,8 +65,8 @@ def test_words_that_are_said_together_twice_are_shown_together() -> None:
 
 
 def test_a_vague_word_is_shown_with_another_and_a_pleasantry_is_not() -> None:
-    assert "support" in vague_words()
-    assert "great" in pleasantries()
+    assert "support" in vague_terms()
+    assert "great" in pleasantry_terms()
     found = phrases("the support group was great", "my support group has great guitars", "two great guitars")
     assert found[:2] == ["support group", "guitars"]
 
@@ -72,7 +87,7 @@ def test_what_names_something_comes_before_what_is_done() -> None:
 
 
 def test_numbers_days_addresses_and_endless_words_are_not_shown() -> None:
-    long = "x" * (LONGEST_WORD + 1)
+    long = "x" * (MAX_WORD_CHARS + 1)
     text = f"see https://shop.example/path?q=1 and 3000 and {long} on Friday for the budget"
     assert phrases(text, text) == ["budget"]
 
@@ -105,5 +120,7 @@ def test_phrases_are_short_and_said(texts: list[str]) -> None:
     assert len(found) == len(set(found))
     for phrase in found:
         assert phrase.strip()
-        assert len(phrase) <= 3 * LONGEST_WORD + 2
-        assert set(read(phrase)) <= {term for text in texts for term in read(text)} | set(read(phrase.upper()))
+        assert len(phrase) <= 3 * MAX_WORD_CHARS + 2
+        assert set(extract_terms(phrase)) <= {term for text in texts for term in extract_terms(text)} | set(
+            extract_terms(phrase.upper())
+        )

@@ -7,7 +7,15 @@ from typing import Literal
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recollect.text.questions import ROLES, SHORTEST, USERS, as_said_by, in_first_person, is_user, named
+from recollect.text.questions import (
+    MIN_FOLDED_LETTERS,
+    ROLE_LABELS,
+    USER_LABELS,
+    find_named_speakers,
+    is_first_person,
+    is_user_label,
+    rephrase_as_speaker,
+)
 from recollect.text.tokenizer import STOP_WORDS
 from tests.tables import table
 
@@ -44,12 +52,12 @@ anything = st.text(st.characters(exclude_categories=()))
 texts = anything | st.lists(st.sampled_from(PIECES) | anything).map("".join)
 labels = st.sampled_from(SPEAKERS) | st.lists(st.sampled_from(PIECES)).map("".join) | anything
 fillers = st.text(st.characters(codec="ascii"))
-name_letters = st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), min_size=SHORTEST)
+name_letters = st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), min_size=MIN_FOLDED_LETTERS)
 
 
 def is_named(text: str, label: str) -> bool:
     """Whether the text names the speaker of this label."""
-    return named(text, [label]) == (label,)
+    return find_named_speakers(text, [label]) == (label,)
 
 
 # Whom a text names.
@@ -106,16 +114,16 @@ def test_a_speaker_is_named_by_the_whole_label_or_by_its_first_word(text: str, l
     ],
 )
 def test_part_of_a_word_another_word_and_what_has_no_letters_are_no_names(text: str, label: str) -> None:
-    assert named(text, [label]) == ()
+    assert find_named_speakers(text, [label]) == ()
 
 
 @given(name_letters, st.sampled_from([str.lower, str.upper, str.title, str.swapcase]))
 def test_a_name_is_found_whatever_its_case(name: str, cased: Callable[[str], str]) -> None:
-    assume(name not in STOP_WORDS | ROLES | TITLES)
+    assume(name not in STOP_WORDS | ROLE_LABELS | TITLES)
     assert is_named(f"ask {cased(name)}!", name.title())
 
 
-@table("word", sorted(STOP_WORDS - ROLES - TITLES))
+@table("word", sorted(STOP_WORDS - ROLE_LABELS - TITLES))
 def test_a_name_that_is_a_stop_word_must_be_written_as_the_label_has_it(word: str) -> None:
     name = word.title()
     assert is_named(f"Asked: {name}?", name)
@@ -138,11 +146,11 @@ def test_a_name_that_is_a_stop_word_must_be_written_as_the_label_has_it(word: st
     ],
 )
 def test_will_and_may_are_speakers_only_in_capitals(text: str, expected: tuple[str, ...]) -> None:
-    assert named(text, ["Will", "Will Smith", "May"]) == expected
+    assert find_named_speakers(text, ["Will", "Will Smith", "May"]) == expected
 
 
 def test_a_name_of_few_letters_must_be_written_as_the_label_has_it() -> None:
-    short, long = "Xyzzyx"[: SHORTEST - 1], "Xyzzyx"[:SHORTEST]
+    short, long = "Xyzzyx"[: MIN_FOLDED_LETTERS - 1], "Xyzzyx"[:MIN_FOLDED_LETTERS]
     assert is_named(f"ask {short}", short)
     assert not is_named(f"ask {short.lower()}", short)
     assert not is_named(f"ask {short.upper()}", short)
@@ -161,27 +169,29 @@ def test_the_letters_of_all_words_of_a_name_are_counted() -> None:
 @table("apostrophe", ["'", "\u2019", "\u02bc"])
 def test_a_possessive_names_its_owner(apostrophe: str) -> None:
     text = f"Are James{apostrophe} cat, Caroline{apostrophe}s dog and JO{apostrophe}S bird friends?"
-    assert named(text, ["James", "Caroline", "JO", "Cat"]) == ("Caroline", "Cat", "JO", "James")
+    assert find_named_speakers(text, ["James", "Caroline", "JO", "Cat"]) == ("Caroline", "Cat", "JO", "James")
 
 
-@table("role", sorted(ROLES))
+@table("role", sorted(ROLE_LABELS))
 def test_a_role_is_nobody_s_name_but_part_of_one(role: str) -> None:
     text = f"{role}, {role.title()} and {role.upper()}'s"
-    assert named(text, [role, role.title(), role.upper(), f"[{role}]:", f" {role} ", f"{role} Smith"]) == ()
-    assert named(f"the {role} smith", [role, f"{role} Smith"]) == (f"{role} Smith",)
+    assert (
+        find_named_speakers(text, [role, role.title(), role.upper(), f"[{role}]:", f" {role} ", f"{role} Smith"]) == ()
+    )
+    assert find_named_speakers(f"the {role} smith", [role, f"{role} Smith"]) == (f"{role} Smith",)
 
 
 def test_roles_with_a_number_or_a_name_are_called_by_the_whole_of_it() -> None:
     speakers = ["user", "user 3", "user 33", "Agent Smith", "agent"]
-    assert named("What did user 3 tell agent Smith?", speakers) == ("Agent Smith", "user 3")
-    assert named("What did the user tell the agent, 3 times?", speakers) == ()
-    assert named("What did smith say?", speakers) == ()
+    assert find_named_speakers("What did user 3 tell agent Smith?", speakers) == ("Agent Smith", "user 3")
+    assert find_named_speakers("What did the user tell the agent, 3 times?", speakers) == ()
+    assert find_named_speakers("What did smith say?", speakers) == ()
 
 
 @table("title", sorted(TITLES))
 def test_a_title_or_an_article_is_no_first_word(title: str) -> None:
     label = f"{title.title()}. Boss"
-    assert named(f"{title}, {title.title()} or boss", [label, title, title.title()]) == ()
+    assert find_named_speakers(f"{title}, {title.title()} or boss", [label, title, title.title()]) == ()
     assert is_named(f"Did {title} boss say so?", label)
     assert is_named(f"Did {title.title()}. Boss say so?", label)
 
@@ -236,7 +246,7 @@ def test_names_are_found_in_every_script_and_anywhere_where_words_have_no_blanks
     ],
 )
 def test_other_marks_and_other_letters_make_another_name(text: str, label: str) -> None:
-    assert named(text, [label]) == ()
+    assert find_named_speakers(text, [label]) == ()
 
 
 @table(
@@ -249,7 +259,7 @@ def test_other_marks_and_other_letters_make_another_name(text: str, label: str) 
 )
 def test_a_letter_of_a_script_without_blanks_is_found_between_others(letter: str) -> None:
     assert is_named(f"a{letter}b{letter}{letter}", letter)
-    assert as_said_by(f"太{letter}郎", letter) == "太I郎"
+    assert rephrase_as_speaker(f"太{letter}郎", letter) == "太I郎"
 
 
 @table(
@@ -262,7 +272,7 @@ def test_a_letter_of_a_script_without_blanks_is_found_between_others(letter: str
 )
 def test_a_mark_is_part_of_the_word_it_is_in(mark: str) -> None:
     name = f"Xyz{mark}zy"
-    assert named(f"Was it {name}?", ["Xyz", "zy", name]) == (name,)
+    assert find_named_speakers(f"Was it {name}?", ["Xyz", "zy", name]) == (name,)
 
 
 @table("form", ["NFC", "NFD"])
@@ -271,7 +281,7 @@ def test_a_name_is_found_however_its_letters_are_composed(name: str, form: Liter
     written = unicodedata.normalize(form, f"Is {name} here?")
     for label in (unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)):
         assert is_named(written, label)
-        assert as_said_by(written, label) == "Is I here?"
+        assert rephrase_as_speaker(written, label) == "Is I here?"
 
 
 @table(
@@ -286,17 +296,17 @@ def test_a_name_is_found_however_its_letters_are_composed(name: str, form: Liter
 )
 def test_everyone_who_is_named_is_there_once_and_sorted(text: str, expected: tuple[str, ...]) -> None:
     speakers = ["太郎", "James", "Caroline", "Ana García", "Ana Bo", "James", "user"]
-    assert named(text, speakers) == expected
-    assert named(text, frozenset(speakers)) == expected
+    assert find_named_speakers(text, speakers) == expected
+    assert find_named_speakers(text, frozenset(speakers)) == expected
 
 
 def test_nobody_is_named_where_nobody_speaks() -> None:
-    assert named("Caroline", []) == ()
+    assert find_named_speakers("Caroline", []) == ()
 
 
 @given(texts, st.lists(labels))
 def test_whoever_is_named_is_one_of_the_speakers_and_would_be_named_alone(text: str, speakers: list[str]) -> None:
-    found = named(text, speakers)
+    found = find_named_speakers(text, speakers)
     assert set(found) <= set(speakers)
     assert list(found) == sorted(set(found))
     assert set(found) == {label for label in speakers if is_named(text, label)}
@@ -345,7 +355,7 @@ def test_how_letters_are_composed_never_matters(text: str, label: str) -> None:
     ],
 )
 def test_a_name_becomes_i_and_its_possessive_my(text: str, name: str, expected: str) -> None:
-    assert as_said_by(text, name) == expected
+    assert rephrase_as_speaker(text, name) == expected
 
 
 @table(
@@ -366,7 +376,7 @@ def test_a_name_becomes_i_and_its_possessive_my(text: str, name: str, expected: 
 def test_the_whole_label_is_replaced_where_it_stands_and_its_first_word_elsewhere(
     text: str, name: str, expected: str
 ) -> None:
-    assert as_said_by(text, name) == expected
+    assert rephrase_as_speaker(text, name) == expected
 
 
 @table(
@@ -377,28 +387,28 @@ def test_the_whole_label_is_replaced_where_it_stands_and_its_first_word_elsewher
     ],
 )
 def test_a_text_that_does_not_name_them_stays_as_it_is(text: str, name: str) -> None:
-    assert as_said_by(text, name) == text
+    assert rephrase_as_speaker(text, name) == text
 
 
 def test_a_text_that_is_put_otherwise_is_composed() -> None:
-    assert as_said_by("the cafe\u0301 of Zoe\u0308", "Zoë") == "the caf\u00e9 of I"
+    assert rephrase_as_speaker("the cafe\u0301 of Zoe\u0308", "Zoë") == "the caf\u00e9 of I"
 
 
 @given(texts, labels)
 def test_a_text_is_put_otherwise_exactly_if_it_names_them(text: str, label: str) -> None:
-    assert (as_said_by(text, label) != text) == is_named(text, label)
+    assert (rephrase_as_speaker(text, label) != text) == is_named(text, label)
 
 
 @given(fillers, fillers, st.sampled_from(["Xavier", "XAVIER", "xavier"]))
 def test_everything_but_the_name_stays(before: str, after: str, name: str) -> None:
     assume(not is_named(f"{before} {after}", "Xavier"))
-    assert as_said_by(f"{before} {name} {after}", "Xavier") == f"{before} I {after}"
-    assert as_said_by(f"{before} {name}'s {after}", "Xavier") == f"{before} my {after}"
+    assert rephrase_as_speaker(f"{before} {name} {after}", "Xavier") == f"{before} I {after}"
+    assert rephrase_as_speaker(f"{before} {name}'s {after}", "Xavier") == f"{before} my {after}"
 
 
 @given(texts, st.sampled_from(["Caroline", "James", "Will", "Jo", "太郎", "राम", "O'Brien"]))
 def test_what_somebody_says_of_themselves_does_not_name_them(text: str, name: str) -> None:
-    assert not is_named(as_said_by(text, name), name)
+    assert not is_named(rephrase_as_speaker(text, name), name)
 
 
 # Whether a text is about whoever asks.
@@ -415,8 +425,8 @@ def test_what_somebody_says_of_themselves_does_not_name_them(text: str, name: st
     ],
 )
 def test_a_text_may_speak_of_whoever_says_it(text: str) -> None:
-    assert in_first_person(text)
-    assert in_first_person(f"So {text} then")
+    assert is_first_person(text)
+    assert is_first_person(f"So {text} then")
 
 
 @table(
@@ -441,39 +451,51 @@ def test_a_text_may_speak_of_whoever_says_it(text: str) -> None:
     ],
 )
 def test_parts_of_words_other_persons_and_the_country_are_not_the_first_person(text: str) -> None:
-    assert not in_first_person(text)
+    assert not is_first_person(text)
 
 
 @given(texts, texts)
 def test_the_first_person_is_found_between_any_texts(before: str, after: str) -> None:
-    assert in_first_person(f"{before} my {after}")
-    assert in_first_person(f"{before} {after}") == (in_first_person(before) or in_first_person(after))
+    assert is_first_person(f"{before} my {after}")
+    assert is_first_person(f"{before} {after}") == (is_first_person(before) or is_first_person(after))
 
 
 # Who asks.
 
 
-@table("label", sorted(USERS))
+@table("label", sorted(USER_LABELS))
 def test_a_user_is_one_in_any_case_and_with_blanks(label: str) -> None:
-    assert all(map(is_user, [label, label.upper(), label.title(), f" {label}", f"\t{label.upper()}\u00a0\n"]))
+    assert all(map(is_user_label, [label, label.upper(), label.title(), f" {label}", f"\t{label.upper()}\u00a0\n"]))
 
 
 @table(
-    "label", [*sorted(ROLES - USERS), "", " ", "users", "user 3", "the user", "us er", "user:", "Caroline", "\uff55ser"]
+    "label",
+    [
+        *sorted(ROLE_LABELS - USER_LABELS),
+        "",
+        " ",
+        "users",
+        "user 3",
+        "the user",
+        "us er",
+        "user:",
+        "Caroline",
+        "\uff55ser",
+    ],
 )
 def test_anyone_else_is_no_user(label: str) -> None:
-    assert not is_user(label)
-    assert not is_user(label.upper())
+    assert not is_user_label(label)
+    assert not is_user_label(label.upper())
 
 
 def test_users_have_no_names_and_roles_are_in_small_letters() -> None:
-    assert USERS < ROLES
-    assert {role.strip().casefold() for role in ROLES} == ROLES
+    assert USER_LABELS < ROLE_LABELS
+    assert {role.strip().casefold() for role in ROLE_LABELS} == ROLE_LABELS
 
 
-@given(texts, labels | st.sampled_from(sorted(USERS)).map(" {} ".format))
+@given(texts, labels | st.sampled_from(sorted(USER_LABELS)).map(" {} ".format))
 def test_whoever_asks_is_never_named(text: str, label: str) -> None:
-    assert not (is_user(label) and named(f"{text} {label}", [label]))
+    assert not (is_user_label(label) and find_named_speakers(f"{text} {label}", [label]))
 
 
 # Long texts.
@@ -488,28 +510,28 @@ def test_whoever_asks_is_never_named(text: str, label: str) -> None:
 )
 def test_a_long_text_that_is_made_to_be_slow_is_read_in_one_go(text: str) -> None:
     long = text * (LONG // 4 // len(text))
-    assert set(named(long, SPEAKERS)) <= set(SPEAKERS)
-    assert (as_said_by(long, "Ana García") != long) == ("Ana García" in named(long, SPEAKERS))
-    assert in_first_person(f"{long} I")
+    assert set(find_named_speakers(long, SPEAKERS)) <= set(SPEAKERS)
+    assert (rephrase_as_speaker(long, "Ana García") != long) == ("Ana García" in find_named_speakers(long, SPEAKERS))
+    assert is_first_person(f"{long} I")
 
 
 def test_a_label_without_end_is_looked_for_in_one_go() -> None:
     label = "xyz " * (LONG // 8)
-    assert as_said_by("xyz " * (LONG // 4), label).split() == ["I", "I"]
-    assert as_said_by(label, f"the {label}") == label
+    assert rephrase_as_speaker("xyz " * (LONG // 4), label).split() == ["I", "I"]
+    assert rephrase_as_speaker(label, f"the {label}") == label
 
 
 def test_every_place_of_a_long_text_is_replaced() -> None:
     many = LONG // len("Ana's Ana ")
-    assert as_said_by("Ana's Ana " * many, "Ana García") == "my I " * many
+    assert rephrase_as_speaker("Ana's Ana " * many, "Ana García") == "my I " * many
 
 
 def test_marks_without_end_are_part_of_one_word() -> None:
     word = "Ana" + "\u0301\u0316" * (LONG // 2)
-    assert named(f"Was it {word}?", ["Ana", word]) == (word,)
-    assert as_said_by(f"Was it {word}'s?", word) == "Was it my?"
+    assert find_named_speakers(f"Was it {word}?", ["Ana", word]) == (word,)
+    assert rephrase_as_speaker(f"Was it {word}'s?", word) == "Was it my?"
 
 
 def test_any_number_of_speakers_may_be_asked_for() -> None:
     speakers = [f"Ana{number}" for number in range(LONG // 100)]
-    assert named("Ana7, ana77 and Ana", speakers) == ("Ana7", "Ana77")
+    assert find_named_speakers("Ana7, ana77 and Ana", speakers) == ("Ana7", "Ana77")

@@ -5,14 +5,14 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.quote_match import folded, said
+from recollect.text.quote_match import find_quote, fold_quotes
 from tests.tables import table
 
 TEXTS = st.text(st.sampled_from("ab \n\t\u00a0“”\"'’.") | st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
 def quoted(quote: str, text: str) -> str | None:
-    return said(folded(quote), text, folded(text))
+    return find_quote(fold_quotes(quote), text, fold_quotes(text))
 
 
 @table(
@@ -58,13 +58,13 @@ def test_every_run_of_whole_words_is_found_and_what_is_found_is_there(text: str,
         assert found is not None
     if found is not None:
         assert found in text
-        assert folded(found).strip("\"' ") == folded(" ".join(words)).strip("\"' ")
+        assert fold_quotes(found).strip("\"' ") == fold_quotes(" ".join(words)).strip("\"' ")
 
 
 @given(TEXTS)
 def test_folding_twice_changes_nothing_and_marks_keep_their_number(text: str) -> None:
-    assert folded(folded(text)) == folded(text)
-    assert len(re.sub(r"\s", "", folded(text))) == len(re.sub(r"\s", "", text))
+    assert fold_quotes(fold_quotes(text)) == fold_quotes(text)
+    assert len(re.sub(r"\s", "", fold_quotes(text))) == len(re.sub(r"\s", "", text))
 
 
 @table("text", ["a" * 2**20, "a " * 2**19, "  a" * 2**18, "“" * 2**20, " " * 2**20 + "b"])

@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.text import tokenizer
-from recollect.text.tokenizer import LONGEST, MOST, MOST_MARKS, STOP_WORDS, counts, key, terms
+from recollect.text.tokenizer import (
+    MAX_MARKS,
+    MAX_TERM_CHARS,
+    MAX_TERM_COUNT,
+    STOP_WORDS,
+    count_terms,
+    hash_term,
+    tokenize,
+)
 from tests.tables import table
 
 anything = st.text(st.characters(exclude_categories=()))
@@ -36,7 +44,7 @@ MEGABYTE = 1_000_000
     ],
 )
 def test_english_words_become_stems_without_stop_words(text: str, found: list[str]) -> None:
-    assert terms(text) == found
+    assert tokenize(text) == found
 
 
 @table(
@@ -52,7 +60,7 @@ def test_english_words_become_stems_without_stop_words(text: str, found: list[st
     ],
 )
 def test_words_of_other_languages_are_kept_without_their_case(text: str, found: list[str]) -> None:
-    assert terms(text) == [unicodedata.normalize("NFKC", term) for term in found]
+    assert tokenize(text) == [unicodedata.normalize("NFKC", term) for term in found]
 
 
 @table(
@@ -74,7 +82,7 @@ def test_words_of_other_languages_are_kept_without_their_case(text: str, found: 
     ],
 )
 def test_scripts_without_blanks_give_every_two_neighbouring_letters(text: str, found: list[str]) -> None:
-    assert terms(text) == found
+    assert tokenize(text) == found
 
 
 @table(
@@ -92,7 +100,7 @@ def test_scripts_without_blanks_give_every_two_neighbouring_letters(text: str, f
     ],
 )
 def test_what_is_no_part_of_a_word_is_left_out(text: str, found: list[str]) -> None:
-    assert terms(text) == found
+    assert tokenize(text) == found
 
 
 @table(
@@ -106,7 +114,7 @@ def test_what_is_no_part_of_a_word_is_left_out(text: str, found: list[str]) -> N
     ],
 )
 def test_a_query_language_is_words_like_any_other_text(text: str, found: list[str]) -> None:
-    assert terms(text) == found
+    assert tokenize(text) == found
 
 
 @table("form", ["NFC", "NFD", "NFKC", "NFKD"])
@@ -114,38 +122,38 @@ def test_a_query_language_is_words_like_any_other_text(text: str, found: list[st
 def test_a_text_has_the_same_terms_however_its_letters_are_composed(
     text: str, form: Literal["NFC", "NFD", "NFKC", "NFKD"]
 ) -> None:
-    assert terms(unicodedata.normalize(form, text)) == terms(text) != []
+    assert tokenize(unicodedata.normalize(form, text)) == tokenize(text) != []
 
 
-@given(st.text(st.characters(exclude_categories=()), max_size=MOST_MARKS))
+@given(st.text(st.characters(exclude_categories=()), max_size=MAX_MARKS))
 def test_any_text_has_the_same_terms_composed_and_decomposed(text: str) -> None:
     composed, decomposed = (unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
-    if len(decomposed) <= MOST_MARKS:
-        assert terms(composed) == terms(decomposed) == terms(text)
+    if len(decomposed) <= MAX_MARKS:
+        assert tokenize(composed) == tokenize(decomposed) == tokenize(text)
 
 
 @given(anything)
 def test_any_text_has_terms_that_are_words_or_pairs_of_letters(text: str) -> None:
-    found = terms(text)
-    assert found == terms(text)
+    found = tokenize(text)
+    assert found == tokenize(text)
     for term in found:
         assert term[0].isalnum()
         assert not any(character.isspace() or character == "_" for character in term)
-        assert len(term) <= max(LONGEST, 2 + 2 * 2 * MOST_MARKS)
+        assert len(term) <= max(MAX_TERM_CHARS, 2 + 2 * 2 * MAX_MARKS)
 
 
 @given(st.text(st.characters(max_codepoint=127)))
 def test_the_case_of_english_says_nothing(text: str) -> None:
-    assert terms(text.upper()) == terms(text.lower()) == terms(text)
+    assert tokenize(text.upper()) == tokenize(text.lower()) == tokenize(text)
 
 
 @given(anything, anything)
 def test_texts_side_by_side_have_the_terms_of_both(one: str, other: str) -> None:
-    assert terms(f"{one}\n{other}") == terms(one) + terms(other)
+    assert tokenize(f"{one}\n{other}") == tokenize(one) + tokenize(other)
 
 
 def test_a_word_without_end_is_cut() -> None:
-    assert terms("z" * (LONGEST + 1)) == terms("z" * LONGEST) == ["z" * LONGEST]
+    assert tokenize("z" * (MAX_TERM_CHARS + 1)) == tokenize("z" * MAX_TERM_CHARS) == ["z" * MAX_TERM_CHARS]
 
 
 @table(
@@ -164,29 +172,29 @@ def test_a_word_without_end_is_cut() -> None:
     ids=["words", "a word", "Han", "sorted marks", "marks", "half-width marks", "hidden hyphens", "a letter", "halves"],
 )
 def test_a_megabyte_is_read_in_one_go_even_if_it_is_made_to_be_slow(text: str, many: int) -> None:
-    assert len(terms(text)) == many
+    assert len(tokenize(text)) == many
 
 
 @table("pile", ["\u0316", "\u0316\u00ad", "\u0316\ufe0f"])
 def test_no_more_marks_are_read_than_a_script_could_have(pile: str) -> None:
-    assert terms("x" + pile * (2 * MOST_MARKS)) == ["x" + "\u0316" * MOST_MARKS]
+    assert tokenize("x" + pile * (2 * MAX_MARKS)) == ["x" + "\u0316" * MAX_MARKS]
 
 
 def test_everything_that_normalising_sorts_is_a_mark_that_is_cut() -> None:
-    scripts = tokenizer._scripts()
+    scripts = tokenizer._script_patterns()
     for code in range(sys.maxunicode + 1):
         character = chr(code)
         if unicodedata.combining(unicodedata.normalize("NFKD", character)[0]):
-            assert scripts.pile.fullmatch(character * (MOST_MARKS + 1)), hex(code)
+            assert scripts.mark_pile.fullmatch(character * (MAX_MARKS + 1)), hex(code)
         assert bool(scripts.letter.match(character)) != (unicodedata.category(character) in {"Mn", "Mc"}), hex(code)
 
 
 def test_threads_agree_on_the_terms() -> None:
     texts = [f"{a}{b} {b}{a}" for a, b in product(["runn", "hopp", "nation", "relat", "general"], ENDINGS.split())] * 10
-    alone = list(map(terms, texts))
+    alone = list(map(tokenize, texts))
     tokenizer._stem.cache_clear()
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(terms, texts, chunksize=5)) == alone
+        assert list(pool.map(tokenize, texts, chunksize=5)) == alone
 
 
 BEGINNINGS = list(map("".join, product(["", "b", "str", "inter"], "aeiouy", ["b", "c", "ll", "nt", "s", "z"])))
@@ -200,13 +208,13 @@ CHANGED_BEFORE = "added emergency evening organization lateral internal internat
 def test_stems_are_those_of_version_1() -> None:
     """They are stored. Where this fails, the stemmer has changed: keep the old one, or raise the version."""
     made_up = " ".join(map("".join, product(BEGINNINGS, ENDINGS.split())))
-    stems = " ".join(terms(f"{CHANGED_BEFORE} {made_up}"))
+    stems = " ".join(tokenize(f"{CHANGED_BEFORE} {made_up}"))
     assert tokenizer.VERSION == "1"
     assert sha256(stems.encode()).hexdigest() == "fe8397ce80b2be70a4992fe09ecff25088ac1fa63c211e3e253871b88b1c0596"
 
 
 def test_a_question_and_a_memory_meet_in_their_stems() -> None:
-    assert set(terms("When did Ana organise her emergencies?")) <= set(terms("Ana organised an emergency drill"))
+    assert set(tokenize("When did Ana organise her emergencies?")) <= set(tokenize("Ana organised an emergency drill"))
 
 
 def test_stop_words_are_words_as_the_analyser_reads_them() -> None:
@@ -215,18 +223,18 @@ def test_stop_words_are_words_as_the_analyser_reads_them() -> None:
 
 
 def test_counts_are_in_order_of_first_occurrence() -> None:
-    assert list(counts("cats deploy a cat; deploys of cats").items()) == [("cat", 3), ("deploy", 2)]
+    assert list(count_terms("cats deploy a cat; deploys of cats").items()) == [("cat", 3), ("deploy", 2)]
 
 
 def test_a_term_is_not_counted_more_often_than_a_store_can_say() -> None:
-    assert counts("deploy " * (MOST + 1)) == {"deploy": MOST}
+    assert count_terms("deploy " * (MAX_TERM_COUNT + 1)) == {"deploy": MAX_TERM_COUNT}
 
 
 @given(anything)
 def test_a_key_is_the_hash_of_the_term_as_64_bits(term: str) -> None:
     digest = blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    assert key(term) == int.from_bytes(digest, "little") < 2**64
+    assert hash_term(term) == int.from_bytes(digest, "little") < 2**64
 
 
 def test_keys_are_the_same_on_every_machine() -> None:
-    assert key("deploy") == 0x06E6_B35E_531F_53B2
+    assert hash_term("deploy") == 0x06E6_B35E_531F_53B2

@@ -9,7 +9,15 @@ from recollect.evaluation.pairs import shipped_pairs
 from recollect.model.memory import Memory
 from recollect.model.trust import Provenance
 from recollect.testing.builders import a_memory
-from recollect.text.updates.claims import LONGEST, USER, agree, beside, me_in, normal_subject, subject_of
+from recollect.text.updates.claims import (
+    MAX_SUBJECT_CHARS,
+    UNNAMED_USER,
+    are_compatible,
+    distinguishing_context,
+    find_subject,
+    first_person_name,
+    normalize_subject,
+)
 from tests.tables import table
 
 TRUE_TOGETHER = Path(__file__).parent / "true_together.txt"
@@ -531,48 +539,48 @@ def pairs(table: str) -> list[tuple[str, str]]:
 def test_a_statement_with_one_value_at_a_time_has_a_subject(
     text: str, speaker: str | None, subject: str | None
 ) -> None:
-    assert subject_of(text, speaker, "user") == subject
+    assert find_subject(text, speaker, "user") == subject
 
 
 @table("text", ABOUT_NOTHING)
 def test_what_is_in_doubt_past_plural_or_one_of_several_is_about_nothing(text: str) -> None:
-    assert subject_of(text, "Zoe", "user") is None
-    assert subject_of(text, None, "user") is None
+    assert find_subject(text, "Zoe", "user") is None
+    assert find_subject(text, None, "user") is None
 
 
 @table(("old", "new"), pairs(UPDATES))
 def test_what_takes_the_place_of_another_is_about_the_same_and_does_not_agree(old: str, new: str) -> None:
-    assert subject_of(old, None, "user") is not None
-    assert subject_of(old, None, "user") == subject_of(new, None, "user")
-    assert not agree(said(old), said(new))
-    assert not agree(said(new), said(old))
+    assert find_subject(old, None, "user") is not None
+    assert find_subject(old, None, "user") == find_subject(new, None, "user")
+    assert not are_compatible(said(old), said(new))
+    assert not are_compatible(said(new), said(old))
 
 
 @table(("one", "other"), pairs(AGREEING))
 @table("speaker", [None, "Zoe"])
 def test_what_is_about_the_same_may_agree(one: str, other: str, speaker: str | None) -> None:
-    assert subject_of(one, speaker, "user") == subject_of(other, speaker, "user") is not None
-    assert agree(said(one, speaker), said(other, speaker))
-    assert agree(said(other, speaker), said(one, speaker))
+    assert find_subject(one, speaker, "user") == find_subject(other, speaker, "user") is not None
+    assert are_compatible(said(one, speaker), said(other, speaker))
+    assert are_compatible(said(other, speaker), said(one, speaker))
 
 
 def test_of_a_subject_that_is_not_the_texts_own_no_agreement_is_told() -> None:
     one, other = said("Ana lives in Lisbon"), said("Ana no longer lives in Porto")
-    assert agree(one, other)
-    assert not agree(one.changed(subject="home"), other.changed(subject="home"))
+    assert are_compatible(one, other)
+    assert not are_compatible(one.changed(subject="home"), other.changed(subject="home"))
 
 
 def said(text: str, speaker: str | None = None) -> Memory:
     """A memory of the user's own with the subject that is read from its text."""
-    subject = subject_of(text, speaker, USER)
+    subject = find_subject(text, speaker, UNNAMED_USER)
     return a_memory("m", text=text, speaker=speaker, subject=subject, provenance=Provenance.DIRECT_USER)
 
 
 @table(("one", "other"), pairs(LOOK_ALIKES))
 @table("speaker", [None, "Zoe"])
 def test_look_alikes_are_not_about_the_same(one: str, other: str, speaker: str | None) -> None:
-    known = subject_of(one, speaker, "user")
-    assert known is None or known != subject_of(other, speaker, "user")
+    known = find_subject(one, speaker, "user")
+    assert known is None or known != find_subject(other, speaker, "user")
 
 
 def test_of_what_is_true_together_only_part_and_whole_that_no_table_tells_are_at_odds() -> None:
@@ -583,7 +591,7 @@ def test_of_what_is_true_together_only_part_and_whole_that_no_table_tells_are_at
 
 
 def contradict(one: Memory, other: Memory) -> bool:
-    return one.subject is not None and one.subject == other.subject and not agree(one, other)
+    return one.subject is not None and one.subject == other.subject and not are_compatible(one, other)
 
 
 def test_there_are_two_look_alikes_of_every_family() -> None:
@@ -602,7 +610,7 @@ def test_there_are_two_look_alikes_of_every_family() -> None:
     ],
 )
 def test_a_restatement_is_about_the_same(one: str, other: str) -> None:
-    assert subject_of(one, None, "user") == subject_of(other, None, "user") is not None
+    assert find_subject(one, None, "user") == find_subject(other, None, "user") is not None
 
 
 # ── who speaks ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -610,36 +618,36 @@ def test_a_restatement_is_about_the_same(one: str, other: str) -> None:
 
 @table("text", ["I live in Rome", "User lives in Rome", "My email is a@example.org", "The port is 5"])
 def test_nobody_known_speaks_where_the_text_is_not_the_users_own(text: str) -> None:
-    assert subject_of(text, None, None) is None
-    assert subject_of(text, None, "user") is not None
+    assert find_subject(text, None, None) is None
+    assert find_subject(text, None, "user") is not None
 
 
 @table("text", ["I live in Rome", "User lives in Rome", "The port is 5"])
 @table("speaker", ["user", "Human", "assistant", " tool"])
 def test_a_part_in_a_conversation_is_nobody_by_name(text: str, speaker: str) -> None:
-    assert subject_of(text, speaker, None) is None
+    assert find_subject(text, speaker, None) is None
 
 
 def test_the_user_speaks_in_their_own_words_and_in_records_of_them_alone() -> None:
-    own = {one for one in Provenance if me_in(one) == USER}
+    own = {one for one in Provenance if first_person_name(one) == UNNAMED_USER}
     assert own == {Provenance.DIRECT_USER, Provenance.MODEL_INFERENCE, Provenance.OPERATOR}
-    assert all(me_in(one) is None for one in Provenance if one not in own)
+    assert all(first_person_name(one) is None for one in Provenance if one not in own)
 
 
 def test_the_assistant_does_not_speak_of_the_user_as_i() -> None:
-    assert subject_of("I live in Rome", "assistant", "user") is None
+    assert find_subject("I live in Rome", "assistant", "user") is None
 
 
 @table("text", ["I live in Rome", "User lives in Rome", "The user's email is a@example.org"])
 def test_the_user_is_whoever_speaks_by_name(text: str) -> None:
-    subjects = {subject_of(text, speaker, me) for speaker in ("ana", "bo") for me in (None, "user")}
+    subjects = {find_subject(text, speaker, me) for speaker in ("ana", "bo") for me in (None, "user")}
     assert len(subjects) == 2
     assert None not in subjects
 
 
 @table("text", ["The price is 5", "The port is 80", "The status is green", "The cache TTL is 60 s"])
 def test_what_only_a_conversation_tells_from_others_belongs_to_who_speaks(text: str) -> None:
-    found = [subject_of(text, speaker, "user") for speaker in ("zoe", "bob", None)]
+    found = [find_subject(text, speaker, "user") for speaker in ("zoe", "bob", None)]
     assert None not in found
     assert len(set(found)) == 3
 
@@ -647,7 +655,10 @@ def test_what_only_a_conversation_tells_from_others_belongs_to_who_speaks(text: 
 @table("text", ["The CEO of Acme is Bo", "Ana lives in Rome", "PR 482 is open"])
 def test_what_has_a_name_is_the_same_whoever_speaks(text: str) -> None:
     assert (
-        subject_of(text, "zoe", "user") == subject_of(text, "bob", "user") == subject_of(text, None, None) is not None
+        find_subject(text, "zoe", "user")
+        == find_subject(text, "bob", "user")
+        == find_subject(text, None, None)
+        is not None
     )
 
 
@@ -667,38 +678,43 @@ WITHOUT_A_NAME = [
 @table("text", WITHOUT_A_NAME)
 @table("speaker", [None, "Zoe"])
 def test_what_has_neither_name_nor_owner_is_another_one_beside_something_else(text: str, speaker: str | None) -> None:
-    found = {subject_of(text, speaker, USER, within) for within in (None, "nginx", "postgres", "x" * 200, "x" * 201)}
+    found = {
+        find_subject(text, speaker, UNNAMED_USER, within)
+        for within in (None, "nginx", "postgres", "x" * 200, "x" * 201)
+    }
     assert None not in found
     assert len(found) == 5
 
 
 @table("text", ["Port: 80", "Interest Rate: 22%", "Deadline: Friday", "Emergency contact: Hiroko Sato"])
 def test_a_label_is_about_what_stands_beside_it(text: str) -> None:
-    assert subject_of(text, None, USER) is None
-    one, other = subject_of(text, None, USER, "Loan A"), subject_of(text, None, USER, "Loan B")
+    assert find_subject(text, None, UNNAMED_USER) is None
+    one, other = find_subject(text, None, UNNAMED_USER, "Loan A"), find_subject(text, None, UNNAMED_USER, "Loan B")
     assert one is not None
     assert other is not None
     assert one != other
-    assert subject_of(text, None, None, "Loan A") is None
+    assert find_subject(text, None, None, "Loan A") is None
 
 
 def test_a_label_is_about_the_same_as_a_sentence_beside_the_same() -> None:
     assert (
-        subject_of("Port: 80", None, USER, "nginx") == subject_of("The port is 81", None, USER, " nginx ") is not None
+        find_subject("Port: 80", None, UNNAMED_USER, "nginx")
+        == find_subject("The port is 81", None, UNNAMED_USER, " nginx ")
+        is not None
     )
 
 
 @table("text", ["Ana lives in Rome", "I live in Rome", "My rent is 900 euros", "PR 482 is open", "Ana likes tea"])
 @table("speaker", [None, "Zoe"])
 def test_people_and_what_has_a_name_or_an_owner_are_the_same_beside_anything(text: str, speaker: str | None) -> None:
-    assert subject_of(text, speaker, USER, "Notes") == subject_of(text, speaker, USER) is not None
+    assert find_subject(text, speaker, UNNAMED_USER, "Notes") == find_subject(text, speaker, UNNAMED_USER) is not None
 
 
 def test_beside_a_memory_stands_its_title_or_else_its_source_or_else_its_session() -> None:
     memory = a_memory("m", session="today")
-    assert beside(memory) == "today"
-    assert beside(memory.changed(source="a.py")) == "a.py"
-    assert beside(memory.changed(source="a.py", title="nginx")) == "nginx"
+    assert distinguishing_context(memory) == "today"
+    assert distinguishing_context(memory.changed(source="a.py")) == "a.py"
+    assert distinguishing_context(memory.changed(source="a.py", title="nginx")) == "nginx"
 
 
 def test_what_agrees_does_so_beside_the_same_title() -> None:
@@ -706,20 +722,20 @@ def test_what_agrees_does_so_beside_the_same_title() -> None:
         a_memory("m", text=text, title="nginx", provenance=Provenance.DIRECT_USER)
         for text in ("The port is 80", "The port is not 81")
     )
-    subject = subject_of(one.text, None, USER, "nginx")
-    assert agree(one.changed(subject=subject), other.changed(subject=subject))
+    subject = find_subject(one.text, None, UNNAMED_USER, "nginx")
+    assert are_compatible(one.changed(subject=subject), other.changed(subject=subject))
 
 
 @table("blanks", [" ", "", "\n"])
 def test_nothing_stands_beside_a_text_with_an_empty_title(blanks: str) -> None:
-    assert subject_of("The port is 80", None, USER, blanks) == "port: is"
+    assert find_subject("The port is 80", None, UNNAMED_USER, blanks) == "port: is"
 
 
 @given(st.text())
 def test_a_subject_is_short_beside_whatever_stands_there(within: str) -> None:
-    found = subject_of("The port is 80", None, USER, within)
+    found = find_subject("The port is 80", None, UNNAMED_USER, within)
     assert found is not None
-    assert len(found) <= LONGEST
+    assert len(found) <= MAX_SUBJECT_CHARS
 
 
 # ── what is given ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -727,23 +743,23 @@ def test_a_subject_is_short_beside_whatever_stands_there(within: str) -> None:
 
 @table("given", ["ana: lives in", "Ana: lives in", " ANA :  Lives   IN ", "ana:lives in"])
 def test_a_given_subject_is_that_of_a_text_whatever_its_case_and_blanks(given: str) -> None:
-    assert normal_subject(given) == subject_of("Ana lives in Rome", None, "user")
+    assert normalize_subject(given) == find_subject("Ana lives in Rome", None, "user")
 
 
 def test_names_of_one_or_two_letters_behind_another_word_keep_their_case() -> None:
-    assert normal_subject("Repository A: Owner") == subject_of("The owner of repo A is Ana", None, "user")
-    assert normal_subject("repository a: owner") == subject_of("The owner of repo a is Bo", None, "user")
-    assert normal_subject("Repository A: Owner") != normal_subject("repository a: owner")
+    assert normalize_subject("Repository A: Owner") == find_subject("The owner of repo A is Ana", None, "user")
+    assert normalize_subject("repository a: owner") == find_subject("The owner of repo a is Bo", None, "user")
+    assert normalize_subject("Repository A: Owner") != normalize_subject("repository a: owner")
 
 
 @given(st.text())
 def test_a_normal_subject_stays_as_it_is(subject: str) -> None:
-    assert normal_subject(normal_subject(subject)) == normal_subject(subject)
+    assert normalize_subject(normalize_subject(subject)) == normalize_subject(subject)
 
 
 @table("subject", sorted({subject for _, _, subject in ABOUT if subject and "_" not in subject}))
 def test_a_subject_that_is_read_is_normal(subject: str) -> None:
-    assert normal_subject(subject) == subject
+    assert normalize_subject(subject) == subject
 
 
 # ── whatever is said ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -759,17 +775,17 @@ TEXTS = st.one_of(st.text(), st.lists(WORDS, max_size=10).map(" ".join))
 
 @given(TEXTS, st.one_of(st.none(), st.text(max_size=300)), st.sampled_from([None, "user", ""]))
 def test_a_subject_is_short_and_the_same_every_time(text: str, speaker: str | None, me: str | None) -> None:
-    found = subject_of(text, speaker, me)
-    assert found is None or 0 < len(found) <= LONGEST
-    assert subject_of(text, speaker, me) == found
-    assert subject_of(f" {text} ", speaker, me) == found or len(text) > 190
+    found = find_subject(text, speaker, me)
+    assert found is None or 0 < len(found) <= MAX_SUBJECT_CHARS
+    assert find_subject(text, speaker, me) == found
+    assert find_subject(f" {text} ", speaker, me) == found or len(text) > 190
 
 
 @given(
     st.sampled_from([line for pair in pairs(UPDATES) for line in pair]), st.sampled_from([" ", "  ", "\t", "\u00a0"])
 )
 def test_a_subject_does_not_hang_on_a_full_stop_or_blanks(text: str, blank: str) -> None:
-    assert subject_of(text, None, "user") == subject_of(f"{blank}{text.replace(' ', blank)}.{blank}", None, "user")
+    assert find_subject(text, None, "user") == find_subject(f"{blank}{text.replace(' ', blank)}.{blank}", None, "user")
 
 
 @table(
@@ -782,12 +798,12 @@ def test_a_subject_does_not_hang_on_a_full_stop_or_blanks(text: str, blank: str)
     ],
 )
 def test_a_subject_does_not_hang_on_the_case_of_its_first_letter(text: str) -> None:
-    assert subject_of(text, None, "user") == subject_of(text[0].lower() + text[1:], None, "user")
+    assert find_subject(text, None, "user") == find_subject(text[0].lower() + text[1:], None, "user")
 
 
 @table("part", ["Ana lives in ", "my ", "'s ", "is ", "\u0301", "the of ", "not ", "= "])
 def test_a_megabyte_is_about_nothing(part: str) -> None:
-    assert subject_of(part * (1_000_000 // len(part)), "Ana", "user") is None
+    assert find_subject(part * (1_000_000 // len(part)), "Ana", "user") is None
 
 
 # ── the labelled pairs ─────────────────────────────────────────────────────────────────────────────────────────────

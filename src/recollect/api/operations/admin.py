@@ -5,24 +5,24 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from recollect.api import response_filter
-from recollect.api.auth import WHOLE, Caller, Right
-from recollect.api.fields import Id, ScopePath, one_of
-from recollect.api.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.api.auth import WHOLE_STORE, Caller, Right
+from recollect.api.fields import Id, ScopePath, choice_schema
+from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
 from recollect.api.schemas import admin as shapes
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, FieldError, NotFound
 from recollect.model.level import Level
 from recollect.model.plan import Job
-from recollect.model.scope import a_scope
-from recollect.ranking.profiles import BUILT_IN
+from recollect.model.scope import as_scope
+from recollect.ranking.profiles import BUILTIN_PROFILES
 from recollect.render import curation, json_values, plan
 
 DryRun = Annotated[bool, Field(description="Only tell what would be done. Say false to have it done.")]
 Days = Annotated[int, Field(ge=1, le=1_000_000)]
-LevelName = Annotated[str, one_of(Level)]
+RecordLevelName = Annotated[str, choice_schema(Level)]
 
 
-class Part(Request):
+class Part(OperationRequest):
     """A scope with those below it, or the whole store."""
 
     scope: ScopePath | None = Field(
@@ -30,41 +30,41 @@ class Part(Request):
     )
 
 
-class Unscoped(Request):
+class Unscoped(OperationRequest):
     """Nothing: what is asked for is of no scope."""
 
-    whose: ClassVar[str | None] = None
+    scope_field: ClassVar[str | None] = None
 
 
-class RunJob(Request):
+class RunJob(OperationRequest):
     """A job, and what is wished other than the settings have it."""
 
     scope: ScopePath
-    job: Annotated[str, one_of(Job)] = Field(description="Which job.")
-    level: LevelName | None = Field(None, description="Only records of this level.")
+    job: Annotated[str, choice_schema(Job)] = Field(description="Which job.")
+    level: RecordLevelName | None = Field(None, description="Only records of this level.")
     age_days: Days | None = Field(None, description="Only what is older than so many days.")
-    min_level: LevelName | None = Field(None, description="What is finer may leave once this level tells it.")
+    min_level: RecordLevelName | None = Field(None, description="What is finer may leave once this level tells it.")
     max_age_days: Days | None = Field(None, description="What is finer than min_level leaves after so many days.")
     dry_run: DryRun = True
 
 
-class PruneVectorIndex(Request):
+class PruneVectorIndex(OperationRequest):
     """Which vectors to let go of, other than the settings have it."""
 
     scope: ScopePath
-    level: LevelName | None = Field(None, description="Only records of this level.")
+    level: RecordLevelName | None = Field(None, description="Only records of this level.")
     age_days: Days | None = Field(None, description="Only what is older than so many days.")
     dry_run: DryRun = True
 
 
-class Undo(Request):
+class Undo(OperationRequest):
     """A run, by its number."""
 
     scope: ScopePath
     run: Annotated[int, Field(ge=1, le=2**53)] = Field(description="The number that the run gave.")
 
 
-class Erase(Request):
+class Erase(OperationRequest):
     """What is to go for good: one memory, all that came from a source, or everything of exactly that scope."""
 
     scope: ScopePath
@@ -74,15 +74,15 @@ class Erase(Request):
     dry_run: DryRun = True
 
     @model_validator(mode="after")
-    def _names_one_thing(self) -> "Erase":
+    def _require_one_target(self) -> "Erase":
         if (self.id is not None) + (self.source is not None) + self.everything != 1:
             raise FieldError("say what to erase by exactly one of id, source and everything", field="id")
         return self
 
 
 def _stats(engine: Engine, request: Part, caller: Caller) -> Answer:
-    told = json_values.stats(engine.stats(scope=request.scope))
-    size = told["bytes"] if caller.may(Right.READ, WHOLE) else None  # which is of all scopes together
+    told = json_values.stats_fields(engine.stats(scope=request.scope))
+    size = told["bytes"] if caller.has_right(Right.READ, WHOLE_STORE) else None  # which is of all scopes together
     return {"scope": request.scope, **told, "bytes": size}
 
 
@@ -91,30 +91,38 @@ def _scopes(engine: Engine, request: Part, _: Caller) -> Answer:
 
 
 def _profiles(_: Engine, __: Unscoped, ___: Caller) -> Answer:
-    return {"profiles": [{"name": one.name, "version": one.version, "about": one.about} for one in BUILT_IN.values()]}
+    return {
+        "profiles": [
+            {"name": one.name, "version": one.version, "about": one.about} for one in BUILTIN_PROFILES.values()
+        ]
+    }
 
 
 def _run_job(engine: Engine, request: RunJob, _: Caller) -> Answer:
-    wished = request.given("job", "dry_run")
+    wished = request.to_arguments("job", "dry_run")
     if request.dry_run:
         return {"dry_run": True, "plan": plan.plan_fields(engine.plan(request.job, **wished)), "runs": []}
-    return {"dry_run": False, "plan": None, "runs": [plan.run_ids(one) for one in engine.run(request.job, **wished)]}
+    return {
+        "dry_run": False,
+        "plan": None,
+        "runs": [plan.run_id_fields(one) for one in engine.run(request.job, **wished)],
+    }
 
 
 def _prune(engine: Engine, request: PruneVectorIndex, caller: Caller) -> Answer:
-    return _run_job(engine, RunJob(job=Job.PRUNE_VECTORS.value, **request.given()), caller)
+    return _run_job(engine, RunJob(job=Job.PRUNE_VECTORS.value, **request.to_arguments()), caller)
 
 
 def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
     try:
-        return curation.undone_fields(engine.undo(request.run, scope=request.scope))
+        return curation.undo_fields(engine.undo(request.run, scope=request.scope))
     except Conflict as error:
-        if caller.may(Right.READ, a_scope(request.scope)):
+        if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
         # what holds by now of which subject is for who may read it
         raise Conflict(f"run {request.run} cannot be undone: memories that it wrote changed since") from error
     except NotFound as error:
-        if caller.may(Right.ADMIN, WHOLE):
+        if caller.has_right(Right.ADMIN, WHOLE_STORE):
             raise
         # which runs there were of others, and how many, is for who may look everywhere
         raise NotFound(
@@ -123,12 +131,12 @@ def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
 
 
 def _erase(engine: Engine, request: Erase, caller: Caller) -> Answer:
-    wanted = request.given("dry_run")
+    wanted = request.to_arguments("dry_run")
     if request.dry_run:
         ids = engine.erasable(**wanted)
         return {"dry_run": True, "scope": request.scope, "ids": ids, "memories": len(ids)}
-    told = json_values.erasure(engine.erase(**wanted))
-    if caller.may(Right.ERASE, WHOLE):
+    told = json_values.erasure_fields(engine.erase(**wanted))
+    if caller.has_right(Right.ERASE, WHOLE_STORE):
         return {"dry_run": False, **told}
     # where else in the store the same words are is for who may look everywhere
     return {"dry_run": False, **told, "search": {"proven": told["proven"]}}
@@ -161,7 +169,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Scopes,
         run=_scopes,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.names,
+        redact=response_filter.keep_names,
     ),
     Operation(
         name="list_profiles",
@@ -186,7 +194,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Plan,
         run=_run_job,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.planned,
+        redact=response_filter.redact_plan,
     ),
     Operation(
         name="prune_vector_index",
@@ -202,7 +210,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Plan,
         run=_prune,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.planned,
+        redact=response_filter.redact_plan,
     ),
     Operation(
         name="undo",
@@ -215,7 +223,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Undone,
         run=_undo,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.undone,
+        redact=response_filter.redact_undo,
     ),
     Operation(
         name="erase",
@@ -231,6 +239,6 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Erasure,
         run=_erase,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.names,
+        redact=response_filter.keep_names,
     ),
 )

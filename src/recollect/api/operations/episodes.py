@@ -8,103 +8,103 @@ from pydantic import BeforeValidator, Field
 from recollect.api import response_filter
 from recollect.api.auth import Caller, Right
 from recollect.api.fields import (
-    SAID_THROUGH,
-    UNIT,
+    FRACTION_SCHEMA,
+    PROVENANCE_HELP,
     Id,
-    Key,
+    IdempotencyKey,
+    JsonObject,
     Limit,
-    Line,
-    Moment,
     Names,
-    Object,
     ProvenanceName,
     ScopePath,
-    Share,
+    ShortText,
     Text,
     Texts,
-    one_of,
+    Timestamp,
+    UnitFloat,
+    choice_schema,
 )
-from recollect.api.operation import Answer, Effect, Operation, Request, Toolset
-from recollect.api.operations.memories import believed, refuse_less_trusted
+from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
+from recollect.api.operations.memories import require_trust, resolve_provenance
 from recollect.api.schemas import episodes as shapes
 from recollect.engine.engine import Engine
-from recollect.engine.episodes import FAILURES, LISTED, SIMILAR
+from recollect.engine.episodes import DEFAULT_FAILURE_MODES, DEFAULT_LISTED_EPISODES, DEFAULT_SIMILAR_EPISODES
 from recollect.errors import Conflict, NotFound, show
 from recollect.model.episode import Result
-from recollect.model.scope import a_scope
-from recollect.model.validation import an_outcome
+from recollect.model.scope import as_scope
+from recollect.model.validation import require_outcome
 from recollect.render import episodes as rendered
 
-Outcome = Annotated[float, BeforeValidator(lambda value: an_outcome("outcome", value)), UNIT]
+OutcomeScore = Annotated[float, BeforeValidator(lambda value: require_outcome("outcome", value)), FRACTION_SCHEMA]
 
 
-class StartEpisode(Request):
+class StartEpisode(OperationRequest):
     """A task that begins."""
 
     scope: ScopePath
     task: Text = Field(description="What is to be done, in a sentence.")
     plan: Texts = Field(default_factory=list[str], description="The steps, if they are known.")
     session: Id | None = None
-    at: Moment | None = Field(None, description="When it began, if not now.")
+    at: Timestamp | None = Field(None, description="When it began, if not now.")
     pinned: bool = Field(default=False, description="Keep it when old ones are let go.")
     shared: bool = Field(default=False, description="Let the scopes below learn from it too.")
-    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
+    provenance: ProvenanceName | None = Field(None, description=PROVENANCE_HELP)
     source: Id | None = None
-    key: Key | None = None
+    key: IdempotencyKey | None = None
 
 
-class RecordAction(Request):
+class RecordAction(OperationRequest):
     """What was done for a task that is under way."""
 
     scope: ScopePath
     id: Id = Field(description="The episode.")
-    type: Line = Field(description="In a word, what was done.")
-    input: str | Object = Field("", description="With what it was done.")
-    output: str | Object = Field("", description="What it gave.")
-    result: Annotated[str, one_of(Result)] = Field(Result.SUCCEEDED.value, description="Whether it succeeded.")
-    at: Moment | None = Field(None, description="When it was done, if not now.")
+    type: ShortText = Field(description="In a word, what was done.")
+    input: str | JsonObject = Field("", description="With what it was done.")
+    output: str | JsonObject = Field("", description="What it gave.")
+    result: Annotated[str, choice_schema(Result)] = Field(Result.SUCCEEDED.value, description="Whether it succeeded.")
+    at: Timestamp | None = Field(None, description="When it was done, if not now.")
     context: Id | None = Field(None, description="The context it was decided by.")
-    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
-    key: Key | None = None
+    provenance: ProvenanceName | None = Field(None, description=PROVENANCE_HELP)
+    key: IdempotencyKey | None = None
 
 
-class CompleteEpisode(Request):
+class CompleteEpisode(OperationRequest):
     """How a task went, and what it taught."""
 
     scope: ScopePath
     id: Id = Field(description="The episode.")
-    outcome: Outcome = Field(description="From 0, it failed, to 1.")
+    outcome: OutcomeScore = Field(description="From 0, it failed, to 1.")
     lessons: Texts = Field(default_factory=list[str], description="What to do the next time, a sentence each.")
     failure_modes: Texts = Field(default_factory=list[str], description="What went wrong, a sentence each.")
     contexts: Names = Field(default_factory=list[str], description="The contexts that it was done by.")
-    at: Moment | None = Field(None, description="When it ended, if not now.")
-    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
+    at: Timestamp | None = Field(None, description="When it ended, if not now.")
+    provenance: ProvenanceName | None = Field(None, description=PROVENANCE_HELP)
 
 
-class SimilarTo(Request):
+class SimilarTo(OperationRequest):
     """A task that is about to be done."""
 
     scope: ScopePath
     task: Text = Field(description="What is to be done, in a sentence.")
-    limit: Limit = Field(SIMILAR, description="How many at most.")
-    min_score: Share = 0.0
+    limit: Limit = Field(DEFAULT_SIMILAR_EPISODES, description="How many at most.")
+    min_score: UnitFloat = 0.0
 
 
 class FailureModes(SimilarTo):
     """The same, to be warned."""
 
-    limit: Limit = Field(FAILURES, description="How many at most.")
+    limit: Limit = Field(DEFAULT_FAILURE_MODES, description="How many at most.")
 
 
-class ListEpisodes(Request):
+class ListEpisodes(OperationRequest):
     """Whose tasks, and which of them."""
 
     scope: ScopePath
     finished: bool | None = Field(None, description="Only those that are finished, or only those under way.")
-    limit: Limit = Field(LISTED, description="How many at most.")
+    limit: Limit = Field(DEFAULT_LISTED_EPISODES, description="How many at most.")
 
 
-class ShowEpisode(Request):
+class ShowEpisode(OperationRequest):
     """An episode, by its id."""
 
     scope: ScopePath
@@ -112,46 +112,46 @@ class ShowEpisode(Request):
 
 
 def _start(engine: Engine, request: StartEpisode, caller: Caller) -> Answer:
-    given = {**request.given("task"), "provenance": believed(request.provenance, caller)}
-    return rendered.whole(engine.episodes.start(request.task, **given))
+    given = {**request.to_arguments("task"), "provenance": resolve_provenance(request.provenance, caller)}
+    return rendered.full_episode_fields(engine.episodes.start(request.task, **given))
 
 
 def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
-    given = {**request.given("id", "type"), "provenance": believed(request.provenance, caller)}
-    return rendered.whole(engine.episodes.record(request.id, request.type, **given))
+    given = {**request.to_arguments("id", "type"), "provenance": resolve_provenance(request.provenance, caller)}
+    return rendered.full_episode_fields(engine.episodes.record(request.id, request.type, **given))
 
 
 def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
     with suppress(NotFound):  # which is told below, as of an episode
-        refuse_less_trusted(engine.get(request.id, scope=request.scope), caller)
-    given = {**request.given("id", "outcome"), "provenance": believed(request.provenance, caller)}
+        require_trust(engine.get(request.id, scope=request.scope), caller)
+    given = {**request.to_arguments("id", "outcome"), "provenance": resolve_provenance(request.provenance, caller)}
     try:
-        return rendered.completed(engine.episodes.complete(request.id, request.outcome, **given))
+        return rendered.completed_episode_fields(engine.episodes.complete(request.id, request.outcome, **given))
     except Conflict as error:
-        if caller.may(Right.READ, a_scope(request.scope)):
+        if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
         raise Conflict(f"the episode {show(request.id)} ended otherwise before, or cannot be ended") from error
 
 
 def _similar(engine: Engine, request: SimilarTo, _: Caller) -> Answer:
-    found = engine.episodes.similar(request.task, **request.given("task"))
-    return {"scope": request.scope, "episodes": [rendered.similar_fields(one) for one in found]}
+    found = engine.episodes.similar(request.task, **request.to_arguments("task"))
+    return {"scope": request.scope, "episodes": [rendered.similar_episode_fields(one) for one in found]}
 
 
-def _failures(engine: Engine, request: FailureModes, _: Caller) -> Answer:
-    found = engine.episodes.failure_modes(request.task, **request.given("task"))
-    return {"scope": request.scope, "failure_modes": [rendered.failure_fields(one) for one in found]}
+def _failure_modes(engine: Engine, request: FailureModes, _: Caller) -> Answer:
+    found = engine.episodes.failure_modes(request.task, **request.to_arguments("task"))
+    return {"scope": request.scope, "failure_modes": [rendered.failure_mode_fields(one) for one in found]}
 
 
 def _list(engine: Engine, request: ListEpisodes, _: Caller) -> Answer:
     return {
         "scope": request.scope,
-        "episodes": [rendered.fields(one) for one in engine.episodes.list(**request.given())],
+        "episodes": [rendered.episode_fields(one) for one in engine.episodes.list(**request.to_arguments())],
     }
 
 
 def _show(engine: Engine, request: ShowEpisode, _: Caller) -> Answer:
-    return rendered.whole(engine.episodes.show(request.id, scope=request.scope))
+    return rendered.full_episode_fields(engine.episodes.show(request.id, scope=request.scope))
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (
@@ -166,7 +166,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.WholeEpisode,
         run=_start,
         toolset=Toolset.EPISODES,
-        unread=response_filter.begun,
+        redact=response_filter.redact_started_episode,
     ),
     Operation(
         name="record_action",
@@ -179,7 +179,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.WholeEpisode,
         run=_record,
         toolset=Toolset.EPISODES,
-        unread=response_filter.recorded,
+        redact=response_filter.redact_recorded_action,
     ),
     Operation(
         name="complete_episode",
@@ -192,7 +192,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.CompletedEpisode,
         run=_complete,
         toolset=Toolset.EPISODES,
-        unread=response_filter.completed,
+        redact=response_filter.redact_completed_episode,
     ),
     Operation(
         name="get_similar_episodes",
@@ -215,7 +215,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=FailureModes,
         answer=shapes.FailureModes,
-        run=_failures,
+        run=_failure_modes,
         toolset=Toolset.EPISODES,
     ),
     Operation(

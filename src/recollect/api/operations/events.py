@@ -7,80 +7,92 @@ from pydantic import Field
 
 from recollect.api import response_filter
 from recollect.api.auth import Caller, Right
-from recollect.api.fields import MOST_AT_ONCE, Id, Key, Limit, Moment, ProvenanceName, RoleName, ScopePath, Text
-from recollect.api.operation import Answer, Effect, Operation, Request, Toolset
-from recollect.api.operations.memories import told_of
+from recollect.api.fields import (
+    MAX_BATCH_ITEMS,
+    Id,
+    IdempotencyKey,
+    Limit,
+    ProvenanceName,
+    RoleName,
+    ScopePath,
+    Text,
+    Timestamp,
+)
+from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
+from recollect.api.operations.memories import render_receipt
 from recollect.api.schemas import events as shapes
 from recollect.api.schemas.memories import Receipts
-from recollect.engine.browse import MOST_AROUND
+from recollect.engine.browse import MAX_AROUND_EVENTS
 from recollect.engine.engine import Engine
 from recollect.model.conversation import Role
-from recollect.model.extraction import MOST_EXTRACTED
-from recollect.model.scope import a_scope
+from recollect.model.extraction import MAX_EXTRACTS
+from recollect.model.scope import as_scope
 from recollect.model.trust import Provenance
 from recollect.render import extraction, graph, timeline, topics
 
 
-class Turn(Request):
+class Turn(OperationRequest):
     """What somebody said, or a tool gave."""
 
     content: Text
     role: RoleName = Role.USER.value
     speaker: Id | None = None
-    at: Moment | None = None
+    at: Timestamp | None = None
     session: Id | None = None
     id: Id | None = Field(None, description="What you know it by: the same again is the same event.")
 
 
-THROUGH = "Through whom all of it came; if left out, the role of each turn tells. A key may be believed less."
+EVENT_PROVENANCE_HELP = (
+    "Through whom all of it came; if left out, the role of each turn tells. A key may be believed less."
+)
 
-Turns = Annotated[list[Turn], Field(min_length=1, max_length=MOST_AT_ONCE)]
+Turns = Annotated[list[Turn], Field(min_length=1, max_length=MAX_BATCH_ITEMS)]
 
 
-class Observe(Request):
+class Observe(OperationRequest):
     """What happened."""
 
     scope: ScopePath
     events: Turns = Field(description="What was said or given, in the order in which it happened.")
-    provenance: ProvenanceName | None = Field(None, description=THROUGH)
+    provenance: ProvenanceName | None = Field(None, description=EVENT_PROVENANCE_HELP)
     source: Id | None = Field(None, description="The id of what they were read from.")
-    key: Key | None = None
+    key: IdempotencyKey | None = None
 
 
-class Extract(Request):
+class Extract(OperationRequest):
     """A conversation."""
 
     scope: ScopePath
     turns: Turns = Field(description="The conversation, the latest last.")
-    most: Annotated[int, Field(ge=1, le=MOST_EXTRACTED)] | None = Field(None, description="How many memories at most.")
-    provenance: ProvenanceName | None = Field(None, description=THROUGH)
+    most: Annotated[int, Field(ge=1, le=MAX_EXTRACTS)] | None = Field(None, description="How many memories at most.")
+    provenance: ProvenanceName | None = Field(None, description=EVENT_PROVENANCE_HELP)
 
 
-class Browse(Request):
+class Browse(OperationRequest):
     """Where to look: all years, or what is below a key."""
 
     scope: ScopePath
     key: Id | None = Field(None, description="2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or a grip.")
 
 
-class Expand(Request):
+class Expand(OperationRequest):
     """A grip or a segment."""
 
     scope: ScopePath
     id: Id = Field(description="The grip or the segment, as browse gives it.")
-    around: Annotated[int, Field(ge=0, le=MOST_AROUND)] = Field(
+    around: Annotated[int, Field(ge=0, le=MAX_AROUND_EVENTS)] = Field(
         0, description="Also so many events before and after them, of the same session."
     )
 
 
-class Entities(Request):
+class Entities(OperationRequest):
     """Whose names."""
 
     scope: ScopePath
     limit: Limit = 100
 
 
-class Neighbours(Request):
+class Neighbours(OperationRequest):
     """A name, or the id of a memory."""
 
     scope: ScopePath
@@ -88,7 +100,7 @@ class Neighbours(Request):
     limit: Limit = 20
 
 
-class Topics(Request):
+class Topics(OperationRequest):
     """Whose topics."""
 
     scope: ScopePath
@@ -96,64 +108,73 @@ class Topics(Request):
     limit: Limit = 100
 
 
-def _turns(said: list[Turn], scope: str, key: str | None = None) -> list[dict[str, Any]]:
+def _to_turns(said: list[Turn], scope: str, key: str | None = None) -> list[dict[str, Any]]:
     """What was said, as the engine takes it; what has no id has that of the key and its place, if there is a key."""
     named = [one.id if key is None or one.id is not None else f"{key}\0{place}" for place, one in enumerate(said)]
     return [
-        {name: value for name, value in {**one.given(), "id": _an_id(id, scope)}.items() if value is not None}
+        {
+            name: value
+            for name, value in {**one.to_arguments(), "id": _make_event_id(id, scope)}.items()
+            if value is not None
+        }
         for one, id in zip(said, named, strict=True)
     ]
 
 
-def _an_id(given: str | None, scope: str) -> str | None:
+def _make_event_id(given: str | None, scope: str) -> str | None:
     """An id of the scope's own for what a caller names so: ids are of the whole store, and a name is everybody's."""
     if given is None:
         return None
-    return f"event-{hashlib.sha256(f'{a_scope(scope)} {given}'.encode(errors='surrogatepass')).hexdigest()[:32]}"
+    return f"event-{hashlib.sha256(f'{as_scope(scope)} {given}'.encode(errors='surrogatepass')).hexdigest()[:32]}"
 
 
-def _by(said: str | None, caller: Caller) -> Provenance | None:
+def _resolve_event_provenance(said: str | None, caller: Caller) -> Provenance | None:
     """Through whom the words came, if anybody is to be trusted less than who said them; roles tell the rest."""
     if said is not None:
-        return caller.believed(Provenance(said))
-    believed = caller.believed(Provenance.DIRECT_USER)
+        return caller.cap_provenance(Provenance(said))
+    believed = caller.cap_provenance(Provenance.DIRECT_USER)
     return None if believed is Provenance.DIRECT_USER else believed
 
 
 def _observe(engine: Engine, request: Observe, caller: Caller) -> Answer:
-    by = _by(request.provenance, caller)
-    events = _turns(request.events, request.scope, request.key)
+    by = _resolve_event_provenance(request.provenance, caller)
+    events = _to_turns(request.events, request.scope, request.key)
     receipts = engine.observe(events, scope=request.scope, provenance=by, source=request.source)
-    return {"receipts": [told_of(engine, one, caller) for one in receipts]}
+    return {"receipts": [render_receipt(engine, one, caller) for one in receipts]}
 
 
 def _extract(engine: Engine, request: Extract, caller: Caller) -> Answer:
-    by = _by(request.provenance, caller)
-    found = engine.extract(_turns(request.turns, request.scope), scope=request.scope, most=request.most, provenance=by)
-    answer = extraction.data([(found.receipts, found.extraction)])
-    told = [told_of(engine, one, caller) for one in found.receipts]
+    by = _resolve_event_provenance(request.provenance, caller)
+    found = engine.extract(
+        _to_turns(request.turns, request.scope), scope=request.scope, most=request.most, provenance=by
+    )
+    answer = extraction.extraction_fields([(found.receipts, found.extraction)])
+    told = [render_receipt(engine, one, caller) for one in found.receipts]
     extracts = [{**extract, **receipt} for extract, receipt in zip(answer["extracts"], told, strict=True)]
     return {**answer, "extracts": extracts, "redacted": dict(found.redacted)}
 
 
 def _browse(engine: Engine, request: Browse, _: Caller) -> Answer:
-    return timeline.fields(engine.browse(request.key, scope=request.scope))
+    return timeline.timeline_fields(engine.browse(request.key, scope=request.scope))
 
 
 def _expand(engine: Engine, request: Expand, _: Caller) -> Answer:
-    return timeline.expansion(engine.expand(request.id, scope=request.scope, around=request.around))
+    return timeline.expansion_fields(engine.expand(request.id, scope=request.scope, around=request.around))
 
 
 def _entities(engine: Engine, request: Entities, _: Caller) -> Answer:
-    return {"scope": request.scope, "entities": graph.names(engine.entities(**request.given()))}
+    return {"scope": request.scope, "entities": graph.entity_fields(engine.entities(**request.to_arguments()))}
 
 
-def _neighbours(engine: Engine, request: Neighbours, _: Caller) -> Answer:
-    return graph.fields(engine.neighbours(request.name_or_id, **request.given("name_or_id")))
+def _neighbors(engine: Engine, request: Neighbours, _: Caller) -> Answer:
+    return graph.neighbor_fields(engine.neighbours(request.name_or_id, **request.to_arguments("name_or_id")))
 
 
 def _topics(engine: Engine, request: Topics, _: Caller) -> Answer:
-    return {"scope": request.scope, "topics": [topics.fields(one) for one in engine.topics(**request.given())]}
+    return {
+        "scope": request.scope,
+        "topics": [topics.topic_fields(one) for one in engine.topics(**request.to_arguments())],
+    }
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (
@@ -172,7 +193,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=Receipts,
         run=_observe,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.receipts,
+        redact=response_filter.redact_receipts,
     ),
     Operation(
         name="extract",
@@ -188,7 +209,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Extracted,
         run=_extract,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.extracts,
+        redact=response_filter.redact_extracts,
     ),
     Operation(
         name="browse",
@@ -235,7 +256,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=Neighbours,
         answer=shapes.Neighbours,
-        run=_neighbours,
+        run=_neighbors,
         toolset=Toolset.OPERATOR,
     ),
     Operation(

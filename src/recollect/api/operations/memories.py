@@ -7,34 +7,34 @@ from pydantic import Field
 from recollect.api import response_filter
 from recollect.api.auth import Caller, Right
 from recollect.api.fields import (
-    MOST_AT_ONCE,
-    SAID_THROUGH,
+    MAX_BATCH_ITEMS,
+    PROVENANCE_HELP,
     Id,
-    Key,
+    IdempotencyKey,
+    JsonObject,
     KindName,
     Limit,
-    Line,
-    Moment,
     Names,
-    Object,
     ProvenanceName,
     ScopePath,
-    Share,
+    ShortText,
     StatusName,
     Text,
     Texts,
+    Timestamp,
+    UnitFloat,
 )
-from recollect.api.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
 from recollect.api.schemas import memories as shapes
 from recollect.engine.engine import Engine
 from recollect.errors import AccessDenied, NotFound, show
 from recollect.model.memory import Memory, Status
-from recollect.model.scope import a_scope
-from recollect.model.trust import TRUST, Provenance
+from recollect.model.scope import as_scope
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance
 from recollect.model.verdict import Receipt
 from recollect.render import json_values
 
-LISTED = 100
+DEFAULT_LIST_LIMIT = 100
 """How many memories are listed at once, unless it is said."""
 
 Vector = Annotated[
@@ -42,12 +42,12 @@ Vector = Annotated[
 ]
 
 
-class Said(Request):
+class Said(OperationRequest):
     """What is proposed to be remembered, but for whose it is."""
 
     text: Text = Field(description="One thing worth knowing later, in a sentence that stands on its own.")
     kind: KindName | None = Field(None, description="What sort of memory it is; an observation if not said.")
-    title: Line | None = Field(None, description="What it is called, in a few words.")
+    title: ShortText | None = Field(None, description="What it is called, in a few words.")
     topic_key: Id | None = Field(
         None,
         description="A name for a text that is kept up to date, such as team-roster; the next under it revises it.",
@@ -58,22 +58,22 @@ class Said(Request):
         "subject ends it. Found by itself in plain English sentences; in other languages it has to be named.",
     )
     tags: Names = Field(default_factory=list[str], description="Words to find it by.")
-    importance: Share | None = Field(None, description="How much it matters, 0 to 1; judged by rule if not said.")
-    confidence: Share | None = Field(None, description="How sure it is: 1 if it was stated, 0.5 if uncertain.")
+    importance: UnitFloat | None = Field(None, description="How much it matters, 0 to 1; judged by rule if not said.")
+    confidence: UnitFloat | None = Field(None, description="How sure it is: 1 if it was stated, 0.5 if uncertain.")
     pinned: bool = Field(default=False, description="Keep room for it in every context.")
     shared: bool = Field(default=False, description="Let the scopes below see it too.")
     session: Id | None = None
     speaker: Id | None = Field(None, description="Who said it.")
-    at: Moment | None = Field(None, description="When it was observed, if not now.")
-    valid_from: Moment | None = Field(None, description="Since when it holds, if not since it was observed.")
-    valid_until: Moment | None = Field(None, description="When it stops to hold, if that is known.")
-    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
+    at: Timestamp | None = Field(None, description="When it was observed, if not now.")
+    valid_from: Timestamp | None = Field(None, description="Since when it holds, if not since it was observed.")
+    valid_until: Timestamp | None = Field(None, description="When it stops to hold, if that is known.")
+    provenance: ProvenanceName | None = Field(None, description=PROVENANCE_HELP)
     source: Id | None = Field(None, description="The document, tool or import it came from.")
     derived_from: Names = Field(default_factory=list[str], description="Ids of memories it was concluded from.")
     evidence: Texts = Field(default_factory=list[str], description="Quotations that it rests on.")
-    metadata: Object | None = None
+    metadata: JsonObject | None = None
     vector: Vector | None = None
-    key: Key | None = None
+    key: IdempotencyKey | None = None
 
 
 class Remember(Said):
@@ -82,16 +82,16 @@ class Remember(Said):
     scope: ScopePath
 
 
-class RememberAll(Request):
+class RememberAll(OperationRequest):
     """Several proposals for one scope, remembered together or not at all."""
 
     scope: ScopePath
-    drafts: Annotated[list[Said], Field(min_length=1, max_length=MOST_AT_ONCE)] = Field(
+    drafts: Annotated[list[Said], Field(min_length=1, max_length=MAX_BATCH_ITEMS)] = Field(
         description="What to remember, each as remember takes it."
     )
 
 
-class Named(Request):
+class Named(OperationRequest):
     """A memory, by its id."""
 
     scope: ScopePath
@@ -102,20 +102,20 @@ class Revise(Named):
     """What a memory is to say from now on; what is not given stays as it was."""
 
     text: Text = Field(description="What it says from now on, whole.")
-    title: Line | None = Field(None, description="What it is called, in a few words.")
+    title: ShortText | None = Field(None, description="What it is called, in a few words.")
     kind: KindName | None = Field(None, description="What sort of memory it is.")
     tags: Names | None = Field(None, description="Words to find it by, in place of those it has.")
-    importance: Share | None = Field(None, description="How much it matters, 0 to 1.")
-    confidence: Share | None = Field(None, description="How sure it is: 1 if it was stated, 0.5 if uncertain.")
-    at: Moment | None = Field(None, description="When that was observed, if not now.")
-    valid_from: Moment | None = Field(None, description="Since when it holds.")
-    valid_until: Moment | None = Field(None, description="When it stops to hold, if that is known.")
-    metadata: Object | None = None
-    provenance: ProvenanceName | None = Field(None, description=SAID_THROUGH)
+    importance: UnitFloat | None = Field(None, description="How much it matters, 0 to 1.")
+    confidence: UnitFloat | None = Field(None, description="How sure it is: 1 if it was stated, 0.5 if uncertain.")
+    at: Timestamp | None = Field(None, description="When that was observed, if not now.")
+    valid_from: Timestamp | None = Field(None, description="Since when it holds.")
+    valid_until: Timestamp | None = Field(None, description="When it stops to hold, if that is known.")
+    metadata: JsonObject | None = None
+    provenance: ProvenanceName | None = Field(None, description=PROVENANCE_HELP)
     vector: Vector | None = None
 
 
-class ListMemories(Request):
+class ListMemories(OperationRequest):
     """Which memories to list; `after` is the last id of the page before."""
 
     scope: ScopePath
@@ -124,77 +124,79 @@ class ListMemories(Request):
         default_factory=lambda: [Status.ACTIVE.value],
         description="Only those that are one of these; what is quarantined takes the right admin.",
     )
-    limit: Limit = LISTED
+    limit: Limit = DEFAULT_LIST_LIMIT
     after: Id | None = Field(None, description="The next of the page before; leave it out for the first page.")
 
 
-def believed(said: str | None, caller: Caller) -> Provenance:
+def resolve_provenance(said: str | None, caller: Caller) -> Provenance:
     """The provenance of what a caller says, as far as the caller is believed; a model's, if none is said."""
-    return caller.believed(Provenance.MODEL_INFERENCE if said is None else Provenance(said))
+    return caller.cap_provenance(Provenance.MODEL_INFERENCE if said is None else Provenance(said))
 
 
-def told_of(engine: Engine, receipt: Receipt, caller: Caller) -> Answer:
+def render_receipt(engine: Engine, receipt: Receipt, caller: Caller) -> Answer:
     """What became of a draft; a memory that is kept apart from the caller is not shown, whoever said the same."""
-    told = json_values.receipt(receipt)
-    return {**told, "memory": None} if receipt.kept and _is_apart(engine, receipt.memory, caller) else told
+    told = json_values.receipt_fields(receipt)
+    return {**told, "memory": None} if receipt.kept and _is_hidden(engine, receipt.memory, caller) else told
 
 
-def _draft(said: Said, caller: Caller) -> dict[str, Any]:
-    return {**said.given(), "provenance": believed(said.provenance, caller)}
+def _to_draft(said: Said, caller: Caller) -> dict[str, Any]:
+    return {**said.to_arguments(), "provenance": resolve_provenance(said.provenance, caller)}
 
 
 def _remember(engine: Engine, request: Remember, caller: Caller) -> Answer:
-    (receipt,) = engine.remember_all([_draft(request, caller)])
-    return told_of(engine, receipt, caller)
+    (receipt,) = engine.remember_all([_to_draft(request, caller)])
+    return render_receipt(engine, receipt, caller)
 
 
 def _remember_all(engine: Engine, request: RememberAll, caller: Caller) -> Answer:
-    drafts = [_draft(one, caller) for one in request.drafts]
-    return {"receipts": [told_of(engine, one, caller) for one in engine.remember_all(drafts, scope=request.scope)]}
+    drafts = [_to_draft(one, caller) for one in request.drafts]
+    return {
+        "receipts": [render_receipt(engine, one, caller) for one in engine.remember_all(drafts, scope=request.scope)]
+    }
 
 
 def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
-    _readable(engine, engine.get(request.id, scope=request.scope), caller)
-    changes = {**request.given("id", "text"), "provenance": believed(request.provenance, caller)}
-    return told_of(engine, engine.revise(request.id, request.text, **changes), caller)
+    _require_readable(engine, engine.get(request.id, scope=request.scope), caller)
+    changes = {**request.to_arguments("id", "text"), "provenance": resolve_provenance(request.provenance, caller)}
+    return render_receipt(engine, engine.revise(request.id, request.text, **changes), caller)
 
 
-def refuse_less_trusted(memory: Memory, caller: Caller) -> None:
+def require_trust(memory: Memory, caller: Caller) -> None:
     """Whoever is trusted less changes nothing of what is trusted more."""
-    if TRUST[caller.provenance].less_than(memory.trust):
+    if TRUST_BY_PROVENANCE[caller.provenance].less_than(memory.trust):
         more = f"the memory {show(memory.id)} is trusted more than {show(caller.name)}"
         raise AccessDenied(f"{more}; have somebody change it who is believed as much")
 
 
-def _refuse_change(engine: Engine, request: Named, caller: Caller) -> None:
+def _require_changeable(engine: Engine, request: Named, caller: Caller) -> None:
     """Nobody changes what is quarantined who may not read it, for they are told what they changed; nor what is trusted
     more.
     """
-    refuse_less_trusted(_readable(engine, engine.get(request.id, scope=request.scope), caller), caller)
+    require_trust(_require_readable(engine, engine.get(request.id, scope=request.scope), caller), caller)
 
 
 def _forget(engine: Engine, request: Named, caller: Caller) -> Answer:
-    _refuse_change(engine, request, caller)
-    return json_values.receipt(engine.forget(request.id, scope=request.scope))
+    _require_changeable(engine, request, caller)
+    return json_values.receipt_fields(engine.forget(request.id, scope=request.scope))
 
 
 def _restore(engine: Engine, request: Named, _: Caller) -> Answer:
-    return json_values.receipt(engine.restore(request.id, scope=request.scope))
+    return json_values.receipt_fields(engine.restore(request.id, scope=request.scope))
 
 
 def _pin(engine: Engine, request: Named, caller: Caller) -> Answer:
-    _refuse_change(engine, request, caller)
-    return json_values.receipt(engine.pin(request.id, scope=request.scope))
+    _require_changeable(engine, request, caller)
+    return json_values.receipt_fields(engine.pin(request.id, scope=request.scope))
 
 
 def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
-    _refuse_change(engine, request, caller)
-    return json_values.receipt(engine.unpin(request.id, scope=request.scope))
+    _require_changeable(engine, request, caller)
+    return json_values.receipt_fields(engine.unpin(request.id, scope=request.scope))
 
 
-def _is_apart(engine: Engine, memory: Memory, caller: Caller) -> bool:
+def _is_hidden(engine: Engine, memory: Memory, caller: Caller) -> bool:
     """Whether it is quarantined, or was when it was forgotten, and the caller may not release it."""
-    if memory.status not in (Status.QUARANTINED, Status.FORGOTTEN) or caller.may(Right.ADMIN, memory.scope):
+    if memory.status not in (Status.QUARANTINED, Status.FORGOTTEN) or caller.has_right(Right.ADMIN, memory.scope):
         return False
     if memory.status is Status.QUARANTINED:
         return True
@@ -206,39 +208,45 @@ def _is_apart(engine: Engine, memory: Memory, caller: Caller) -> bool:
     return stood is Status.QUARANTINED
 
 
-def _readable(engine: Engine, memory: Memory, caller: Caller) -> Memory:
+def _require_readable(engine: Engine, memory: Memory, caller: Caller) -> Memory:
     """The memory; what is quarantined is read by whoever may release it, and is told no model."""
-    if _is_apart(engine, memory, caller):
+    if _is_hidden(engine, memory, caller):
         raise NotFound(f"the memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
     return memory
 
 
-def _replacement(engine: Engine, memory: Memory, scope: str, caller: Caller) -> Memory | None:
+def _find_replacement(engine: Engine, memory: Memory, scope: str, caller: Caller) -> Memory | None:
     """What took the place of the memory, if the caller may read that."""
     by = engine.replacement(memory, scope=scope)
-    return None if by is None or _is_apart(engine, by, caller) else by
+    return None if by is None or _is_hidden(engine, by, caller) else by
 
 
 def _get(engine: Engine, request: Named, caller: Caller) -> Answer:
-    memory = _readable(engine, engine.get(request.id, scope=request.scope), caller)
-    usage, by = engine.usage(memory.id, scope=request.scope), _replacement(engine, memory, request.scope, caller)
-    return {**json_values.memory(memory), "usage": json_values.usage(usage), "replacement": json_values.replacement(by)}
+    memory = _require_readable(engine, engine.get(request.id, scope=request.scope), caller)
+    usage, by = engine.usage(memory.id, scope=request.scope), _find_replacement(engine, memory, request.scope, caller)
+    return {
+        **json_values.memory_fields(memory),
+        "usage": json_values.usage_fields(usage),
+        "replacement": json_values.replacement_fields(by),
+    }
 
 
 def _history(engine: Engine, request: Named, caller: Caller) -> Answer:
     versions = engine.history(request.id, scope=request.scope)
-    _readable(engine, versions[-1], caller)
-    by = _replacement(engine, versions[-1], request.scope, caller)
-    told = [json_values.memory(one) for one in versions]
-    return {"id": request.id, "versions": told, "replacement": json_values.replacement(by)}
+    _require_readable(engine, versions[-1], caller)
+    by = _find_replacement(engine, versions[-1], request.scope, caller)
+    told = [json_values.memory_fields(one) for one in versions]
+    return {"id": request.id, "versions": told, "replacement": json_values.replacement_fields(by)}
 
 
 def _list(engine: Engine, request: ListMemories, caller: Caller) -> Answer:
     if Status.QUARANTINED in request.statuses:
-        caller.refuse_unless(Right.ADMIN, a_scope(request.scope))
-    found = engine.memories(**request.given("limit"), limit=request.limit + 1)  # which tells whether there are more
+        caller.require_right(Right.ADMIN, as_scope(request.scope))
+    found = engine.memories(
+        **request.to_arguments("limit"), limit=request.limit + 1
+    )  # which tells whether there are more
     page = found[: request.limit]
-    told = [json_values.memory(one) for one in page if not _is_apart(engine, one, caller)]
+    told = [json_values.memory_fields(one) for one in page if not _is_hidden(engine, one, caller)]
     return {"scope": request.scope, "memories": told, "next": page[-1].id if len(found) > len(page) else None}
 
 
@@ -259,7 +267,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_remember,
         toolset=Toolset.CORE,
-        unread=response_filter.receipt,
+        redact=response_filter.redact_receipt,
     ),
     Operation(
         name="remember_all",
@@ -272,7 +280,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipts,
         run=_remember_all,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.receipts,
+        redact=response_filter.redact_receipts,
     ),
     Operation(
         name="revise",
@@ -288,7 +296,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_revise,
         toolset=Toolset.CORE,
-        unread=response_filter.receipt,
+        redact=response_filter.redact_receipt,
     ),
     Operation(
         name="forget",
@@ -303,7 +311,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_forget,
         toolset=Toolset.CORE,
-        unread=response_filter.receipt,
+        redact=response_filter.redact_receipt,
     ),
     Operation(
         name="restore",
@@ -316,7 +324,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_restore,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.receipt,
+        redact=response_filter.redact_receipt,
     ),
     Operation(
         name="pin",
@@ -329,7 +337,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_pin,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.receipt,
+        redact=response_filter.redact_receipt,
     ),
     Operation(
         name="unpin",
@@ -342,7 +350,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Receipt,
         run=_unpin,
         toolset=Toolset.OPERATOR,
-        unread=response_filter.receipt,
+        redact=response_filter.redact_receipt,
     ),
     Operation(
         name="get_memory",

@@ -7,25 +7,25 @@ from pydantic import BaseModel, Field
 
 from recollect.api import response_filter
 from recollect.api.auth import Caller, Right
-from recollect.api.fields import Id, KindName, Line, ScopePath, Text
-from recollect.api.operation import Answer, Effect, Operation, Request, Shape, Toolset
-from recollect.api.operations.memories import refuse_less_trusted
+from recollect.api.fields import Id, KindName, ScopePath, ShortText, Text
+from recollect.api.operation import Answer, AnswerSchema, Effect, Operation, OperationRequest, Toolset
+from recollect.api.operations.memories import require_trust
 from recollect.compat import observation_memory as dialect
-from recollect.compat.observation_memory import MOST_FOUND, ObservationMemory
+from recollect.compat.observation_memory import MAX_SEARCH_RESULTS, ObservationMemory
 from recollect.engine.engine import Engine
-from recollect.engine.sessions import BESIDE, MOST_BESIDE
+from recollect.engine.sessions import DEFAULT_AROUND_MEMORIES, MAX_AROUND_MEMORIES
 from recollect.model.memory import Kind
-from recollect.model.scope import a_scope
+from recollect.model.scope import as_scope
 from recollect.model.trust import Provenance
 
 Types = Annotated[list[KindName], Field(min_length=1, max_length=len(Kind))]
-Beside = Annotated[int, Field(ge=0, le=MOST_BESIDE)]
+NeighborCount = Annotated[int, Field(ge=0, le=MAX_AROUND_MEMORIES)]
 
 
-class OfUser(Request):
+class OfUser(OperationRequest):
     """A user."""
 
-    whose: ClassVar[str | None] = "user_id"
+    scope_field: ClassVar[str | None] = "user_id"
 
     user_id: ScopePath
 
@@ -41,7 +41,7 @@ class Save(OfUser):
 
     content: Text = Field(description="What was observed, in a sentence that stands on its own.")
     type: KindName = Field(description="What sort of observation it is; summary is reserved for sessions.")
-    title: Line = Field(description="What it is called, in a few words.")
+    title: ShortText = Field(description="What it is called, in a few words.")
     topic_key: Id | None = Field(None, description="What it is the present state of: the next one replaces it.")
 
 
@@ -49,7 +49,7 @@ class Search(OfUser):
     """What to look for."""
 
     query: Text = Field(description="Words that the observations have.")
-    limit: Annotated[int, Field(ge=1, le=MOST_FOUND)] = Field(10, description="How many at most.")
+    limit: Annotated[int, Field(ge=1, le=MAX_SEARCH_RESULTS)] = Field(10, description="How many at most.")
     types: Types | None = Field(None, description="Only these types.")
     types_exclude: Types | None = Field(None, description="All but these types; not together with types.")
 
@@ -63,26 +63,26 @@ class OfObservation(OfUser):
 class Around(OfObservation):
     """The same with how many before and after it."""
 
-    before: Beside = Field(BESIDE, description="How many before it.")
-    after: Beside = Field(BESIDE, description="How many after it.")
+    before: NeighborCount = Field(DEFAULT_AROUND_MEMORIES, description="How many before it.")
+    after: NeighborCount = Field(DEFAULT_AROUND_MEMORIES, description="How many after it.")
 
 
-class FoundObservations(Shape):
+class FoundObservations(AnswerSchema):
     """The observations that have words of a query, best first."""
 
     observations: list[dialect.FoundObservation]
 
 
-def _asked(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
+def _make_handler(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
     """A method of seed 003 as an operation runs."""
 
     def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
-        return method(_memory(engine, caller), **request.given()).model_dump(mode="json")
+        return method(_open_memory(engine, caller), **request.to_arguments()).model_dump(mode="json")
 
     return run
 
 
-def _summed_up(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
+def _make_summary_handler(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
     """The same, for a method that says what a session came to: whoever is trusted less than who began it, or summed it
     up before, does not.
     """
@@ -90,23 +90,23 @@ def _summed_up(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Ca
     def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
         session = engine.sessions.current(scope=request.user_id)
         if session is not None:
-            refuse_less_trusted(engine.get(session.id, scope=request.user_id), caller)
-        return _asked(method)(engine, request, caller)
+            require_trust(engine.get(session.id, scope=request.user_id), caller)
+        return _make_handler(method)(engine, request, caller)
 
     return run
 
 
 def _start(engine: Engine, request: OfUser, caller: Caller) -> Answer:
-    caller.refuse_unless(Right.READ, a_scope(request.user_id))  # it tells what is known
-    return _asked(ObservationMemory.mem_session_start)(engine, request, caller)
+    caller.require_right(Right.READ, as_scope(request.user_id))  # it tells what is known
+    return _make_handler(ObservationMemory.mem_session_start)(engine, request, caller)
 
 
-def _memory(engine: Engine, caller: Caller) -> ObservationMemory:
-    return ObservationMemory(engine, provenance=caller.believed(Provenance.MODEL_INFERENCE))
+def _open_memory(engine: Engine, caller: Caller) -> ObservationMemory:
+    return ObservationMemory(engine, provenance=caller.cap_provenance(Provenance.MODEL_INFERENCE))
 
 
 def _search(engine: Engine, request: Search, caller: Caller) -> Answer:
-    found = _memory(engine, caller).mem_search(**request.given())
+    found = _open_memory(engine, caller).mem_search(**request.to_arguments())
     return {"observations": [one.model_dump(mode="json") for one in found]}
 
 
@@ -135,9 +135,9 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=Summary,
         answer=dialect.SessionRecord,
-        run=_summed_up(ObservationMemory.mem_session_end),
+        run=_make_summary_handler(ObservationMemory.mem_session_end),
         toolset=Toolset.OBSERVATIONS,
-        unread=response_filter.own,
+        redact=response_filter.keep_own_words,
     ),
     Operation(
         name="mem_session_summary",
@@ -148,9 +148,9 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=Summary,
         answer=dialect.SessionRecord,
-        run=_summed_up(ObservationMemory.mem_session_summary),
+        run=_make_summary_handler(ObservationMemory.mem_session_summary),
         toolset=Toolset.OBSERVATIONS,
-        unread=response_filter.own,
+        redact=response_filter.keep_own_words,
     ),
     Operation(
         name="mem_save",
@@ -164,9 +164,9 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=Save,
         answer=dialect.SaveResult,
-        run=_asked(ObservationMemory.mem_save),
+        run=_make_handler(ObservationMemory.mem_save),
         toolset=Toolset.OBSERVATIONS,
-        unread=response_filter.saved,
+        redact=response_filter.redact_saved_observation,
     ),
     Operation(
         name="mem_search",
@@ -189,7 +189,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=OfObservation,
         answer=dialect.Observation,
-        run=_asked(ObservationMemory.mem_get_observation),
+        run=_make_handler(ObservationMemory.mem_get_observation),
         toolset=Toolset.OBSERVATIONS,
     ),
     Operation(
@@ -204,7 +204,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=Around,
         answer=dialect.Timeline,
-        run=_asked(ObservationMemory.mem_timeline),
+        run=_make_handler(ObservationMemory.mem_timeline),
         toolset=Toolset.OBSERVATIONS,
     ),
     Operation(
@@ -216,7 +216,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         repeatable=True,
         request=OfUser,
         answer=dialect.MemoryStats,
-        run=_asked(ObservationMemory.mem_stats),
+        run=_make_handler(ObservationMemory.mem_stats),
         toolset=Toolset.OBSERVATIONS,
     ),
 )

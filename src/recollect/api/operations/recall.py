@@ -7,28 +7,28 @@ from pydantic import Field, model_validator
 from recollect.api import response_filter
 from recollect.api.auth import Caller, Right
 from recollect.api.fields import (
-    MOST_AT_ONCE,
+    MAX_BATCH_ITEMS,
     Depth,
     Id,
     Ids,
+    JsonObject,
     KindName,
     LevelName,
     Limit,
-    Moment,
-    Object,
     ProfileName,
     RoleName,
     ScopePath,
     Text,
+    Timestamp,
     Tokens,
-    one_of,
+    choice_schema,
 )
-from recollect.api.operation import Answer, Effect, Operation, Request, Toolset
+from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
 from recollect.api.schemas import recall as shapes
-from recollect.engine.engine import DEPTH, Engine
+from recollect.engine.engine import DEFAULT_DEPTH, Engine
 from recollect.errors import AccessDenied, FieldError, show
 from recollect.model.conversation import Role
-from recollect.model.scope import a_scope
+from recollect.model.scope import as_scope
 from recollect.ranking.proof import Exact
 from recollect.render import json_values
 from recollect.render import replay as replayed
@@ -37,77 +37,77 @@ Kinds = Annotated[list[KindName], Field(min_length=1, max_length=64, description
 Levels = Annotated[list[LevelName], Field(min_length=1, max_length=64, description="Only records of these levels.")]
 
 
-class Turn(Request):
+class Turn(OperationRequest):
     """One turn of a conversation that is asked about."""
 
     content: Text
     role: RoleName = Role.USER.value
 
 
-class Asking(Request):
+class RecallOptions(OperationRequest):
     """Whose memory is asked, ranked how, for when, and which of it."""
 
     scope: ScopePath
-    as_of: Moment | None = Field(None, description="The moment to answer for, if not the present.")
-    known_at: Moment | None = Field(None, description="Answer from what the store knew then.")
+    as_of: Timestamp | None = Field(None, description="The moment to answer for, if not the present.")
+    known_at: Timestamp | None = Field(None, description="Answer from what the store knew then.")
     past: bool = Field(default=False, description="Also what held before, and was superseded or has ended.")
     kinds: Kinds | None = None
     levels: Levels | None = None
 
 
-class Question(Asking):
+class QueryRequest(RecallOptions):
     """The same with what is asked: one text, or the last turns of the conversation."""
 
     query: Text | None = Field(None, description="The question, or what you are about to do, in plain words.")
-    turns: Annotated[list[Turn], Field(min_length=1, max_length=MOST_AT_ONCE)] | None = Field(
+    turns: Annotated[list[Turn], Field(min_length=1, max_length=MAX_BATCH_ITEMS)] | None = Field(
         None, description="Instead of a query: the last turns of the conversation, the latest last."
     )
     profile: ProfileName | None = None
-    overrides: Object | None = Field(None, description="Other numbers for the profile, for this question alone.")
+    overrides: JsonObject | None = Field(None, description="Other numbers for the profile, for this question alone.")
 
     @model_validator(mode="after")
-    def _asks_one_way(self) -> "Question":
+    def _require_one_query(self) -> "QueryRequest":
         if (self.query is None) is (self.turns is None):
             raise FieldError("say what is asked by exactly one of query and turns", field="query")
         return self
 
     @property
-    def asked(self) -> str | list[dict[str, str]]:
+    def query_or_turns(self) -> str | list[dict[str, str]]:
         """What is asked, as the engine takes it."""
         return self.query or [{"role": one.role, "content": one.content} for one in self.turns or ()]
 
 
-class Search(Question):
+class Search(QueryRequest):
     """What to look for, and how many at most."""
 
     limit: Limit = Field(10, description="How many at most.")
-    exact: Annotated[str, one_of(Exact)] = "required"
+    exact: Annotated[str, choice_schema(Exact)] = "required"
 
 
-class Recall(Question):
+class Recall(QueryRequest):
     """What to recall, and into how much room."""
 
     tokens: Tokens = 1200
-    depth: Depth = DEPTH
+    depth: Depth = DEFAULT_DEPTH
 
 
-class Brief(Asking):
+class Brief(RecallOptions):
     """Whose memory to brief from, and into how much room."""
 
     profile: ProfileName = "session"
     tokens: Tokens = 1200
-    depth: Depth = DEPTH
+    depth: Depth = DEFAULT_DEPTH
 
 
-class Why(Question):
+class Why(QueryRequest):
     """Which memory to explain, and for which recall."""
 
     id: Id = Field(description="The memory.")
     tokens: Tokens = 1200
-    depth: Depth = DEPTH
+    depth: Depth = DEFAULT_DEPTH
 
 
-class Feedback(Request):
+class Feedback(OperationRequest):
     """Which memories of a context helped, and which misled."""
 
     scope: ScopePath
@@ -118,46 +118,48 @@ class Feedback(Request):
     answer: Text | None = Field(None, description="The answer that was given from the context; it is not kept.")
 
 
-class Replay(Request):
+class Replay(OperationRequest):
     """Which context to make again."""
 
     scope: ScopePath
     context_id: Id = Field(description="The id that recall or brief gave.")
 
 
-_ASKED = ("query", "turns")
+_QUERY_FIELDS = ("query", "turns")
 
 
 def _search(engine: Engine, request: Search, _: Caller) -> Answer:
-    found = engine.search(request.asked, **request.given(*_ASKED))
+    found = engine.search(request.query_or_turns, **request.to_arguments(*_QUERY_FIELDS))
     if request.known_at is None:  # what is asked of the past is looked at, and not acted by
         engine.served(found, scope=request.scope)
-    return json_values.search(found)
+    return json_values.search_fields(found)
 
 
 def _recall(engine: Engine, request: Recall, _: Caller) -> Answer:
-    return json_values.context(engine.recall(request.asked, **request.given(*_ASKED)))
+    return json_values.context_fields(engine.recall(request.query_or_turns, **request.to_arguments(*_QUERY_FIELDS)))
 
 
 def _brief(engine: Engine, request: Brief, _: Caller) -> Answer:
-    return json_values.context(engine.brief(**request.given()))
+    return json_values.context_fields(engine.brief(**request.to_arguments()))
 
 
 def _why(engine: Engine, request: Why, _: Caller) -> Answer:
-    return json_values.why(engine.why(request.id, request.asked, **request.given("id", *_ASKED)))
+    return json_values.why_fields(
+        engine.why(request.id, request.query_or_turns, **request.to_arguments("id", *_QUERY_FIELDS))
+    )
 
 
 def _feedback(engine: Engine, request: Feedback, caller: Caller) -> Answer:
     by = caller.name if request.by is None else f"{caller.name}/{request.by}"
-    if request.by is not None and not caller.may(Right.ADMIN, a_scope(request.scope)):
+    if request.by is not None and not caller.has_right(Right.ADMIN, as_scope(request.scope)):
         raise AccessDenied(f"{show(caller.name)} votes for itself alone; a key that may admin says for whom it asks")
-    noted = engine.feedback(request.context_id, by=by, **request.given("context_id", "by"))
+    noted = engine.feedback(request.context_id, by=by, **request.to_arguments("context_id", "by"))
     votes = {"helped": request.helped, "misled": request.misled}
-    return json_values.feedback(noted, request.context_id, request.scope, **votes)
+    return json_values.feedback_fields(noted, request.context_id, request.scope, **votes)
 
 
 def _replay(engine: Engine, request: Replay, _: Caller) -> Answer:
-    return replayed.fields(engine.replay(request.context_id, scope=request.scope))
+    return replayed.replay_fields(engine.replay(request.context_id, scope=request.scope))
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (
@@ -233,7 +235,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=shapes.Noted,
         run=_feedback,
         toolset=Toolset.CORE,
-        unread=response_filter.noted,
+        redact=response_filter.redact_feedback,
     ),
     Operation(
         name="replay",

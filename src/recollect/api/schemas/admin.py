@@ -4,25 +4,25 @@ from typing import Any
 
 from pydantic import Field
 
-from recollect.api.operation import Shape
+from recollect.api.operation import AnswerSchema
 from recollect.api.schemas.memories import Memory
 
 
-class Count(Shape):
+class Count(AnswerSchema):
     """A scope and how many memories it has."""
 
     scope: str
     memories: int
 
 
-class Encoder(Shape):
+class Encoder(AnswerSchema):
     """The model that vectors come from."""
 
     name: str
     dimensions: int
 
 
-class Stats(Shape):
+class Stats(AnswerSchema):
     """How much there is."""
 
     scope: str | None
@@ -41,7 +41,7 @@ class Stats(Shape):
     bytes: int | None
 
 
-class Erasure(Shape):
+class Erasure(AnswerSchema):
     """What was or would be erased, where it was looked for, what was found, and what is out of reach."""
 
     dry_run: bool
@@ -63,7 +63,7 @@ class Erasure(Shape):
     out_of_reach: list[str] | None = None
 
 
-class Plan(Shape):
+class Plan(AnswerSchema):
     """What a job would do, or the runs in which it did it."""
 
     dry_run: bool
@@ -71,7 +71,7 @@ class Plan(Shape):
     runs: list[dict[str, Any]]
 
 
-class Undone(Shape):
+class Undone(AnswerSchema):
     """What stands again as it did before a run."""
 
     undone: int
@@ -80,7 +80,7 @@ class Undone(Shape):
     memories: list[Memory]
 
 
-class ProfileSummary(Shape):
+class ProfileSummary(AnswerSchema):
     """A rank profile."""
 
     name: str
@@ -88,13 +88,13 @@ class ProfileSummary(Shape):
     about: str
 
 
-class Profiles(Shape):
+class Profiles(AnswerSchema):
     """The rank profiles that can be asked for."""
 
     profiles: list[ProfileSummary]
 
 
-class Scopes(Shape):
+class Scopes(AnswerSchema):
     """Scopes that have memories, in order."""
 
     scopes: list[str]

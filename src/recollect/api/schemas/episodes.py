@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
-from recollect.api.operation import Shape
+from recollect.api.operation import AnswerSchema
 from recollect.api.schemas.memories import Receipt
 from recollect.api.schemas.recall import Factor, Part
 
 
-class Outcome(Shape):
+class Outcome(AnswerSchema):
     """How a task went, and what it taught."""
 
     score: float
@@ -16,7 +16,7 @@ class Outcome(Shape):
     at: str
 
 
-class Action(Shape):
+class Action(AnswerSchema):
     """What was done for a task."""
 
     id: str
@@ -28,7 +28,7 @@ class Action(Shape):
     context: str | None
 
 
-class Episode(Shape):
+class Episode(AnswerSchema):
     """A task, without what was done for it."""
 
     id: str
@@ -67,21 +67,21 @@ class SimilarEpisode(Episode):
     factors: list[Factor]
 
 
-class Episodes(Shape):
+class Episodes(AnswerSchema):
     """Tasks, the latest first."""
 
     scope: str
     episodes: list[Episode]
 
 
-class SimilarEpisodes(Shape):
+class SimilarEpisodes(AnswerSchema):
     """Tasks like the one at hand, the best first."""
 
     scope: str
     episodes: list[SimilarEpisode]
 
 
-class FailureMode(Shape):
+class FailureMode(AnswerSchema):
     """What went wrong with similar tasks, and in which."""
 
     text: str
@@ -91,7 +91,7 @@ class FailureMode(Shape):
     factors: list[Factor]
 
 
-class FailureModes(Shape):
+class FailureModes(AnswerSchema):
     """What went wrong with similar tasks, the most similar task first."""
 
     scope: str

@@ -1,6 +1,6 @@
 """How what happened looks, and what it left behind."""
 
-from recollect.api.operation import Shape
+from recollect.api.operation import AnswerSchema
 from recollect.api.schemas.memories import Memory, Receipt
 
 
@@ -11,14 +11,14 @@ class Extract(Receipt):
     turn: int
 
 
-class Rejected(Shape):
+class Rejected(AnswerSchema):
     """What was not taken, and why."""
 
     text: str
     reason: str
 
 
-class Extracted(Shape):
+class Extracted(AnswerSchema):
     """What a conversation left behind."""
 
     sessions: int
@@ -32,7 +32,7 @@ class Extracted(Shape):
     redacted: dict[str, int]
 
 
-class Place(Shape):
+class Place(AnswerSchema):
     """A year, month, week, day, segment or grip."""
 
     level: str
@@ -43,7 +43,7 @@ class Place(Shape):
     record: Memory | None
 
 
-class Outlook(Shape):
+class Outlook(AnswerSchema):
     """A place in what happened, and what is below it."""
 
     place: Place | None
@@ -51,7 +51,7 @@ class Outlook(Shape):
     grips: list[Place]
 
 
-class Expansion(Shape):
+class Expansion(AnswerSchema):
     """The events that a grip or segment rests on, with those around them."""
 
     record: Memory
@@ -61,28 +61,28 @@ class Expansion(Shape):
     gone: list[str]
 
 
-class Entity(Shape):
+class Entity(AnswerSchema):
     """A name, and how many memories mention it."""
 
     name: str
     memories: int
 
 
-class Linked(Shape):
+class Linked(AnswerSchema):
     """A memory, and the name that links it."""
 
     through: str
     memory: Memory
 
 
-class Entities(Shape):
+class Entities(AnswerSchema):
     """The names that the memories of a scope mention."""
 
     scope: str
     entities: list[Entity]
 
 
-class Neighbours(Shape):
+class Neighbours(AnswerSchema):
     """What is linked to a name or a memory."""
 
     name: str | None
@@ -91,7 +91,7 @@ class Neighbours(Shape):
     memories: list[Linked]
 
 
-class Topic(Shape):
+class Topic(AnswerSchema):
     """What several memories are about together."""
 
     id: str
@@ -106,7 +106,7 @@ class Topic(Shape):
     pruned: bool
 
 
-class Topics(Shape):
+class Topics(AnswerSchema):
     """What the memories of a scope are about, the most important first."""
 
     scope: str

@@ -4,10 +4,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from recollect.api.operation import Shape
+from recollect.api.operation import AnswerSchema
 
 
-class Memory(Shape):
+class Memory(AnswerSchema):
     """A memory with all that is known of it but its use."""
 
     id: str
@@ -48,7 +48,7 @@ class Memory(Shape):
     commit: int | None
 
 
-class Receipt(Shape):
+class Receipt(AnswerSchema):
     """Which memory now says it, what was decided and why, and what was taken out before anything was kept."""
 
     id: str | None = Field(description="The memory that says it now; none if nothing was kept.")
@@ -78,13 +78,13 @@ class Receipt(Shape):
     to: str | None = None
 
 
-class Receipts(Shape):
+class Receipts(AnswerSchema):
     """What became of each, in the order given."""
 
     receipts: list[Receipt]
 
 
-class Usage(Shape):
+class Usage(AnswerSchema):
     """What happened to a memory since it was written."""
 
     served: int
@@ -98,7 +98,7 @@ class Usage(Shape):
     usefulness: float | None
 
 
-class Replacement(Shape):
+class Replacement(AnswerSchema):
     """What took the place of a memory."""
 
     id: str
@@ -112,7 +112,7 @@ class Shown(Memory):
     replacement: Replacement | None
 
 
-class Versions(Shape):
+class Versions(AnswerSchema):
     """Every version of a memory, the oldest first."""
 
     id: str
@@ -120,7 +120,7 @@ class Versions(Shape):
     replacement: Replacement | None
 
 
-class Memories(Shape):
+class Memories(AnswerSchema):
     """Memories of a scope in the order of ids; `next` is where to go on, if there are more."""
 
     scope: str

@@ -4,11 +4,11 @@ from typing import Any
 
 from pydantic import Field
 
-from recollect.api.operation import Shape
+from recollect.api.operation import AnswerSchema
 from recollect.api.schemas.memories import Memory
 
 
-class Part(Shape):
+class Part(AnswerSchema):
     """What one signal said, and what that was worth."""
 
     signal: str
@@ -19,7 +19,7 @@ class Part(Shape):
     note: str | None
 
 
-class Factor(Shape):
+class Factor(AnswerSchema):
     """By what the sum was multiplied."""
 
     name: str
@@ -37,7 +37,7 @@ class Found(Memory):
     factors: list[Factor]
 
 
-class Proof(Shape):
+class Proof(AnswerSchema):
     """How it is known that these are the best."""
 
     stopped: str
@@ -46,7 +46,7 @@ class Proof(Shape):
     why: str
 
 
-class Ranking(Shape):
+class Ranking(AnswerSchema):
     """The best memories for a question, best first; scores compare only inside one ranking."""
 
     profile: str
@@ -58,7 +58,7 @@ class Ranking(Shape):
     results: list[Found]
 
 
-class Omitted(Shape):
+class Omitted(AnswerSchema):
     """What was considered and left out, and why."""
 
     id: str
@@ -70,7 +70,7 @@ class Omitted(Shape):
     short: int
 
 
-class Context(Shape):
+class Context(AnswerSchema):
     """What is handed to a model, with the memories in it, and what was left out and why."""
 
     id: str | None = Field(description="What feedback and replay refer to.")
@@ -89,7 +89,7 @@ class Context(Shape):
     omitted: list[Omitted]
 
 
-class Change(Shape):
+class Change(AnswerSchema):
     """What would have had to be different."""
 
     signal: str
@@ -98,7 +98,7 @@ class Change(Shape):
     means: str | None
 
 
-class Why(Shape):
+class Why(AnswerSchema):
     """Where a memory stands or fell, and what would have put it in."""
 
     id: str
@@ -109,7 +109,7 @@ class Why(Shape):
     changes: list[Change]
 
 
-class Noted(Shape):
+class Noted(AnswerSchema):
     """What was said of a context, and which of its memories the answer quotes."""
 
     context: str
@@ -120,7 +120,7 @@ class Noted(Shape):
     remark: str | None
 
 
-class Difference(Shape):
+class Difference(AnswerSchema):
     """What is not as it was."""
 
     what: str

@@ -6,11 +6,11 @@ Reading them is part of loading the code, as importing a module is; it is the on
 from collections.abc import Mapping
 from importlib.resources import files
 
-from recollect.errors import NotFound, remedy, show
+from recollect.errors import NotFound, show, suggest
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import parse
+from recollect.ranking.profile_toml import parse_profile
 
-TEXTS: Mapping[str, str] = dict(
+PROFILE_TEXTS: Mapping[str, str] = dict(
     sorted(
         (file.name.removesuffix(".toml"), file.read_text(encoding="utf-8"))
         for file in files(__name__).iterdir()
@@ -19,13 +19,13 @@ TEXTS: Mapping[str, str] = dict(
 )
 """Every built-in profile as written, by name."""
 
-BUILT_IN: Mapping[str, Profile] = {name: parse(text, name=name) for name, text in TEXTS.items()}
+BUILTIN_PROFILES: Mapping[str, Profile] = {name: parse_profile(text, name=name) for name, text in PROFILE_TEXTS.items()}
 """Every built-in profile by name."""
 
 
-def built_in(name: str) -> Profile:
+def builtin_profile(name: str) -> Profile:
     """The built-in profile of that name."""
-    if name not in BUILT_IN:
+    if name not in BUILTIN_PROFILES:
         file = " (recollect.profile reads a file)" if name.endswith(".toml") else ""
-        raise NotFound(f"no profile is called {show(name)}; {remedy(name, BUILT_IN)}{file}")
-    return BUILT_IN[name]
+        raise NotFound(f"no profile is called {show(name)}; {suggest(name, BUILTIN_PROFILES)}{file}")
+    return BUILTIN_PROFILES[name]

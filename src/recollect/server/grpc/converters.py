@@ -15,15 +15,15 @@ from recollect.errors import FieldError, InvalidInput
 
 M = TypeVar("M", bound=Message)
 
-LARGEST_WHOLE = 2**53
+MAX_SAFE_INTEGER = 2**53
 """The largest number up to which a double tells every whole number from the next."""
 
 _STRUCT, _VALUE = Struct.DESCRIPTOR.full_name, Value.DESCRIPTOR.full_name
-_LISTS = frozenset({"recollect.v1.Names", "recollect.v1.Vector"})
+_LIST_MESSAGES = frozenset({"recollect.v1.Names", "recollect.v1.Vector"})
 """Messages that are there so that an empty list is not an absent one."""
 
 
-def parsed(kind: type[M], body: bytes) -> M:
+def parse_message(kind: type[M], body: bytes) -> M:
     """The message that was sent."""
     try:
         message: M = kind.FromString(body)
@@ -33,126 +33,126 @@ def parsed(kind: type[M], body: bytes) -> M:
     return message
 
 
-def given(message: Message) -> dict[str, Any]:
+def from_message(message: Message) -> dict[str, Any]:
     """What a request says: no more than was sent, and refused if part of that is unknown or a number that is none."""
-    return _given(message, "")
+    return _read_message(message, "")
 
 
-def told(kind: type[M], answer: Answer) -> M:
+def to_message(kind: type[M], answer: Answer) -> M:
     """The answer as a message; what is null is absent from it."""
-    message: M = kind(**_fitting(answer, _objects(kind.DESCRIPTOR)))
+    message: M = kind(**_fit_answer(answer, _find_object_fields(kind.DESCRIPTOR)))
     return message
 
 
-def _given(message: Message, path: str) -> dict[str, Any]:
+def _read_message(message: Message, path: str) -> dict[str, Any]:
     unknown = UnknownFieldSet(message)
     if len(unknown):
         number, kind = unknown[0].field_number, message.DESCRIPTOR.full_name
         problem = f"{kind} has no field with the number {number}; leave it out, or ask a server that knows it"
         raise FieldError(problem, field=f"{path}{number}")
-    return {field.name: _said(field, value, f"{path}{field.name}") for field, value in message.ListFields()}
+    return {field.name: _read_field(field, value, f"{path}{field.name}") for field, value in message.ListFields()}
 
 
-def _said(field: FieldDescriptor, value: Any, path: str) -> Any:
-    read = _reader(field)
+def _read_field(field: FieldDescriptor, value: Any, path: str) -> Any:
+    read = _field_reader(field)
     if not field.is_repeated:
         return read(value, path)
-    if read is _as_it_is or (read is _finite and all(map(math.isfinite, value))):
+    if read is _pass_through or (read is _require_finite and all(map(math.isfinite, value))):
         return list(value)
     return [read(one, f"{path}.{place}") for place, one in enumerate(value)]
 
 
 @cache
-def _reader(field: FieldDescriptor) -> Callable[[Any, str], Any]:
+def _field_reader(field: FieldDescriptor) -> Callable[[Any, str], Any]:
     """How one value of a field is read."""
     kind = None if field.message_type is None else field.message_type.full_name
     if kind is None:
-        return _finite if field.type == FieldDescriptor.TYPE_DOUBLE else _as_it_is
+        return _require_finite if field.type == FieldDescriptor.TYPE_DOUBLE else _pass_through
     if kind == _STRUCT:
-        return _mapping
+        return _read_struct
     if kind == _VALUE:
-        return _json
-    if kind in _LISTS:
-        return lambda value, path: _said(value.DESCRIPTOR.fields[0], value.items, path)
-    return lambda value, path: _given(value, f"{path}.")
+        return _read_value
+    if kind in _LIST_MESSAGES:
+        return lambda value, path: _read_field(value.DESCRIPTOR.fields[0], value.items, path)
+    return lambda value, path: _read_message(value, f"{path}.")
 
 
-def _as_it_is(value: Any, _: str) -> Any:
+def _pass_through(value: Any, _: str) -> Any:
     return value
 
 
-def _finite(value: float, path: str) -> float:
+def _require_finite(value: float, path: str) -> float:
     if not math.isfinite(value):
         raise FieldError(f"{value} is no number that can be reckoned with; give a finite one", field=path)
     return value
 
 
-def _mapping(value: Struct, path: str) -> dict[str, Any]:
-    return {name: _json(inner, f"{path}.{name}") for name, inner in value.fields.items()}
+def _read_struct(value: Struct, path: str) -> dict[str, Any]:
+    return {name: _read_value(inner, f"{path}.{name}") for name, inner in value.fields.items()}
 
 
-def _json(value: Value, path: str) -> Any:
+def _read_value(value: Value, path: str) -> Any:
     match value.WhichOneof("kind"):
         case "null_value":
             return None
         case "number_value":
-            number = _finite(value.number_value, path)
-            return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
+            number = _require_finite(value.number_value, path)
+            return int(number) if number.is_integer() and abs(number) <= MAX_SAFE_INTEGER else number
         case "string_value":
             return value.string_value
         case "bool_value":
             return value.bool_value
         case "struct_value":
-            return _mapping(value.struct_value, path)
+            return _read_struct(value.struct_value, path)
         case "list_value":
-            return [_json(one, f"{path}.{place}") for place, one in enumerate(value.list_value.values)]
+            return [_read_value(one, f"{path}.{place}") for place, one in enumerate(value.list_value.values)]
         case _:
             raise FieldError("has no value, not even null; set one of its kinds", field=path)
 
 
-Below = Mapping[str, "Below | None"]
+ObjectFields = Mapping[str, "ObjectFields | None"]
 """The fields of a message in or below which there are JSON objects; none below it, if a field is one itself."""
 
 
 @cache
-def _objects(descriptor: Descriptor) -> Below:
+def _find_object_fields(descriptor: Descriptor) -> ObjectFields:
     """Where a message has JSON objects."""
-    found: dict[str, Below | None] = {}
+    found: dict[str, ObjectFields | None] = {}
     for field in descriptor.fields:
         inner = field.message_type
         if inner is None or inner.GetOptions().map_entry:
             continue
         if inner.full_name == _STRUCT:
             found[field.name] = None
-        elif below := _objects(inner):
+        elif below := _find_object_fields(inner):
             found[field.name] = below
     return found
 
 
-def _fitting(answer: Answer, objects: Below) -> dict[str, Any]:
+def _fit_answer(answer: Answer, objects: ObjectFields) -> dict[str, Any]:
     """The answer with its objects as a message can have them."""
     fitted = dict(answer)
     for name, below in objects.items():
         if value := fitted.get(name):
-            fit = _plain if below is None else _below(below)
+            fit = _fit_value if below is None else _fit_below(below)
             fitted[name] = [fit(one) for one in value] if isinstance(value, list) else fit(value)
     return fitted
 
 
-def _below(objects: Below) -> Callable[[Answer], dict[str, Any]]:
-    return lambda answer: _fitting(answer, objects)
+def _fit_below(objects: ObjectFields) -> Callable[[Answer], dict[str, Any]]:
+    return lambda answer: _fit_answer(answer, objects)
 
 
-def _plain(value: Any) -> Any:
+def _fit_value(value: Any) -> Any:
     """The value of JSON, with a text of digits for each whole number that a double could not tell from the next."""
     match value:
         case bool():
             return value
-        case int() if abs(value) > LARGEST_WHOLE:
+        case int() if abs(value) > MAX_SAFE_INTEGER:
             return str(value)
         case Mapping():
-            return {name: _plain(inner) for name, inner in value.items()}
+            return {name: _fit_value(inner) for name, inner in value.items()}
         case list() | tuple():
-            return [_plain(inner) for inner in value]
+            return [_fit_value(inner) for inner in value]
         case _:
             return value

@@ -2,24 +2,24 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from recollect.api.host_policy import Gate
+from recollect.api.host_policy import HostPolicy
 from recollect.errors import InvalidInput, Overdue, TooLarge, show
 
-Said = Callable[[str], Sequence[str]]
+GetHeaderValues = Callable[[str], Sequence[str]]
 """Every value that a header of that name has."""
 
-RETRY_KEY = "Idempotency-Key"
+IDEMPOTENCY_KEY_HEADER = "Idempotency-Key"
 """The header that may say the key which makes a retry harmless."""
 
-LONGEST_LENGTH = 20
+MAX_LENGTH_DIGITS = 20
 """How many digits a length has at most; whatever has more is no length."""
 
 
-class BodyOverdue(Overdue):
+class BodyTimeout(Overdue):
     """The body of a request did not come in time; nothing was asked yet."""
 
 
-def single(said: Said, name: str) -> str | None:
+def read_single_header(said: GetHeaderValues, name: str) -> str | None:
     """What a header says; refused if it is there twice."""
     values = said(name)
     if len(values) > 1:
@@ -27,37 +27,37 @@ def single(said: Said, name: str) -> str | None:
     return values[0] if values else None
 
 
-def refuse_doubled(said: Said, names: Iterable[str]) -> None:
+def refuse_duplicate_headers(said: GetHeaderValues, names: Iterable[str]) -> None:
     """Refuse a request that has any of these headers twice."""
     for name in names:
-        single(said, name)
+        read_single_header(said, name)
 
 
-def refuse_strangers(gate: Gate, said: Said) -> None:
+def require_allowed_host(gate: HostPolicy, said: GetHeaderValues) -> None:
     """Refuse who calls by a name that is not ours, or by several, and a page of another origin."""
     hosts, origins = said("host"), said("origin")
-    gate.refuse_strangers(hosts[0] if len(hosts) == 1 else None, ", ".join(origins) if origins else None)
+    gate.require_allowed(hosts[0] if len(hosts) == 1 else None, ", ".join(origins) if origins else None)
 
 
-def refuse_encoded(said: Said) -> None:
+def refuse_encoded_body(said: GetHeaderValues) -> None:
     """Refuse a body that is said to be compressed: a small one could turn out to be of any size."""
-    encoding = single(said, "content-encoding")
+    encoding = read_single_header(said, "content-encoding")
     if encoding is not None and encoding.strip().lower() not in ("", "identity"):
         raise InvalidInput(f"the body is said to be encoded as {show(encoding)}; send it as it is")
 
 
-def refuse_too_large(said: Said, most: int) -> None:
+def refuse_large_body(said: GetHeaderValues, most: int) -> None:
     """Refuse a body that is said to be larger than it may be, before any of it is read."""
-    length = single(said, "content-length") or ""
-    if length.isdecimal() and (len(length) > LONGEST_LENGTH or int(length) > most):
-        raise too_large(most)
+    length = read_single_header(said, "content-length") or ""
+    if length.isdecimal() and (len(length) > MAX_LENGTH_DIGITS or int(length) > most):
+        raise body_too_large_error(most)
 
 
-def too_large(most: int) -> TooLarge:
+def body_too_large_error(most: int) -> TooLarge:
     """What is said of a body that has more bytes than it may."""
     return TooLarge(f"the body has more than {most} bytes; send less at once, or raise server.body_bytes")
 
 
-def body_overdue(seconds: float) -> BodyOverdue:
+def body_timeout_error(seconds: float) -> BodyTimeout:
     """What is said of a body that nobody waits for any longer."""
-    return BodyOverdue(f"the body did not come within {seconds:g} seconds; send it without waiting")
+    return BodyTimeout(f"the body did not come within {seconds:g} seconds; send it without waiting")

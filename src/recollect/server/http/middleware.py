@@ -6,26 +6,26 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recollect.api.dispatcher import NOBODY, Front
-from recollect.api.error_log import fault
+from recollect.api.dispatcher import UNIDENTIFIED, Dispatcher
+from recollect.api.error_log import log_internal_error
 from recollect.errors import RecollectError, ServerBusy
 from recollect.server.http import problems
-from recollect.server.http.headers import refuse_strangers
+from recollect.server.http.headers import require_allowed_host
 
-FACE = "http"
+TRANSPORT = "http"
 
-ALWAYS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+RESPONSE_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 """What goes with every answer: memories are nobody else's to keep."""
 
-ENDING = ServerBusy(
+SHUTDOWN_ERROR = ServerBusy(
     "the server ends before this is done; what it writes may still come, and a retry under its key helps"
 )
 
 
-class Door:
+class EdgeMiddleware:
     """Lets in who calls by a name of ours, and lets out answers and problems, and nothing else."""
 
-    def __init__(self, app: ASGIApp, front: Front) -> None:
+    def __init__(self, app: ASGIApp, front: Dispatcher) -> None:
         self._app, self._front = app, front
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,27 +39,27 @@ class Door:
             nonlocal began
             if message["type"] == "http.response.start":
                 began = True
-                MutableHeaders(scope=message).update(ALWAYS)
+                MutableHeaders(scope=message).update(RESPONSE_HEADERS)
             await send(message)
 
         try:
-            self._refuse_strangers(scope)
+            self._require_allowed_host(scope)
             await self._app(scope, receive, sending)
         except ClientDisconnect:
             return
         except asyncio.CancelledError:  # the server ends, and waits for nobody any more
             if not began:
-                await problems.of_error(ENDING)(scope, receive, sending)
+                await problems.error_response(SHUTDOWN_ERROR)(scope, receive, sending)
         except RecollectError as error:
-            await problems.of_error(error)(scope, receive, sending)
+            await problems.error_response(error)(scope, receive, sending)
         except Exception as error:  # the outermost door
-            told = fault(FACE, error)
+            told = log_internal_error(TRANSPORT, error)
             if not began:
-                await problems.response(told)(scope, receive, sending)
+                await problems.problem_response(told)(scope, receive, sending)
 
-    def _refuse_strangers(self, scope: Scope) -> None:
+    def _require_allowed_host(self, scope: Scope) -> None:
         try:
-            refuse_strangers(self._front.gate, Headers(scope=scope).getlist)
+            require_allowed_host(self._front.gate, Headers(scope=scope).getlist)
         except RecollectError as error:
-            self._front.refused(FACE, NOBODY, NOBODY, error)
+            self._front.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, error)
             raise

@@ -8,50 +8,50 @@ from typing import Any
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from recollect.api.problems import Code, Problem, problem_of
+from recollect.api.problems import Problem, ProblemCode, problem_of
 from recollect.errors import InvalidInput, RecollectError
-from recollect.server.http.headers import BodyOverdue
+from recollect.server.http.headers import BodyTimeout
 
-MEDIA_TYPE = "application/problem+json"
+PROBLEM_MEDIA_TYPE = "application/problem+json"
 
-STATUSES: Mapping[Code, HTTPStatus] = {
-    Code.INVALID: HTTPStatus.BAD_REQUEST,
-    Code.UNAUTHENTICATED: HTTPStatus.UNAUTHORIZED,
-    Code.FORBIDDEN: HTTPStatus.FORBIDDEN,
-    Code.NOT_FOUND: HTTPStatus.NOT_FOUND,
-    Code.CONFLICT: HTTPStatus.CONFLICT,
-    Code.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    Code.INTERNAL: HTTPStatus.INTERNAL_SERVER_ERROR,
-    Code.STORE: HTTPStatus.INTERNAL_SERVER_ERROR,
-    Code.PROVIDER: HTTPStatus.BAD_GATEWAY,
-    Code.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
-    Code.OVERDUE: HTTPStatus.GATEWAY_TIMEOUT,
+STATUSES: Mapping[ProblemCode, HTTPStatus] = {
+    ProblemCode.INVALID: HTTPStatus.BAD_REQUEST,
+    ProblemCode.UNAUTHENTICATED: HTTPStatus.UNAUTHORIZED,
+    ProblemCode.FORBIDDEN: HTTPStatus.FORBIDDEN,
+    ProblemCode.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    ProblemCode.CONFLICT: HTTPStatus.CONFLICT,
+    ProblemCode.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    ProblemCode.INTERNAL: HTTPStatus.INTERNAL_SERVER_ERROR,
+    ProblemCode.STORE: HTTPStatus.INTERNAL_SERVER_ERROR,
+    ProblemCode.PROVIDER: HTTPStatus.BAD_GATEWAY,
+    ProblemCode.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
+    ProblemCode.OVERDUE: HTTPStatus.GATEWAY_TIMEOUT,
 }
 """The status of every code."""
 
-OF_HTTP = (
+HTTP_ONLY_STATUSES = (
     HTTPStatus.METHOD_NOT_ALLOWED,
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
 )
 """The statuses of what is wrong with a request before anybody looks at what it asks for."""
 
-TITLES: Mapping[Code, str] = {
-    Code.INVALID: "What is asked for cannot be",
-    Code.UNAUTHENTICATED: "No key that holds",
-    Code.FORBIDDEN: "Not allowed",
-    Code.NOT_FOUND: "Not there",
-    Code.CONFLICT: "It was said otherwise before",
-    Code.TOO_LARGE: "Too much at once",
-    Code.INTERNAL: "The server failed",
-    Code.STORE: "The store failed",
-    Code.PROVIDER: "A model that is needed failed",
-    Code.BUSY: "Busy",
-    Code.OVERDUE: "It takes too long",
+TITLES: Mapping[ProblemCode, str] = {
+    ProblemCode.INVALID: "What is asked for cannot be",
+    ProblemCode.UNAUTHENTICATED: "No key that holds",
+    ProblemCode.FORBIDDEN: "Not allowed",
+    ProblemCode.NOT_FOUND: "Not there",
+    ProblemCode.CONFLICT: "It was said otherwise before",
+    ProblemCode.TOO_LARGE: "Too much at once",
+    ProblemCode.INTERNAL: "The server failed",
+    ProblemCode.STORE: "The store failed",
+    ProblemCode.PROVIDER: "A model that is needed failed",
+    ProblemCode.BUSY: "Busy",
+    ProblemCode.OVERDUE: "It takes too long",
 }
 """What each code is in a few words."""
 
-HEADERS: Mapping[HTTPStatus, Mapping[str, str]] = {
+STATUS_HEADERS: Mapping[HTTPStatus, Mapping[str, str]] = {
     HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
     HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "1"},
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: {"Connection": "close"},
@@ -59,14 +59,18 @@ HEADERS: Mapping[HTTPStatus, Mapping[str, str]] = {
 }
 """What goes with a status."""
 
-SCHEMA: Mapping[str, Any] = {
+PROBLEM_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "description": "What went wrong, as RFC 9457 has it.",
     "properties": {
         "status": {"type": "integer"},
         "title": {"type": "string"},
         "detail": {"type": "string", "description": "One sentence, with the remedy."},
-        "code": {"type": "string", "enum": [one.value for one in Code], "description": "What a program can go by."},
+        "code": {
+            "type": "string",
+            "enum": [one.value for one in ProblemCode],
+            "description": "What a program can go by.",
+        },
         "field": {"type": ["string", "null"], "description": "The field that it is about."},
         "line": {"type": ["integer", "null"], "description": "The line that it is about, where lines were given."},
         "retryable": {"type": "boolean", "description": "Whether the same request may succeed in a moment."},
@@ -85,24 +89,26 @@ class HttpProblem(InvalidInput):
         self.status, self.headers = status, dict(headers or {})
 
 
-def of_error(error: RecollectError) -> Response:
+def error_response(error: RecollectError) -> Response:
     """What an error is over HTTP."""
     if isinstance(error, HttpProblem):
-        return response(Problem(code=Code.INVALID, message=str(error)), error.status, error.headers)
-    return response(problem_of(error), HTTPStatus.REQUEST_TIMEOUT if isinstance(error, BodyOverdue) else None)
+        return problem_response(Problem(code=ProblemCode.INVALID, message=str(error)), error.status, error.headers)
+    return problem_response(problem_of(error), HTTPStatus.REQUEST_TIMEOUT if isinstance(error, BodyTimeout) else None)
 
 
-def response(problem: Problem, status: HTTPStatus | None = None, headers: Mapping[str, str] | None = None) -> Response:
+def problem_response(
+    problem: Problem, status: HTTPStatus | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
     """What a problem is over HTTP."""
     number = STATUSES[problem.code] if status is None else status
     told = problem.fields()
     told["detail"] = told.pop("message")
     title = TITLES[problem.code] if status is None else number.phrase
-    body = as_json({"status": number.value, "title": title, **told})
-    return Response(body, number.value, {**HEADERS.get(number, {}), **(headers or {})}, MEDIA_TYPE)
+    body = encode_json({"status": number.value, "title": title, **told})
+    return Response(body, number.value, {**STATUS_HEADERS.get(number, {}), **(headers or {})}, PROBLEM_MEDIA_TYPE)
 
 
-def as_json(value: Mapping[str, Any]) -> bytes:
+def encode_json(value: Mapping[str, Any]) -> bytes:
     """A value as JSON in UTF-8; half a character is told by its number."""
     try:
         return to_json(value, inf_nan_mode="strings")  # of which there are none; no client could read a bare NaN

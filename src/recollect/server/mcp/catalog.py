@@ -7,20 +7,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from recollect.api.auth import WHOLE, Caller, Right
-from recollect.errors import FieldError, remedy, show
+from recollect.api.auth import WHOLE_STORE, Caller, Right
+from recollect.errors import FieldError, show, suggest
 
-FILE = Path(__file__).with_name("tools.json")
+TOOLS_FILE = Path(__file__).with_name("tools.json")
 """Where `recollect.server.mcp.codegen` writes what the operations are; a test holds the two equal."""
 
-CORE: Final = "core"
+CORE_TOOLSET: Final = "core"
 """The toolset that every model is offered."""
 
-MOST_NAMED: Final = 8
+MAX_NAMED_SCOPES: Final = 8
 """How many scopes of a caller are told by name with every tool."""
 
-APART: Final = "a scope below is a memory of its own, and what is kept there is not recalled from above"
-TOGETHER: Final = "the scopes below count too"
+SINGLE_SCOPE_HINT: Final = "a scope below is a memory of its own, and what is kept there is not recalled from above"
+SUBTREE_HINT: Final = "the scopes below count too"
 """What is told of the scopes below to a caller who has only some, by whether a tool is about one or about all there."""
 
 Toolsets = frozenset[str]
@@ -28,7 +28,7 @@ Toolsets = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ToolEntry:
     """One tool: what is told of it, who is offered it, and the schemas of what it takes and gives.
 
     `no_texts` are the arguments that are never a text, and `moments` those that are moments, as `at` or, of each in a
@@ -49,15 +49,15 @@ class Entry:
     no_texts: Collection[str]
     moments: Collection[str]
 
-    def taken_from(self, caller: Caller) -> Mapping[str, Any]:
+    def input_for(self, caller: Caller) -> Mapping[str, Any]:
         """The schema of what it takes from a caller, who is told of the scopes that are its own.
 
         One that goes without saying need not be said; where there are several, one of them has to be.
         """
-        if self.whose is None or (told := whose(caller, self.right)) is None:
+        if self.whose is None or (told := describe_scope(caller, self.right)) is None:
             return self.input
         required = self.input.get("required", ())
-        below = APART if self.whose in required else TOGETHER
+        below = SINGLE_SCOPE_HINT if self.whose in required else SUBTREE_HINT
         others = [name for name in required if name != self.whose]
         field = {**self.input["properties"][self.whose], "description": f"{told}; {below}."}
         return {
@@ -67,47 +67,47 @@ class Entry:
         }
 
 
-def whose(caller: Caller, right: Right) -> str | None:
+def describe_scope(caller: Caller, right: Right) -> str | None:
     """What is told of the scope to a caller who has the right only in some; nothing to who has it everywhere."""
     if caller.scope is not None:
         return f"Leave it out: then it is {caller.scope}"
     reaches = dict.fromkeys(grant.reach for grant in caller.grants if right in grant.rights)
-    if WHOLE in reaches:
+    if WHOLE_STORE in reaches:
         return None
     named = [str(reach) for reach in reaches]
-    more = f" or one of {len(named) - MOST_NAMED} others" if len(named) > MOST_NAMED else ""
-    return f"Whose memory: {', '.join(named[:MOST_NAMED])}{more}"
+    more = f" or one of {len(named) - MAX_NAMED_SCOPES} others" if len(named) > MAX_NAMED_SCOPES else ""
+    return f"Whose memory: {', '.join(named[:MAX_NAMED_SCOPES])}{more}"
 
 
 @cache
-def _read() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+def _load_file() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(TOOLS_FILE.read_text(encoding="utf-8"))
     return found
 
 
 @cache
-def entries() -> Mapping[str, Entry]:
+def load_tools() -> Mapping[str, ToolEntry]:
     """Every tool by its name, in the order in which they are always listed."""
-    return {one["name"]: Entry(**{**one, "right": Right(one["right"])}) for one in _read()["tools"]}
+    return {one["name"]: ToolEntry(**{**one, "right": Right(one["right"])}) for one in _load_file()["tools"]}
 
 
-def toolsets(said: str) -> Toolsets:
+def parse_toolsets(said: str) -> Toolsets:
     """The toolsets that are named, between commas."""
-    known: Iterable[str] = _read()["toolsets"]
+    known: Iterable[str] = _load_file()["toolsets"]
     wanted = [name.strip() for name in said.split(",")]
     for name in wanted:
         if name not in known:
-            raise FieldError(f"{show(name)} is no toolset; {remedy(name, known)}", field="tools")
+            raise FieldError(f"{show(name)} is no toolset; {suggest(name, known)}", field="tools")
     return frozenset(wanted)
 
 
 @cache
-def in_toolsets(wanted: Toolsets) -> Mapping[str, Entry]:
+def select_tools(wanted: Toolsets) -> Mapping[str, ToolEntry]:
     """The tools of some toolsets, by name."""
-    return {name: one for name, one in entries().items() if one.toolset in wanted}
+    return {name: one for name, one in load_tools().items() if one.toolset in wanted}
 
 
-def offered(wanted: Toolsets, caller: Caller) -> list[Entry]:
+def list_allowed_tools(wanted: Toolsets, caller: Caller) -> list[ToolEntry]:
     """The tools of some toolsets that the caller has the right to use anywhere."""
     rights = frozenset[Right]().union(*(grant.rights for grant in caller.grants))
-    return [one for one in in_toolsets(wanted).values() if one.right in rights]
+    return [one for one in select_tools(wanted).values() if one.right in rights]

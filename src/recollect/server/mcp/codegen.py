@@ -6,85 +6,89 @@ from typing import Any
 
 from recollect.api.operation import Effect, Operation, Toolset
 from recollect.api.operation_table import OPERATIONS
-from recollect.server.mcp.catalog import FILE
-from recollect.server.mcp.compact_results import EXPLAIN, LEFT_OUT, SHORT, Kept
+from recollect.server.mcp.catalog import TOOLS_FILE
+from recollect.server.mcp.compact_results import COMPACT_FIELDS, EXPLAIN_ARGUMENT, LEFT_OUT_FIELD, FieldSelection
 
-A_DAY, A_MOMENT = "2026-01-31", "2026-01-31T09:00:00Z"
+EXAMPLE_DAY, EXAMPLE_TIMESTAMP = "2026-01-31", "2026-01-31T09:00:00Z"
 """What a model may write for a moment."""
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
+JSON_SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 """The JSON Schema that all schemas of tools are written in."""
 
 
-def catalogue() -> dict[str, Any]:
+def build_catalog() -> dict[str, Any]:
     """All that is told of every tool, in the order of the operations."""
-    return {"toolsets": [one.value for one in Toolset], "tools": [_tool(one) for one in OPERATIONS.values()]}
+    return {"toolsets": [one.value for one in Toolset], "tools": [_describe_tool(one) for one in OPERATIONS.values()]}
 
 
-def written() -> str:
+def render_catalog() -> str:
     """The catalogue as its file has it, a line for each tool."""
-    told = catalogue()
+    told = build_catalog()
     lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in told["tools"])
     return f'{{"toolsets": {json.dumps(told["toolsets"])}, "tools": [\n{lines}\n]}}\n'
 
 
-def _tool(operation: Operation[Any]) -> dict[str, Any]:
+def _describe_tool(operation: Operation[Any]) -> dict[str, Any]:
     given, told = operation.request.model_json_schema(), operation.answer.model_json_schema()
-    moments = list(_moments(given, given.get("$defs", {})))
+    moments = list(_find_timestamps(given, given.get("$defs", {})))
     no_texts = [name for name, one in given["properties"].items() if not _takes_text(one, given.get("$defs", {}))]
-    if (kept := SHORT.get(operation.name)) is not None:
+    if (kept := COMPACT_FIELDS.get(operation.name)) is not None:
         offered = operation.effect is Effect.NONE  # what became of something is short enough; all can be had anyway
-        told = _also_in_short(told, kept, "In short; all of it with explain." if offered else "In short.")
-        no_texts.append(EXPLAIN)
+        told = _allow_compact(told, kept, "In short; all of it with explain." if offered else "In short.")
+        no_texts.append(EXPLAIN_ARGUMENT)
         if offered:
-            given["properties"][EXPLAIN] = _ALL_OF_IT
+            given["properties"][EXPLAIN_ARGUMENT] = _EXPLAIN_SCHEMA
     return {
         "name": operation.name,
         "title": operation.title,
         "about": operation.about,
         "toolset": operation.toolset.value,
         "right": operation.right.value,
-        "whose": operation.request.whose,
+        "whose": operation.request.scope_field,
         "read_only": operation.effect is Effect.NONE,
         "destructive": operation.effect is Effect.REMOVES,
         "repeatable": operation.repeatable,
-        "input": _schema(_for_models(_meant_for(_without_null(given), operation.request.whose), operation.toolset)),
-        "output": _schema(told),
+        "input": _standalone_schema(
+            _hide_fields(_adapt_for_models(_drop_null(given), operation.request.scope_field), operation.toolset)
+        ),
+        "output": _standalone_schema(told),
         "no_texts": no_texts,
         "moments": moments,
     }
 
 
-def _meant_for(told: Mapping[str, Any], whose: str | None) -> dict[str, Any]:
+def _adapt_for_models(told: Mapping[str, Any], whose: str | None) -> dict[str, Any]:
     """The schema as a model is to read it: moments with the day that will do, and no example of a scope, which would be
     taken for the one that is meant.
     """
-    found: dict[str, Any] = _with_days(told)
+    found: dict[str, Any] = _add_day_examples(told)
     if whose is not None:
         found["properties"][whose].pop("examples")
     return found
 
 
-def _with_days(told: Any) -> Any:
+def _add_day_examples(told: Any) -> Any:
     match told:
         case {"format": "date-time", **rest}:
-            return {**rest, "examples": [A_DAY, A_MOMENT]}
+            return {**rest, "examples": [EXAMPLE_DAY, EXAMPLE_TIMESTAMP]}
         case dict():
-            return {key: _with_days(value) for key, value in told.items()}
+            return {key: _add_day_examples(value) for key, value in told.items()}
         case list():
-            return [_with_days(one) for one in told]
+            return [_add_day_examples(one) for one in told]
         case _:
             return told
 
 
-def _moments(told: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[str]:
+def _find_timestamps(told: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[str]:
     """Where moments are taken: the names of fields, and of those of each in a list behind the name of the list."""
     for name, field in told["properties"].items():
         for one in field.get("anyOf", (field,)):
             if one.get("format") == "date-time":
                 yield name
             if (reference := one.get("items", {}).get("$ref")) is not None:
-                yield from (f"{name}.{below}" for below in _moments(shared[reference.rpartition("/")[2]], shared))
+                yield from (
+                    f"{name}.{below}" for below in _find_timestamps(shared[reference.rpartition("/")[2]], shared)
+                )
 
 
 def _takes_text(told: Mapping[str, Any], shared: Mapping[str, Any]) -> bool:
@@ -96,88 +100,88 @@ def _takes_text(told: Mapping[str, Any], shared: Mapping[str, Any]) -> bool:
     return bool(told.get("type", "string") == "string")
 
 
-_ALL_OF_IT: Mapping[str, Any] = {
+_EXPLAIN_SCHEMA: Mapping[str, Any] = {
     "type": "boolean",
     "default": False,
     "description": "All that is known of each memory, what gave its score, and what was left out and why. It is long.",
 }
 
-_COUNTED: Mapping[str, Any] = {
+_LEFT_OUT_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "additionalProperties": {"type": "integer"},
     "description": "How many memories are not in it, by reason. With explain, excluded and omitted say it instead.",
 }
 
 
-def _also_in_short(told: Mapping[str, Any], kept: Kept, remark: str) -> dict[str, Any]:
+def _allow_compact(told: Mapping[str, Any], kept: FieldSelection, remark: str) -> dict[str, Any]:
     """The schema of an answer as it is told in short and whole, in one: required is what both have."""
     shared = dict(told["$defs"])
-    fields = {**told["properties"], **({LEFT_OUT: _COUNTED} if "excluded" in told["properties"] else {})}
+    fields = {**told["properties"], **({LEFT_OUT_FIELD: _LEFT_OUT_SCHEMA} if "excluded" in told["properties"] else {})}
     for name, below in kept.items():
         if below is not None:
-            place = _one_of_them(fields[name])
-            shared[place] = _with_few(shared[place], below)
-    always = [name for name in told["required"] if name in kept and not _may_be_null(fields[name])]
+            place = _item_name(fields[name])
+            shared[place] = _require_informative(shared[place], below)
+    always = [name for name in told["required"] if name in kept and not _is_nullable(fields[name])]
     about = f"{told['description']} {remark}"
     return {**told, "description": about, "properties": fields, "required": always, "$defs": shared}
 
 
-def _with_few(told: Mapping[str, Any], kept: Kept) -> dict[str, Any]:
+def _require_informative(told: Mapping[str, Any], kept: FieldSelection) -> dict[str, Any]:
     """The schema of one of several, of which what says nothing is left out."""
-    always = [name for name in told["required"] if name in kept and _says_something(told["properties"][name])]
+    always = [name for name in told["required"] if name in kept and _is_informative(told["properties"][name])]
     return {**told, "required": always}
 
 
-def _one_of_them(field: Mapping[str, Any]) -> str:
+def _item_name(field: Mapping[str, Any]) -> str:
     """The name of what a list is of."""
     return str(field["items"]["$ref"]).rpartition("/")[2]
 
 
-def _may_be_null(field: Mapping[str, Any]) -> bool:
+def _is_nullable(field: Mapping[str, Any]) -> bool:
     return {"type": "null"} in field.get("anyOf", ())
 
 
-def _says_something(field: Mapping[str, Any]) -> bool:
+def _is_informative(field: Mapping[str, Any]) -> bool:
     """Whether a field is neither null nor empty nor false, by its schema, and so never left out."""
-    return field.get("type") not in ("array", "boolean", "object") and not _may_be_null(field)
+    return field.get("type") not in ("array", "boolean", "object") and not _is_nullable(field)
 
 
-FOR_PROGRAMS = frozenset({"vector", "overrides"})
+PROGRAM_FIELDS = frozenset({"vector", "overrides"})
 """What programs give and no model makes up: left out of what is told of tools, and taken all the same."""
 
-SELDOM = FOR_PROGRAMS | {
+RARE_FIELDS = PROGRAM_FIELDS | {
     *("turns", "depth", "levels", "known_at", "profile", "exact", "min_score", "by"),
     *("session", "source", "derived_from", "evidence", "metadata"),
 }
 """What is left out of tools for everyday use as well, so that what is told of these stays short."""
 
-EVERYDAY = frozenset({Toolset.CORE, Toolset.EPISODES})
+EVERYDAY_TOOLSETS = frozenset({Toolset.CORE, Toolset.EPISODES})
 
 
-def _schema(told: Mapping[str, Any]) -> dict[str, Any]:
+def _standalone_schema(told: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of an object that needs nothing outside of it, without the titles that only repeat names."""
-    return {"$schema": DIALECT, **_untitled(told)}
+    return {"$schema": JSON_SCHEMA_DIALECT, **_drop_titles(told)}
 
 
-def _untitled(told: Any) -> Any:
+def _drop_titles(told: Any) -> Any:
     match told:
         case dict():
             named = {"properties", "$defs"}
             return {
-                key: {name: _untitled(one) for name, one in value.items()} if key in named else _untitled(value)
+                key: {name: _drop_titles(one) for name, one in value.items()} if key in named else _drop_titles(value)
                 for key, value in told.items()
                 if key != "title"
             }
         case list():
-            return [_untitled(one) for one in told]
+            return [_drop_titles(one) for one in told]
         case _:
             return told
 
 
-def _for_models(told: Mapping[str, Any], toolset: Toolset) -> dict[str, Any]:
+def _hide_fields(told: Mapping[str, Any], toolset: Toolset) -> dict[str, Any]:
     """The schema without what models do not give; what is asked is then asked in one way."""
-    hidden = SELDOM if toolset in EVERYDAY else FOR_PROGRAMS
-    few: dict[str, Any] = _without(hidden, told)
+    hidden = RARE_FIELDS if toolset in EVERYDAY_TOOLSETS else PROGRAM_FIELDS
+    few: dict[str, Any] = _drop_properties(hidden, told)
     if "turns" in hidden & told["properties"].keys() and "query" in told["properties"]:
         few["required"] = [*few["required"], "query"]
     used = json.dumps(few["properties"])
@@ -185,34 +189,34 @@ def _for_models(told: Mapping[str, Any], toolset: Toolset) -> dict[str, Any]:
     return {**({"$defs": shared} if shared else {}), **few}
 
 
-def _without(hidden: frozenset[str], told: Any) -> Any:
+def _drop_properties(hidden: frozenset[str], told: Any) -> Any:
     """The schema without these properties, at any depth."""
     match told:
         case dict():
             return {
-                key: {name: _without(hidden, one) for name, one in value.items() if name not in hidden}
+                key: {name: _drop_properties(hidden, one) for name, one in value.items() if name not in hidden}
                 if key == "properties"
-                else _without(hidden, value)
+                else _drop_properties(hidden, value)
                 for key, value in told.items()
             }
         case list():
-            return [_without(hidden, one) for one in told]
+            return [_drop_properties(hidden, one) for one in told]
         case _:
             return told
 
 
-def _without_null(told: Any) -> Any:
+def _drop_null(told: Any) -> Any:
     """What may be null may as well be left out, and is told more simply so."""
     match told:
         case {"anyOf": [kept, {"type": "null"}], **rest}:
-            return {**_without_null(kept), **{key: value for key, value in rest.items() if key != "default"}}
+            return {**_drop_null(kept), **{key: value for key, value in rest.items() if key != "default"}}
         case dict():
-            return {key: _without_null(value) for key, value in told.items()}
+            return {key: _drop_null(value) for key, value in told.items()}
         case list():
-            return [_without_null(one) for one in told]
+            return [_drop_null(one) for one in told]
         case _:
             return told
 
 
 if __name__ == "__main__":
-    FILE.write_text(written(), encoding="utf-8")
+    TOOLS_FILE.write_text(render_catalog(), encoding="utf-8")

@@ -15,55 +15,57 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from recollect.api.auth import Caller
-from recollect.api.dispatcher import NOBODY, Front
-from recollect.api.error_log import fault
-from recollect.api.keys import bearer
+from recollect.api.dispatcher import UNIDENTIFIED, Dispatcher
+from recollect.api.error_log import log_internal_error
+from recollect.api.keys import parse_bearer
 from recollect.api.operation_table import OPERATIONS
-from recollect.api.problems import Code, Problem, problem_of
+from recollect.api.problems import Problem, ProblemCode, problem_of
 from recollect.errors import Overdue, RecollectError, Unauthenticated
 from recollect.server.http.headers import (
-    RETRY_KEY,
-    body_overdue,
-    refuse_doubled,
-    refuse_encoded,
-    refuse_strangers,
-    refuse_too_large,
+    IDEMPOTENCY_KEY_HEADER,
+    body_timeout_error,
+    refuse_duplicate_headers,
+    refuse_encoded_body,
+    refuse_large_body,
+    require_allowed_host,
 )
 from recollect.server.mcp.catalog import Toolsets
-from recollect.server.mcp.handlers import NAME, ODD_ID, Context, Face
+from recollect.server.mcp.handlers import INVALID_ID_MESSAGE, TRANSPORT, McpHandlers, RequestContext
 
-CALLER: Final = "recollect.caller"
+CALLER_KEY: Final = "recollect.caller"
 """Under which name a request carries who asks."""
 
-ONCE: Final = (
-    *("authorization", "content-type", "content-length", RETRY_KEY),
+SINGLE_HEADERS: Final = (
+    *("authorization", "content-type", "content-length", IDEMPOTENCY_KEY_HEADER),
     *("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"),
 )
 """What a request says once or not at all, beside who is called and from where."""
 
-STATUSES: Mapping[Code, int] = {
-    Code.INVALID: 400,
-    Code.TOO_LARGE: 413,
-    Code.UNAUTHENTICATED: 401,
-    Code.FORBIDDEN: 403,
-    Code.OVERDUE: 408,
+STATUSES: Mapping[ProblemCode, int] = {
+    ProblemCode.INVALID: 400,
+    ProblemCode.TOO_LARGE: 413,
+    ProblemCode.UNAUTHENTICATED: 401,
+    ProblemCode.FORBIDDEN: 403,
+    ProblemCode.OVERDUE: 408,
 }
 """The status of a request that is refused before the protocol is spoken; what it is in the protocol, `face` says."""
 
 
-class Door:
+class McpHttpApp:
     """Lets in whoever shows a key that holds, from where it may be asked, and has the protocol spoken with them."""
 
-    def __init__(self, front: Front, wanted: Toolsets, face: type[Face] = Face) -> None:
+    def __init__(self, front: Dispatcher, wanted: Toolsets, face: type[McpHandlers] = McpHandlers) -> None:
         self._front = front
-        self._face = face(self._ask, _caller, wanted, beside=_with_key, refused=self._refused)
+        self._face = face(
+            self._dispatch, _find_caller, wanted, beside=_add_idempotency_key, refused=self._record_refusal
+        )
         self._speaking: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Have requests answered meanwhile."""
         self._speaking = StreamableHTTPSessionManager(
-            self._face.server(),
+            self._face.create_server(),
             json_response=True,
             stateless=True,
             max_request_body_size=self._front.limits.body_bytes,
@@ -76,26 +78,28 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            caller = self._let_in(Headers(scope=scope))
+            caller = self._authenticate(Headers(scope=scope))
         except RecollectError as error:
-            self._front.refused(NAME, NOBODY, NOBODY, error)
-            await _refusal(problem_of(error))(scope, receive, send)
+            self._front.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, error)
+            await _problem_response(problem_of(error))(scope, receive, send)
             return
         if scope["method"] != "POST":
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
         elif self._speaking is None:
-            await _refusal(fault(NAME, RuntimeError("the protocol is not spoken yet")))(scope, receive, send)
+            await _problem_response(log_internal_error(TRANSPORT, RuntimeError("the protocol is not spoken yet")))(
+                scope, receive, send
+            )
         else:
             trimmed = [(name, value.strip(b" \t")) for name, value in scope["headers"]]  # as HTTP reads them
             try:
-                speaking = {**scope, "headers": trimmed, CALLER: caller}
-                heard = _Heard(self._in_time(receive), send)
+                speaking = {**scope, "headers": trimmed, CALLER_KEY: caller}
+                heard = _RequestRecorder(self._limit_body_time(receive), send)
                 await self._speaking.handle_request(speaking, heard.receive, heard.send)
             except Overdue as error:
-                self._front.refused(NAME, NOBODY, caller.name, error)
-                await _refusal(problem_of(error))(scope, receive, send)
+                self._front.record_refusal(TRANSPORT, UNIDENTIFIED, caller.name, error)
+                await _problem_response(problem_of(error))(scope, receive, send)
 
-    def _in_time(self, receive: Receive) -> Receive:
+    def _limit_body_time(self, receive: Receive) -> Receive:
         """The same, but for a body that takes too long to come, which nobody waits for."""
         seconds = self._front.limits.seconds
         until, whole = asyncio.get_running_loop().time() + seconds, False
@@ -108,29 +112,29 @@ class Door:
                 async with asyncio.timeout_at(until):
                     found = await receive()
             except TimeoutError as error:
-                raise body_overdue(seconds) from error
+                raise body_timeout_error(seconds) from error
             whole = not found.get("more_body", False)
             return found
 
         return received
 
-    def _let_in(self, headers: Headers) -> Caller:
+    def _authenticate(self, headers: Headers) -> Caller:
         """Who asks; refused is who calls from where nobody should, who shows no key, and who sends too much."""
-        refuse_strangers(self._front.gate, headers.getlist)
-        refuse_doubled(headers.getlist, ONCE)
-        caller = self._front.authenticate(bearer(headers.get("authorization")))
-        refuse_encoded(headers.getlist)
-        refuse_too_large(headers.getlist, self._front.limits.body_bytes)
+        require_allowed_host(self._front.gate, headers.getlist)
+        refuse_duplicate_headers(headers.getlist, SINGLE_HEADERS)
+        caller = self._front.authenticate(parse_bearer(headers.get("authorization")))
+        refuse_encoded_body(headers.getlist)
+        refuse_large_body(headers.getlist, self._front.limits.body_bytes)
         return caller
 
-    def _refused(self, name: str | None, caller: Caller, error: RecollectError) -> None:
-        self._front.refused(NAME, name or NOBODY, caller.name, error)
+    def _record_refusal(self, name: str | None, caller: Caller, error: RecollectError) -> None:
+        self._front.record_refusal(TRANSPORT, name or UNIDENTIFIED, caller.name, error)
 
-    async def _ask(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
-        return await self._front.ask(NAME, name, given, caller)
+    async def _dispatch(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+        return await self._front.dispatch(TRANSPORT, name, given, caller)
 
 
-class _Heard:
+class _RequestRecorder:
     """What is posted and answered, so that no request is taken for a notification because of its id."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
@@ -151,29 +155,29 @@ class _Heard:
         if not self._refused:
             await self._send(message)
         elif message["type"] == "http.response.start":
-            answer = _refusal(Problem(code=Code.INVALID, message=ODD_ID))
+            answer = _problem_response(Problem(code=ProblemCode.INVALID, message=INVALID_ID_MESSAGE))
             await self._send({"type": message["type"], "status": answer.status_code, "headers": answer.raw_headers})
             await self._send({"type": "http.response.body", "body": answer.body})
 
 
-def _caller(context: Context) -> Caller:
-    if context.request is None or not isinstance(found := context.request.scope.get(CALLER), Caller):
+def _find_caller(context: RequestContext) -> Caller:
+    if context.request is None or not isinstance(found := context.request.scope.get(CALLER_KEY), Caller):
         raise Unauthenticated("nobody is known to ask")  # no request comes this far without
     return found
 
 
-def _with_key(context: Context, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _add_idempotency_key(context: RequestContext, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """What is given, with the key of the header that makes a retry harmless, as over HTTP without the protocol."""
-    key = None if context.request is None else context.request.headers.get(RETRY_KEY)
-    return OPERATIONS[name].with_key(given, key, RETRY_KEY)
+    key = None if context.request is None else context.request.headers.get(IDEMPOTENCY_KEY_HEADER)
+    return OPERATIONS[name].with_key(given, key, IDEMPOTENCY_KEY_HEADER)
 
 
-def _refusal(problem: Problem) -> Response:
+def _problem_response(problem: Problem) -> Response:
     """The problem as the protocol tells an error of a request that nobody has read."""
     error = {"code": INVALID_REQUEST, "message": problem.message, "data": problem.fields()}
     return Response(
         json.dumps({"jsonrpc": "2.0", "id": None, "error": error}),
         status_code=STATUSES.get(problem.code, 500),
-        headers={"WWW-Authenticate": "Bearer"} if problem.code is Code.UNAUTHENTICATED else None,
+        headers={"WWW-Authenticate": "Bearer"} if problem.code is ProblemCode.UNAUTHENTICATED else None,
         media_type="application/json",
     )

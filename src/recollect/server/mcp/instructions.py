@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
-SENTENCES: Final = (
+INSTRUCTION_SENTENCES: Final = (
     ((), "A memory of earlier conversations and tasks."),
     (("brief",), "Call brief once when a conversation begins."),
     (("recall",), "Call recall before you answer or act on anything earlier conversations could matter for."),
@@ -27,9 +27,9 @@ SENTENCES: Final = (
 """What a model is told as it meets the server, each sentence with the tools that it names."""
 
 
-def instructions(offered: Collection[str]) -> str:
+def build_instructions(offered: Collection[str]) -> str:
     """What is told of them to a model that is offered these tools."""
-    return " ".join(told for named, told in SENTENCES if all(name in offered for name in named))
+    return " ".join(told for named, told in INSTRUCTION_SENTENCES if all(name in offered for name in named))
 
 
 GUIDE: Final = """\

@@ -9,45 +9,45 @@ from typing import Any, Protocol
 
 from recollect.api.auth import Caller
 from recollect.errors import RecollectError
-from recollect.server.mcp.handlers import NAME
+from recollect.server.mcp.handlers import TRANSPORT
 
 _LOG = logging.getLogger(__name__)
 
 
-class Opened(Protocol):
-    """What answers once the store is open, as `Front` does."""
+class OpenedDispatcher(Protocol):
+    """What answers once the store is open, as `Dispatcher` does."""
 
-    async def ask(self, face: str, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+    async def dispatch(self, face: str, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
         """What an operation gives."""
         ...
 
 
-Make = Callable[[], tuple[Opened, Callable[[], object]]]
+OpenStore = Callable[[], tuple[OpenedDispatcher, Callable[[], object]]]
 """Opens the store; gives what answers, and what closes it."""
 
 
-class Opening:
+class LazyStore:
     """Answers as soon as the store is open, which is begun when it is first wanted; what failed is tried again."""
 
-    def __init__(self, make: Make) -> None:
+    def __init__(self, make: OpenStore) -> None:
         self._make = make
-        self._made: Future[tuple[Opened, Callable[[], object]]] | None = None
+        self._made: Future[tuple[OpenedDispatcher, Callable[[], object]]] | None = None
 
-    async def ask(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+    async def run_operation(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
         """What an operation gives."""
-        front, _ = await asyncio.shield(asyncio.wrap_future(self.begin()))
-        return await front.ask(NAME, name, given, caller)
+        front, _ = await asyncio.shield(asyncio.wrap_future(self.start_opening()))
+        return await front.dispatch(TRANSPORT, name, given, caller)
 
-    def begin(self) -> "Future[tuple[Opened, Callable[[], object]]]":
+    def start_opening(self) -> "Future[tuple[OpenedDispatcher, Callable[[], object]]]":
         """Have it opened in a thread of its own, unless it is or is about to be."""
         made = self._made
         if made is not None and not (made.done() and made.exception() is not None):
             return made
-        self._made = begun = Future[tuple[Opened, Callable[[], object]]]()
+        self._made = begun = Future[tuple[OpenedDispatcher, Callable[[], object]]]()
         threading.Thread(target=self._open, args=(begun,), name="recollect-opening", daemon=True).start()
         return begun
 
-    def _open(self, begun: "Future[tuple[Opened, Callable[[], object]]]") -> None:
+    def _open(self, begun: "Future[tuple[OpenedDispatcher, Callable[[], object]]]") -> None:
         try:
             begun.set_result(self._make())
         except BaseException as error:  # whoever asks is told it

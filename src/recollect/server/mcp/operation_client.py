@@ -7,23 +7,23 @@ from typing import Any
 from recollect.api.auth import Caller
 from recollect.errors import FieldError
 
-Ask = Callable[[str, Mapping[str, Any], Caller], Awaitable[Mapping[str, Any]]]
+RunOperation = Callable[[str, Mapping[str, Any], Caller], Awaitable[Mapping[str, Any]]]
 """What an operation gives a caller for what is given."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class OperationClient:
     """A caller with a way to ask, for one request."""
 
-    ask: Ask
+    run: RunOperation
     caller: Caller
 
     async def __call__(self, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the operation gives for what is given, of which what is none goes without saying."""
-        return await self.ask(name, {key: value for key, value in given.items() if value is not None}, self.caller)
+        return await self.run(name, {key: value for key, value in given.items() if value is not None}, self.caller)
 
 
-def argument(given: Mapping[str, str], name: str) -> str:
+def require_argument(given: Mapping[str, str], name: str) -> str:
     """What is given by that name; refused if it is not."""
     found = given.get(name)
     if not found:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from recollect.errors import NotFound, remedy, show
+from recollect.errors import NotFound, show, suggest
 from recollect.server.mcp.instructions import GUIDE
-from recollect.server.mcp.operation_client import Asking
-from recollect.server.mcp.results import as_json
+from recollect.server.mcp.operation_client import OperationClient
+from recollect.server.mcp.results import to_json_line
 
-JSON: Final = "application/json"
-MARKDOWN: Final = "text/markdown"
+JSON_MEDIA_TYPE: Final = "application/json"
+MARKDOWN_MEDIA_TYPE: Final = "text/markdown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,24 +27,24 @@ class Resource:
     title: str
     about: str
     type: str
-    asks: tuple[str, ...]
-    read: Callable[[Asking, Mapping[str, str]], Awaitable[str]]
+    operations: tuple[str, ...]
+    read: Callable[[OperationClient, Mapping[str, str]], Awaitable[str]]
 
 
-async def _guide(_: Asking, __: Mapping[str, str]) -> str:
+async def _read_guide(_: OperationClient, __: Mapping[str, str]) -> str:
     return GUIDE
 
 
-async def _profiles(asking: Asking, _: Mapping[str, str]) -> str:
-    return as_json(await asking("list_profiles", {}))
+async def _read_profiles(asking: OperationClient, _: Mapping[str, str]) -> str:
+    return to_json_line(await asking("list_profiles", {}))
 
 
-async def _stats(asking: Asking, _: Mapping[str, str]) -> str:
-    return as_json(await asking("stats", {}))
+async def _read_stats(asking: OperationClient, _: Mapping[str, str]) -> str:
+    return to_json_line(await asking("stats", {}))
 
 
-async def _memory(asking: Asking, found: Mapping[str, str]) -> str:
-    return as_json(await asking("get_memory", found))
+async def _read_memory(asking: OperationClient, found: Mapping[str, str]) -> str:
+    return to_json_line(await asking("get_memory", found))
 
 
 RESOURCES: Mapping[str, Resource] = {
@@ -55,27 +55,27 @@ RESOURCES: Mapping[str, Resource] = {
             name="guide",
             title="How to use this memory",
             about="When to recall, what to remember and how, in a page.",
-            type=MARKDOWN,
-            asks=(),
-            read=_guide,
+            type=MARKDOWN_MEDIA_TYPE,
+            operations=(),
+            read=_read_guide,
         ),
         Resource(
             address="recollect://profiles",
             name="profiles",
             title="Rank profiles",
             about="The rank profiles that a question can name, and what each is for.",
-            type=JSON,
-            asks=("list_profiles",),
-            read=_profiles,
+            type=JSON_MEDIA_TYPE,
+            operations=("list_profiles",),
+            read=_read_profiles,
         ),
         Resource(
             address="recollect://stats",
             name="stats",
             title="How much there is",
             about="How many memories there are by status and kind: of your scope and those below it, or of all.",
-            type=JSON,
-            asks=("stats",),
-            read=_stats,
+            type=JSON_MEDIA_TYPE,
+            operations=("stats",),
+            read=_read_stats,
         ),
     )
 }
@@ -89,22 +89,22 @@ TEMPLATES: Mapping[str, Resource] = {
             name="memory",
             title="A memory",
             about="All that is known of one memory. The slashes of the scope are written as %2F.",
-            type=JSON,
-            asks=("get_memory",),
-            read=_memory,
+            type=JSON_MEDIA_TYPE,
+            operations=("get_memory",),
+            read=_read_memory,
         ),
     )
 }
 """What has as many addresses as there are things."""
 
-_MEMORY = re.compile(r"recollect://memory/(?P<scope>.+)/(?P<id>[^/]+)")
+_MEMORY_ADDRESS = re.compile(r"recollect://memory/(?P<scope>.+)/(?P<id>[^/]+)")
 
 
-async def read(address: str, asking: Asking) -> tuple[Resource, str]:
+async def read_resource(address: str, asking: OperationClient) -> tuple[Resource, str]:
     """The resource at an address, and what it says now; slashes of a scope that are written as they are do no harm."""
     if (found := RESOURCES.get(address)) is not None:
         return found, await found.read(asking, {})
-    if (memory := _MEMORY.fullmatch(address)) is None:
-        raise NotFound(f"there is no resource {show(address)}; {remedy(address, (*RESOURCES, *TEMPLATES))}")
+    if (memory := _MEMORY_ADDRESS.fullmatch(address)) is None:
+        raise NotFound(f"there is no resource {show(address)}; {suggest(address, (*RESOURCES, *TEMPLATES))}")
     (template,) = TEMPLATES.values()
     return template, await template.read(asking, {name: unquote(one) for name, one in memory.groupdict().items()})

@@ -8,38 +8,38 @@ from mcp_types import CallToolResult, TextContent
 
 from recollect.api.auth import Caller, Right
 from recollect.api.problems import Problem
-from recollect.model.format import RATED
+from recollect.model.format import FEEDBACK_PREFIX
 from recollect.server.mcp import compact_results
-from recollect.server.mcp.compact_results import Kept
+from recollect.server.mcp.compact_results import FieldSelection
 
-READY: Final = frozenset({"recall", "brief"})
+TEXT_TOOLS: Final = frozenset({"recall", "brief"})
 """The tools whose answer has a text that is ready for a model."""
 
 
-def told(name: str, answer: Mapping[str, Any], caller: Caller, kept: Kept | None) -> CallToolResult:
+def tool_result(name: str, answer: Mapping[str, Any], caller: Caller, kept: FieldSelection | None) -> CallToolResult:
     """The answer as JSON, in short if it is told so, and as text: what a model can use at once where there is that,
     or else the same JSON.
     """
-    fields = dict(answer) if kept is None else compact_results.told(kept, answer)
-    texts = context_texts(answer, caller) if name in READY else [as_json(fields)]
+    fields = dict(answer) if kept is None else compact_results.compact_answer(kept, answer)
+    texts = render_context(answer, caller) if name in TEXT_TOOLS else [to_json_line(fields)]
     return CallToolResult(content=[TextContent(text=one) for one in texts], structured_content=fields)
 
 
-def refused(problem: Problem) -> CallToolResult:
+def tool_error(problem: Problem) -> CallToolResult:
     """The problem, for a model to act on."""
     fields = problem.fields()
-    return CallToolResult(content=[TextContent(text=as_json(fields))], structured_content=fields, is_error=True)
+    return CallToolResult(content=[TextContent(text=to_json_line(fields))], structured_content=fields, is_error=True)
 
 
-def context_texts(context: Mapping[str, Any], caller: Caller) -> list[str]:
+def render_context(context: Mapping[str, Any], caller: Caller) -> list[str]:
     """What is recalled, and what to tell afterwards, if the caller can; a context without memories says why."""
     if not context["packed"]:
-        return [compact_results.nothing(context)]
-    if context["id"] is None or not caller.has(Right.WRITE):
+        return [compact_results.explain_empty_context(context)]
+    if context["id"] is None or not caller.has_right_anywhere(Right.WRITE):
         return [context["text"]]
-    return [context["text"], f"{RATED}{context['id']}"]
+    return [context["text"], f"{FEEDBACK_PREFIX}{context['id']}"]
 
 
-def as_json(told: Mapping[str, Any]) -> str:
+def to_json_line(told: Mapping[str, Any]) -> str:
     """One line of JSON."""
     return json.dumps(told, ensure_ascii=False)

@@ -33,35 +33,35 @@ from pydantic_core import from_json
 from recollect.api.auth import Caller
 from recollect.errors import RecollectError
 from recollect.server.mcp.catalog import Toolsets
-from recollect.server.mcp.handlers import ODD_ID, Face
-from recollect.server.mcp.lazy_store import Make, Opening
+from recollect.server.mcp.handlers import INVALID_ID_MESSAGE, McpHandlers
+from recollect.server.mcp.lazy_store import LazyStore, OpenStore
 
-LONGEST: Final = 8_388_608
+DEFAULT_MAX_LINE_BYTES: Final = 8_388_608
 """How many bytes a line may have if nobody can say."""
 
-CHUNK: Final = 65_536
+CHUNK_BYTES: Final = 65_536
 """How many bytes are read at once; so many a line may have in any case, and no settings are read to know it."""
 
-PATIENCE: Final = 30.0
+DRAIN_SECONDS: Final = 30.0
 """For how many seconds a client that has said its last word still gets its answers."""
 
-LARGEST_ID: Final = 2**53
+MAX_SAFE_ID: Final = 2**53
 """Up to which number every reader of JSON tells a whole one from the next."""
 
-EDGE: Final = 1_024
+EDGE_BYTES: Final = 1_024
 """How many bytes are kept of either end of a line that is too long."""
 
 DIGITS: Final = b"0123456789"
 
-_LAST = re.compile(rb'[,{]\s*"id"\s*:\s*("[^"\\]*"|-?[1-9]\d*|0)\s*\}\s*$')
+_TRAILING_ID = re.compile(rb'[,{]\s*"id"\s*:\s*("[^"\\]*"|-?[1-9]\d*|0)\s*\}\s*$')
 """An id as the last field of the outermost object."""
 
-Said = MemoryObjectSendStream[SessionMessage | Exception]
-Heard = MemoryObjectReceiveStream[SessionMessage]
+RequestStream = MemoryObjectSendStream[SessionMessage | Exception]
+ResponseStream = MemoryObjectReceiveStream[SessionMessage]
 
 
 @dataclass(frozen=True, slots=True)
-class TooLong:
+class OversizedLine:
     """A line that is longer than a request may be: its edges, one of which often tells the id."""
 
     beginning: bytes
@@ -70,27 +70,27 @@ class TooLong:
     @property
     def id(self) -> str | int | None:
         """The id of the message that it would be, if it stands at either edge."""
-        found = _id_in(self.beginning.rstrip(DIGITS))  # a number may go on
-        last = _LAST.search(self.end)
-        return _id_in(b'{"id": %s}' % last[1]) if found is None and last is not None else found
+        found = _read_partial_id(self.beginning.rstrip(DIGITS))  # a number may go on
+        last = _TRAILING_ID.search(self.end)
+        return _read_partial_id(b'{"id": %s}' % last[1]) if found is None and last is not None else found
 
 
-def serve(make: Make, most_bytes: Callable[[], int], caller: Caller, wanted: Toolsets) -> None:
+def serve_stdio(make: OpenStore, most_bytes: Callable[[], int], caller: Caller, wanted: Toolsets) -> None:
     """Answer what comes in on standard input, until it ends or the process is told to.
 
     `most_bytes` says how long a line may be, and is asked when there is a long one: to know it takes time.
     Nothing else is written to standard output meanwhile: what anybody prints goes to standard error.
     """
-    opening = Opening(make)
+    opening = LazyStore(make)
     lines, out = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     try:
-        asyncio.run(_Wire(lines, out, Length(most_bytes)).speak(opening, caller, wanted))
+        asyncio.run(_StdioConnection(lines, out, LineLimit(most_bytes)).run(opening, caller, wanted))
     finally:
         opening.close()
 
 
-class Length:
+class LineLimit:
     """How long a line may be, which is looked up for the first long one."""
 
     def __init__(self, most_bytes: Callable[[], int]) -> None:
@@ -98,52 +98,52 @@ class Length:
         self._known: int | None = None
 
     @property
-    def most(self) -> int:
+    def max_bytes(self) -> int:
         """So many bytes, by the settings; if there is something wrong with them, each call will be told."""
         if self._known is None:
             try:
-                self._known = max(self._most_bytes(), CHUNK)
+                self._known = max(self._most_bytes(), CHUNK_BYTES)
             except RecollectError:
-                self._known = LONGEST
+                self._known = DEFAULT_MAX_LINE_BYTES
         return self._known
 
-    def is_over(self, size: int) -> bool:
+    def is_exceeded(self, size: int) -> bool:
         """Whether so many are too many."""
-        return size > CHUNK and size > self.most
+        return size > CHUNK_BYTES and size > self.max_bytes
 
 
-class _Wire:
+class _StdioConnection:
     """Lines in and lines out; both are waited for in threads that hold up nothing when the process ends."""
 
-    def __init__(self, lines: int, out: int, length: Length) -> None:
+    def __init__(self, lines: int, out: int, length: LineLimit) -> None:
         self._lines, self._out, self._length = lines, out, length
         self._unanswered: dict[str | int, list[str]] = {}
         self._answered = asyncio.Event()
         self._written: queue.SimpleQueue[tuple[bytes, Callable[[], object]] | None] = queue.SimpleQueue()
-        self._writing = threading.Thread(target=self._write, name="recollect-out", daemon=True)
+        self._writing = threading.Thread(target=self._write_lines, name="recollect-out", daemon=True)
 
-    async def speak(self, opening: Opening, caller: Caller, wanted: Toolsets) -> None:
+    async def run(self, opening: LazyStore, caller: Caller, wanted: Toolsets) -> None:
         """Have the face answer what is read, until the end of it or a signal."""
-        server = Face(opening.ask, lambda _: caller, wanted, only=caller).server()
+        server = McpHandlers(opening.run_operation, lambda _: caller, wanted, only=caller).create_server()
         said, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
         answers, heard = anyio.create_memory_object_stream[SessionMessage]()
         self._writing.start()
         async with anyio.create_task_group() as tasks:
-            self._end_when_told(tasks.cancel_scope.cancel)
-            self._read_into(said, tasks.cancel_scope.cancel)
-            tasks.start_soon(self._pass_on, heard, opening)
+            self._stop_on_signals(tasks.cancel_scope.cancel)
+            self._start_reader(said, tasks.cancel_scope.cancel)
+            tasks.start_soon(self._write_answers, heard, opening)
             await server.run(requests, answers, server.create_initialization_options())
             tasks.cancel_scope.cancel()
         self._written.put(None)
-        self._writing.join(PATIENCE)
+        self._writing.join(DRAIN_SECONDS)
 
-    def _end_when_told(self, end: Callable[[], object]) -> None:
+    def _stop_on_signals(self, end: Callable[[], object]) -> None:
         loop = asyncio.get_running_loop()
         for one in (signal.SIGTERM, signal.SIGINT):
             with suppress(NotImplementedError):  # Windows ends the process instead
                 loop.add_signal_handler(one, end)
 
-    def _read_into(self, said: Said, end: Callable[[], object]) -> None:
+    def _start_reader(self, said: RequestStream, end: Callable[[], object]) -> None:
         loop = asyncio.get_running_loop()
 
         def is_passed_on(work: Coroutine[Any, Any, None]) -> bool:
@@ -156,8 +156,11 @@ class _Wire:
 
         def read() -> None:
             try:
-                if all(is_passed_on(self._take(line, said)) for line in read_lines(self._lines, self._length.is_over)):
-                    is_passed_on(self._take_leave(said))
+                if all(
+                    is_passed_on(self._handle_line(line, said))
+                    for line in read_lines(self._lines, self._length.is_exceeded)
+                ):
+                    is_passed_on(self._wait_for_answers(said))
             except OSError:
                 loop.call_soon_threadsafe(end)
             except BaseException:  # nobody would listen any more, and a client would wait for ever
@@ -166,10 +169,10 @@ class _Wire:
 
         threading.Thread(target=read, name="recollect-in", daemon=True).start()
 
-    async def _take(self, line: bytes | TooLong, said: Said) -> None:
+    async def _handle_line(self, line: bytes | OversizedLine, said: RequestStream) -> None:
         """Pass on one line; one that is no message is answered here, as nobody else could."""
-        if isinstance(line, TooLong):
-            told = f"a line has more than {self._length.most} bytes; send less at once, or raise server.body_bytes"
+        if isinstance(line, OversizedLine):
+            told = f"a line has more than {self._length.max_bytes} bytes; send less at once, or raise server.body_bytes"
             self._refuse(INVALID_REQUEST, told, line.id)
             return
         if not line.strip():
@@ -180,20 +183,20 @@ class _Wire:
             self._refuse_line(line)
             return
         if isinstance(message, JSONRPCNotification) and "id" in from_json(line):
-            self._refuse(INVALID_REQUEST, ODD_ID)
+            self._refuse(INVALID_REQUEST, INVALID_ID_MESSAGE)
             return
         match message:
             case JSONRPCRequest():
                 self._unanswered.setdefault(message.id, []).append(message.method)
             case JSONRPCNotification(method="notifications/cancelled", params={"requestId": str() | int() as id}):
-                self._no_longer(id)
+                self._forget_request(id)
             case _:
                 pass
         await said.send(SessionMessage(message))
 
-    async def _take_leave(self, said: Said) -> None:
+    async def _wait_for_answers(self, said: RequestStream) -> None:
         """Close the way in, once what was asked is answered."""
-        with anyio.move_on_after(PATIENCE):
+        with anyio.move_on_after(DRAIN_SECONDS):
             while self._unanswered:
                 self._answered.clear()
                 await self._answered.wait()
@@ -207,28 +210,28 @@ class _Wire:
             self._refuse(PARSE_ERROR, "the line is not JSON")
             return
         told = "the line is JSON, but no message of JSON-RPC 2.0, or has half a character in it"
-        self._refuse(INVALID_REQUEST, told, _id_of(found))
+        self._refuse(INVALID_REQUEST, told, _read_id(found))
 
     def _refuse(self, code: int, told: str, id: str | int | None = None) -> None:
         error = JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=code, message=told))
-        self._written.put((_line(error), _nothing))
+        self._written.put((_to_line(error), _do_nothing))
 
-    async def _pass_on(self, heard: Heard, opening: Opening) -> None:
+    async def _write_answers(self, heard: ResponseStream, opening: LazyStore) -> None:
         """Have answers written; a client that has the list of tools will soon call one, so the store is opened."""
-        soon = partial(asyncio.get_running_loop().call_soon_threadsafe, opening.begin)
+        soon = partial(asyncio.get_running_loop().call_soon_threadsafe, opening.start_opening)
         async with heard:
             async for one in heard:
-                asked = self._answers(one.message)
-                self._written.put((_line(one.message), soon if asked == "tools/list" else _nothing))
+                asked = self._answered_method(one.message)
+                self._written.put((_to_line(one.message), soon if asked == "tools/list" else _do_nothing))
 
-    def _answers(self, message: JSONRPCMessage) -> str | None:
+    def _answered_method(self, message: JSONRPCMessage) -> str | None:
         """The method of the request that the message answers, if it does."""
         if not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id is None:
             return None
         self._answered.set()
-        return self._no_longer(message.id)
+        return self._forget_request(message.id)
 
-    def _no_longer(self, id: str | int) -> str | None:
+    def _forget_request(self, id: str | int) -> str | None:
         """Wait for one answer less under that id, under which a careless client asks more than once."""
         methods = self._unanswered.get(id)
         if methods is None:
@@ -238,7 +241,7 @@ class _Wire:
             del self._unanswered[id]
         return method
 
-    def _write(self) -> None:
+    def _write_lines(self) -> None:
         while (one := self._written.get()) is not None:
             data, then = one
             rest = memoryview(data)
@@ -250,21 +253,21 @@ class _Wire:
             then()
 
 
-def read_lines(file: int, is_too_long: Callable[[int], bool]) -> Iterator[bytes | TooLong]:
+def read_lines(file: int, is_too_long: Callable[[int], bool]) -> Iterator[bytes | OversizedLine]:
     """The lines of a file as they come in; of one that is too long, only its edges."""
-    line = _Line(is_too_long)
-    while chunk := os.read(file, CHUNK):
+    line = _LineBuffer(is_too_long)
+    while chunk := os.read(file, CHUNK_BYTES):
         *whole, rest = chunk.split(b"\n")
         for part in whole:
             line.add(part)
-            yield line.read
-            line = _Line(is_too_long)
+            yield line.content
+            line = _LineBuffer(is_too_long)
         line.add(rest)
-    if line.read:
-        yield line.read
+    if line.content:
+        yield line.content
 
 
-class _Line:
+class _LineBuffer:
     """A line that comes in piece by piece."""
 
     def __init__(self, is_too_long: Callable[[int], bool]) -> None:
@@ -276,40 +279,40 @@ class _Line:
         """What comes next."""
         self._kept += piece
         if self._beginning is None and self._is_too_long(len(self._kept)):
-            self._beginning = bytes(self._kept[:EDGE])
+            self._beginning = bytes(self._kept[:EDGE_BYTES])
         if self._beginning is not None:
-            del self._kept[:-EDGE]
+            del self._kept[:-EDGE_BYTES]
 
     @property
-    def read(self) -> bytes | TooLong:
+    def content(self) -> bytes | OversizedLine:
         """All that has come."""
-        return bytes(self._kept) if self._beginning is None else TooLong(self._beginning, bytes(self._kept))
+        return bytes(self._kept) if self._beginning is None else OversizedLine(self._beginning, bytes(self._kept))
 
 
-def _id_in(beginning: bytes) -> str | int | None:
+def _read_partial_id(beginning: bytes) -> str | int | None:
     """The id of what would be a message, as far as it is there."""
     try:
-        return _id_of(from_json(beginning, allow_partial=True))
+        return _read_id(from_json(beginning, allow_partial=True))
     except ValueError:
         return None
 
 
-def _id_of(found: object) -> str | int | None:
+def _read_id(found: object) -> str | int | None:
     """The id of what would be a message; none, if it is not one that can be written."""
     match found:
         case {"id": bool()}:
             return None
         case {"id": int() as id}:
-            return id if abs(id) <= LARGEST_ID else None
+            return id if abs(id) <= MAX_SAFE_ID else None
         case {"id": str() as id}:
             return id if not any("\ud800" <= one <= "\udfff" for one in id) else None
         case _:
             return None
 
 
-def _line(message: JSONRPCMessage) -> bytes:
+def _to_line(message: JSONRPCMessage) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """What follows most answers."""

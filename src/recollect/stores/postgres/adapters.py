@@ -8,29 +8,29 @@ import psycopg
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
 
-from recollect.stores.sql.rows import Direction
+from recollect.stores.sql.rows import VectorBytes
 
-_HEAD = struct.Struct(">HH")
+_VECTOR_HEADER = struct.Struct(">HH")
 """How many numbers a vector has, and a field that pgvector keeps for later."""
 
 
-class _DirectionDumper(Dumper):
+class _VectorDumper(Dumper):
     format = Format.BINARY
 
-    def dump(self, obj: Direction) -> bytes:
+    def dump(self, obj: VectorBytes) -> bytes:
         numbers = np.frombuffer(obj, dtype="<f4")
-        return _HEAD.pack(len(numbers), 0) + numbers.astype(">f4").tobytes()
+        return _VECTOR_HEADER.pack(len(numbers), 0) + numbers.astype(">f4").tobytes()
 
 
-class _DirectionLoader(Loader):
+class _VectorLoader(Loader):
     format = Format.BINARY
 
     def load(self, data: Buffer) -> bytes:
-        return np.frombuffer(data, dtype=">f4", offset=_HEAD.size).astype("<f4").tobytes()
+        return np.frombuffer(data, dtype=">f4", offset=_VECTOR_HEADER.size).astype("<f4").tobytes()
 
 
-def register(db: "psycopg.Connection[Any]", vector: int) -> None:
+def register_vector_type(db: "psycopg.Connection[Any]", vector: int) -> None:
     """Have a connection speak of vectors as we do; `vector` is the number of the type in its database."""
-    dumper = type("_DirectionDumper", (_DirectionDumper,), {"oid": vector})
-    db.adapters.register_dumper(Direction, dumper)
-    db.adapters.register_loader(vector, _DirectionLoader)
+    dumper = type("_DirectionDumper", (_VectorDumper,), {"oid": vector})
+    db.adapters.register_dumper(VectorBytes, dumper)
+    db.adapters.register_loader(vector, _VectorLoader)

@@ -6,23 +6,23 @@ from contextlib import contextmanager
 from psycopg import errors, sql
 
 from recollect.errors import StoreBusy, StoreError
-from recollect.stores.postgres.driver_errors import translated
-from recollect.stores.postgres.pool import Connection, connected
+from recollect.stores.postgres.driver_errors import translate_errors
+from recollect.stores.postgres.pool import Connection, connect
 
-_LOCK = 0x696E646578696E67
+_ADMIN_LOCK_KEY = 0x696E646578696E67
 """What operators of one database keep each other out by, until the end of a transaction."""
 
-_TAKE = sql.SQL("SELECT pg_try_advisory_xact_lock({})").format(sql.Literal(_LOCK))
+_TRY_ADMIN_LOCK = sql.SQL("SELECT pg_try_advisory_xact_lock({})").format(sql.Literal(_ADMIN_LOCK_KEY))
 """Takes the lock. It has no parameters: what a statement that has some saw is kept until the next one."""
 
-_UNHURRIED = """
+_DISABLE_TIMEOUTS = """
     SELECT set_config(name, '0', %s) FROM pg_settings WHERE name IN (
         'statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout'
     )
 """
 """Lets nothing end for the time that it takes, until the transaction or the session ends; not every server has all."""
 
-_MEMORY = """
+_SET_BUILD_MEMORY = """
     SELECT set_config(
         'maintenance_work_mem',
         greatest(pg_size_bytes(current_setting('maintenance_work_mem')), %s) / 1024 || 'kB',
@@ -32,24 +32,24 @@ _MEMORY = """
 
 
 @contextmanager
-def alone(target: str, name: str, timeout: float) -> Iterator[Connection]:
+def exclusive_connection(target: str, name: str, timeout: float) -> Iterator[Connection]:
     """A connection outside of any transaction, while nobody else makes or drops an index or sweeps here.
 
     The lock is held in a transaction beside: a pooler may be between. It must see nothing: a build waits for all that
     see what was before it, and what they see cannot be swept.
     """
     with (
-        _in_its_time(name),
-        connected(target, name, timeout) as turn,
-        connected(target, name, timeout) as db,
+        _translate_admin_errors(name),
+        connect(target, name, timeout) as turn,
+        connect(target, name, timeout) as db,
     ):
         turn.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-        turn.execute(_UNHURRIED, [True])
-        if turn.execute(_TAKE).fetchone() != (True,):
+        turn.execute(_DISABLE_TIMEOUTS, [True])
+        if turn.execute(_TRY_ADMIN_LOCK).fetchone() != (True,):
             told = "somebody else makes or drops an index just now, or sweeps"
             raise StoreBusy(f"{name}: {told}; try again when that is done, as `recollect admin index` shows it")
         if not is_pooled(db):
-            db.execute(_UNHURRIED, [False])
+            db.execute(_DISABLE_TIMEOUTS, [False])
         yield db
 
 
@@ -58,13 +58,15 @@ def is_pooled(db: Connection) -> bool:
     return db.execute("SELECT pg_backend_pid()").fetchone() != (db.info.backend_pid,)
 
 
-def built(db: Connection, statement: sql.Composed, memory: int, *, tidy: Callable[[], None] = lambda: None) -> None:
+def run_index_build(
+    db: Connection, statement: sql.Composed, memory: int, *, tidy: Callable[[], None] = lambda: None
+) -> None:
     """Run a statement that builds indexes, on a connection that is no pooler's, with so much memory.
 
     Processes that build together need memory that they share, which may be little: if so, one builds alone, after what
     the others left is tidied up.
     """
-    db.execute(_MEMORY, [memory])
+    db.execute(_SET_BUILD_MEMORY, [memory])
     try:
         db.execute(statement)
     except (errors.DiskFull, errors.OutOfMemory):
@@ -74,9 +76,9 @@ def built(db: Connection, statement: sql.Composed, memory: int, *, tidy: Callabl
 
 
 @contextmanager
-def _in_its_time(name: str) -> Iterator[None]:
+def _translate_admin_errors(name: str) -> Iterator[None]:
     """What the driver raises comes out as an error of ours; for the time limit of a role there is a way around."""
-    with translated(name):
+    with translate_errors(name):
         try:
             yield
         except errors.QueryCanceled as error:

@@ -9,95 +9,97 @@ from contextlib import suppress
 from weakref import WeakMethod, finalize
 
 from recollect.errors import StoreBusy, StoreError
-from recollect.fork_safety import tell_children
-from recollect.stores.sql.atexit_flush import before_the_end, wait_for_at_the_end
+from recollect.fork_safety import register_fork_aware
+from recollect.stores.sql.atexit_flush import flush_at_exit, join_at_exit
 
 _LOG = logging.getLogger(__name__)
 
-MOST = 512
+MAX_WAITING_WRITES = 512
 """How many changes may wait before who adds another waits with them."""
 
-Act = Callable[[], object]
+WriteTask = Callable[[], object]
 
 
-class _Line:
+class _TaskQueue:
     """What waits; a thread takes from the front until the line is closed and empty."""
 
     def __init__(self) -> None:
-        self.changed = threading.Condition()
-        self.waiting: deque[Act] = deque()
+        self.condition = threading.Condition()
+        self.tasks: deque[WriteTask] = deque()
         self.busy = False
         self.closed = False
 
     def close(self) -> None:
-        with self.changed:
+        with self.condition:
             self.closed = True
-            self.changed.notify_all()
+            self.condition.notify_all()
 
     def is_idle(self) -> bool:
-        return not self.waiting and not self.busy
+        return not self.tasks and not self.busy
 
-    def serve(self, failed: "WeakMethod[Callable[[Exception, int], None]]", name: str) -> None:
+    def run(self, failed: "WeakMethod[Callable[[Exception, int], None]]", name: str) -> None:
         """Do one after another, until nothing is left and nothing will come."""
         while True:
-            with self.changed:
+            with self.condition:
                 self.busy = False
-                self.changed.notify_all()
-                self.changed.wait_for(lambda: self.waiting or self.closed)
-                if not self.waiting:
+                self.condition.notify_all()
+                self.condition.wait_for(lambda: self.tasks or self.closed)
+                if not self.tasks:
                     return
-                self.busy, act = True, self.waiting.popleft()
+                self.busy, act = True, self.tasks.popleft()
             try:
                 act()
             except Exception as error:
-                lost = 1 + self._given_up(error)
+                lost = 1 + self._discard_waiting(error)
                 _LOG.exception("change_put_off_failed", extra={"store": name, "changes": lost})
                 if (tell := failed()) is not None:
                     tell(error, lost)
             del act
 
-    def _given_up(self, error: Exception) -> int:
+    def _discard_waiting(self, error: Exception) -> int:
         """How many are not even tried: whoever closes a store whose server is away does not wait for each of them."""
-        with self.changed:
+        with self.condition:
             if not (self.closed and isinstance(error, StoreBusy)):
                 return 0
-            left = len(self.waiting)
-            self.waiting.clear()
+            left = len(self.tasks)
+            self.tasks.clear()
             return left
 
 
-class PutOff:
+class BackgroundWrites:
     """Changes of one store that are made soon, in the order they came; at the latest when it is closed."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._farewell: finalize[[_Line, threading.Thread], PutOff] | None = None
+        self._finalizer: finalize[[_TaskQueue, threading.Thread], BackgroundWrites] | None = None
         self._thread: threading.Thread | None = None
-        self._first: Exception | None = None
+        self._first_error: Exception | None = None
         self._failures = 0
         self.after_fork()
-        tell_children(self)
+        register_fork_aware(self)
 
-    def add(self, act: Act) -> None:
+    def add(self, act: WriteTask) -> None:
         """Do it soon; where too much waits already, the caller waits too."""
-        with self._line.changed:
+        with self._queue.condition:
             self._start()
             if threading.current_thread() is not self._thread:
-                self._line.changed.wait_for(lambda: len(self._line.waiting) < MOST or self._line.closed)
+                self._queue.condition.wait_for(
+                    lambda: len(self._queue.tasks) < MAX_WAITING_WRITES or self._queue.closed
+                )
             self._refuse_closed()
-            self._line.waiting.append(act)
-            self._line.changed.notify_all()
+            self._queue.tasks.append(act)
+            self._queue.condition.notify_all()
 
     def settle(self) -> None:
         """Returns when all of it has been done, or has failed."""
         if threading.current_thread() is not self._thread:
-            with self._line.changed:
-                self._line.changed.wait_for(self._line.is_idle)
+            with self._queue.condition:
+                self._queue.condition.wait_for(self._queue.is_idle)
 
     def flush(self) -> None:
         """The same; raises if any of it failed."""
         self.settle()
-        first, self._first = self._first, None
+        first, self._first_error = self._first_error, None
         count, self._failures = self._failures, 0
         if first is not None:
             error = StoreBusy if isinstance(first, StoreBusy) else StoreError
@@ -106,58 +108,58 @@ class PutOff:
 
     def close(self) -> None:
         """Do what is left, and end."""
-        self._line.close()
+        self._queue.close()
         if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join()
         self.flush()
 
-    def leave(self) -> "Future[None] | None":
+    def start_exit_flush(self) -> "Future[None] | None":
         """The promise that all of it was tried, for a process that ends."""
         if self._thread is None or not self._thread.is_alive():
             return None
         promise: Future[None] = Future()
-        with self._line.changed:
-            self._line.waiting.append(lambda: promise.set_result(None))
-            self._line.changed.notify_all()
+        with self._queue.condition:
+            self._queue.tasks.append(lambda: promise.set_result(None))
+            self._queue.condition.notify_all()
         return promise
 
-    def give_up(self) -> None:
+    def report_unflushed(self) -> None:
         """Tell that what was put off is not written, since the process ends."""
-        if changes := len(self._line.waiting):
+        if changes := len(self._queue.tasks):
             _LOG.warning("changes_put_off_not_written", extra={"store": self._name, "changes": changes})
 
     def after_fork(self) -> None:
         """Begin with nothing: the thread is the parent's, and so is what waits for it."""
-        if self._farewell is not None:
-            self._farewell.detach()
-        self._line = _Line()
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        self._queue = _TaskQueue()
         self._thread = None
-        self._first, self._failures = None, 0
+        self._first_error, self._failures = None, 0
 
     def _refuse_closed(self) -> None:
-        if self._line.closed:
+        if self._queue.closed:
             raise StoreError(f"{self._name} is closed; open the store again")
 
     def _start(self) -> None:
         self._refuse_closed()
         if self._thread is not None:
             return
-        serve = self._line.serve
+        serve = self._queue.run
         self._thread = threading.Thread(
-            target=serve, args=(WeakMethod(self._failed), self._name), name="recollect-put-off", daemon=True
+            target=serve, args=(WeakMethod(self._record_failure), self._name), name="recollect-put-off", daemon=True
         )
         self._thread.start()
-        self._farewell = finalize(self, _dismiss, self._line, self._thread)
-        self._farewell.atexit = False
-        before_the_end(self)
+        self._finalizer = finalize(self, _finish_thread, self._queue, self._thread)
+        self._finalizer.atexit = False
+        flush_at_exit(self)
 
-    def _failed(self, error: Exception, times: int) -> None:
-        self._first = self._first or error
+    def _record_failure(self, error: Exception, times: int) -> None:
+        self._first_error = self._first_error or error
         self._failures += times
 
 
-def _dismiss(line: _Line, thread: threading.Thread) -> None:
+def _finish_thread(line: _TaskQueue, thread: threading.Thread) -> None:
     """Have a thread end when it has done what is left to do."""
     with suppress(RuntimeError):
-        wait_for_at_the_end(thread)
+        join_at_exit(thread)
         line.close()

@@ -11,34 +11,34 @@ from recollect.errors import Conflict, InvalidInput, RecollectError, StoreBusy, 
 
 
 @contextmanager
-def translated(name: str) -> Iterator[None]:
+def translate_errors(name: str) -> Iterator[None]:
     """Whatever the driver raises inside comes out as an error of ours, about the store of that name."""
     try:
         yield
     except psycopg.Error as error:
-        raise ours(error, name) from error
+        raise translate_error(error, name) from error
 
 
-_GONE = ("08", "57P", "25P03", "25P04")
+_LOST_SQLSTATES = ("08", "57P", "25P03", "25P04")
 """How the states begin by which a server says that it ends a connection, be it that it ends or that one was idle."""
 
 
 def is_lost(error: psycopg.Error) -> bool:
     """Whether the connection is gone, so that nobody knows what the server did last."""
     state = error.sqlstate or ""
-    if state.startswith(_GONE):
+    if state.startswith(_LOST_SQLSTATES):
         return True
     ours = (PoolClosed, PoolTimeout, TooManyRequests)
     return isinstance(error, psycopg.OperationalError) and not state and not isinstance(error, ours)
 
 
-def is_passing(error: psycopg.Error) -> bool:
+def is_transient(error: psycopg.Error) -> bool:
     """Whether the same may go well when it is tried again at once."""
     collisions = (errors.SerializationFailure, errors.DeadlockDetected, errors.TooManyConnections)
     return is_lost(error) or isinstance(error, collisions)
 
 
-def ours(error: psycopg.Error, name: str) -> RecollectError:
+def translate_error(error: psycopg.Error, name: str) -> RecollectError:
     """What a driver's error means to somebody who keeps memories in the store of that name."""
     said = str(error).strip().partition("\n")[0]
     match error:

@@ -8,18 +8,18 @@ from psycopg import errors, sql
 from recollect.errors import StoreError
 from recollect.stores.sql.migrations import Migration
 
-SCHEMA = "recollect"
+SCHEMA_NAME = "recollect"
 """The schema that all our tables are in."""
 
-PATH = sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(SCHEMA))
+SET_SEARCH_PATH = sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(SCHEMA_NAME))
 """Where names are looked up until the transaction ends. The schema of pgvector is not there: whoever may make functions
 in it could put theirs in the place of those that our statements use."""
 
-_LOCK = 0x7265636F6C6C6563
+_MIGRATION_LOCK_KEY = 0x7265636F6C6C6563
 """What starters of one database wait for each other by, until the end of a transaction."""
 
 
-class Ledger:
+class PostgresMigrationLog:
     """The ledger of a PostgreSQL database: a table with one row, written in the transaction of each step.
 
     Steps are taken by whoever comes first; the others wait for the end of that transaction, and find it taken.
@@ -33,39 +33,39 @@ class Ledger:
 
     def version(self) -> int:
         with self._db.transaction():
-            return self._version()
+            return self._read_version()
 
     def advance(self, step: Migration) -> int:
         try:
             with self._db.transaction():
-                self._db.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-                if self._version() == step.number - 1:
+                self._db.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK_KEY])
+                if self._read_version() == step.number - 1:
                     self._apply(step)
-                return self._version()
+                return self._read_version()
         except errors.InsufficientPrivilege as error:
             remedy = "open the store once as a role that may create a schema in the database"
-            told = f"migration {step.name} is not allowed ({_first(error)})"
+            told = f"migration {step.name} is not allowed ({_first_line(error)})"
             raise StoreError(f"{self.name}: {told}; {remedy}") from error
         except (psycopg.ProgrammingError, psycopg.NotSupportedError) as error:
-            raise StoreError(f"{self.name}: migration {step.name} failed: {_first(error)}") from error
+            raise StoreError(f"{self.name}: migration {step.name} failed: {_first_line(error)}") from error
 
-    def _version(self) -> int:
-        row = self._db.execute("SELECT to_regclass(%s) IS NOT NULL", [f"{SCHEMA}.migrated"]).fetchone()
+    def _read_version(self) -> int:
+        row = self._db.execute("SELECT to_regclass(%s) IS NOT NULL", [f"{SCHEMA_NAME}.migrated"]).fetchone()
         if row is None or not row[0]:
             return 0
-        found = self._db.execute(sql.SQL("SELECT max(number) FROM {}.migrated").format(sql.Identifier(SCHEMA)))
+        found = self._db.execute(sql.SQL("SELECT max(number) FROM {}.migrated").format(sql.Identifier(SCHEMA_NAME)))
         number = found.fetchone()
         return int(number[0]) if number is not None and number[0] is not None else 0
 
     def _apply(self, step: Migration) -> None:
         if step.number == 1:
-            self._db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA)))
-        self._db.execute(PATH)
+            self._db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA_NAME)))
+        self._db.execute(SET_SEARCH_PATH)
         if step.number == 1:
             self._db.execute("CREATE TABLE migrated (number integer PRIMARY KEY)")
         self._db.execute(step.script.replace("{vectors}", self._vectors).encode())
         self._db.execute("INSERT INTO migrated (number) VALUES (%s)", [step.number])
 
 
-def _first(error: psycopg.Error) -> str:
+def _first_line(error: psycopg.Error) -> str:
     return str(error).strip().partition("\n")[0]

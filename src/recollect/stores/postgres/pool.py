@@ -11,20 +11,20 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
 from recollect.errors import StoreBusy, StoreError
-from recollect.fork_safety import Lock, tell_children
+from recollect.fork_safety import ForkSafeLock, register_fork_aware
 
 Connection = psycopg.Connection[Any]
 
-MOST_CONNECTIONS = 8
+MAX_CONNECTIONS = 8
 """How many connections of a process read at a time, and how many write: nobody waits to read because others write."""
 
-CONNECTING = 10
+CONNECT_TIMEOUT_SECONDS = 10
 """How many seconds a server is waited for that does not answer, unless the address says it."""
 
-AGAIN = 0.2
+RECONNECT_SECONDS = 0.2
 """How many seconds pass before a server is asked again for a connection that somebody waits for."""
 
-_PASSING = (
+_TRANSIENT_MESSAGES = (
     *("too many clients", "connection slots", "starting up", "shutting down", "recovery mode", "recovery state"),
     *("Connection refused", "timeout expired", "Is the server running"),
 )
@@ -34,36 +34,36 @@ logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # it would 
 
 
 @contextmanager
-def connected(address: str, name: str, patience: float = CONNECTING) -> Iterator[Connection]:
+def connect(address: str, name: str, patience: float = CONNECT_TIMEOUT_SECONDS) -> Iterator[Connection]:
     """A connection of its own, outside of any transaction."""
     try:
-        db = psycopg.connect(address, **_how(address, patience))
+        db = psycopg.connect(address, **_connection_options(address, patience))
     except psycopg.OperationalError as error:
         said = " ".join(str(error).split())
         remedy = "check host, port, role, password and database, and that the server is up"
-        kind = StoreBusy if any(words in said for words in _PASSING) else StoreError
+        kind = StoreBusy if any(words in said for words in _TRANSIENT_MESSAGES) else StoreError
         raise kind(f"{name} cannot be reached ({said}); {remedy}") from error
     with db:
         yield db
 
 
-class Connections:
+class ConnectionPools:
     """The connections of a process to one database, for reading and for writing; none of them is inherited."""
 
     def __init__(self, address: str, name: str, patience: float, configure: Callable[[Connection], None]) -> None:
         self._address = address
         self._name = name
-        self._patience = patience
+        self._timeout = patience
         self._configure = configure
-        self._lock = Lock()
+        self._lock = ForkSafeLock()
         self._closed = False
         self._pools: dict[bool, ConnectionPool[Connection]] = {}
         self._waiting: list[None] = []
         self._inherited: list[object] = []
-        tell_children(self)
+        register_fork_aware(self)
 
     @contextmanager
-    def lent(self, *, writes: bool) -> Iterator[Connection]:
+    def borrow(self, *, writes: bool) -> Iterator[Connection]:
         """A connection for a transaction."""
         with ExitStack() as lent:
             self._waiting.append(None)
@@ -73,16 +73,16 @@ class Connections:
                 self._waiting.pop()
             yield db
 
-    def forget_the_dead(self) -> None:
+    def drop_dead_connections(self) -> None:
         """Let go of connections that the server no longer knows."""
-        with self._lock.here:
+        with self._lock.rlock:
             pools = list(self._pools.values())
         for pool in pools:
             pool.check()
 
     def close(self) -> None:
         """Let go of every connection."""
-        with self._lock.here:
+        with self._lock.rlock:
             self._closed = True
             pools, self._pools = list(self._pools.values()), {}
         for pool in pools:
@@ -95,39 +95,39 @@ class Connections:
         self._waiting = []
 
     def _pool(self, *, writes: bool) -> "ConnectionPool[Connection]":
-        with self._lock.here:
+        with self._lock.rlock:
             if self._closed:
                 raise StoreError(f"{self._name} is closed; open the store again")
             if writes not in self._pools:
                 self._pools[writes] = ConnectionPool(
                     self._address,
                     connection_class=psycopg.Connection,
-                    kwargs=_how(self._address, self._patience),
+                    kwargs=_connection_options(self._address, self._timeout),
                     min_size=0,
-                    max_size=MOST_CONNECTIONS,
-                    timeout=max(self._patience, 0.001),
+                    max_size=MAX_CONNECTIONS,
+                    timeout=max(self._timeout, 0.001),
                     configure=self._configure,
                     reconnect_timeout=0.0,
-                    reconnect_failed=self._connect_again,
+                    reconnect_failed=self._reconnect,
                     open=True,
                     name="recollect",
                 )
             return self._pools[writes]
 
-    def _connect_again(self, pool: "ConnectionPool[Connection]") -> None:
+    def _reconnect(self, pool: "ConnectionPool[Connection]") -> None:
         """Go on asking for a connection while somebody waits: the pool itself would pause twice as long each time."""
         if self._waiting:
-            time.sleep(AGAIN)
+            time.sleep(RECONNECT_SECONDS)
             pool.check()
 
 
-def _how(address: str, patience: float) -> dict[str, Any]:
+def _connection_options(address: str, patience: float) -> dict[str, Any]:
     """How a connection is made: what the address says of it holds, and a server that falls silent is given up."""
     second = max(int(patience / 6), 1)
     unless_said = {
-        "connect_timeout": CONNECTING,
-        "keepalives_idle": min(2 * second, CONNECTING),
-        "keepalives_interval": min(second, CONNECTING),
+        "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+        "keepalives_idle": min(2 * second, CONNECT_TIMEOUT_SECONDS),
+        "keepalives_interval": min(second, CONNECT_TIMEOUT_SECONDS),
         "keepalives_count": 3,
         "tcp_user_timeout": max(int(patience * 1000), 1000),
     }

@@ -6,9 +6,9 @@ from psycopg import sql
 
 from recollect.model.scope import Scope
 
-_SETTINGS = ("recollect.reach", "recollect.root", "recollect.paths")
+_RLS_SETTINGS = ("recollect.reach", "recollect.root", "recollect.paths")
 
-_NUMBERS = sql.SQL(
+_SET_SCOPE_NUMBERS = sql.SQL(
     "SELECT set_config('recollect.numbers', coalesce(array_agg(number)::text, '{{}}'), true)"
     " FROM scopes WHERE root = {root} AND path = ANY ({paths})"
 )
@@ -16,14 +16,14 @@ _NUMBERS = sql.SQL(
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RlsScope:
     """These scopes of a root, or all of the root if none is named, or everything if there is no root either."""
 
     root: str | None = None
     paths: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, scope: Scope | None, *, wide: bool = False) -> "Reach":
+    def of(cls, scope: Scope | None, *, wide: bool = False) -> "RlsScope":
         """A scope and its ancestors; all of its root if it is `wide`; everything if there is no scope."""
         if scope is None:
             return cls()
@@ -31,25 +31,25 @@ class Reach:
         return cls(scope.parts[0], paths)
 
     @property
-    def said(self) -> sql.Composed:
+    def settings_statement(self) -> sql.Composed:
         """The statement that says so, until the transaction ends."""
         how = "all" if self.root is None else "scopes" if self.paths else "root"
         values = (how, self.root or "", "\n".join(self.paths))
         return sql.SQL("SELECT {}").format(
             sql.SQL(", ").join(
                 sql.SQL("set_config({}, {}, true)").format(sql.Literal(name), sql.Literal(value))
-                for name, value in zip(_SETTINGS, values, strict=True)
+                for name, value in zip(_RLS_SETTINGS, values, strict=True)
             )
         )
 
     @property
-    def numbered(self) -> sql.Composable:
+    def numbers_statement(self) -> sql.Composable:
         """The statement that tells which scopes these are, after their root has been taken by who writes."""
         if not self.paths:
             return sql.SQL("SELECT")
-        return _NUMBERS.format(root=sql.Literal(self.root), paths=sql.Literal(list(self.paths)))
+        return _SET_SCOPE_NUMBERS.format(root=sql.Literal(self.root), paths=sql.Literal(list(self.paths)))
 
     @property
-    def whole(self) -> sql.Composed:
+    def full_statement(self) -> sql.Composed:
         """Both statements."""
-        return sql.SQL("{}; {}").format(self.said, self.numbered)
+        return sql.SQL("{}; {}").format(self.settings_statement, self.numbers_statement)

@@ -10,19 +10,19 @@ from uuid import UUID
 import psycopg
 
 from recollect.errors import InvalidInput, StoreBusy, StoreError
-from recollect.protocols import Writing
-from recollect.stores.postgres.connection import Database
+from recollect.protocols import WriteTransaction
+from recollect.stores.postgres.connection import PostgresDatabase
 from recollect.stores.postgres.driver_errors import is_lost
 from recollect.stores.postgres.pool import Connection
-from recollect.stores.postgres.rls_scope import Reach
-from recollect.stores.postgres.transaction import PostgresSession
-from recollect.stores.sql.writer import RelationalWriting
+from recollect.stores.postgres.rls_scope import RlsScope
+from recollect.stores.postgres.transaction import PostgresTransaction
+from recollect.stores.sql.writer import SqlWriteTransaction
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Unheard(Generic[T]):
+class _UnconfirmedCommit(Generic[T]):
     """A commit whose answer never came: in some of which roots it has which token, and what it would give."""
 
     roots: frozenset[str]
@@ -30,28 +30,28 @@ class _Unheard(Generic[T]):
     result: T
 
 
-class Writer:
+class PostgresWriter:
     """Writes for all threads of this process. Those who write to the same root wait for each other in the database."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: PostgresDatabase, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
-        self._within = threading.local()
+        self._thread_state = threading.local()
 
-    def write(self, change: Callable[[Writing], T]) -> T:
+    def write(self, change: Callable[[WriteTransaction], T]) -> T:
         """What `change` returns, once all that it wrote is kept; if it raises, nothing of it is.
 
         If the server goes away, it is made again with what is there then. If it went away while the end of the
         transaction was on its way, the next transaction first looks whether that came through. It has to wait for it:
         a server that still works on the former one holds the turn of its root.
         """
-        if getattr(self._within, "a_change", False):
+        if getattr(self._thread_state, "a_change", False):
             raise InvalidInput("a change cannot wait for another one; write both in one change, or use `later`")
         self._database.refuse_if_read_only()
-        unheard: list[_Unheard[T]] = []
-        self._within.a_change = True
+        unheard: list[_UnconfirmedCommit[T]] = []
+        self._thread_state.a_change = True
         try:
-            return self._database.until_done(lambda: self._once(change, unheard))
+            return self._database.retry(lambda: self._write_once(change, unheard))
         except StoreBusy as error:
             if not unheard:
                 raise
@@ -62,20 +62,20 @@ class Writer:
             self._database.takes_writes = False
             raise
         finally:
-            self._within.a_change = False
+            self._thread_state.a_change = False
 
-    def _once(self, change: Callable[[Writing], T], unheard: list[_Unheard[T]]) -> T:
-        ended: _Unheard[T] | None = None
+    def _write_once(self, change: Callable[[WriteTransaction], T], unheard: list[_UnconfirmedCommit[T]]) -> T:
+        ended: _UnconfirmedCommit[T] | None = None
         try:
-            with self._database.writing() as db:
+            with self._database.write_transaction() as db:
                 for one in unheard:
-                    if _came_through(db, one.roots, one.token):
+                    if _was_committed(db, one.roots, one.token):
                         return one.result
-                session = PostgresSession(db)
-                with session.without_waiting():
-                    result = change(RelationalWriting(session, self._clock()))
-                if session.taken:
-                    ended = _Unheard(session.taken, session.token, result)
+                session = PostgresTransaction(db)
+                with session.use_pipeline():
+                    result = change(SqlWriteTransaction(session, self._clock()))
+                if session.locked_roots:
+                    ended = _UnconfirmedCommit(session.locked_roots, session.token, result)
         except psycopg.Error as error:
             if ended is not None and is_lost(error):
                 unheard.append(ended)
@@ -85,14 +85,14 @@ class Writer:
         return result
 
 
-def _came_through(db: Connection, roots: frozenset[str], token: UUID) -> bool:
+def _was_committed(db: Connection, roots: frozenset[str], token: UUID) -> bool:
     """Whether a commit is known by the token in any of the roots, once whoever has the turn there has ended.
 
     Where the change only read, there is none.
     """
-    session = PostgresSession(db)
+    session = PostgresTransaction(db)
     for root in sorted(roots):
-        session.go(Reach(root))
-        if session.one("commit_with_token", wanted=token) is not None:
+        session.switch_scope(RlsScope(root))
+        if session.fetch_first("commit_with_token", wanted=token) is not None:
             return True
     return False

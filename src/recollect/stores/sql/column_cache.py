@@ -8,77 +8,79 @@ from typing import Any
 
 import numpy as np
 
-from recollect.fork_safety import Lock
+from recollect.fork_safety import ForkSafeLock
 from recollect.model.scope import Scope
 from recollect.model.validation import CACHE_BYTES
-from recollect.retrieval.evidence import Probe
-from recollect.retrieval.scope_columns import HELD, USED, Shelf, Stamp
+from recollect.retrieval.evidence import EvidenceRequest
+from recollect.retrieval.scope_columns import RECALLABLE_STATUS_NAMES, USAGE_FIELDS, ColumnsVersion, ScopeColumns
 from recollect.stores.sql import rows
-from recollect.stores.sql.as_of_columns import former
-from recollect.stores.sql.merged_columns import View
-from recollect.stores.sql.stats import present_model
-from recollect.stores.sql.transaction import Row, Session
+from recollect.stores.sql.as_of_columns import read_columns_as_of
+from recollect.stores.sql.merged_columns import MergedColumns
+from recollect.stores.sql.stats import read_current_encoder
+from recollect.stores.sql.transaction import Row, Transaction
 
-ENTRIES = "entries"
+CURRENT_STATEMENT = "entries"
 """The statement that reads memories with their vectors."""
 
-KNOWN = "entries_known_at"
+AS_OF_STATEMENT = "entries_known_at"
 """The statement that reads them as they were known after a commit."""
 
-Key = tuple[int, int, bool, str]
+CacheKey = tuple[int, int, bool, str]
 """Which shelf: the scope's number, the encoder's, whether only what it shares is on it, and what reads its entries."""
 
 FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Bare:
+class RemoteVectors:
     """That vectors may stay in the tables: what reads entries without them, and the scope that an index is of."""
 
-    entries: str
-    indexed: int | None = None
+    statement: str
+    indexed_scope: int | None = None
 
 
-MOST_VIEWS = 16
+MAX_MERGED_COLUMNS = 16
 """How many scopes have their columns joined at a time, beside the shelves that these are of."""
 
 
-class Library:
+class ColumnCache:
     """Shelves by scope. A shelf is brought up to date inside the reading transaction that asks for it.
 
     Beyond so many bytes of them, the ones longest unused go.
     """
 
     def __init__(self, largest: int = CACHE_BYTES) -> None:
-        self._largest = largest
-        self._shelves: OrderedDict[Key, Shelf] = OrderedDict()
-        self._views: OrderedDict[tuple[Scope, int, bool, bool], View] = OrderedDict()
-        self._locks: dict[Key, Lock] = defaultdict(Lock)
-        self._lock = Lock()
+        self._max_bytes = largest
+        self._columns: OrderedDict[CacheKey, ScopeColumns] = OrderedDict()
+        self._merged: OrderedDict[tuple[Scope, int, bool, bool], MergedColumns] = OrderedDict()
+        self._locks: dict[CacheKey, ForkSafeLock] = defaultdict(ForkSafeLock)
+        self._lock = ForkSafeLock()
 
-    def view(self, db: Session, probe: Probe, encoder: int, bare: Bare | None = None) -> tuple[View, int]:
+    def read(
+        self, db: Transaction, probe: EvidenceRequest, encoder: int, bare: RemoteVectors | None = None
+    ) -> tuple[MergedColumns, int]:
         """All that the scope may see, now or as it was known then, and the last commit that was known."""
-        scope, commit = probe.scope, _last_known(db, probe)
-        former, shelves = False, list[Shelf]()
-        for whose, number, stamp in _stamps(db, scope):
+        scope, commit = probe.scope, _last_known_commit(db, probe)
+        former, shelves = False, list[ScopeColumns]()
+        for whose, number, stamp in _read_stamps(db, scope):
             if stamp.changed <= commit and stamp.used <= commit:
-                key = self._key(db, (number, encoder, whose != scope, ENTRIES), bare)
-                shelves.append(self._shelf(db, whose, key, stamp))
+                key = self._choose_key(db, (number, encoder, whose != scope, CURRENT_STATEMENT), bare)
+                shelves.append(self._read_scope(db, whose, key, stamp))
             else:  # something came to it since
-                former, key = True, (number, encoder, whose != scope, KNOWN)
-                shelves.append(self._shelf(db, whose, key, Stamp(commit, commit, stamp.emptied)))
-        known = _worth_it(db, scope, shelves)
-        then = _as_of(db, known, probe, encoder, commit)
-        return self._view(scope, encoder, known, former=former) if then is known else View(then), commit
+                former, key = True, (number, encoder, whose != scope, AS_OF_STATEMENT)
+                shelves.append(self._read_scope(db, whose, key, ColumnsVersion(commit, commit, stamp.emptied)))
+        known = _drop_empty(db, scope, shelves)
+        then = _split_revised(db, known, probe, encoder, commit)
+        return self._merge(scope, encoder, known, former=former) if then is known else MergedColumns(then), commit
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Let go of every shelf."""
-        with self._lock.here:
-            self._shelves.clear()
+        with self._lock.rlock:
+            self._columns.clear()
             self._locks.clear()
-            self._views.clear()
+            self._merged.clear()
 
-    def _key(self, db: Session, whole: Key, bare: Bare | None) -> Key:
+    def _choose_key(self, db: Transaction, whole: CacheKey, bare: RemoteVectors | None) -> CacheKey:
         """Which shelf to look at: the whole one, or a bare one if vectors may stay in the tables and had better.
 
         Where the vectors are here already, use is made of them. An index is of all that a scope has, so it is asked for
@@ -87,143 +89,147 @@ class Library:
         if bare is None:
             return whole
         scope, encoder, only_shared, _ = whole
-        key = scope, encoder, only_shared, bare.entries
-        with self._lock.here:
-            here, known = whole in self._shelves, self._shelves.get(key)
-        if here or (scope == bare.indexed and not only_shared):
+        key = scope, encoder, only_shared, bare.statement
+        with self._lock.rlock:
+            here, known = whole in self._columns, self._columns.get(key)
+        if here or (scope == bare.indexed_scope and not only_shared):
             return whole if here else key
-        row = _dimensions(db) * FLOAT_BYTES
-        if known is not None and len(known) * row > self._largest:
+        row = _read_dimensions(db) * FLOAT_BYTES
+        if known is not None and len(known) * row > self._max_bytes:
             return key
-        (count,) = db.the("entries_count", scope=scope, after=0)  # which may be more than when it was looked at
-        return key if count * row > self._largest else whole
+        (count,) = db.fetch_one("entries_count", scope=scope, after=0)  # which may be more than when it was looked at
+        return key if count * row > self._max_bytes else whole
 
-    def _view(self, scope: Scope, encoder: int, shelves: tuple[Shelf, ...], *, former: bool) -> View:
+    def _merge(self, scope: Scope, encoder: int, shelves: tuple[ScopeColumns, ...], *, former: bool) -> MergedColumns:
         """The view of these shelves; the one made before, if they are the same."""
         key = scope, encoder, any(shelf.contents is not None for shelf in shelves), former
-        with self._lock.here:
-            known = self._views.get(key)
-            same = known is not None and len(known.shelves) == len(shelves)
-            if known is not None and same and all(a is b for a, b in zip(known.shelves, shelves, strict=True)):
-                self._views.move_to_end(key)
+        with self._lock.rlock:
+            known = self._merged.get(key)
+            same = known is not None and len(known.parts) == len(shelves)
+            if known is not None and same and all(a is b for a, b in zip(known.parts, shelves, strict=True)):
+                self._merged.move_to_end(key)
                 return known
-            view = View(shelves)
-            self._views[key] = view
-            while len(self._views) > MOST_VIEWS:
-                self._views.popitem(last=False)
+            view = MergedColumns(shelves)
+            self._merged[key] = view
+            while len(self._merged) > MAX_MERGED_COLUMNS:
+                self._merged.popitem(last=False)
             return view
 
-    def _shelf(self, db: Session, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
-        with self._lock.here:
-            known = self._shelves.get(key)
+    def _read_scope(self, db: Transaction, scope: Scope, key: CacheKey, stamp: ColumnsVersion) -> ScopeColumns:
+        with self._lock.rlock:
+            known = self._columns.get(key)
             if known is not None:
-                self._shelves.move_to_end(key)
+                self._columns.move_to_end(key)
                 if known.stamp == stamp:
                     return known
             turn = self._locks[key]
-        with turn.here:
-            return self._updated(db, scope, key, stamp)
+        with turn.rlock:
+            return self._update_scope(db, scope, key, stamp)
 
-    def _updated(self, db: Session, scope: Scope, key: Key, stamp: Stamp) -> Shelf:
+    def _update_scope(self, db: Transaction, scope: Scope, key: CacheKey, stamp: ColumnsVersion) -> ScopeColumns:
         """The shelf as this transaction sees it; one that is already further along is left to the others, unless it is
         one of what was known after a commit.
         """
         number, encoder, only_shared, entries = key
-        with self._lock.here:
-            known = self._shelves.get(key)
+        with self._lock.rlock:
+            known = self._columns.get(key)
         if known is not None and known.stamp == stamp:
             return known
-        usable = known is not None and known.stamp.emptied == stamp.emptied and not known.sparse
+        usable = known is not None and known.stamp.emptied == stamp.emptied and not known.is_sparse
         ahead = known is not None and (known.stamp.changed > stamp.changed or known.stamp.used > stamp.used)
         if known is None or not usable or ahead:
-            bare = entries not in (ENTRIES, KNOWN)
-            known = Shelf.empty(scope, _dimensions(db), only_shared=only_shared, bare=bare)
-        if entries == KNOWN:
-            shelf = former(db, known, number, encoder, stamp)
+            bare = entries not in (CURRENT_STATEMENT, AS_OF_STATEMENT)
+            known = ScopeColumns.empty(scope, _read_dimensions(db), only_shared=only_shared, bare=bare)
+        if entries == AS_OF_STATEMENT:
+            shelf = read_columns_as_of(db, known, number, encoder, stamp)
         else:
-            shelf = _present(db, known, number, encoder, stamp, entries)
-        if not ahead or entries == KNOWN:
-            with self._lock.here:
-                self._shelves[key] = shelf
-                self._shelves.move_to_end(key)
-                self._make_room()
+            shelf = _read_current_columns(db, known, number, encoder, stamp, entries)
+        if not ahead or entries == AS_OF_STATEMENT:
+            with self._lock.rlock:
+                self._columns[key] = shelf
+                self._columns.move_to_end(key)
+                self._evict()
         return shelf
 
-    def _make_room(self) -> None:
-        size = sum(shelf.nbytes for shelf in self._shelves.values())
-        while len(self._shelves) > 1 and size > self._largest:
-            key, shelf = self._shelves.popitem(last=False)
+    def _evict(self) -> None:
+        size = sum(shelf.nbytes for shelf in self._columns.values())
+        while len(self._columns) > 1 and size > self._max_bytes:
+            key, shelf = self._columns.popitem(last=False)
             size -= shelf.nbytes
             self._locks.pop(key, None)
-            self._views.clear()
+            self._merged.clear()
 
 
-def _last_known(db: Session, probe: Probe) -> int:
+def _last_known_commit(db: Transaction, probe: EvidenceRequest) -> int:
     """The last commit that is known, as the probe says."""
     if probe.commit is not None:
         return probe.commit
     if probe.known_at is not None:
-        return int(db.the("commit_known_at", at=rows.micros(probe.known_at))[0])
-    return int(db.the("last_commit")[0])
+        return int(db.fetch_one("commit_known_at", at=rows.to_micros(probe.known_at))[0])
+    return int(db.fetch_one("last_commit")[0])
 
 
-def _present(db: Session, known: Shelf, number: int, encoder: int, stamp: Stamp, entries: str) -> Shelf:
+def _read_current_columns(
+    db: Transaction, known: ScopeColumns, number: int, encoder: int, stamp: ColumnsVersion, entries: str
+) -> ScopeColumns:
     """The shelf of the scope of that number as it stands, made of one that was so before."""
     after = known.stamp.changed
     unshared = not known.only_shared or after > 0  # one that is shared no longer must be seen to leave
-    (most,) = db.the("entries_count", scope=number, after=after)
-    found = db.each(entries, scope=number, encoder=encoder, after=after, unshared=unshared)
+    (most,) = db.fetch_one("entries_count", scope=number, after=after)
+    found = db.fetch_each(entries, scope=number, encoder=encoder, after=after, unshared=unshared)
     shelf = known.with_rows(found, stamp, most=most)
-    return shelf.with_uses(db.all("uses_since", scope=number, after=known.stamp.used), stamp) if after else shelf
+    return shelf.with_uses(db.fetch_all("uses_since", scope=number, after=known.stamp.used), stamp) if after else shelf
 
 
-def _stamps(db: Session, scope: Scope) -> list[tuple[Scope, int, Stamp]]:
+def _read_stamps(db: Transaction, scope: Scope) -> list[tuple[Scope, int, ColumnsVersion]]:
     """The scope and its ancestors, as far as they have memories; the scope itself first."""
     paths = {str(one): one for one in (scope, *reversed(scope.ancestors))}
     found = {
-        path: (paths[path], number, Stamp(*stamp))
-        for path, number, *stamp in db.all("scope_stamps", paths=json.dumps(list(paths)))
+        path: (paths[path], number, ColumnsVersion(*stamp))
+        for path, number, *stamp in db.fetch_all("scope_stamps", paths=json.dumps(list(paths)))
     }
     return [found[path] for path in paths if path in found]
 
 
-def _dimensions(db: Session) -> int:
-    _, model = present_model(db)
+def _read_dimensions(db: Transaction) -> int:
+    _, model = read_current_encoder(db)
     return 1 if model is None else model.dimensions
 
 
-def _worth_it(db: Session, scope: Scope, shelves: Sequence[Shelf]) -> tuple[Shelf, ...]:
+def _drop_empty(db: Transaction, scope: Scope, shelves: Sequence[ScopeColumns]) -> tuple[ScopeColumns, ...]:
     """The shelves that have anything on them; an empty one if none has."""
-    there = tuple(shelf for shelf in shelves if len(shelf) or shelf.away or shelf.unindexed)
-    return there or (Shelf.empty(scope, _dimensions(db)),)
+    there = tuple(shelf for shelf in shelves if len(shelf) or shelf.inactive or shelf.unindexed)
+    return there or (ScopeColumns.empty(scope, _read_dimensions(db)),)
 
 
-def _as_of(db: Session, shelves: tuple[Shelf, ...], probe: Probe, encoder: int, commit: int) -> tuple[Shelf, ...]:
+def _split_revised(
+    db: Transaction, shelves: tuple[ScopeColumns, ...], probe: EvidenceRequest, encoder: int, commit: int
+) -> tuple[ScopeColumns, ...]:
     """The shelves, and beside them what memories said at the probe's moment that have been revised since."""
     if probe.present:
         return shelves
-    found: list[Shelf] = []
+    found: list[ScopeColumns] = []
     for shelf in shelves:
-        revised = shelf.revised_since(probe.at)
+        revised = shelf.rows_revised_since(probe.at)
         if len(revised):
             places = {int(shelf.numbers[row]): row for row in revised.tolist()}
-            known = {"encoder": encoder, "commit": commit, "at": rows.micros(probe.at)}
+            known = {"encoder": encoder, "commit": commit, "at": rows.to_micros(probe.at)}
             asked = {"memories": json.dumps(list(places)), "unshared": not shelf.only_shared, **known}
-            versions = db.each("entries_as_of", **asked)
-            then = [_then(shelf, places[number], number, version) for number, *version in versions]
+            versions = db.fetch_each("entries_as_of", **asked)
+            then = [_revised_row(shelf, places[number], number, version) for number, *version in versions]
             revised = np.array([places[row[0]] for row in then], dtype=np.intp)
-            empty = Shelf.empty(shelf.scope, shelf.matrix.shape[1])
+            empty = ScopeColumns.empty(shelf.scope, shelf.matrix.shape[1])
             found.append(empty.with_rows(then, shelf.stamp, most=len(then)))
-        found.append(shelf.without(revised) if len(revised) else shelf)
+        found.append(shelf.without_rows(revised) if len(revised) else shelf)
     return tuple(found) if len(found) > len(shelves) else shelves
 
 
-def _then(shelf: Shelf, row: int, number: int, version: Sequence[Any]) -> Row:
+def _revised_row(shelf: ScopeColumns, row: int, number: int, version: Sequence[Any]) -> Row:
     """What the memory of a row was in a version; its standing, unless it was away, and its use are those of the row."""
     changed, away, kind, level, *values, until, session, speaker, end, names, terms, vector = version
-    status = away or (HELD[0] if shelf.active[row] else HELD[1])
+    status = away or (RECALLABLE_STATUS_NAMES[0] if shelf.active[row] else RECALLABLE_STATUS_NAMES[1])
     now = {name: float(column[row]) for name, column in shelf.columns.items()}
-    used = [now[name] for name in USED]
+    used = [now[name] for name in USAGE_FIELDS]
     until = now["valid_until"] if until is None else until
     return (
         *(number, changed, shelf.ids[row], kind, level, status, True, bool(shelf.pinned[row])),

@@ -6,149 +6,153 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from recollect.model.job_runs import MOST_ATTEMPTS, MOST_OCCURRENCES, Entry, Occurrence, State
-from recollect.model.validation import MOST_AHEAD
-from recollect.stores.sql.rows import maybe_micros, maybe_moment, micros, moment
-from recollect.stores.sql.transaction import Row, Session
-from recollect.stores.sql.transaction_runner import Transactions
+from recollect.model.job_runs import MAX_ATTEMPTS, MAX_OCCURRENCES, JobOccurrence, JobRecord, JobState
+from recollect.model.validation import MAX_CLOCK_LEAD
+from recollect.stores.sql.rows import from_micros, from_optional_micros, to_micros, to_optional_micros
+from recollect.stores.sql.transaction import Row, Transaction
+from recollect.stores.sql.transaction_runner import TransactionRunner
 
-GIVEN_UP = f"whoever was at it ended without a word, {MOST_ATTEMPTS} times"
+GIVEN_UP_MESSAGE = f"whoever was at it ended without a word, {MAX_ATTEMPTS} times"
 
 
-class RelationalTimetable:
+class SqlJobStore:
     """Every change has the row of its job to itself, so that of many who ask for the same one gets it."""
 
-    def __init__(self, transactions: Transactions) -> None:
+    def __init__(self, transactions: TransactionRunner) -> None:
         self._transactions = transactions
 
     def close(self) -> None:
         self._transactions.close()
 
-    def entry(self, job: str) -> Entry | None:
-        def look(db: Session) -> Entry | None:
-            row = db.one("job", job=job)
-            return None if row is None else _entry(db, job, row)
+    def entry(self, job: str) -> JobRecord | None:
+        def look(db: Transaction) -> JobRecord | None:
+            row = db.fetch_first("job", job=job)
+            return None if row is None else _read_entry(db, job, row)
 
-        return self._transactions.seen(look)
+        return self._transactions.read(look)
 
-    def claim(self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime) -> Occurrence | None:
+    def claim(
+        self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime
+    ) -> JobOccurrence | None:
         seen = self.entry(job)
-        if seen is not None and not _is_worth_asking(seen, due_at, by, at, until):  # nobody waits for who only looks
+        if seen is not None and not _may_change(seen, due_at, by, at, until):  # nobody waits for who only looks
             return None
 
-        def change(db: Session) -> Occurrence | None:
-            entry = _taken(db, job, at)
-            if entry.is_ahead(at):
-                _set(db, replace(entry, since=at))
-            if not _is_worth_asking(entry, due_at, by, at, until):
+        def change(db: Transaction) -> JobOccurrence | None:
+            entry = _lock_entry(db, job, at)
+            if entry.is_clock_ahead(at):
+                _save_entry(db, replace(entry, since=at))
+            if not _may_change(entry, due_at, by, at, until):
                 return None
-            begun = entry.begun
-            if begun is not None and begun.holder == by and begun.state is State.RUNNING:  # the answer was lost
-                return _put(db, replace(begun, until=max(until, begun.until)))
-            if begun is not None and (begun.state is State.INTERRUPTED or begun.attempt < MOST_ATTEMPTS):
-                return _put(db, begun.taken(by, at, until))
+            begun = entry.unfinished
+            if begun is not None and begun.holder == by and begun.state is JobState.RUNNING:  # the answer was lost
+                return _save_occurrence(db, replace(begun, until=max(until, begun.until)))
+            if begun is not None and (begun.state is JobState.INTERRUPTED or begun.attempt < MAX_ATTEMPTS):
+                return _save_occurrence(db, begun.acquire(by, at, until))
             if begun is not None:
-                _put(db, begun.ended(State.FAILED, at, begun.counts, GIVEN_UP))
-            if due_at is None or not entry.awaits(due_at, at):
+                _save_occurrence(db, begun.finish(JobState.FAILED, at, begun.counts, GIVEN_UP_MESSAGE))
+            if due_at is None or not entry.should_run(due_at, at):
                 return None
-            new = Occurrence(
-                job=job, due_at=due_at, state=State.RUNNING, attempt=1, holder=by, started_at=at, until=until
+            new = JobOccurrence(
+                job=job, due_at=due_at, state=JobState.RUNNING, attempt=1, holder=by, started_at=at, until=until
             )
-            _put(db, new)
-            db.run("drop_occurrences", job=job, ahead=micros(at + MOST_AHEAD), most=MOST_OCCURRENCES)
+            _save_occurrence(db, new)
+            db.execute("drop_occurrences", job=job, ahead=to_micros(at + MAX_CLOCK_LEAD), most=MAX_OCCURRENCES)
             return new
 
-        return self._transactions.changed(change)
+        return self._transactions.write(change)
 
-    def renew(self, ours: Occurrence, until: datetime) -> bool:
-        return self._change(ours, lambda one: replace(one, until=max(one.until, until)))
+    def renew(self, ours: JobOccurrence, until: datetime) -> bool:
+        return self._update_occurrence(ours, lambda one: replace(one, until=max(one.until, until)))
 
-    def finish(self, ours: Occurrence) -> bool:
-        return self._change(ours, lambda _: ours)
+    def finish(self, ours: JobOccurrence) -> bool:
+        return self._update_occurrence(ours, lambda _: ours)
 
     def pause(self, job: str, at: datetime) -> None:
-        def change(db: Session) -> None:
-            _set(db, replace(_taken(db, job, at), paused=True))
+        def change(db: Transaction) -> None:
+            _save_entry(db, replace(_lock_entry(db, job, at), paused=True))
 
-        self._transactions.changed(change)
+        self._transactions.write(change)
 
     def resume(self, job: str, at: datetime) -> None:
-        def change(db: Session) -> None:
-            entry = _taken(db, job, at)
+        def change(db: Transaction) -> None:
+            entry = _lock_entry(db, job, at)
             if entry.paused:
-                _set(db, replace(entry, since=at if entry.is_ahead(at) else max(entry.since, at), paused=False))
+                _save_entry(
+                    db, replace(entry, since=at if entry.is_clock_ahead(at) else max(entry.since, at), paused=False)
+                )
 
-        self._transactions.changed(change)
+        self._transactions.write(change)
 
-    def _change(self, ours: Occurrence, changed: Callable[[Occurrence], Occurrence]) -> bool:
+    def _update_occurrence(self, ours: JobOccurrence, changed: Callable[[JobOccurrence], JobOccurrence]) -> bool:
         """Change the occurrence, unless somebody else is at it by now, or it is over otherwise."""
 
-        def change(db: Session) -> bool:
-            entry = _taken(db, ours.job, ours.started_at)
+        def change(db: Transaction) -> bool:
+            entry = _lock_entry(db, ours.job, ours.started_at)
             found = next((one for one in entry.occurrences if one.due_at == ours.due_at), None)
             if found is None or (found.attempt, found.holder) != (ours.attempt, ours.holder):
                 return False
-            if found.state is State.RUNNING:
-                _put(db, changed(found))
+            if found.state is JobState.RUNNING:
+                _save_occurrence(db, changed(found))
                 return True
             return found == ours  # the answer was lost
 
-        return self._transactions.changed(change)
+        return self._transactions.write(change)
 
 
-def _is_worth_asking(entry: Entry, due_at: datetime | None, by: str, at: datetime, until: datetime) -> bool:
+def _may_change(entry: JobRecord, due_at: datetime | None, by: str, at: datetime, until: datetime) -> bool:
     """Whether there may be something to do for whoever asks."""
-    begun = entry.begun
+    begun = entry.unfinished
     if entry.paused:
         return False
     if begun is not None:
         return begun.is_free(at, until) or begun.holder == by
-    return entry.is_ahead(at) or (due_at is not None and entry.awaits(due_at, at))
+    return entry.is_clock_ahead(at) or (due_at is not None and entry.should_run(due_at, at))
 
 
-def _taken(db: Session, job: str, at: datetime) -> Entry:
+def _lock_entry(db: Transaction, job: str, at: datetime) -> JobRecord:
     """The entry of the job, which nobody else changes until the transaction ends; one never seen begins now."""
-    db.run("add_job", job=job, since=micros(at), paused=False)
-    return _entry(db, job, db.the("take_job", job=job))
+    db.execute("add_job", job=job, since=to_micros(at), paused=False)
+    return _read_entry(db, job, db.fetch_one("take_job", job=job))
 
 
-def _entry(db: Session, job: str, row: Row) -> Entry:
+def _read_entry(db: Transaction, job: str, row: Row) -> JobRecord:
     since, paused = row
-    found = tuple(_occurrence(job, *one) for one in db.all("occurrences", job=job))
-    return Entry(job=job, since=moment(since), paused=bool(paused), occurrences=found)
+    found = tuple(_parse_occurrence(job, *one) for one in db.fetch_all("occurrences", job=job))
+    return JobRecord(job=job, since=from_micros(since), paused=bool(paused), occurrences=found)
 
 
-def _occurrence(job: str, *row: Any) -> Occurrence:
+def _parse_occurrence(job: str, *row: Any) -> JobOccurrence:
     due, state, attempt, holder, until, started, ended, counts, problem = row
-    return Occurrence(
+    return JobOccurrence(
         job=job,
-        due_at=moment(due),
-        state=State(state),
+        due_at=from_micros(due),
+        state=JobState(state),
         attempt=attempt,
         holder=holder,
-        until=moment(until),
-        started_at=moment(started),
-        ended_at=maybe_moment(ended),
+        until=from_micros(until),
+        started_at=from_micros(started),
+        ended_at=from_optional_micros(ended),
         counts=json.loads(counts),
         problem=problem,
     )
 
 
-def _set(db: Session, entry: Entry) -> None:
-    db.run("set_job", job=entry.job, since=micros(entry.since), paused=entry.paused)
+def _save_entry(db: Transaction, entry: JobRecord) -> None:
+    db.execute("set_job", job=entry.job, since=to_micros(entry.since), paused=entry.paused)
 
 
-def _put(db: Session, one: Occurrence) -> Occurrence:
-    db.run(
+def _save_occurrence(db: Transaction, one: JobOccurrence) -> JobOccurrence:
+    db.execute(
         "put_occurrence",
         job=one.job,
-        due=micros(one.due_at),
+        due=to_micros(one.due_at),
         state=one.state.value,
         attempt=one.attempt,
         holder=one.holder,
-        until=micros(one.until),
-        started=micros(one.started_at),
-        ended=maybe_micros(one.ended_at),
+        until=to_micros(one.until),
+        started=to_micros(one.started_at),
+        ended=to_optional_micros(one.ended_at),
         counts=json.dumps(dict(one.counts)),
         problem=one.problem,
     )

@@ -10,26 +10,26 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.frozen_copy import amended
+from recollect.model.frozen_copy import copy_with
 from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.table import NONE, Floats, Labels, Rows, Table, microseconds
+from recollect.model.table import NO_LABEL, CandidateTable, Floats, Labels, Rows, to_microseconds
 from recollect.retrieval import turn_context
 from recollect.retrieval.eligibility import Barrier
-from recollect.retrieval.entity_columns import index
-from recollect.retrieval.entity_links import Index
-from recollect.retrieval.evidence import Probe, Vectors
-from recollect.retrieval.lock_free_property import derived
-from recollect.retrieval.scope_columns import LEVEL_BITS, Shelf
-from recollect.retrieval.turn_context import Turns
-from recollect.retrieval.vectors import error_bound, near_cosines, nearest
-from recollect.stores.sql.rows import moment
+from recollect.retrieval.entity_columns import build_entity_index
+from recollect.retrieval.entity_links import EntityIndex
+from recollect.retrieval.evidence import EvidenceRequest, Vectors
+from recollect.retrieval.lock_free_property import lock_free_property
+from recollect.retrieval.scope_columns import LEVEL_BITS, ScopeColumns
+from recollect.retrieval.turn_context import TurnColumns
+from recollect.retrieval.vectors import approximate_cosines, cosine_error_bound, nearest_cosines
+from recollect.stores.sql.rows import from_micros
 
-NUMBERS = ("importance", "confidence", "salience", "revisions", "served")
-DATES = ("created_at", "updated_at", "valid_from")
+NUMBER_COLUMNS = ("importance", "confidence", "salience", "revisions", "served")
+DATE_COLUMNS = ("created_at", "updated_at", "valid_from")
 
 
 @dataclass(frozen=True, eq=False)
-class Stack:
+class StackedVectors:
     """The vectors of several shelves, one below the other, without copying them."""
 
     parts: tuple[NDArray[np.float32], ...]
@@ -54,39 +54,39 @@ class Stack:
 
 
 @dataclass(eq=False)
-class View:
+class MergedColumns:
     """All that a scope may see: its own shelf and what each ancestor shares, as one table."""
 
-    shelves: tuple[Shelf, ...]
-    _all: dict[str, Any] = field(default_factory=dict[str, Any])
+    parts: tuple[ScopeColumns, ...]
+    _joined_columns: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    def with_directions(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "View":
+    def with_vectors(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "MergedColumns":
         """The same with these directions, if there are any."""
-        return View(tuple(shelf.with_directions(directions) for shelf in self.shelves)) if directions else self
+        return MergedColumns(tuple(shelf.with_vectors(directions) for shelf in self.parts)) if directions else self
 
-    @derived
-    def undirected(self) -> Rows:
+    @lock_free_property
+    def rows_without_vector(self) -> Rows:
         """The rows without a direction, though their vectors would be here."""
-        return np.flatnonzero(_joined([np.isnan(shelf.matrix[:, 0]) & shelf.alive for shelf in self.shelves]))
+        return np.flatnonzero(_concatenate([np.isnan(shelf.matrix[:, 0]) & shelf.alive for shelf in self.parts]))
 
     @property
-    def bare(self) -> bool:
+    def has_remote_vectors(self) -> bool:
         """Whether vectors of it stay in the tables."""
-        return any(shelf.contents is not None for shelf in self.shelves)
+        return any(shelf.contents is not None for shelf in self.parts)
 
-    @derived
-    def contents(self) -> NDArray[np.int64]:
+    @lock_free_property
+    def content_numbers(self) -> NDArray[np.int64]:
         """The contents of the vectors that stay in the tables; 0 for rows without."""
-        return _joined(
-            [np.zeros(len(one), dtype=np.int64) if one.contents is None else one.contents for one in self.shelves]
+        return _concatenate(
+            [np.zeros(len(one), dtype=np.int64) if one.contents is None else one.contents for one in self.parts]
         )
 
-    @derived
-    def held(self) -> NDArray[np.bool_]:
+    @lock_free_property
+    def has_local_vectors(self) -> NDArray[np.bool_]:
         """Whether the vector of each row is here, if it has one."""
-        return np.repeat([shelf.contents is None for shelf in self.shelves], list(map(len, self.shelves)))
+        return np.repeat([shelf.contents is None for shelf in self.parts], list(map(len, self.parts)))
 
-    def rows_of(self, contents: NDArray[np.int64]) -> Rows:
+    def rows_of_contents(self, contents: NDArray[np.int64]) -> Rows:
         """The rows whose vectors are of these contents, in order."""
         order, numbers = self._by_content
         first, last = (np.searchsorted(numbers, contents, side=side) for side in ("left", "right"))
@@ -94,87 +94,90 @@ class View:
         places = np.repeat(first - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts) + np.arange(counts.sum())
         return np.sort(order[places])
 
-    @derived
+    @lock_free_property
     def _by_content(self) -> tuple[Rows, NDArray[np.int64]]:
         """The rows in the order of their contents, and these."""
-        order = np.argsort(self.contents, kind="stable")
-        return order, self.contents[order]
+        order = np.argsort(self.content_numbers, kind="stable")
+        return order, self.content_numbers[order]
 
-    @derived
+    @lock_free_property
     def ids(self) -> list[MemoryId]:
-        first, *others = (shelf.ids for shelf in self.shelves)
+        first, *others = (shelf.ids for shelf in self.parts)
         return first if not others else [id for ids in (first, *others) for id in ids]
 
     def column(self, name: str) -> Floats:
         """One column of numbers of all shelves."""
-        if name not in self._all:
-            self._all[name] = _joined([shelf.columns[name] for shelf in self.shelves])
-        found: Floats = self._all[name]
+        if name not in self._joined_columns:
+            self._joined_columns[name] = _concatenate([shelf.columns[name] for shelf in self.parts])
+        found: Floats = self._joined_columns[name]
         return found
 
-    @derived
-    def table(self) -> Table:
+    @lock_free_property
+    def table(self) -> CandidateTable:
         """What is known of every row whatever is asked."""
         helped, misled = self.column("helped"), self.column("misled")
         judged = helped + misled
         usefulness = np.where(judged > 0.0, (helped + 1.0) / (judged + 2.0), np.nan)
-        return Table.trusted(
+        return CandidateTable.from_checked(
             ids=self.ids,
             numbers={
-                **{name: self.column(name) for name in NUMBERS},
+                **{name: self.column(name) for name in NUMBER_COLUMNS},
                 "usefulness": usefulness,
-                "words": np.where(self.asks, 0.0, self._lengths),
+                "words": np.where(self.is_question, 0.0, self._term_counts),
             },
-            dates={**{name: self.column(name) for name in DATES}, "last_accessed_at": self.column("last_served_at")},
-            kinds=_joined([shelf.kinds for shelf in self.shelves]),
-            vectors=None if self.bare else self._vectors,
-            labels={"scope": self._scopes, "session": self.sessions, "speaker": self.speakers},
+            dates={
+                **{name: self.column(name) for name in DATE_COLUMNS},
+                "last_accessed_at": self.column("last_served_at"),
+            },
+            kinds=_concatenate([shelf.kinds for shelf in self.parts]),
+            vectors=None if self.has_remote_vectors else self._vectors,
+            labels={"scope": self._scope_labels, "session": self.sessions, "speaker": self.speakers},
         )
 
-    @derived
-    def _by_scope(self) -> list[list[Shelf]]:
+    @lock_free_property
+    def _by_scope(self) -> list[list[ScopeColumns]]:
         """The shelves of each scope: what memories said before they were revised lies beside the others."""
-        return [list(shelves) for _, shelves in groupby(self.shelves, attrgetter("scope"))]
+        return [list(shelves) for _, shelves in groupby(self.parts, attrgetter("scope"))]
 
-    @derived
-    def _scopes(self) -> Labels:
+    @lock_free_property
+    def _scope_labels(self) -> Labels:
         sizes = [sum(map(len, shelves)) for shelves in self._by_scope]
         return Labels(np.repeat(np.arange(len(sizes)), sizes), tuple(str(one.scope) for one, *_ in self._by_scope))
 
-    @derived
+    @lock_free_property
     def sessions(self) -> Labels:
         """The sessions; each is of one scope, whatever others are called."""
-        return Labels.joined([_labels("session", shelves) for shelves in self._by_scope])
+        return Labels.concatenate([_merge_labels("session", shelves) for shelves in self._by_scope])
 
-    @derived
+    @lock_free_property
     def speakers(self) -> Labels:
-        return _labels("speaker", self.shelves)
+        return _merge_labels("speaker", self.parts)
 
-    @derived
-    def asks(self) -> NDArray[np.bool_]:
-        return _joined([shelf.asks for shelf in self.shelves])
+    @lock_free_property
+    def is_question(self) -> NDArray[np.bool_]:
+        return _concatenate([shelf.asks for shelf in self.parts])
 
-    @derived
-    def _lengths(self) -> Floats:
+    @lock_free_property
+    def _term_counts(self) -> Floats:
         """How many terms every row has."""
-        return _joined([shelf.postings.lengths for shelf in self.shelves]).astype(np.float64)
+        return _concatenate([shelf.postings.lengths for shelf in self.parts]).astype(np.float64)
 
-    @derived
+    @lock_free_property
     def _vectors(self) -> NDArray[np.float32]:
-        first, *others = (shelf.matrix for shelf in self.shelves)
+        first, *others = (shelf.matrix for shelf in self.parts)
         # Of the vectors of a table nothing is asked but how many there are, and some rows of them.
-        return cast("NDArray[np.float32]", Stack((first, *others))) if others else first
+        return cast("NDArray[np.float32]", StackedVectors((first, *others))) if others else first
 
-    @derived
+    @lock_free_property
     def active(self) -> NDArray[np.bool_]:
-        return _joined([shelf.active for shelf in self.shelves])
+        return _concatenate([shelf.active for shelf in self.parts])
 
-    @derived
+    @lock_free_property
     def alive(self) -> NDArray[np.bool_]:
-        return _joined([shelf.alive for shelf in self.shelves])
+        return _concatenate([shelf.alive for shelf in self.parts])
 
-    @derived
-    def _steady(self) -> tuple[float, float, float] | None:
+    @lock_free_property
+    def _validity_span(self) -> tuple[float, float, float] | None:
         """From when on every row is known, from when on and until when it holds, if all may be recalled: most may."""
         if not self.ids or not (self.alive & self.active).all():
             return None
@@ -183,17 +186,17 @@ class View:
         ends = np.fmin.reduce(self.column("valid_until"), initial=np.inf)
         return float(known), float(begins), float(ends)
 
-    def eligible(self, probe: Probe) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
+    def find_eligible(self, probe: EvidenceRequest) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
         """Which rows may be recalled for the probe (`None`: all), and how many are barred by what."""
-        now, present, past = microseconds(probe.at), probe.present, probe.past
+        now, present, past = to_microseconds(probe.at), probe.present, probe.past
         away = {
-            Barrier.STATUS: sum(len(shelf.away) for shelf in self.shelves),
-            Barrier.UNINDEXED: sum(len(shelf.unindexed) for shelf in self.shelves),
+            Barrier.STATUS: sum(len(shelf.inactive) for shelf in self.parts),
+            Barrier.UNINDEXED: sum(len(shelf.unindexed) for shelf in self.parts),
         }
         barred: Counter[Barrier] = Counter({barrier: count for barrier, count in away.items() if count})
-        others = self._of_other_levels(probe)
-        if self._steady is not None:
-            known, begins, ends = self._steady
+        others = self._find_other_levels(probe)
+        if self._validity_span is not None:
+            known, begins, ends = self._validity_span
             if (present or known <= now) and begins <= now < ends and others is None:
                 return None, barred
         open = self.alive.copy()
@@ -201,7 +204,7 @@ class View:
         until = self.column("valid_until")
         for reason, shut in (
             (Barrier.STATUS, nothing if past else ~self.active & np.isnan(until)),
-            (Barrier.NOT_YET_KNOWN, nothing if present else self._later_than(now)),
+            (Barrier.NOT_YET_KNOWN, nothing if present else self._find_known_after(now)),
             (Barrier.NOT_YET_VALID, self.column("valid_from") > now),
             (Barrier.NO_LONGER_VALID, nothing if past else (until <= now) | (~self.active if present else nothing)),
             (Barrier.LEVEL, nothing if others is None else others),
@@ -212,143 +215,153 @@ class View:
                 open &= ~shut
         return open, barred
 
-    @derived
+    @lock_free_property
     def _levels(self) -> NDArray[np.int16]:
-        return _joined([shelf.levels for shelf in self.shelves])
+        return _concatenate([shelf.levels for shelf in self.parts])
 
-    def _of_other_levels(self, probe: Probe) -> NDArray[np.bool_] | None:
+    def _find_other_levels(self, probe: EvidenceRequest) -> NDArray[np.bool_] | None:
         """The rows that are of none of the levels asked for, and stand in for none, if there are any."""
         if probe.levels is None:
             return None
         others = (self._levels & sum(LEVEL_BITS[level] for level in probe.levels)) == 0
         return others if others.any() else None
 
-    def _later_than(self, now: float) -> NDArray[np.bool_]:
+    def _find_known_after(self, now: float) -> NDArray[np.bool_]:
         """The rows that were not known by then."""
         return (self.column("created_at") > now) | (self.column("updated_at") > now)
 
-    def said_by(self, eligible: NDArray[np.bool_] | None) -> frozenset[str]:
+    def find_speakers(self, eligible: NDArray[np.bool_] | None) -> frozenset[str]:
         """Everyone who said something that is eligible."""
-        return (self.speakers if eligible is None else self.speakers[np.flatnonzero(eligible)]).there()
+        return (self.speakers if eligible is None else self.speakers[np.flatnonzero(eligible)]).present_names()
 
-    @derived
-    def mentions(self) -> Index:
+    @lock_free_property
+    def mentions(self) -> EntityIndex:
         """Which rows mention which names."""
-        return index(shelf.mentions for shelf in self.shelves)
+        return build_entity_index(shelf.mentions for shelf in self.parts)
 
-    def turns(self, eligible: NDArray[np.bool_] | None) -> Turns | None:
+    def build_turns(self, eligible: NDArray[np.bool_] | None) -> TurnColumns | None:
         """What was said before what, among the eligible rows; nothing where there are no sessions."""
-        if not len(self._said) or (eligible is not None and not eligible[self._said].any()):
+        if not len(self._turn_rows) or (eligible is not None and not eligible[self._turn_rows].any()):
             return None
-        return self._all_turns if eligible is None else Turns.of(self._said, self.sessions, self.asks, eligible)
+        return (
+            self._all_turns
+            if eligible is None
+            else TurnColumns.of(self._turn_rows, self.sessions, self.is_question, eligible)
+        )
 
-    @derived
-    def _said(self) -> Rows:
-        return turn_context.in_order(self.sessions, self.column("created_at"), self.ids, self.alive)
+    @lock_free_property
+    def _turn_rows(self) -> Rows:
+        return turn_context.order_by_session(self.sessions, self.column("created_at"), self.ids, self.alive)
 
-    @derived
-    def _all_turns(self) -> Turns:
-        return Turns.of(self._said, self.sessions, self.asks, None)
+    @lock_free_property
+    def _all_turns(self) -> TurnColumns:
+        return TurnColumns.of(self._turn_rows, self.sessions, self.is_question, None)
 
-    def similarities(self, vectors: Vectors, said: Turns | None) -> tuple[Floats, float]:
+    def compute_similarities(self, vectors: Vectors, said: TurnColumns | None) -> tuple[Floats, float]:
         """The similarity of every row, and how far it may be off; NaN for rows without a vector."""
-        near = _joined([_near(shelf, vectors) for shelf in self.shelves]).astype(np.float64)
-        return near if said is None else said.near(near), error_bound(vectors.shape[1])
+        near = _concatenate([_approximate_similarities(shelf, vectors) for shelf in self.parts]).astype(np.float64)
+        return near if said is None else said.similarities(near), cosine_error_bound(vectors.shape[1])
 
-    def true_similarities(self, vectors: Vectors, said: Turns | None, rows: Sequence[int]) -> Floats:
+    def compute_exact_similarities(self, vectors: Vectors, said: TurnColumns | None, rows: Sequence[int]) -> Floats:
         """The similarities of these rows, to the last bit."""
         asked = np.asarray(rows, dtype=np.intp)
-        own = nearest(self._vectors[asked], vectors)
+        own = nearest_cosines(self._vectors[asked], vectors)
         if said is None:
             return own
-        before, earlier = said.before[asked], np.full(len(asked), np.nan)
-        earlier[before != NONE] = nearest(self._vectors[before[before != NONE]], vectors)
-        return turn_context.lend(own, earlier)
+        before, earlier = said.previous[asked], np.full(len(asked), np.nan)
+        earlier[before != NO_LABEL] = nearest_cosines(self._vectors[before[before != NO_LABEL]], vectors)
+        return turn_context.lend_similarities(own, earlier)
 
-    def shares(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None, said: Turns | None) -> Floats:
+    def compute_lexical_shares(
+        self, terms: Sequence[str], eligible: NDArray[np.bool_] | None, said: TurnColumns | None
+    ) -> Floats:
         """How much of the question's words each eligible row has, by the statistics of the eligible."""
-        masks = self._split(np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible)
-        parts = list(zip((shelf.postings for shelf in self.shelves), masks, strict=True))
+        masks = self._split_by_part(np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible)
+        parts = list(zip((shelf.postings for shelf in self.parts), masks, strict=True))
         first, *others = (postings.statistics(terms, mask) for postings, mask in parts)
         total = sum(others, start=first)
         if said is None:
-            return _joined([postings.shares(terms, mask, total) for postings, mask in parts])
-        heard = said.lengths(self._lengths)
+            return _concatenate([postings.score_rows(terms, mask, total) for postings, mask in parts])
+        heard = said.lengths(self._term_counts)
         total = replace(total, total_length=float(heard.sum() if eligible is None else heard[eligible].sum()))
-        return turn_context.shares(self._having(terms, eligible), terms, said, self._lengths, total)
+        return turn_context.score_turns(self._find_postings(terms, eligible), terms, said, self._term_counts, total)
 
-    def settings(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> Floats:
+    def compute_session_shares(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> Floats:
         """How much of the question's words the session of each eligible row has."""
         open = np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible
-        return turn_context.settings(self._having(terms, eligible), terms, self.sessions, self._lengths, open)
+        return turn_context.score_sessions(
+            self._find_postings(terms, eligible), terms, self.sessions, self._term_counts, open
+        )
 
-    def _having(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> dict[str, tuple[Rows, Floats]]:
+    def _find_postings(
+        self, terms: Sequence[str], eligible: NDArray[np.bool_] | None
+    ) -> dict[str, tuple[Rows, Floats]]:
         """For each term that any of them has, the eligible rows that have it, and how often."""
-        found = {term: self._having_one(term, eligible) for term in dict.fromkeys(terms)}
+        found = {term: self._find_term_postings(term, eligible) for term in dict.fromkeys(terms)}
         return {term: having for term, having in found.items() if len(having[0])}
 
-    def _having_one(self, term: str, eligible: NDArray[np.bool_] | None) -> tuple[Rows, Floats]:
+    def _find_term_postings(self, term: str, eligible: NDArray[np.bool_] | None) -> tuple[Rows, Floats]:
         found, first = [], 0
-        for shelf in self.shelves:
-            rows, counts = shelf.postings.having(term)
+        for shelf in self.parts:
+            rows, counts = shelf.postings.rows_having(term)
             found.append((rows + first, counts))
             first += len(shelf)
-        rows, counts = (_joined(list(parts)) for parts in zip(*found, strict=True))
+        rows, counts = (_concatenate(list(parts)) for parts in zip(*found, strict=True))
         if eligible is None:
             return rows, counts
         open = eligible[rows]
         return rows[open], counts[open]
 
-    def _split(self, column: NDArray[Any]) -> list[NDArray[Any]]:
-        return np.split(column, np.cumsum([len(shelf) for shelf in self.shelves])[:-1])
+    def _split_by_part(self, column: NDArray[Any]) -> list[NDArray[Any]]:
+        return np.split(column, np.cumsum([len(shelf) for shelf in self.parts])[:-1])
 
-    def places(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+    def memory_versions(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """The number and version of the memories in these rows."""
-        return [(int(self._numbers[row]), int(self._changed[row])) for row in rows]
+        return [(int(self._memory_numbers[row]), int(self._memory_commits[row])) for row in rows]
 
-    def as_ranked(self, row: int, memory: Memory) -> Memory:
+    def with_row_status(self, row: int, memory: Memory) -> Memory:
         """The memory of a row with the standing that it has there, which a former version did not have yet."""
-        if self._changed[row] >= 0:
+        if self._memory_commits[row] >= 0:
             return memory
         until = self.column("valid_until")[row]
-        return amended(
+        return copy_with(
             memory,
             status=Status.ACTIVE if self.active[row] else Status.SUPERSEDED,
-            pinned=bool(row in self.pinned),
-            valid_until=None if np.isnan(until) else moment(int(until)),
+            pinned=bool(row in self.pinned_rows),
+            valid_until=None if np.isnan(until) else from_micros(int(until)),
             indexed=True,
             left=(),
             stands_for=(),
         )
 
-    @derived
-    def _numbers(self) -> NDArray[np.int64]:
-        return _joined([shelf.numbers for shelf in self.shelves])
+    @lock_free_property
+    def _memory_numbers(self) -> NDArray[np.int64]:
+        return _concatenate([shelf.numbers for shelf in self.parts])
 
-    @derived
-    def _changed(self) -> NDArray[np.int64]:
-        return _joined([shelf.changed for shelf in self.shelves])
+    @lock_free_property
+    def _memory_commits(self) -> NDArray[np.int64]:
+        return _concatenate([shelf.changed for shelf in self.parts])
 
-    @derived
-    def pinned(self) -> Rows:
-        return np.flatnonzero(_joined([shelf.pinned for shelf in self.shelves]))
+    @lock_free_property
+    def pinned_rows(self) -> Rows:
+        return np.flatnonzero(_concatenate([shelf.pinned for shelf in self.parts]))
 
 
-def _near(shelf: Shelf, vectors: Vectors) -> NDArray[np.float32]:
+def _approximate_similarities(shelf: ScopeColumns, vectors: Vectors) -> NDArray[np.float32]:
     """The similarities of a shelf, as far as it has vectors."""
     if shelf.contents is None:
-        return near_cosines(shelf.matrix, vectors)
+        return approximate_cosines(shelf.matrix, vectors)
     return np.full(len(shelf), np.nan, dtype=np.float32)
 
 
-def _labels(name: str, shelves: Sequence[Shelf]) -> Labels:
+def _merge_labels(name: str, shelves: Sequence[ScopeColumns]) -> Labels:
     """One sort of names of these shelves, numbered anew."""
     names = {number: known for shelf in shelves for number, known in shelf.names.items()}
-    numbers, codes = np.unique(_joined([shelf.labels[name] for shelf in shelves]), return_inverse=True)
+    numbers, codes = np.unique(_concatenate([shelf.labels[name] for shelf in shelves]), return_inverse=True)
     there = numbers > 0
-    renumbered = np.where(there, np.cumsum(there) - 1, NONE)
+    renumbered = np.where(there, np.cumsum(there) - 1, NO_LABEL)
     return Labels(renumbered[codes], tuple(names[number] for number in numbers[there].tolist()))
 
 
-def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _concatenate(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from recollect.errors import SchemaMismatch, StoreError, show
 
-_NAME = re.compile(r"(\d{4})_\w+\.sql")
+_FILE_NAME = re.compile(r"(\d{4})_\w+\.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Migration:
     script: str
 
 
-class Ledger(Protocol):
+class MigrationLog(Protocol):
     """A database that records the number of its last migration."""
 
     @property
@@ -40,30 +40,30 @@ class Ledger(Protocol):
         ...
 
 
-def migrations(folder: Traversable) -> tuple[Migration, ...]:
+def load_migrations(folder: Traversable) -> tuple[Migration, ...]:
     """The migrations of a folder in their order: `0001_first.sql`, `0002_….sql` and so on, without a gap."""
     try:
         scripts = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
     except OSError as error:
         raise StoreError(f"the migrations in {folder} cannot be read ({error.strerror})") from error
     names = sorted(scripts)
-    numbers = [int(found[1]) if (found := _NAME.fullmatch(name)) else None for name in names]
+    numbers = [int(found[1]) if (found := _FILE_NAME.fullmatch(name)) else None for name in names]
     if numbers != list(range(1, len(names) + 1)):
         raise SchemaMismatch(f"the migrations {show(names)} are not numbered 0001_, 0002_, … without a gap")
     return tuple(Migration(number, name, scripts[name]) for number, name in enumerate(names, 1))
 
 
-def migrate(ledger: Ledger, steps: Sequence[Migration]) -> int:
+def migrate(ledger: MigrationLog, steps: Sequence[Migration]) -> int:
     """Bring a database up to the last step, and say its number; one that is further along is refused."""
     version = ledger.version()
     while 0 <= version < len(steps):
         version = ledger.advance(steps[version])
     if version != len(steps):
-        raise mismatch(ledger.name, version, len(steps))
+        raise schema_mismatch(ledger.name, version, len(steps))
     return version
 
 
-def mismatch(name: str, version: int, known: int) -> SchemaMismatch:
+def schema_mismatch(name: str, version: int, known: int) -> SchemaMismatch:
     """The error for a database whose schema is newer than the last known one, or has no valid number."""
     if version < known:
         remedy = "restore a backup of it, or name another file"

@@ -7,41 +7,62 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, get_args
 
-from recollect.model.context_record import Making, Passed, Placed, Trace
+from recollect.model.context_record import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import Lineage
-from recollect.model.idempotency import Kept
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.table import EPOCH, MICROSECOND
-from recollect.model.trust import TRUST, Provenance, Trust
+from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust
 from recollect.model.usage import Usage, Use, Vote
 from recollect.model.verdict import Verdict
 from recollect.stores.sql.transaction import Row
 
-PLAIN = ("shared", "pinned", "topic_key", "subject", "importance", "confidence", "salience", "revisions")
-MOMENTS = ("created_at", "observed_at", "updated_at", "valid_from", "valid_until")
-MORE = ("tags", "session", "speaker", "source", "evidence", "derived_from", "metadata", "superseded_by", "remark")
+PLAIN_COLUMNS = ("shared", "pinned", "topic_key", "subject", "importance", "confidence", "salience", "revisions")
+TIME_COLUMNS = ("created_at", "observed_at", "updated_at", "valid_from", "valid_until")
+JSON_FIELDS = (
+    "tags",
+    "session",
+    "speaker",
+    "source",
+    "evidence",
+    "derived_from",
+    "metadata",
+    "superseded_by",
+    "remark",
+)
 """What no index is for: kept together, as JSON, where it is not simply the default."""
 
-RECORDS: Mapping[str, type[Index | Level]] = {"left": Index, "stands_for": Level}
+RECORD_FIELDS: Mapping[str, type[Index | Level]] = {"left": Index, "stands_for": Level}
 """What only records of what happened have beside that."""
 
-STATE = ("hash", "likeness", "kind", "level", "status", *PLAIN, *MOMENTS, "more", "recorded_at", "changed")
+STATE_COLUMNS = (
+    "hash",
+    "likeness",
+    "kind",
+    "level",
+    "status",
+    *PLAIN_COLUMNS,
+    *TIME_COLUMNS,
+    "more",
+    "recorded_at",
+    "changed",
+)
 """The columns that `memories` and `versions` have in common, beside the content's number."""
 
-_ABSENT = dict.fromkeys(MORE)
+_EMPTY_JSON_FIELDS = dict.fromkeys(JSON_FIELDS)
 
-VERDICTS: Mapping[str, type[Verdict]] = {one.__name__: one for one in get_args(Verdict)}
+VERDICT_CLASSES: Mapping[str, type[Verdict]] = {one.__name__: one for one in get_args(Verdict)}
 
 
-class Direction(bytes):
+class VectorBytes(bytes):
     """A vector on its way to the tables: 32-bit floats, little-endian, of length 1 together."""
 
 
-def by_memory(found: Iterable[Row]) -> Mapping[int, list[Row]]:
+def group_by_memory(found: Iterable[Row]) -> Mapping[int, list[Row]]:
     """Rows by the number of a memory, which each begins with."""
     sorted: dict[int, list[Row]] = defaultdict(list)
     for number, *row in found:
@@ -49,54 +70,54 @@ def by_memory(found: Iterable[Row]) -> Mapping[int, list[Row]]:
     return sorted
 
 
-def micros(moment: datetime) -> int:
+def to_micros(moment: datetime) -> int:
     """A moment as the tables have it."""
     return (moment - EPOCH) // MICROSECOND
 
 
-def moment(value: int) -> datetime:
+def from_micros(value: int) -> datetime:
     """A moment of the tables."""
     return EPOCH + value * MICROSECOND
 
 
-def maybe_micros(moment: datetime | None) -> int | None:
-    return None if moment is None else micros(moment)
+def to_optional_micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
 
 
-def maybe_moment(value: int | None) -> datetime | None:
-    return None if value is None else moment(value)
+def from_optional_micros(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)
 
 
-def state(memory: Memory, hash: str, likeness: str, *, recorded_at: int, commit: int) -> Row:
+def state_values(memory: Memory, hash: str, likeness: str, *, recorded_at: int, commit: int) -> Row:
     """The values of STATE; hash and likeness are the memory's."""
-    more: dict[str, Any] = {name: value for name in MORE if (value := getattr(memory, name))}
+    more: dict[str, Any] = {name: value for name in JSON_FIELDS if (value := getattr(memory, name))}
     more["provenance"] = memory.provenance.value
-    if memory.trust is not TRUST[memory.provenance]:
+    if memory.trust is not TRUST_BY_PROVENANCE[memory.provenance]:
         more["trust"] = memory.trust.value
     if not memory.indexed:
         more["unindexed"] = True
-    more |= {name: value for name in RECORDS if (value := getattr(memory, name))}
+    more |= {name: value for name in RECORD_FIELDS if (value := getattr(memory, name))}
     return (
         hash,
         likeness,
         memory.kind.value,
         None if memory.level is None else memory.level.value,
         memory.status.value,
-        *(getattr(memory, name) for name in PLAIN),
-        *(maybe_micros(getattr(memory, name)) for name in MOMENTS),
+        *(getattr(memory, name) for name in PLAIN_COLUMNS),
+        *(to_optional_micros(getattr(memory, name)) for name in TIME_COLUMNS),
         json.dumps(more, ensure_ascii=False, sort_keys=True),
         recorded_at,
         commit,
     )
 
 
-def memory(row: Row) -> Memory:
+def parse_memory(row: Row) -> Memory:
     """The memory of a row: id, path of its scope, title, text, and STATE."""
     id, path, title, text, *rest = row
-    values: dict[str, Any] = dict(zip(STATE, rest, strict=True))
+    values: dict[str, Any] = dict(zip(STATE_COLUMNS, rest, strict=True))
     more: dict[str, Any] = json.loads(values.pop("more"))
-    for name in (*MOMENTS, "recorded_at"):
-        values[name] = maybe_moment(values[name])
+    for name in (*TIME_COLUMNS, "recorded_at"):
+        values[name] = from_optional_micros(values[name])
     del values["likeness"], values["hash"]
     provenance, level = Provenance(more.pop("provenance")), values.pop("level")
     for name in ("tags", "evidence", "derived_from"):
@@ -113,19 +134,19 @@ def memory(row: Row) -> Memory:
         pinned=bool(values.pop("pinned")),
         commit=values.pop("changed"),
         provenance=provenance,
-        trust=Trust(more.pop("trust", TRUST[provenance])),
+        trust=Trust(more.pop("trust", TRUST_BY_PROVENANCE[provenance])),
         indexed=not more.pop("unindexed", False),
-        **{name: tuple(map(choices, more.pop(name, ()))) for name, choices in RECORDS.items()},
-        **(_ABSENT | {"metadata": {}} | values | more),
+        **{name: tuple(map(choices, more.pop(name, ()))) for name, choices in RECORD_FIELDS.items()},
+        **(_EMPTY_JSON_FIELDS | {"metadata": {}} | values | more),
     )
 
 
-def lineage(found: Iterable[Row]) -> list[Lineage]:
+def parse_lineage(found: Iterable[Row]) -> list[Lineage]:
     """The lineages of rows: id, source, and the ids it was derived from, as JSON."""
     return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in found]
 
 
-def usage(row: Row) -> Usage:
+def parse_usage(row: Row) -> Usage:
     """The usage of a row: served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at."""
     served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at = row
     return Usage(
@@ -135,58 +156,65 @@ def usage(row: Row) -> Usage:
         echoed=echoed,
         quoted=quoted,
         followed=followed,
-        last_served_at=maybe_moment(last_served_at),
-        last_echoed_at=maybe_moment(last_echoed_at),
+        last_served_at=from_optional_micros(last_served_at),
+        last_echoed_at=from_optional_micros(last_echoed_at),
     )
 
 
-def trace_text(trace: Trace) -> str:
+def context_to_json(trace: ContextRecord) -> str:
     """A trace as JSON."""
     values: dict[str, Any] = asdict(trace) | {"scope": str(trace.scope)}
     for name in ("made_at", "at", "known_at"):
-        values[name] = maybe_micros(values[name])
+        values[name] = to_optional_micros(values[name])
     values["packed"] = [[one.id, one.score] for one in trace.packed]
     values["omitted"] = [[one.id, one.score, one.reason, one.cost] for one in trace.omitted]
     return json.dumps(values, ensure_ascii=False)
 
 
-def quoted(id: MemoryId) -> str:
+def quote_id(id: MemoryId) -> str:
     """An id as the text of a trace has it."""
     return json.dumps(id, ensure_ascii=False)
 
 
-def trace(text: str) -> Trace:
+def parse_context(text: str) -> ContextRecord:
     """The trace that a text has."""
     values = json.loads(text)
     for name in ("made_at", "at", "known_at"):
-        values[name] = maybe_moment(values[name])
+        values[name] = from_optional_micros(values[name])
     for name in ("question", "kinds", "levels"):
         values[name] = tuple(values.get(name, ()))
     values["scope"] = Scope.parse(values["scope"])
-    values["packed"] = tuple(Placed(*one) for one in values["packed"])
-    values["omitted"] = tuple(Passed(*one) for one in values["omitted"])
+    values["packed"] = tuple(PackedEntry(*one) for one in values["packed"])
+    values["omitted"] = tuple(OmittedEntry(*one) for one in values["omitted"])
     if values.get("making") is not None:
-        values["making"] = _making(values["making"])
-    return Trace(**values)
+        values["making"] = _parse_making(values["making"])
+    return ContextRecord(**values)
 
 
-def _making(values: dict[str, Any]) -> Making:
+def _parse_making(values: dict[str, Any]) -> ContextRecipe:
     encoder = values.pop("encoder")
-    return Making(encoder=None if encoder is None else Encoder(**encoder), **values)
+    return ContextRecipe(encoder=None if encoder is None else Encoder(**encoder), **values)
 
 
-def verdict_text(verdict: Verdict) -> str:
+def verdict_to_json(verdict: Verdict) -> str:
     """A verdict as JSON."""
     return json.dumps([type(verdict).__name__, asdict(verdict)])
 
 
-def kept(scope: Scope, key: str, row: Row) -> Kept:
+def parse_kept_key(scope: Scope, key: str, row: Row) -> IdempotencyRecord:
     """The key of a row: body, id of the memory, verdict, and when."""
     body, id, verdict, at = row
     name, values = json.loads(verdict)
-    return Kept(scope=scope, key=key, body=body, memory=MemoryId(id), verdict=VERDICTS[name](**values), at=moment(at))
+    return IdempotencyRecord(
+        scope=scope,
+        key=key,
+        body=body,
+        memory=MemoryId(id),
+        verdict=VERDICT_CLASSES[name](**values),
+        at=from_micros(at),
+    )
 
 
-def vote(memory: int | str, context: str, by: str, use: str, at: int) -> Vote:
+def parse_vote(memory: int | str, context: str, by: str, use: str, at: int) -> Vote:
     """The vote of a row; the memory is named by its number, or by its id."""
-    return Vote(context=context, memory=MemoryId(str(memory)), by=by, use=Use(use), at=moment(at))
+    return Vote(context=context, memory=MemoryId(str(memory)), by=by, use=Use(use), at=from_micros(at))

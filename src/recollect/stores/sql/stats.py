@@ -5,25 +5,25 @@ from collections import Counter
 from recollect.model.encoder import Encoder
 from recollect.model.memory import Kind, Status
 from recollect.model.scope import Scope
-from recollect.model.stats import MOST_SCOPES, Stats
+from recollect.model.stats import MAX_NAMED_SCOPES, Stats
 from recollect.model.usage import Use
-from recollect.stores.sql.transaction import Session, inside
+from recollect.stores.sql.transaction import Transaction, subtree_params
 from recollect.text import tokenizer
 
 
-def count(db: Session, scope: Scope | None, *, below: bool, schema: int, size: int) -> Stats:
+def count_stats(db: Transaction, scope: Scope | None, *, below: bool, schema: int, size: int) -> Stats:
     """The figures of a scope, with those of the scopes below it if asked, or of all."""
-    wanted = inside(scope, below=below)
-    model, encoder = present_model(db)
+    wanted = subtree_params(scope, below=below)
+    model, encoder = read_current_encoder(db)
     scopes, statuses, kinds = Counter[str](), Counter[Status](), Counter[Kind]()
     unembedded = 0
-    for path, status, kind, times, without in db.all("counts", encoder=model, **wanted):
+    for path, status, kind, times, without in db.fetch_all("counts", encoder=model, **wanted):
         scopes[path] += times
         statuses[Status(status)] += times
         kinds[Kind(kind)] += times
         unembedded += without if status == Status.ACTIVE else 0
-    former, contexts, served, echoed, helped, misled, quoted, followed = db.the("more_counts", **wanted)
-    largest = sorted(scopes.items(), key=lambda one: (-one[1], one[0]))[:MOST_SCOPES]
+    former, contexts, served, echoed, helped, misled, quoted, followed = db.fetch_one("more_counts", **wanted)
+    largest = sorted(scopes.items(), key=lambda one: (-one[1], one[0]))[:MAX_NAMED_SCOPES]
     return Stats(
         memories=scopes.total(),
         statuses=dict(sorted(statuses.items())),
@@ -48,7 +48,7 @@ def count(db: Session, scope: Scope | None, *, below: bool, schema: int, size: i
     )
 
 
-def present_model(db: Session) -> tuple[int, Encoder | None]:
+def read_current_encoder(db: Transaction) -> tuple[int, Encoder | None]:
     """The model that the vectors come from, with its number; 0 and nothing before the first vector."""
-    row = db.one("present_encoder")
+    row = db.fetch_first("present_encoder")
     return (0, None) if row is None else (int(row[0]), Encoder(row[1], row[2]))

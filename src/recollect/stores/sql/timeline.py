@@ -9,11 +9,11 @@ from recollect.model.level import Level
 from recollect.model.memory import Memory, Status
 from recollect.model.scope import Scope
 from recollect.stores.sql import rows
-from recollect.stores.sql.transaction import Session
+from recollect.stores.sql.transaction import Transaction
 
 
-def timeline(
-    db: Session,
+def read_timeline(
+    db: Transaction,
     scope: Scope,
     levels: Sequence[Level],
     since: datetime | None,
@@ -21,24 +21,24 @@ def timeline(
     statuses: Sequence[Status],
 ) -> list[Memory]:
     """The scope's own records of these levels within a stretch of time, in order of time and id."""
-    found = db.all(
+    found = db.fetch_all(
         "timeline",
         path=str(scope),
         levels=json.dumps([one.value for one in levels]),
-        since=rows.micros(since or validation.EARLIEST),
-        before=rows.micros(before or validation.LATEST),
+        since=rows.to_micros(since or validation.EARLIEST_DATETIME),
+        before=rows.to_micros(before or validation.LATEST_DATETIME),
         statuses=json.dumps([one.value for one in statuses]),
     )
-    return [rows.memory(row) for row in found]
+    return [rows.parse_memory(row) for row in found]
 
 
-def touched(db: Session, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+def read_changed_dates(db: Transaction, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
     """The moments of the scope's records of a level that later commits wrote, and the last of these commits."""
-    found = db.all("touched", path=str(scope), level=level.value, after=after)
-    return [rows.moment(at) for at, _ in found], max((commit for _, commit in found), default=after)
+    found = db.fetch_all("touched", path=str(scope), level=level.value, after=after)
+    return [rows.from_micros(at) for at, _ in found], max((commit for _, commit in found), default=after)
 
 
-def checkpoint(db: Session, scope: Scope, name: str) -> str | None:
+def read_checkpoint(db: Transaction, scope: Scope, name: str) -> str | None:
     """How far something got with the scope, as it was last noted."""
-    row = db.one("checkpoint", path=str(scope), name=name)
+    row = db.fetch_first("checkpoint", path=str(scope), name=name)
     return None if row is None else str(row[0])

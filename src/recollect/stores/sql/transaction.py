@@ -8,11 +8,11 @@ from recollect.model.scope import Scope
 
 Row = tuple[Any, ...]
 
-_BEYOND_ALL = chr(0x10FFFF)
+_AFTER_ALL_PATHS = chr(0x10FFFF)
 """What no path begins with, because it is no character."""
 
 
-class Session(Protocol):
+class Transaction(Protocol):
     """A transaction. Each dialect has its statements in files; their names, parameters and columns are the same."""
 
     @property
@@ -20,42 +20,42 @@ class Session(Protocol):
         """Within what commits are counted: the root of the scope that was entered last, or all that there is."""
         ...
 
-    def enter(self, scope: Scope, *, wide: bool = False) -> None:
+    def enter_scope(self, scope: Scope, *, wide: bool = False) -> None:
         """Go on for that scope: what follows sees and touches what is its own or its ancestors', and commits there.
 
         If it is `wide`, all scopes of its realm, for what must be seen to wherever it is.
         """
         ...
 
-    def all(self, statement: str, /, **given: object) -> list[Row]:
+    def fetch_all(self, statement: str, /, **given: object) -> list[Row]:
         """All rows of a statement."""
         ...
 
-    def each(self, statement: str, /, **given: object) -> Iterator[Row]:
+    def fetch_each(self, statement: str, /, **given: object) -> Iterator[Row]:
         """The rows of a statement as they come, for those that are many."""
         ...
 
-    def one(self, statement: str, /, **given: object) -> Row | None:
+    def fetch_first(self, statement: str, /, **given: object) -> Row | None:
         """The first row of a statement, if there is one."""
         ...
 
-    def the(self, statement: str, /, **given: object) -> Row:
+    def fetch_one(self, statement: str, /, **given: object) -> Row:
         """The row of a statement that always has one."""
         ...
 
-    def run(self, statement: str, /, **given: object) -> None:
+    def execute(self, statement: str, /, **given: object) -> None:
         """Run a statement for what it does."""
         ...
 
 
-def inside(scope: Scope | None, *, below: bool) -> dict[str, str | None]:
+def subtree_params(scope: Scope | None, *, below: bool) -> dict[str, str | None]:
     """The parameters that say which scopes a statement is about: one, with those below it if asked, or all."""
     if scope is None:
-        return {"path": None, "first": "", "beyond": _BEYOND_ALL}
+        return {"path": None, "first": "", "beyond": _AFTER_ALL_PATHS}
     path = str(scope)
     return {"path": path, "first": f"{path}/", "beyond": f"{path}0" if below else f"{path}/"}  # "0" comes after "/"
 
 
-def seen(scope: Scope, **given: object) -> dict[str, object]:
+def visible_params(scope: Scope, **given: object) -> dict[str, object]:
     """The parameters that say whose memories may be seen, and others."""
     return {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors]), **given}

@@ -3,19 +3,19 @@
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from recollect.stores.sql.transaction import Session
+from recollect.stores.sql.transaction import Transaction
 
 T = TypeVar("T")
 
 
-class Transactions(Protocol):
+class TransactionRunner(Protocol):
     """A database, in small transactions between those of others."""
 
-    def seen(self, look: Callable[[Session], T]) -> T:
+    def read(self, look: Callable[[Transaction], T]) -> T:
         """What is seen in one transaction; it may be looked more than once."""
         ...
 
-    def changed(self, change: Callable[[Session], T]) -> T:
+    def write(self, change: Callable[[Transaction], T]) -> T:
         """What comes of a change; it may be made again, and must then find done what it did."""
         ...
 

@@ -8,39 +8,39 @@ from typing import Any
 
 import numpy as np
 
-from recollect.model.archive import Imported, Item
-from recollect.model.context_record import Trace
+from recollect.model.archive import ArchiveItem, ImportReport
+from recollect.model.context_record import ContextRecord
 from recollect.model.encoder import Encoder
-from recollect.model.erasure import Erased, Lineage
-from recollect.model.idempotency import KEPT_FOR, Kept
+from recollect.model.erasure import ErasedRows, Lineage
+from recollect.model.idempotency import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
 from recollect.model.index import Index
 from recollect.model.level import Level
 from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash
 from recollect.model.scope import Scope
-from recollect.model.usage import SIGNS, Use, Vote, standing, tally_votes
-from recollect.model.validation import MOST_KNOWN
+from recollect.model.usage import SIGN_USES, Use, Vote, count_votes, select_current_votes
+from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval import entity_columns, postings
 from recollect.retrieval.evidence import Vector
 from recollect.stores import commit_clock
 from recollect.stores.sql import erasure, rows, timeline
-from recollect.stores.sql.archive import Loading
-from recollect.stores.sql.duplicate_guard import Hearsay, News, refusal, refuse_second
-from recollect.stores.sql.stats import present_model
-from recollect.stores.sql.transaction import Row, Session, seen
+from recollect.stores.sql.archive import ArchiveLoader
+from recollect.stores.sql.duplicate_guard import DuplicateIndex, MissingMatches, explain_conflict, refuse_duplicate
+from recollect.stores.sql.stats import read_current_encoder
+from recollect.stores.sql.transaction import Row, Transaction, visible_params
 from recollect.stores.write_checks import (
-    USES,
-    VOICES,
-    id_taken,
-    refuse_other_model,
-    refuse_other_use,
-    refuse_sign_of_nothing,
-    refuse_strange_checkpoint,
-    refuse_strange_vector,
+    COUNTED_USES,
+    VOTE_USES,
+    id_taken_error,
+    refuse_invalid_checkpoint,
+    refuse_mismatched_vector,
+    refuse_other_encoder,
+    refuse_sign_without_context,
+    refuse_unsupported_use,
 )
 from recollect.text import entities, tokenizer
-from recollect.text.paraphrase_key import likeness
+from recollect.text.paraphrase_key import paraphrase_key
 
-_COUNTED = {
+_COUNT_STATEMENTS = {
     Use.SERVED: "count_served",
     Use.ECHOED: "count_echoed",
     Use.QUOTED: "count_quoted",
@@ -48,7 +48,7 @@ _COUNTED = {
 }
 """The statement that counts a use."""
 
-_UNCOUNTED = {Use.QUOTED: "uncount_quoted", Use.FOLLOWED: "uncount_followed"}
+_UNCOUNT_STATEMENTS = {Use.QUOTED: "uncount_quoted", Use.FOLLOWED: "uncount_followed"}
 """The statement that counts a sign no longer."""
 
 
@@ -57,156 +57,163 @@ class _Commit:
     """The commit that a transaction makes in a realm; it is taken with the first thing that is written there."""
 
     number: int
-    recorded: int
+    recorded_at: int
     begun: bool = False
 
     @property
-    def first(self) -> bool:
+    def is_first(self) -> bool:
         """Whether the realm never took in anything."""
         return self.number == 1 and not self.begun
 
 
-class RelationalWriting:
+class SqlWriteTransaction:
     """What may be read and written inside one transaction; it gets a commit number with its first write."""
 
-    def __init__(self, db: Session, now: datetime) -> None:
+    def __init__(self, db: Transaction, now: datetime) -> None:
         self._db = db
         self._now = now
         self._commits: dict[str, _Commit] = {}
-        self._scopes: dict[Scope, int] = {}
-        self._changed: set[int] = set()
-        self._alike: dict[tuple[str, Kind], str] = {}
-        self._hearsay = Hearsay(db)
-        self._news: News | None = None
+        self._scope_numbers: dict[Scope, int] = {}
+        self._changed_scopes: set[int] = set()
+        self._paraphrase_keys: dict[tuple[str, Kind], str] = {}
+        self._duplicates = DuplicateIndex(db)
+        self._missing: MissingMatches | None = None
         self._model: tuple[int, Encoder | None] | None = None
 
     @property
     def at(self) -> datetime:
-        return rows.moment(self._here.recorded)
+        return rows.from_micros(self._current_commit.recorded_at)
 
     @property
     def commit(self) -> int:
-        return self._here.number
+        return self._current_commit.number
 
     @property
-    def _here(self) -> _Commit:
+    def _current_commit(self) -> _Commit:
         """The commit in the realm that was entered last."""
         realm = self._db.realm
         if realm not in self._commits:
-            last, recorded = self._one("last_commit") or (0, 0)
-            after = rows.micros(commit_clock.recorded(self._now, rows.moment(recorded)))
+            last, recorded = self._fetch_first("last_commit") or (0, 0)
+            after = rows.to_micros(commit_clock.next_commit_time(self._now, rows.from_micros(recorded)))
             self._commits[realm] = _Commit(int(last) + 1, after)
         return self._commits[realm]
 
     def adopt(self, encoder: Encoder) -> None:
-        _, recorded = self._encoder()
+        _, recorded = self._read_encoder()
         if recorded is None:
-            self._db.run("lock_encoders")
-            _, recorded = self._encoder()
-        refuse_other_model(recorded, encoder)
+            self._db.execute("lock_encoders")
+            _, recorded = self._read_encoder()
+        refuse_other_encoder(recorded, encoder)
         if recorded is None:
-            self._db.run("add_encoder", name=encoder.name, dimensions=encoder.dimensions)
+            self._db.execute("add_encoder", name=encoder.name, dimensions=encoder.dimensions)
 
     def get(self, scope: Scope, id: MemoryId) -> Memory | None:
-        self._db.enter(scope)
-        return self._memory("own_memory", path=str(scope), id=id)
+        self._db.enter_scope(scope)
+        return self._fetch_memory("own_memory", path=str(scope), id=id)
 
     def sayings(self, memory: Memory) -> list[Memory]:
         if memory.level is not None:
             return []
-        self._db.enter(memory.scope)
-        hash, alike = memory.hash, self._likeness(memory)
-        if self._news is None or not self._news.is_about(memory.scope, hash, alike):
-            self._news = self._hearsay.news(memory, alike)
-        if self._news.of_saying:
+        self._db.enter_scope(memory.scope)
+        hash, alike = memory.hash, self._paraphrase_key(memory)
+        if self._missing is None or not self._missing.covers_text(memory.scope, hash, alike):
+            self._missing = self._duplicates.find_missing(memory, alike)
+        if self._missing.lacks_text:
             return []
-        found = self._db.all(
+        found = self._db.fetch_all(
             "sayings",
             path=str(memory.scope),
             hash=hash,
             likeness=alike,
             topic_key=memory.topic_key,
-            most=MOST_KNOWN,
+            most=MAX_NEIGHBORS,
         )
-        return [rows.memory(row) for row in found]
+        return [rows.parse_memory(row) for row in found]
 
     def said_before(self, memory: Memory) -> list[Memory]:
         if memory.level is not None:
             return []
-        self._db.enter(memory.scope)
-        path, most = str(memory.scope), MOST_KNOWN
-        return [rows.memory(row) for row in self._db.all("said_before", path=path, hash=memory.hash, most=most)]
+        self._db.enter_scope(memory.scope)
+        path, most = str(memory.scope), MAX_NEIGHBORS
+        return [
+            rows.parse_memory(row) for row in self._db.fetch_all("said_before", path=path, hash=memory.hash, most=most)
+        ]
 
-    def _likeness(self, memory: Memory) -> str:
+    def _paraphrase_key(self, memory: Memory) -> str:
         """What it is like, reckoned once for what is looked for and then written."""
         place = memory.hash, memory.kind
-        if place not in self._alike:
-            self._alike = {place: likeness(memory)}
-        return self._alike[place]
+        if place not in self._paraphrase_keys:
+            self._paraphrase_keys = {place: paraphrase_key(memory)}
+        return self._paraphrase_keys[place]
 
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
-        self._db.enter(scope)
-        if self._news is not None and self._news.knows_none_of(scope, subject):
+        self._db.enter_scope(scope)
+        if self._missing is not None and self._missing.covers_subject(scope, subject):
             return []
-        path, most = str(scope), MOST_KNOWN
-        found = self._db.all("about", path=path, subject=subject, after=rows.micros(after), most=most)
-        return [rows.memory(row) for row in found]
+        path, most = str(scope), MAX_NEIGHBORS
+        found = self._db.fetch_all("about", path=path, subject=subject, after=rows.to_micros(after), most=most)
+        return [rows.parse_memory(row) for row in found]
 
     def standing_since(self, memory: Memory) -> datetime | None:
-        self._db.enter(memory.scope)
-        row = self._one("away_since", id=memory.id)
-        return None if row is None else rows.maybe_moment(row[0])
+        self._db.enter_scope(memory.scope)
+        row = self._fetch_first("away_since", id=memory.id)
+        return None if row is None else rows.from_optional_micros(row[0])
 
     def direction(self, memory: Memory) -> Vector | None:
-        self._db.enter(memory.scope)
-        row = self._one("direction", id=memory.id, encoder=self._encoder()[0])
-        return None if row is None else _vector(row[0])
+        self._db.enter_scope(memory.scope)
+        row = self._fetch_first("direction", id=memory.id, encoder=self._read_encoder()[0])
+        return None if row is None else _parse_vector(row[0])
 
     def echoed(self, memory: Memory, at: datetime) -> bool:
-        self._db.enter(memory.scope)
-        return self._one("echoed_at", id=memory.id, at=rows.micros(at)) is not None
+        self._db.enter_scope(memory.scope)
+        return self._fetch_first("echoed_at", id=memory.id, at=rows.to_micros(at)) is not None
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        self._db.enter(scope)
-        return self._memory("topic", path=str(scope), topic_key=topic_key)
+        self._db.enter_scope(scope)
+        return self._fetch_memory("topic", path=str(scope), topic_key=topic_key)
 
-    def kept(self, scope: Scope, key: str) -> Kept | None:
-        self._db.enter(scope)
-        row = self._one("key", path=str(scope), key=key)
-        return None if row is None else rows.kept(scope, key, row)
+    def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
+        self._db.enter_scope(scope)
+        row = self._fetch_first("key", path=str(scope), key=key)
+        return None if row is None else rows.parse_kept_key(scope, key, row)
 
     def put(self, memory: Memory, vector: Vector | None) -> Memory:
-        self._db.enter(memory.scope)
-        scope, hash = self._scope(memory.scope), memory.hash
-        present = self._present(memory)
+        self._db.enter_scope(memory.scope)
+        scope, hash = self._scope_number(memory.scope), memory.hash
+        present = self._find_present_state(memory)
         if present is not None:
-            refuse_second(self._db, memory, hash=hash, scope=scope)
+            refuse_duplicate(self._db, memory, hash=hash, scope=scope)
             if present[1] != scope:
-                raise id_taken(memory.id)
-        self._news = None
-        alike = self._likeness(memory)
-        self._hearsay.add(memory.scope, memory.id, hash, alike, memory.subject)
-        state = rows.state(memory, hash, alike, recorded_at=self._here.recorded, commit=self._here.number)
-        values: dict[str, Any] = dict(zip(rows.STATE, state, strict=True))
+                raise id_taken_error(memory.id)
+        self._missing = None
+        alike = self._paraphrase_key(memory)
+        self._duplicates.add(memory.scope, memory.id, hash, alike, memory.subject)
+        state = rows.state_values(
+            memory, hash, alike, recorded_at=self._current_commit.recorded_at, commit=self._current_commit.number
+        )
+        values: dict[str, Any] = dict(zip(rows.STATE_COLUMNS, state, strict=True))
         vector = None if Index.VECTOR in memory.left else vector
         if present is None:
-            content = self._content(memory, vector)
-            self._begin()
+            content = self._put_content(memory, vector)
+            self._begin_commit()
             given: dict[str, Any] = {"id": memory.id, "scope": scope, "content": content, **values}
-            if self._one("add_memory", **given) is None:
-                raise refusal(self._db, given)
+            if self._fetch_first("add_memory", **given) is None:
+                raise explain_conflict(self._db, given)
         else:
             number, _, content = present
-            if vector is not None or self._one("present_content", content=content) != (memory.title, memory.text):
-                content = self._content(memory, vector)
+            if vector is not None or self._fetch_first("present_content", content=content) != (
+                memory.title,
+                memory.text,
+            ):
+                content = self._put_content(memory, vector)
             if Index.VECTOR in memory.left:
-                self._run("drop_vectors", content=content)  # nor have former versions that say the same
-            self._run("keep_version", memory=number, until=self._here.number)
-            self._run("change_memory", memory=number, content=content, **values)
-        if scope not in self._changed:
-            self._changed.add(scope)
-            self._run("scope_changed", scope=scope, commit=self._here.number)
-        return memory.recorded(self.at, self._here.number)
+                self._execute("drop_vectors", content=content)  # nor have former versions that say the same
+            self._execute("keep_version", memory=number, until=self._current_commit.number)
+            self._execute("change_memory", memory=number, content=content, **values)
+        if scope not in self._changed_scopes:
+            self._changed_scopes.add(scope)
+            self._execute("scope_changed", scope=scope, commit=self._current_commit.number)
+        return memory.recorded(self.at, self._current_commit.number)
 
     def timeline(
         self,
@@ -217,142 +224,144 @@ class RelationalWriting:
         before: datetime | None = None,
         statuses: Sequence[Status] = (Status.ACTIVE,),
     ) -> list[Memory]:
-        self._db.enter(scope)
-        return timeline.timeline(self._db, scope, levels, since, before, statuses)
+        self._db.enter_scope(scope)
+        return timeline.read_timeline(self._db, scope, levels, since, before, statuses)
 
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
-        self._db.enter(scope)
-        return timeline.touched(self._db, scope, level, after)
+        self._db.enter_scope(scope)
+        return timeline.read_changed_dates(self._db, scope, level, after)
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:
-        self._db.enter(scope)
-        return timeline.checkpoint(self._db, scope, name)
+        self._db.enter_scope(scope)
+        return timeline.read_checkpoint(self._db, scope, name)
 
     def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
-        refuse_strange_checkpoint(name, value)
-        self._db.enter(scope)
-        self._run("set_checkpoint", scope=self._scope(scope), name=name, value=value)
+        refuse_invalid_checkpoint(name, value)
+        self._db.enter_scope(scope)
+        self._execute("set_checkpoint", scope=self._scope_number(scope), name=name, value=value)
 
-    def keep(self, kept: Kept) -> None:
-        self._db.enter(kept.scope)
-        scope = self._scope(kept.scope)
-        self._run("drop_old_keys", scope=scope, before=rows.micros(kept.at - KEPT_FOR))
-        self._run(
+    def keep(self, kept: IdempotencyRecord) -> None:
+        self._db.enter_scope(kept.scope)
+        scope = self._scope_number(kept.scope)
+        self._execute("drop_old_keys", scope=scope, before=rows.to_micros(kept.at - IDEMPOTENCY_KEY_LIFETIME))
+        self._execute(
             "add_key",
             scope=scope,
             key=kept.key,
             body=kept.body,
             id=kept.memory,
-            verdict=rows.verdict_text(kept.verdict),
-            at=rows.micros(kept.at),
+            verdict=rows.verdict_to_json(kept.verdict),
+            at=rows.to_micros(kept.at),
         )
 
     def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
-        self._db.enter(scope)
-        refuse_other_use(use, USES)
-        refuse_sign_of_nothing(use, context)
-        when, commit = rows.micros(at), self._here.number
-        for number, owner in self._places(scope, ids):
+        self._db.enter_scope(scope)
+        refuse_unsupported_use(use, COUNTED_USES)
+        refuse_sign_without_context(use, context)
+        when, commit = rows.to_micros(at), self._current_commit.number
+        for number, owner in self._find_places(scope, ids):
             what = {"memory": number, "use": use.value, "context": context}
-            if use in SIGNS and self._one("sign", **what) is not None:
+            if use in SIGN_USES and self._fetch_first("sign", **what) is not None:
                 continue
-            self._run("add_use", at=when, commit=commit, **what)
-            self._run(_COUNTED[use], memory=number, scope=owner, at=when, commit=commit)
-            self._run("scope_used", scope=owner, commit=commit)
+            self._execute("add_use", at=when, commit=commit, **what)
+            self._execute(_COUNT_STATEMENTS[use], memory=number, scope=owner, at=when, commit=commit)
+            self._execute("scope_used", scope=owner, commit=commit)
 
     def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
-        self._db.enter(scope)
-        refuse_other_use(sign, SIGNS)
-        for number, owner in self._places(scope, ids):
+        self._db.enter_scope(scope)
+        refuse_unsupported_use(sign, SIGN_USES)
+        for number, owner in self._find_places(scope, ids):
             what = {"memory": number, "use": sign.value, "context": context}
-            if self._one("sign", **what) is not None:
-                self._run("drop_sign", **what)
-                self._run(_UNCOUNTED[sign], memory=number, commit=self._here.number)
-                self._run("scope_used", scope=owner, commit=self._here.number)
+            if self._fetch_first("sign", **what) is not None:
+                self._execute("drop_sign", **what)
+                self._execute(_UNCOUNT_STATEMENTS[sign], memory=number, commit=self._current_commit.number)
+                self._execute("scope_used", scope=owner, commit=self._current_commit.number)
 
     def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
-        self._db.enter(scope)
+        self._db.enter_scope(scope)
         by_memory: dict[MemoryId, list[Vote]] = {}
         for vote in votes:
-            refuse_other_use(vote.use, VOICES)
+            refuse_unsupported_use(vote.use, VOTE_USES)
             by_memory.setdefault(vote.memory, []).append(vote)
         for id, cast in by_memory.items():
-            for number, owner in self._places(scope, [id]):
-                self._cast(cast, number, owner)
+            for number, owner in self._find_places(scope, [id]):
+                self._save_votes(cast, number, owner)
 
-    def _cast(self, votes: Sequence[Vote], number: int, owner: int) -> None:
+    def _save_votes(self, votes: Sequence[Vote], number: int, owner: int) -> None:
         """Keep votes on one memory, and what all on it come to."""
-        commit = self._here.number
+        commit = self._current_commit.number
         for vote in votes:
-            given = {"context": vote.context, "by": vote.by, "use": vote.use.value, "at": rows.micros(vote.at)}
-            self._run("add_vote", memory=number, commit=commit, **given)
-        cast = self._db.all("votes_on", memory=number)
-        helped, misled = tally_votes(standing(rows.vote(*row) for row in cast))
-        self._run("count_votes", memory=number, scope=owner, helped=helped, misled=misled, commit=commit)
-        self._run("scope_used", scope=owner, commit=commit)
+            given = {"context": vote.context, "by": vote.by, "use": vote.use.value, "at": rows.to_micros(vote.at)}
+            self._execute("add_vote", memory=number, commit=commit, **given)
+        cast = self._db.fetch_all("votes_on", memory=number)
+        helped, misled = count_votes(select_current_votes(rows.parse_vote(*row) for row in cast))
+        self._execute("count_votes", memory=number, scope=owner, helped=helped, misled=misled, commit=commit)
+        self._execute("scope_used", scope=owner, commit=commit)
 
-    def context(self, scope: Scope, id: str) -> Trace | None:
-        self._db.enter(scope)
-        row = self._one("context", id=id, path=str(scope))
-        return None if row is None else rows.trace(row[0])
+    def context(self, scope: Scope, id: str) -> ContextRecord | None:
+        self._db.enter_scope(scope)
+        row = self._fetch_first("context", id=id, path=str(scope))
+        return None if row is None else rows.parse_context(row[0])
 
-    def trace(self, trace: Trace) -> None:
-        self._db.enter(trace.scope)
-        self._run(
+    def trace(self, trace: ContextRecord) -> None:
+        self._db.enter_scope(trace.scope)
+        self._execute(
             "add_context",
             id=trace.id,
-            scope=self._scope(trace.scope),
-            made_at=rows.micros(trace.made_at),
-            trace=rows.trace_text(trace),
-            commit=self._here.number,
+            scope=self._scope_number(trace.scope),
+            made_at=rows.to_micros(trace.made_at),
+            trace=rows.context_to_json(trace),
+            commit=self._current_commit.number,
         )
 
-    def load(self, items: Iterable[Item], encoder: Encoder | None) -> Imported:
+    def load(self, items: Iterable[ArchiveItem], encoder: Encoder | None) -> ImportReport:
         if encoder is not None:
             self.adopt(encoder)
-        self._news, self._hearsay = None, Hearsay(self._db)
-        loading = Loading(self._db, self._taken_in, lambda: self._here.first, encoder=self._encoder()[0])
+        self._missing, self._duplicates = None, DuplicateIndex(self._db)
+        loading = ArchiveLoader(
+            self._db, self._assign_commit, lambda: self._current_commit.is_first, encoder=self._read_encoder()[0]
+        )
         loaded = loading.load(items)
         self._commits = {realm: commit for realm, commit in self._commits.items() if commit.begun}
         return loaded
 
-    def _taken_in(self, commit: int, recorded_at: datetime) -> tuple[int, int]:
+    def _assign_commit(self, commit: int, recorded_at: datetime) -> tuple[int, int]:
         """The same commit, recorded at the same moment, where nothing was taken in before; else this one."""
-        if not self._here.first:
-            self._begin()
-            return self._here.number, self._here.recorded
-        recorded = rows.micros(recorded_at)
-        self._db.run("load_commit", commit=commit, recorded_at=recorded)
+        if not self._current_commit.is_first:
+            self._begin_commit()
+            return self._current_commit.number, self._current_commit.recorded_at
+        recorded = rows.to_micros(recorded_at)
+        self._db.execute("load_commit", commit=commit, recorded_at=recorded)
         return commit, recorded
 
     def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
-        self._db.enter(scope)
-        return [MemoryId(id) for (id,) in self._db.all("written_by", path=str(scope), commit=commit)]
+        self._db.enter_scope(scope)
+        return [MemoryId(id) for (id,) in self._db.fetch_all("written_by", path=str(scope), commit=commit)]
 
     def before(self, scope: Scope, id: MemoryId, commit: int) -> tuple[Memory, Vector | None] | None:
-        self._db.enter(scope)
-        path, encoder = str(scope), self._encoder()[0]
-        row = self._one("memory_before", path=path, id=id, commit=commit, encoder=encoder)
-        return None if row is None else (rows.memory(row[:-1]), _vector(row[-1]))
+        self._db.enter_scope(scope)
+        path, encoder = str(scope), self._read_encoder()[0]
+        row = self._fetch_first("memory_before", path=path, id=id, commit=commit, encoder=encoder)
+        return None if row is None else (rows.parse_memory(row[:-1]), _parse_vector(row[-1]))
 
     def lineage(self, scope: Scope) -> list[Lineage]:
-        self._db.enter(scope)
-        return rows.lineage(self._db.all("lineage", path=str(scope), every=False))
+        self._db.enter_scope(scope)
+        return rows.parse_lineage(self._db.fetch_all("lineage", path=str(scope), every=False))
 
-    def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> Erased:
-        self._db.enter(scope, wide=True)  # whoever saw one of them may have a context that names it
-        return self._erased(self._db.all("own_places", path=str(scope), ids=json.dumps(list(ids))))
+    def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> ErasedRows:
+        self._db.enter_scope(scope, wide=True)  # whoever saw one of them may have a context that names it
+        return self._erase_places(self._db.fetch_all("own_places", path=str(scope), ids=json.dumps(list(ids))))
 
-    def erase_all(self, scope: Scope) -> Erased:
-        self._db.enter(scope, wide=True)
-        asked = erasure.erase_contexts(self._db, self._run, scope)
-        noted = Erased()
-        for (number,) in self._db.all("checkpointed_scope", path=str(scope)):
-            noted = erasure.erase_checkpoints(self._db, self._run, number)
-        erased = self._erased(self._db.all("all_places", path=str(scope)))
+    def erase_all(self, scope: Scope) -> ErasedRows:
+        self._db.enter_scope(scope, wide=True)
+        asked = erasure.erase_contexts(self._db, self._execute, scope)
+        noted = ErasedRows()
+        for (number,) in self._db.fetch_all("checkpointed_scope", path=str(scope)):
+            noted = erasure.erase_checkpoints(self._db, self._execute, number)
+        erased = self._erase_places(self._db.fetch_all("all_places", path=str(scope)))
         if asked.contexts or noted.checkpoints or erased.ids:
-            self._run("unname_scope", path=str(scope))
-            self._scopes.pop(scope, None)
+            self._execute("unname_scope", path=str(scope))
+            self._scope_numbers.pop(scope, None)
         return replace(
             erased,
             contexts=erased.contexts + asked.contexts,
@@ -360,73 +369,73 @@ class RelationalWriting:
             pieces=erased.pieces | asked.pieces | noted.pieces,
         )
 
-    def _erased(self, found: Sequence[Row]) -> Erased:
+    def _erase_places(self, found: Sequence[Row]) -> ErasedRows:
         places = {MemoryId(id): (number, scope) for id, number, scope in found}
-        return erasure.erase(self._db, self._run, places, self.commit) if places else Erased()
+        return erasure.erase(self._db, self._execute, places, self.commit) if places else ErasedRows()
 
-    def _content(self, memory: Memory, vector: Vector | None) -> int:
+    def _put_content(self, memory: Memory, vector: Vector | None) -> int:
         """Keep what the memory says, with its terms and its direction; gives the number."""
-        counts, scope = tokenizer.counts(memory.searched_text), self._scope(memory.scope)
+        counts, scope = tokenizer.count_terms(memory.searched_text), self._scope_number(memory.scope)
         content: int
-        (content,) = self._db.the(
+        (content,) = self._db.fetch_one(
             "add_content",
             scope=scope,
             title=memory.title,
             text=memory.text,
             hash=content_hash(memory.text),
-            terms=postings.encode(counts),
+            terms=postings.encode_terms(counts),
             analyser=tokenizer.VERSION,
-            entities=entity_columns.encode(memory.title, memory.text),
+            entities=entity_columns.encode_names(memory.title, memory.text),
             naming=entities.VERSION,
         )
         if vector is not None:
-            number, encoder = self._encoder()
-            refuse_strange_vector(vector, encoder)
-            value = rows.Direction(vector.astype("<f4").tobytes())
-            self._run("add_vector", content=content, encoder=number, scope=scope, value=value)
+            number, encoder = self._read_encoder()
+            refuse_mismatched_vector(vector, encoder)
+            value = rows.VectorBytes(vector.astype("<f4").tobytes())
+            self._execute("add_vector", content=content, encoder=number, scope=scope, value=value)
         return content
 
-    def _present(self, memory: Memory) -> Row | None:
+    def _find_present_state(self, memory: Memory) -> Row | None:
         """Where the memory of that id is kept by now, if there is one."""
-        if self._news is not None and self._news.knows_none_called(memory.scope, memory.id):
+        if self._missing is not None and self._missing.covers_id(memory.scope, memory.id):
             return None
-        return self._one("present_state", id=memory.id)
+        return self._fetch_first("present_state", id=memory.id)
 
-    def _encoder(self) -> tuple[int, Encoder | None]:
+    def _read_encoder(self) -> tuple[int, Encoder | None]:
         """The present model and its number; once there is one, it stays for the transaction."""
         if self._model is None or self._model[1] is None:
-            self._model = present_model(self._db)
+            self._model = read_current_encoder(self._db)
         return self._model
 
-    def _scope(self, scope: Scope) -> int:
-        if scope not in self._scopes:
-            self._begin()
-            (self._scopes[scope],) = self._db.the("add_scope", path=str(scope))
-        return self._scopes[scope]
+    def _scope_number(self, scope: Scope) -> int:
+        if scope not in self._scope_numbers:
+            self._begin_commit()
+            (self._scope_numbers[scope],) = self._db.fetch_one("add_scope", path=str(scope))
+        return self._scope_numbers[scope]
 
-    def _places(self, scope: Scope, ids: Sequence[MemoryId]) -> list[tuple[int, int]]:
+    def _find_places(self, scope: Scope, ids: Sequence[MemoryId]) -> list[tuple[int, int]]:
         """The numbers of those memories that the scope may see, with the numbers of the scopes they are in."""
-        found = [self._one("place", **seen(scope, id=id)) for id in ids]
+        found = [self._fetch_first("place", **visible_params(scope, id=id)) for id in ids]
         return [(row[0], row[1]) for row in found if row is not None]
 
-    def _memory(self, statement: str, /, **given: object) -> Memory | None:
-        row = self._one(statement, **given)
-        return None if row is None else rows.memory(row)
+    def _fetch_memory(self, statement: str, /, **given: object) -> Memory | None:
+        row = self._fetch_first(statement, **given)
+        return None if row is None else rows.parse_memory(row)
 
-    def _one(self, statement: str, /, **given: object) -> Row | None:
-        return self._db.one(statement, **given)
+    def _fetch_first(self, statement: str, /, **given: object) -> Row | None:
+        return self._db.fetch_first(statement, **given)
 
-    def _run(self, statement: str, /, **given: object) -> None:
-        self._begin()
-        self._db.run(statement, **given)
+    def _execute(self, statement: str, /, **given: object) -> None:
+        self._begin_commit()
+        self._db.execute(statement, **given)
 
-    def _begin(self) -> None:
+    def _begin_commit(self) -> None:
         """Take the commit number, with the first thing that is written."""
-        here = self._here
+        here = self._current_commit
         if not here.begun:
             here.begun = True
-            self._db.run("add_commit", commit=here.number, recorded_at=here.recorded)
+            self._db.execute("add_commit", commit=here.number, recorded_at=here.recorded_at)
 
 
-def _vector(value: bytes | None) -> Vector | None:
+def _parse_vector(value: bytes | None) -> Vector | None:
     return None if value is None else np.frombuffer(value, dtype="<f4").astype(np.float32)

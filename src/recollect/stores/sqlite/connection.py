@@ -13,19 +13,19 @@ from uuid import uuid4
 
 import apsw
 
-from recollect.atomic_files import beside, sweep
+from recollect.atomic_files import companion_path, remove_abandoned_folders
 from recollect.errors import InvalidInput, SchemaMismatch, StoreError, show
-from recollect.fork_safety import tell_children
+from recollect.fork_safety import register_fork_aware
 from recollect.model.memory import content_hash, said_hash
-from recollect.model.validation import IN_MEMORY
-from recollect.retrieval.entity_columns import encode
-from recollect.stores.sql.migrations import Migration, migrate, migrations, mismatch
+from recollect.model.validation import IN_MEMORY_TARGET
+from recollect.retrieval.entity_columns import encode_names
+from recollect.stores.sql.migrations import Migration, load_migrations, migrate, schema_mismatch
 from recollect.stores.sqlite import checksum, descriptors, fork
-from recollect.stores.sqlite.driver_errors import ours, translated
-from recollect.stores.sqlite.file_identity import Presence, stamp
-from recollect.stores.sqlite.migration_log import Ledger
-from recollect.stores.sqlite.process_lock import NoTurn, Turn, turn
-from recollect.text.paraphrase_key import likeness_of
+from recollect.stores.sqlite.driver_errors import translate_error, translate_errors
+from recollect.stores.sqlite.file_identity import FileIdentity, read_stamp
+from recollect.stores.sqlite.migration_log import SqliteMigrationLog
+from recollect.stores.sqlite.process_lock import NoWriteLock, WriteLock, open_process_lock
+from recollect.text.paraphrase_key import paraphrase_key_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -37,68 +37,68 @@ MIGRATIONS = files("recollect.stores.sqlite").joinpath("migrations")
 PAGE_SIZE = 8192
 """Bytes of a page in a new file: five vectors of 1.5 kB fit on one, and two on SQLite's usual 4096."""
 
-BUSY = 10.0
+BUSY_SECONDS = 10.0
 """How many seconds a connection asks again before it gives up; only what does not stand in line comes to that."""
 
-_WRITER_CACHE, _READER_CACHE = 8 * 1024, 4 * 1024
+_WRITER_CACHE_KIB, _READER_CACHE_KIB = 8 * 1024, 4 * 1024
 """KiB of pages that a connection keeps."""
 
-_KEPT_LOG = 64 * 1024**2
+_MAX_LOG_BYTES = 64 * 1024**2
 """Bytes of the write-ahead log that stay on disk when it begins anew."""
 
 
-FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
+SQL_FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "content_hash": (content_hash, 1),
     "said_hash": (said_hash, 3),
-    "likeness": (likeness_of, 3),
-    "entities": (encode, 2),
+    "likeness": (paraphrase_key_of, 3),
+    "entities": (encode_names, 2),
 }
 """By which migrations fill new columns, and how many arguments each takes."""
 
 
-class Database:
+class SqliteDatabase:
     """One SQLite file, or a throw-away one in memory that the threads of this process share.
 
     A file that may only be read is read without a lock or a log, for which there is no place; so it must stay as it was
     when it was opened.
     """
 
-    def __init__(self, name: str, path: Path | None, patience: float = BUSY) -> None:
+    def __init__(self, name: str, path: Path | None, patience: float = BUSY_SECONDS) -> None:
         self.name = name
         self.path = path
-        self._patience = patience
-        self.read_only = path is not None and _may_only_be_read(path)
-        self._stamp = stamp(path) if path else None
-        self._presence = Presence(name, path) if path and not self.read_only else None
-        self._uri = _uri(path, read_only=self.read_only)
+        self._busy_seconds = patience
+        self.read_only = path is not None and _is_read_only(path)
+        self._stamp = read_stamp(path) if path else None
+        self._identity = FileIdentity(name, path) if path and not self.read_only else None
+        self._uri = _connection_uri(path, read_only=self.read_only)
         self.takes_writes = True
         """Whether it did not fail when something was last to be written."""
         self._inherited = False
         self._schema: int | None = None
         # what is in memory lives as long as a connection to it
-        self._anchor = None if path else self._opened(apsw.SQLITE_OPEN_CREATE)
-        tell_children(self)
+        self._anchor = None if path else self._open_connection(apsw.SQLITE_OPEN_CREATE)
+        register_fork_aware(self)
 
     @classmethod
     def open(
-        cls, target: str | os.PathLike[str], *, folder: Traversable = MIGRATIONS, patience: float = BUSY
-    ) -> "Database":
+        cls, target: str | os.PathLike[str], *, folder: Traversable = MIGRATIONS, patience: float = BUSY_SECONDS
+    ) -> "SqliteDatabase":
         """The database at a path, made if it is not there, brought up to the last of a folder's migrations.
 
         `:memory:` is always a new one, which leaves nothing on disk and vanishes when it is closed.
         """
-        steps = migrations(folder)
+        steps = load_migrations(folder)
         name = os.fsdecode(target)
-        database = cls(name, None if name == IN_MEMORY else usable(name), patience)
-        with fork.inside(), translated(name):
+        database = cls(name, None if name == IN_MEMORY_TARGET else resolve_store_path(name), patience)
+        with fork.delay_forks(), translate_errors(name):
             database.refuse_if_written()
-            database._refuse_with_strangers()
-            db = database._opened(apsw.SQLITE_OPEN_CREATE)
+            database._refuse_foreign_files()
+            db = database._open_connection(apsw.SQLITE_OPEN_CREATE)
             try:
                 database._claim(db)
-                database._schema = database._migrated(db, steps)
-                if database._presence:
-                    database._presence.settle()
+                database._schema = database._migrate(db, steps)
+                if database._identity:
+                    database._identity.note_file()
             finally:
                 db.close()
         return database
@@ -106,43 +106,43 @@ class Database:
     def connect(self) -> apsw.Connection:
         """A connection that may write; what it commits is on the disk when the commit returns."""
         self.refuse_if_read_only()
-        return self._connected(
+        return self._connect(
             "foreign_keys=ON",
-            f"cache_size=-{_WRITER_CACHE}",
-            f"journal_size_limit={_KEPT_LOG}",
+            f"cache_size=-{_WRITER_CACHE_KIB}",
+            f"journal_size_limit={_MAX_LOG_BYTES}",
             "wal_autocheckpoint=0",  # the writer decides when
         )
 
     def connect_reading(self) -> apsw.Connection:
         """A connection that can only read."""
         # not as a read-only file, which could not mend the log of a process that died
-        return self._connected("query_only=ON", f"cache_size=-{_READER_CACHE}")
+        return self._connect("query_only=ON", f"cache_size=-{_READER_CACHE_KIB}")
 
-    def note_moved(self, db: apsw.Connection) -> None:
+    def note_checkpoint(self, db: apsw.Connection) -> None:
         """What was in the log has been moved into the file: it is still ours, though it was written."""
-        if self._presence:
+        if self._identity:
             with suppress(StoreError):
-                self._presence.refuse_if_gone(db)
+                self._identity.refuse_if_gone(db)
 
     def disconnect(self, db: apsw.Connection) -> None:
         """Close a connection; SQLite clears up behind the last one, unless what is there now is not ours."""
-        with fork.inside(), translated(self.name):
-            if self._presence and not self._presence.may_clear_up(db):
+        with fork.delay_forks(), translate_errors(self.name):
+            if self._identity and not self._identity.may_delete_log(db):
                 _LOG.warning("log_left_behind", extra={"store": self.name})
                 db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             db.close()
         descriptors.close_unused()
 
-    def turn(self) -> Turn:
+    def open_write_lock(self) -> WriteLock:
         """The line in which the processes stand that write to this file."""
         if self.path is None:
-            return NoTurn()
+            return NoWriteLock()
         try:
-            return turn(f"{self.path}-queue", self.path.stat().st_mode & 0o666)
+            return open_process_lock(f"{self.path}-queue", self.path.stat().st_mode & 0o666)
         except OSError as error:
-            self.explain()
-            if error.errno in descriptors.EXHAUSTED:
-                raise StoreError(f"{self.name}: {descriptors.too_many()}") from error
+            self.refuse_if_changed()
+            if error.errno in descriptors.TOO_MANY_FILES_ERRNOS:
+                raise StoreError(f"{self.name}: {descriptors.too_many_files_message()}") from error
             remedy = "check who may write to the folder"
             raise StoreError(f"{self.name}-queue cannot be opened ({error.strerror}); {remedy}") from error
 
@@ -150,9 +150,9 @@ class Database:
         """A file that may only be read is what it was when it was opened, and all of it is in the file."""
         if self.path is None or not self.read_only:
             return
-        if stamp(self.path) != self._stamp:
+        if read_stamp(self.path) != self._stamp:
             raise StoreError(f"{self.name} was written by others while it was open for reading; open the store again")
-        if any(descriptors.size(beside(self.path, log)) for log in ("-wal", "-journal")):
+        if any(descriptors.file_size(companion_path(self.path, log)) for log in ("-wal", "-journal")):
             remedy = "let somebody open and close it who may write to it, or read a backup of it"
             raise StoreError(f"{self.name} may only be read, and a part of it is still in its log; {remedy}")
 
@@ -160,7 +160,7 @@ class Database:
         """Nothing is written where it may not be."""
         if self.read_only:
             self.takes_writes = False
-            raise ours(apsw.ReadOnlyError("it may only be read"), self.name)
+            raise translate_error(apsw.ReadOnlyError("it may only be read"), self.name)
 
     def refuse_if_replaced(self, db: apsw.Connection) -> None:
         """Nothing is written to files that were taken away, nor read from them, nor in a schema we do not know.
@@ -169,21 +169,21 @@ class Database:
         before.
         """
         version = int(db.pragma("user_version"))
-        if self._presence:
-            self._presence.refuse_if_gone(db)
+        if self._identity:
+            self._identity.refuse_if_gone(db)
         if self._schema is not None and version != self._schema:
-            raise mismatch(self.name, version, self._schema)
+            raise schema_mismatch(self.name, version, self._schema)
 
-    def make_a_store(self) -> None:
+    def remove_checksum(self) -> None:
         """Inside a transaction that writes: a backup that is written to is a store from now on."""
         if self.path:
-            checksum.take_off(self.path)
+            checksum.remove_checksum(self.path)
 
-    def explain(self) -> None:
+    def refuse_if_changed(self) -> None:
         """Raises what may be behind an error of SQLite's: that the file is not what it was."""
         self.refuse_if_written()
-        if self._presence:
-            self._presence.refuse_if_gone()
+        if self._identity:
+            self._identity.refuse_if_gone()
 
     def close(self) -> None:
         """Let go of what is in memory."""
@@ -194,46 +194,46 @@ class Database:
         """What is in memory stays with the parent."""
         self._inherited = True
 
-    def _connected(self, *pragmas: str) -> apsw.Connection:
-        with fork.inside(), translated(self.name):
+    def _connect(self, *pragmas: str) -> apsw.Connection:
+        with fork.delay_forks(), translate_errors(self.name):
             try:
-                return self._prepared(self._opened(), pragmas)
+                return self._prepare(self._open_connection(), pragmas)
             except apsw.Error:
-                self.explain()
+                self.refuse_if_changed()
                 raise
 
-    def _prepared(self, db: apsw.Connection, pragmas: Sequence[str]) -> apsw.Connection:
+    def _prepare(self, db: apsw.Connection, pragmas: Sequence[str]) -> apsw.Connection:
         try:
-            _set(db, *pragmas)
-            if self._presence:
+            _set_pragmas(db, *pragmas)
+            if self._identity:
                 db.pragma("user_version")  # SQLite opens the log when something is first read
-                self._presence.note(db)
+                self._identity.note_connection(db)
         except BaseException:
             db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             db.close()
             raise
         return db
 
-    def _opened(self, flags: int = 0) -> apsw.Connection:
-        fork.refuse_disturbed_child()
+    def _open_connection(self, flags: int = 0) -> apsw.Connection:
+        fork.refuse_unsafe_child()
         if self.path is None and self._inherited:
             raise StoreError(f"{self.name} stays with the process that made it; give the path of a file to share it")
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else flags | apsw.SQLITE_OPEN_READWRITE
         name, flags = self._uri or str(self.path), flags | (apsw.SQLITE_OPEN_URI if self._uri else 0)
-        db = descriptors.connected(str(self.path or ""), lambda: apsw.Connection(name, flags))
+        db = descriptors.open_tracked_connection(str(self.path or ""), lambda: apsw.Connection(name, flags))
         fork.close_in_children(db)
-        db.set_busy_timeout(round(self._patience * 1000))
+        db.set_busy_timeout(round(self._busy_seconds * 1000))
         # one plan for whatever a statement is given: else joins are planned anew each time, ten times as slow
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        _set(db, "synchronous=FULL", "secure_delete=ON")
+        _set_pragmas(db, "synchronous=FULL", "secure_delete=ON")
         return db
 
-    def _refuse_with_strangers(self) -> None:
+    def _refuse_foreign_files(self) -> None:
         """Neither the log of another store belongs to the file, nor one beside another name that it has."""
         if self.path is None or self.read_only:
             return
-        _refuse_second_name(self.path, self._patience)
-        checksum.refuse_with_log(self.path)
+        _refuse_hard_link(self.path, self._busy_seconds)
+        checksum.refuse_foreign_log(self.path)
 
     def _claim(self, db: apsw.Connection) -> None:
         """Make a file ours if it is empty; refuse it if it is somebody else's."""
@@ -241,22 +241,22 @@ class Database:
         if self.read_only:
             return
         if db.readonly("main"):
-            raise ours(apsw.ReadOnlyError("it may only be read"), self.name)
-        _set(db, f"page_size={PAGE_SIZE}")  # heeded by a file without pages only
-        if self.path and (mode := _with_log(db, self._patience)) != "wal":
+            raise translate_error(apsw.ReadOnlyError("it may only be read"), self.name)
+        _set_pragmas(db, f"page_size={PAGE_SIZE}")  # heeded by a file without pages only
+        if self.path and (mode := _enable_wal(db, self._busy_seconds)) != "wal":
             raise StoreError(f"{self.name} cannot have a write-ahead log (but {mode}); keep it on a local disk")
         if not claimed:
             db.pragma("application_id", APPLICATION_ID)
 
-    def _migrated(self, db: apsw.Connection, steps: Sequence[Migration]) -> int:
+    def _migrate(self, db: apsw.Connection, steps: Sequence[Migration]) -> int:
         """The number of the last migration, which has to be applied already if nothing can be written."""
-        ledger = Ledger(db, self.name, self.path)
+        ledger = SqliteMigrationLog(db, self.name, self.path)
         if self.read_only and ledger.version() < len(steps):
             remedy = "let somebody open it who may write to it"
             raise SchemaMismatch(
                 f"{self.name} may only be read, but has to be brought up to schema {len(steps)} first; {remedy}"
             )
-        for name, (function, arguments) in FUNCTIONS.items():
+        for name, (function, arguments) in SQL_FUNCTIONS.items():
             db.create_scalar_function(name, function, arguments, deterministic=True)
         return migrate(ledger, steps)
 
@@ -275,7 +275,7 @@ def is_claimed(db: apsw.Connection, name: str) -> bool:
     return bool(mark == APPLICATION_ID)
 
 
-def usable(name: str) -> Path:
+def resolve_store_path(name: str) -> Path:
     """The real path of a file that is there or can be made, as SQLite names its companions."""
     if not name:
         raise InvalidInput("a store has no name; give the path of a file")
@@ -294,27 +294,27 @@ def usable(name: str) -> Path:
     return path
 
 
-def _uri(path: Path | None, *, read_only: bool) -> str | None:
+def _connection_uri(path: Path | None, *, read_only: bool) -> str | None:
     """What SQLite is told to open where a path does not say it all."""
     if path is None:
         return f"file:/recollect-{uuid4().hex}?vfs=memdb"
     return f"{path.as_uri()}?immutable=1" if read_only else None
 
 
-def _may_only_be_read(path: Path) -> bool:
+def _is_read_only(path: Path) -> bool:
     """Whether the file is there, but cannot be written, or its log cannot be kept beside it and is not there yet."""
     if not path.is_file() or not os.access(path, os.R_OK):
         return False
-    has_log = os.access(path.parent, os.W_OK | os.X_OK) or beside(path, "-wal").exists()
+    has_log = os.access(path.parent, os.W_OK | os.X_OK) or companion_path(path, "-wal").exists()
     return not (has_log and os.access(path, os.W_OK))
 
 
-def _refuse_second_name(path: Path, patience: float) -> None:
+def _refuse_hard_link(path: Path, patience: float) -> None:
     """A file has its log beside the name by which it was opened, so that who opens it by another does not see it."""
     end = time.monotonic() + patience
-    while descriptors.links(path) > 1:  # for a moment, a backup also has the name under which it is made
-        being_made = sweep(path.parent)
-        if descriptors.links(path) > 1 and (not being_made or time.monotonic() > end):
+    while descriptors.count_links(path) > 1:  # for a moment, a backup also has the name under which it is made
+        being_made = remove_abandoned_folders(path.parent)
+        if descriptors.count_links(path) > 1 and (not being_made or time.monotonic() > end):
             raise StoreError(
                 f"{path} has another name too (a hard link), by which others would not see what is written; remove "
                 f"one of the names (`find . -samefile {path.name}` finds them), or make a copy"
@@ -322,7 +322,7 @@ def _refuse_second_name(path: Path, patience: float) -> None:
         time.sleep(0.01)
 
 
-def _with_log(db: apsw.Connection, patience: float) -> str:
+def _enable_wal(db: apsw.Connection, patience: float) -> str:
     """Have a write-ahead log, which SQLite refuses without waiting while another process sees to the same."""
     end = time.monotonic() + patience
     while True:
@@ -334,6 +334,6 @@ def _with_log(db: apsw.Connection, patience: float) -> str:
         time.sleep(0.01)
 
 
-def _set(db: apsw.Connection, *pragmas: str) -> None:
+def _set_pragmas(db: apsw.Connection, *pragmas: str) -> None:
     for pragma in pragmas:
         db.execute(f"PRAGMA {pragma}").fetchall()

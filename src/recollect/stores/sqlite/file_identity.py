@@ -12,103 +12,103 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from recollect.errors import StoreError
-from recollect.fork_safety import Lock
+from recollect.fork_safety import ForkSafeLock
 from recollect.stores.sqlite import checksum
 
-Identity = tuple[int, int]
+FileId = tuple[int, int]
 """Which file it is, whatever it is called."""
 
-Stamp = tuple[int, int, int, int]
+FileStamp = tuple[int, int, int, int]
 """The identity of a file, and what changes when it is written."""
 
-ABSENT: Stamp = (0, 0, 0, 0)
-NONE: Identity = (0, 0)
+ABSENT_STAMP: FileStamp = (0, 0, 0, 0)
+ABSENT_ID: FileId = (0, 0)
 """Where there is no file."""
 
-_Opened = tuple[str, Identity, Identity]
+_OpenFiles = tuple[str, FileId, FileId]
 """What a connection has open: the path of the store, the log, and the index of the log."""
 
-_LOGS: WeakKeyDictionary[apsw.Connection, _Opened] = WeakKeyDictionary()
+_OPEN_FILES: WeakKeyDictionary[apsw.Connection, _OpenFiles] = WeakKeyDictionary()
 """That of every connection of this process."""
 
-_LOCK = Lock()
+_OPEN_FILES_LOCK = ForkSafeLock()
 
 
-def stamp(path: str | Path) -> Stamp:
+def read_stamp(path: str | Path) -> FileStamp:
     """What there is at the path just now."""
     try:
         found = os.stat(path)  # noqa: PTH116 — at every reading, and a `Path` takes twice as long
     except OSError:
-        return ABSENT
+        return ABSENT_STAMP
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def identity(path: str) -> Identity:
+def read_file_id(path: str) -> FileId:
     """Which file there is at the path just now."""
     try:
         found = os.stat(path)  # noqa: PTH116 — as above
     except OSError:
-        return NONE
+        return ABSENT_ID
     return found.st_dev, found.st_ino
 
 
-class Presence:
+class FileIdentity:
     """The files of one store, as its connections know them."""
 
     def __init__(self, name: str, path: Path) -> None:
         self._name = name
         self._path = str(path)
         self._log, self._index = f"{path}-wal", f"{path}-shm"
-        self._known: Stamp | None = None
+        self._known: FileStamp | None = None
         self._lost: str | None = None
 
-    def settle(self) -> None:
+    def note_file(self) -> None:
         """The file that is there now is the one we mean."""
-        self._known = stamp(self._path)
+        self._known = read_stamp(self._path)
 
-    def note(self, db: apsw.Connection) -> None:
+    def note_connection(self, db: apsw.Connection) -> None:
         """Note which log a connection has, that has just opened it; refused if others of this process have another."""
-        found = self._opened()
-        with _LOCK.here:
-            for known in filter(None, map(_LOGS.get, apsw.connections())):
+        found = self._read_open_files()
+        with _OPEN_FILES_LOCK.rlock:
+            for known in filter(None, map(_OPEN_FILES.get, apsw.connections())):
                 if known[0] == self._path:
                     self._compare(known, found)
             self._refuse_if_lost()
-            _LOGS[db] = found
+            _OPEN_FILES[db] = found
 
     def refuse_if_gone(self, db: apsw.Connection | None = None) -> None:
         """The file is still there; and so is its log, if a connection is given. Once that is lost, it stays so."""
-        now = stamp(self._path)
+        now = read_stamp(self._path)
         if self._known is not None and now[:2] != self._known[:2]:
-            what = "moved or deleted" if now == ABSENT else "replaced by another file"
+            what = "moved or deleted" if now == ABSENT_STAMP else "replaced by another file"
             raise StoreError(f"{self._name} was {what} while it was open; open the store again")
         if db is not None:
-            self._compare(_LOGS[db], self._opened())
+            self._compare(_OPEN_FILES[db], self._read_open_files())
         self._refuse_if_lost()
         if db is not None and self._known is not None:
             self._known = now
 
-    def may_clear_up(self, db: apsw.Connection) -> bool:
+    def may_delete_log(self, db: apsw.Connection) -> bool:
         """Whether the connection may move the log into the file and delete it when it closes.
 
         If the log was deleted, what it has is not lost yet, as long as nobody else has written to the file since, nor
         to another log. A backup that was copied into the file is not undone.
         """
-        if db not in _LOGS:
+        if db not in _OPEN_FILES:
             return True
-        _, log, index = _LOGS[db]
-        *present, size, _ = stamp(self._log)
-        if size and checksum.is_there(Path(self._path)):
+        _, log, index = _OPEN_FILES[db]
+        *present, size, _ = read_stamp(self._log)
+        if size and checksum.has_checksum(Path(self._path)):
             return False
         if tuple(present) == log:
-            return identity(self._index) == index
-        return size == 0 and stamp(self._path) in (ABSENT, self._known)
+            return read_file_id(self._index) == index
+        return size == 0 and read_stamp(self._path) in (ABSENT_STAMP, self._known)
 
-    def _opened(self) -> _Opened:
+    def _read_open_files(self) -> _OpenFiles:
         """What somebody has open who opens it now."""
-        return self._path, identity(self._log), identity(self._index)
+        return self._path, read_file_id(self._log), read_file_id(self._index)
 
-    def _compare(self, known: _Opened, found: _Opened) -> None:
+    def _compare(self, known: _OpenFiles, found: _OpenFiles) -> None:
         if found[1] != known[1]:
             self._lost = self._log
         elif found[2] != known[2]:

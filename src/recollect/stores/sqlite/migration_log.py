@@ -9,7 +9,7 @@ from recollect.stores.sql.migrations import Migration
 from recollect.stores.sqlite import checksum
 
 
-class Ledger:
+class SqliteMigrationLog:
     """The ledger of a SQLite database: the number is its `user_version`, written in the transaction of each step."""
 
     def __init__(self, db: apsw.Connection, name: str, path: Path | None) -> None:
@@ -39,7 +39,7 @@ class Ledger:
 
     def _apply(self, step: Migration) -> None:
         if self._path:
-            checksum.take_off(self._path)
+            checksum.remove_checksum(self._path)
         self._db.execute(step.script).fetchall()
         if not self._db.in_transaction:
             raise StoreError(f"{self.name}: migration {step.name} ends its own transaction; take its COMMIT out")

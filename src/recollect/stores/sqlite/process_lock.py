@@ -18,23 +18,23 @@ from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from recollect.fork_safety import tell_children
+from recollect.fork_safety import register_fork_aware
 
 fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None
 """The file locks of Unix; Windows has none of them."""
 
-STANDSTILL = 1.0
+STALLED_SECONDS = 1.0
 """For how many seconds nobody leaves the line before those who wait go past whoever they wait for."""
 
 
-class Turn(Protocol):
+class WriteLock(Protocol):
     """The right to write, which one process has at a time, unless one of them does not move."""
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Wait in line; says no if the line stands still: then we may go on, and so may others."""
         ...
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Let the next one write."""
         ...
 
@@ -43,21 +43,21 @@ class Turn(Protocol):
         ...
 
 
-class NoTurn:
+class NoWriteLock:
     """No line at all: for a database that no other process can see, and where there are no file locks."""
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Nobody is before us."""
         return True
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Nobody is behind us."""
 
     def close(self) -> None:
         """Nothing is open."""
 
 
-class _Lock(Protocol):
+class _FileLock(Protocol):
     """A lock on the file, or on a part of it."""
 
     def __call__(self, file: int, *, wait: bool) -> object:
@@ -65,7 +65,7 @@ class _Lock(Protocol):
         ...
 
 
-class _Companion:
+class _LockFile:
     """The companion file, open, and a thread that waits for its locks, since the kernel lets nobody who waits give up.
 
     A child process closes the file: a lock lives as long as anyone has it open.
@@ -73,24 +73,24 @@ class _Companion:
 
     def __init__(self, path: str, mode: int) -> None:
         self.file = os.open(path, os.O_RDWR | os.O_CREAT, mode)
-        self._asked: SimpleQueue[tuple[_Lock, Future[None]] | None] = SimpleQueue()
+        self._requests: SimpleQueue[tuple[_FileLock, Future[None]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        tell_children(self)
+        register_fork_aware(self)
 
-    def promise(self, lock: _Lock) -> "Future[None]":
+    def request(self, lock: _FileLock) -> "Future[None]":
         """The promise of a lock. Who cancels it leaves the file to the thread, which closes it when the lock comes."""
         if self._thread is None:
             thread = threading.Thread(target=self._serve, name="recollect-line", daemon=True)
             thread.start()
             self._thread = thread
         promise: Future[None] = Future()
-        self._asked.put((lock, promise))
+        self._requests.put((lock, promise))
         return promise
 
     def close(self) -> None:
         """Let go of the file, and of every lock on it."""
         if self._thread is not None:
-            self._asked.put(None)
+            self._requests.put(None)
             self._thread.join()
         self._close()
 
@@ -99,9 +99,9 @@ class _Companion:
         self._close()
 
     def _serve(self) -> None:
-        while asked := self._asked.get():
+        while asked := self._requests.get():
             lock, promise = asked
-            failure = _failure(lock, self.file)
+            failure = _wait_for_lock(lock, self.file)
             if not promise.set_running_or_notify_cancel():
                 self._close()
                 return
@@ -116,7 +116,7 @@ class _Companion:
             os.close(file)
 
 
-def _failure(lock: _Lock, file: int) -> OSError | None:
+def _wait_for_lock(lock: _FileLock, file: int) -> OSError | None:
     """Why the lock cannot be had; nothing once it is ours."""
     try:
         lock(file, wait=True)
@@ -125,87 +125,87 @@ def _failure(lock: _Lock, file: int) -> OSError | None:
     return None
 
 
-class _Queue:
+class _QueuedLock:
     """What the ways to stand in line have in common: the file, and that nobody waits for long where nothing moves."""
 
     def __init__(self, path: str, mode: int) -> None:
         self._path = path
         self._mode = mode
-        self._companion: _Companion | None = _Companion(path, mode)
-        self._patient = True
+        self._lock_file: _LockFile | None = _LockFile(path, mode)
+        self._is_patient = True
 
     def close(self) -> None:
         """Leave the line for good."""
-        companion, self._companion = self._companion, None
+        companion, self._lock_file = self._lock_file, None
         if companion is not None:
             companion.close()
 
-    def _open(self) -> _Companion:
+    def _open_lock_file(self) -> _LockFile:
         """The file; another one if the one before was left behind."""
-        if self._companion is None:
-            self._companion = _Companion(self._path, self._mode)
-        return self._companion
+        if self._lock_file is None:
+            self._lock_file = _LockFile(self._path, self._mode)
+        return self._lock_file
 
-    def _got_at_once(self, lock: _Lock) -> bool:
+    def _try_lock(self, lock: _FileLock) -> bool:
         try:
-            lock(self._open().file, wait=False)
+            lock(self._open_lock_file().file, wait=False)
         except (BlockingIOError, PermissionError):  # which of them depends on the system
             return False
         return True
 
-    def _got_soon(self, lock: _Lock) -> bool:
+    def _lock_unless_stalled(self, lock: _FileLock) -> bool:
         """For a lock that all need: if one was suspended with it, the others wait for that once, and not every time."""
-        self._patient = self._got_at_once(lock) or (self._patient and self._got(lock))
-        return self._patient
+        self._is_patient = self._try_lock(lock) or (self._is_patient and self._lock_in_turn(lock))
+        return self._is_patient
 
-    def _got(self, lock: _Lock) -> bool:
+    def _lock_in_turn(self, lock: _FileLock) -> bool:
         """Whether we have the lock; if not, because the line stands still, we have left it."""
-        companion = self._open()
+        companion = self._open_lock_file()
         try:
-            promise = companion.promise(lock)
+            promise = companion.request(lock)
         except RuntimeError:  # no thread can be started, as when the interpreter ends
             self.close()
             return False
         while True:
             try:
-                failure = promise.exception(STANDSTILL)
+                failure = promise.exception(STALLED_SECONDS)
             except TimeoutError:
-                if self._stands_still(companion) and self._given_up(companion, promise):
+                if self._is_stalled(companion) and self._give_up(companion, promise):
                     return False
             else:
                 if failure is not None:
                     raise failure
                 return True
 
-    def _given_up(self, companion: _Companion, promise: "Future[None]") -> bool:
+    def _give_up(self, companion: _LockFile, promise: "Future[None]") -> bool:
         """Leave the line and the file, unless the lock comes at this moment."""
-        self._let_through(companion)
+        self._release_next(companion)
         if promise.cancel():
-            self._companion = None
+            self._lock_file = None
         return promise.cancelled()
 
-    def _stands_still(self, companion: _Companion) -> bool:
+    def _is_stalled(self, companion: _LockFile) -> bool:
         """Whether nothing has happened since this was last asked that brings us nearer to our turn."""
         return True
 
-    def _let_through(self, companion: _Companion) -> None:
+    def _release_next(self, companion: _LockFile) -> None:
         """Let go of what others wait for."""
 
 
-class Gate(_Queue):
+class FlockLock(_QueuedLock):
     """One lock for all. The kernel wakes who waited longest, but whoever comes by just then may be quicker."""
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Wait until the gate is free."""
-        return self._got_soon(_lock_all)
+        return self._lock_unless_stalled(_lock_all)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Open the gate."""
-        if self._companion is not None:
-            fcntl.flock(self._companion.file, fcntl.LOCK_UN)
+        if self._lock_file is not None:
+            fcntl.flock(self._lock_file.file, fcntl.LOCK_UN)
 
 
-class Line(_Queue):
+class TicketLock(_QueuedLock):
     """A number for everyone: each holds a lock of its own number, and waits for the lock of the number before.
 
     The next in line is woken, and nobody else can come between. If one dies while it waits, its lock goes, and who
@@ -213,56 +213,56 @@ class Line(_Queue):
     happens behind one that was gone past.
     """
 
-    _COUNTER = 0
-    _LEFT = 8
+    _COUNTER_OFFSET = 0
+    _RELEASED_OFFSET = 8
     """Where the file has the number that was last drawn, and the one that last left; eight bytes each."""
 
-    _NUMBERS = 8
+    _TICKETS_OFFSET = 8
     """Where the locks of the numbers begin; that of the counter is before them."""
 
     def __init__(self, path: str, mode: int) -> None:
         super().__init__(path, mode)
-        self._number = 0
-        self._left = 0
+        self._ticket = 0
+        self._last_released = 0
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Draw a number, and wait until the one before has left."""
-        if not (self._got_soon(_lock(self._COUNTER)) and self._drawn()):
+        if not (self._lock_unless_stalled(_byte_lock(self._COUNTER_OFFSET)) and self._draw_ticket()):
             return False
-        before = _lock(self._NUMBERS + self._number - 1)
-        return self._got_at_once(before) or self._got(before)
+        before = _byte_lock(self._TICKETS_OFFSET + self._ticket - 1)
+        return self._try_lock(before) or self._lock_in_turn(before)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Wake the one behind."""
-        if self._companion is not None:
-            _write(self._companion.file, self._LEFT, self._number)
-            self._let_through(self._companion)
+        if self._lock_file is not None:
+            _write_number(self._lock_file.file, self._RELEASED_OFFSET, self._ticket)
+            self._release_next(self._lock_file)
 
-    def _drawn(self) -> bool:
+    def _draw_ticket(self) -> bool:
         """Draw a number; says no if it is somebody's, as after the file was cut."""
-        file = self._open().file
+        file = self._open_lock_file().file
         try:
-            self._number = _read(file, self._COUNTER) % 2**62 + 1
-            _write(file, self._COUNTER, self._number)
-            self._left = _read(file, self._LEFT)
-            return self._got_at_once(_lock(self._NUMBERS + self._number))
+            self._ticket = _read_number(file, self._COUNTER_OFFSET) % 2**62 + 1
+            _write_number(file, self._COUNTER_OFFSET, self._ticket)
+            self._last_released = _read_number(file, self._RELEASED_OFFSET)
+            return self._try_lock(_byte_lock(self._TICKETS_OFFSET + self._ticket))
         finally:
-            _unlock(file, self._COUNTER)
+            _unlock(file, self._COUNTER_OFFSET)
 
-    def _stands_still(self, companion: _Companion) -> bool:
+    def _is_stalled(self, companion: _LockFile) -> bool:
         """Whether nobody has left who was before us, or somebody has who was behind us."""
-        before, self._left = self._left, _read(companion.file, self._LEFT)
-        return self._left == before or self._left > self._number
+        before, self._last_released = self._last_released, _read_number(companion.file, self._RELEASED_OFFSET)
+        return self._last_released == before or self._last_released > self._ticket
 
-    def _let_through(self, companion: _Companion) -> None:
-        _unlock(companion.file, self._NUMBERS + self._number - 1, 2)
+    def _release_next(self, companion: _LockFile) -> None:
+        _unlock(companion.file, self._TICKETS_OFFSET + self._ticket - 1, 2)
 
 
-def _read(file: int, place: int) -> int:
+def _read_number(file: int, place: int) -> int:
     return int.from_bytes(os.pread(file, 8, place), "little")
 
 
-def _write(file: int, place: int, number: int) -> None:
+def _write_number(file: int, place: int, number: int) -> None:
     os.pwrite(file, number.to_bytes(8, "little"), place)
 
 
@@ -271,37 +271,37 @@ def _lock_all(file: int, *, wait: bool) -> object:
 
 
 def _unlock(file: int, place: int, length: int = 1) -> None:
-    fcntl.fcntl(file, fcntl.F_OFD_SETLK, _region(fcntl.F_UNLCK, place, length))
+    fcntl.fcntl(file, fcntl.F_OFD_SETLK, _flock_struct(fcntl.F_UNLCK, place, length))
 
 
-def _lock(place: int) -> _Lock:
+def _byte_lock(place: int) -> _FileLock:
     """The lock of one byte."""
     return partial(_lock_byte, place)
 
 
 def _lock_byte(place: int, file: int, *, wait: bool) -> object:
-    return fcntl.fcntl(file, fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK, _region(fcntl.F_WRLCK, place))
+    return fcntl.fcntl(file, fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK, _flock_struct(fcntl.F_WRLCK, place))
 
 
-def _region(kind: int, place: int, length: int = 1) -> bytes:
+def _flock_struct(kind: int, place: int, length: int = 1) -> bytes:
     """A `struct flock` that names bytes of the file."""
     return struct.pack("hhqqi", kind, os.SEEK_SET, place, length, 0)
 
 
-def turn(path: str, mode: int) -> Turn:
+def open_process_lock(path: str, mode: int) -> WriteLock:
     """The best line that this platform has, at the companion file of that path."""
     if fcntl is None:  # who waits asks SQLite again and again
-        return NoTurn()
-    return Line(path, mode) if _locks_of_open_files(path, mode) else Gate(path, mode)
+        return NoWriteLock()
+    return TicketLock(path, mode) if _has_open_file_locks(path, mode) else FlockLock(path, mode)
 
 
-def _locks_of_open_files(path: str, mode: int) -> bool:
+def _has_open_file_locks(path: str, mode: int) -> bool:
     """Whether the kernel and the file system know locks that belong to an open file instead of a process."""
     if not sys.platform.startswith("linux") or not hasattr(fcntl, "F_OFD_GETLK"):
         return False  # other systems lay out `struct flock` differently
-    companion = _Companion(path, mode)
+    companion = _LockFile(path, mode)
     try:
-        fcntl.fcntl(companion.file, fcntl.F_OFD_GETLK, _region(fcntl.F_WRLCK, 0))
+        fcntl.fcntl(companion.file, fcntl.F_OFD_GETLK, _flock_struct(fcntl.F_WRLCK, 0))
     except OSError:
         return False
     finally:

@@ -4,26 +4,26 @@ from collections.abc import Callable
 from os import PathLike
 from typing import TypeVar
 
-from recollect.model.validation import BUSY_TIMEOUT
-from recollect.stores.sql.reembedding import RelationalReembedding
-from recollect.stores.sql.transaction import Session
-from recollect.stores.sqlite.transaction_runner import SqliteTransactions
+from recollect.model.validation import BUSY_TIMEOUT_SECONDS
+from recollect.stores.sql.reembedding import SqlReembedding
+from recollect.stores.sql.transaction import Transaction
+from recollect.stores.sqlite.transaction_runner import SqliteTransactionRunner
 
 T = TypeVar("T")
 
 
-class SqliteReembedding(RelationalReembedding):
+class SqliteReembedding(SqlReembedding):
     """Transactions of a SQLite file, between those of others."""
 
-    def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT) -> None:
+    def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         super().__init__()
-        self._file = SqliteTransactions(target, timeout=timeout)
+        self._transactions = SqliteTransactionRunner(target, timeout=timeout)
 
     def close(self) -> None:
-        self._file.close()
+        self._transactions.close()
 
-    def _seen(self, look: Callable[[Session], T]) -> T:
-        return self._file.seen(look)
+    def _run_read(self, look: Callable[[Transaction], T]) -> T:
+        return self._transactions.read(look)
 
-    def _changed(self, change: Callable[[Session], T]) -> T:
-        return self._file.changed(change)
+    def _run_write(self, change: Callable[[Transaction], T]) -> T:
+        return self._transactions.write(change)

@@ -11,29 +11,29 @@ from pathlib import Path
 
 import apsw
 
-from recollect.atomic_files import beside, sweep
+from recollect.atomic_files import companion_path, remove_abandoned_folders
 from recollect.errors import StoreBusy, StoreError
-from recollect.model.erasure import Search
-from recollect.stores.sql.byte_search import Finder, places, runs
-from recollect.stores.sql.erasure_needles import PIECE
+from recollect.model.erasure import ResidueSearch
+from recollect.stores.sql.byte_search import NeedleFinder, find_needles, join_ranges
+from recollect.stores.sql.erasure_needles import NEEDLE_BYTES
 from recollect.stores.sqlite import descriptors
 from recollect.stores.sqlite.sql import SQL
-from recollect.stores.sqlite.writer import Writer
+from recollect.stores.sqlite.writer import SqliteWriter
 
-RESERVED = 20
+RESERVED_BYTES_OFFSET = 20
 """Where a SQLite file says how many bytes at the end of each page are not SQLite's."""
 
-LEAF_TABLE, INNER_TABLE, INNER_INDEX = 0x0D, 0x05, 0x02
+LEAF_TABLE_PAGE, INNER_TABLE_PAGE, INNER_INDEX_PAGE = 0x0D, 0x05, 0x02
 """What a page begins with, by its kind; that of a leaf of an index is the fourth."""
 
-HEADER = 100
+HEADER_BYTES = 100
 """Bytes before the first page's own header: the header of the file."""
 
-POINTER = 4
+POINTER_BYTES = 4
 """Bytes of the number of a page."""
 
 
-def scrub(path: Path, writer: Writer, pieces: Set[bytes], *, patience: float) -> Search:
+def scrub_files(path: Path, writer: SqliteWriter, pieces: Set[bytes], *, patience: float) -> ResidueSearch:
     """Look for the pieces in every file of the store, and rebuild the file if a page still has any.
 
     SQLite overwrites what it deletes, but when it moves rows from one page to another it may leave a copy behind in a
@@ -41,40 +41,40 @@ def scrub(path: Path, writer: Writer, pieces: Set[bytes], *, patience: float) ->
     """
     copies = _unfinished_copies(path)
     try:
-        found = _search_undisturbed(path, writer, pieces, patience)
+        found = _search_quiet_store(path, writer, pieces, patience)
         if found.remains and found.unfinished is None:
-            writer.alone(_rebuild)
-            found = _search_undisturbed(path, writer, pieces, patience)
+            writer.run_alone(_rebuild)
+            found = _search_quiet_store(path, writer, pieces, patience)
     except (StoreError, OSError) as error:
-        found = replace(search(path, None, pieces), unfinished=str(error))
+        found = replace(search_files(path, None, pieces), unfinished=str(error))
     return replace(found, copies=copies)
 
 
 def _unfinished_copies(path: Path) -> tuple[str, ...]:
     """What is being made beside the store at this moment; what killed backups, exports and checks left is removed."""
     with suppress(OSError):  # there may be no folder for what is temporary
-        sweep(Path(tempfile.gettempdir()))
-    return tuple(sorted(one.name for one in sweep(path.parent)))
+        remove_abandoned_folders(Path(tempfile.gettempdir()))
+    return tuple(sorted(one.name for one in remove_abandoned_folders(path.parent)))
 
 
-def _search_undisturbed(path: Path, writer: Writer, pieces: Set[bytes], patience: float) -> Search:
+def _search_quiet_store(path: Path, writer: SqliteWriter, pieces: Set[bytes], patience: float) -> ResidueSearch:
     """What is found while the log is empty and nobody writes; `unfinished` if a reader keeps the log from that."""
     end = time.monotonic() + patience
     try:
         while True:
-            found = writer.alone(lambda db: _search_without_log(path, db, pieces))
+            found = writer.run_alone(lambda db: _search_without_log(path, db, pieces))
             if found is not None:
                 return found
             if time.monotonic() >= end:
                 break
     except StoreBusy:
         pass  # others were writing for as long as we may wait: the same as with those who read
-    left = search(path, None, pieces)
+    left = search_files(path, None, pieces)
     reason = "somebody still reads it as it was before, or keeps writing, so its log cannot be emptied"
     return replace(left, unfinished=f"{path.name}: {reason}; close what has it open")
 
 
-def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> Search | None:
+def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> ResidueSearch | None:
     """What is found while the log is empty and stays so; nothing if it cannot be emptied now."""
     try:
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -82,7 +82,7 @@ def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> 
     except apsw.BusyError:
         return None
     try:
-        return None if descriptors.size(beside(path, "-wal")) else search(path, db, pieces)
+        return None if descriptors.file_size(companion_path(path, "-wal")) else search_files(path, db, pieces)
     finally:
         db.execute("ROLLBACK")
 
@@ -91,37 +91,37 @@ def _rebuild(db: apsw.Connection) -> None:
     db.execute("VACUUM")
 
 
-def search(path: Path, db: apsw.Connection | None, wanted: Set[bytes]) -> Search:
+def search_files(path: Path, db: apsw.Connection | None, wanted: Set[bytes]) -> ResidueSearch:
     """Look for the pieces in every file of the store.
 
     With a connection that keeps others from writing, and an empty log, what belongs to a row that stays is told apart.
     """
-    finder = Finder(wanted)
+    finder = NeedleFinder(wanted)
     remains: list[str] = []
     elsewhere: Counter[str] = Counter()
-    files = descriptors.files_of(path)
+    files = descriptors.list_store_files(path)
     for file in files:
-        found = places(descriptors.blocks(file, overlap=PIECE - 1), finder)
-        left = [place for place, _ in runs(found)]
+        found = find_needles(descriptors.read_blocks(file, overlap=NEEDLE_BYTES - 1), finder)
+        left = [place for place, _ in join_ranges(found)]
         if found and file == path and db is not None:
-            left, elsewhere = _told_apart(db, path, found)
+            left, elsewhere = _separate_live_rows(db, path, found)
         if left:
             remains.append(f"{file.name} (first at byte {left[0]})")
-    return Search(
+    return ResidueSearch(
         files=tuple(file.name for file in files),
         remains=tuple(remains),
         elsewhere=dict(sorted(elsewhere.items())),
     )
 
 
-def _told_apart(db: apsw.Connection, path: Path, found: Mapping[int, int]) -> tuple[list[int], Counter[str]]:
+def _separate_live_rows(db: apsw.Connection, path: Path, found: Mapping[int, int]) -> tuple[list[int], Counter[str]]:
     """Where something is left; and how many rows have the same bytes, by the table they are in.
 
     What is in no row is left, unless a row has it too, all that is there of it in one: then it is a copy of that row,
     or might as well be.
     """
     page_size = int(db.pragma("page_size"))
-    usable = page_size - descriptors.piece(path, RESERVED, 1)[0]
+    usable = page_size - descriptors.read_bytes(path, RESERVED_BYTES_OFFSET, 1)[0]
     by_page: dict[int, list[int]] = defaultdict(list)
     for place in sorted(found):
         by_page[place // page_size].append(place)
@@ -129,32 +129,38 @@ def _told_apart(db: apsw.Connection, path: Path, found: Mapping[int, int]) -> tu
     for number, table, kind, payload in db.execute(SQL["pages"]):
         start = (number - 1) * page_size
         if here := by_page.get(number - 1):
-            page = descriptors.piece(path, start, page_size)
-            used = [_chained(payload)] if kind == "overflow" else cells(page, first=number == 1, usable=usable)
+            page = descriptors.read_bytes(path, start, page_size)
+            used = (
+                [_overflow_range(payload)] if kind == "overflow" else find_cells(page, first=number == 1, usable=usable)
+            )
             for row in used:
                 near = here[bisect_left(here, start + row.start) : bisect_left(here, start + row.stop)]
                 inside = {at: found[at] for at in near if at + found[at] <= start + row.stop}
-                said.update(page[begin - start : end - start] for begin, end in runs(inside))
+                said.update(page[begin - start : end - start] for begin, end in join_ranges(inside))
                 rows[table] += bool(inside)
                 for at in inside:
                     del outside[at]
-    left = [begin for begin, end in runs(outside) if not _is_said(descriptors.piece(path, begin, end - begin), said)]
+    left = [
+        begin
+        for begin, end in join_ranges(outside)
+        if not _is_in_live_row(descriptors.read_bytes(path, begin, end - begin), said)
+    ]
     return left, +rows
 
 
-def _is_said(left: bytes, said: Set[bytes]) -> bool:
+def _is_in_live_row(left: bytes, said: Set[bytes]) -> bool:
     return left in said or any(left in one for one in said)
 
 
-def cells(page: bytes, *, first: bool, usable: int) -> Iterator[range]:
+def find_cells(page: bytes, *, first: bool, usable: int) -> Iterator[range]:
     """Where the cells of a page of a table or an index are; `first` says that it is the first page of the file.
 
     This is the format that SQLite promises to keep: https://www.sqlite.org/fileformat2.html, section 1.6. What is in
     no cell is not in use, and may still hold what was there before.
     """
-    start = HEADER if first else 0
+    start = HEADER_BYTES if first else 0
     kind = page[start]
-    inner = kind in (INNER_TABLE, INNER_INDEX)
+    inner = kind in (INNER_TABLE_PAGE, INNER_INDEX_PAGE)
     count = int.from_bytes(page[start + 3 : start + 5])
     pointers = start + (12 if inner else 8)
     for number in range(count):
@@ -162,29 +168,29 @@ def cells(page: bytes, *, first: bool, usable: int) -> Iterator[range]:
         yield range(place, _cell_end(page, place, kind, usable))
 
 
-def _chained(payload: int) -> range:
+def _overflow_range(payload: int) -> range:
     """Where the payload of a page is that continues a cell too large for its own page."""
-    return range(POINTER, POINTER + payload)
+    return range(POINTER_BYTES, POINTER_BYTES + payload)
 
 
 def _cell_end(page: bytes, place: int, kind: int, usable: int) -> int:
     """Where the cell ends that begins there."""
-    if kind in (INNER_TABLE, INNER_INDEX):
-        place += POINTER
-    size, place = _varint(page, place)
-    if kind == INNER_TABLE:  # the number is no size but the key, and there is nothing else
+    if kind in (INNER_TABLE_PAGE, INNER_INDEX_PAGE):
+        place += POINTER_BYTES
+    size, place = _read_varint(page, place)
+    if kind == INNER_TABLE_PAGE:  # the number is no size but the key, and there is nothing else
         return place
-    if kind == LEAF_TABLE:
-        _, place = _varint(page, place)
-    most = usable - 35 if kind == LEAF_TABLE else (usable - 12) * 64 // 255 - 23
+    if kind == LEAF_TABLE_PAGE:
+        _, place = _read_varint(page, place)
+    most = usable - 35 if kind == LEAF_TABLE_PAGE else (usable - 12) * 64 // 255 - 23
     if size <= most:
         return place + size
     least = (usable - 12) * 32 // 255 - 23
-    here = least + (size - least) % (usable - POINTER)
-    return place + (here if here <= most else least) + POINTER
+    here = least + (size - least) % (usable - POINTER_BYTES)
+    return place + (here if here <= most else least) + POINTER_BYTES
 
 
-def _varint(page: bytes, place: int) -> tuple[int, int]:
+def _read_varint(page: bytes, place: int) -> tuple[int, int]:
     """The number of variable length at the place, and where it ends."""
     value = 0
     for end in range(place, place + 8):

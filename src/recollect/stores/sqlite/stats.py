@@ -7,57 +7,57 @@ from pathlib import Path
 
 import apsw
 
-from recollect.atomic_files import beside
+from recollect.atomic_files import companion_path
 from recollect.model.encoder import Encoder
-from recollect.stores.sql.migrations import migrations, mismatch
-from recollect.stores.sql.stats import present_model
+from recollect.stores.sql.migrations import load_migrations, schema_mismatch
+from recollect.stores.sql.stats import read_current_encoder
 from recollect.stores.sqlite import descriptors, fork
-from recollect.stores.sqlite.connection import MIGRATIONS, Database, is_claimed
-from recollect.stores.sqlite.driver_errors import translated
-from recollect.stores.sqlite.sql import all_rows
-from recollect.stores.sqlite.transaction import SqliteSession
+from recollect.stores.sqlite.connection import MIGRATIONS, SqliteDatabase, is_claimed
+from recollect.stores.sqlite.driver_errors import translate_errors
+from recollect.stores.sqlite.sql import fetch_all
+from recollect.stores.sqlite.transaction import SqliteTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class StoreFileInfo:
     """A file that is or may become a store: its schema and the last one there is, and its models.
 
-    `begun` are models to which it is on its way, and `dismissed` says how many have had their day without all of
+    `pending_encoders` are models to which it is on its way, and `dismissed` says how many have had their day without all of
     their vectors being removed. `read_only` if it may only be read.
     """
 
     schema: int
-    latest: int
+    latest_schema: int
     encoder: Encoder | None = None
-    begun: tuple[Encoder, ...] = ()
-    dismissed: int = 0
+    pending_encoders: tuple[Encoder, ...] = ()
+    retired_encoders: int = 0
     read_only: bool = False
 
 
-def glance(path: Path) -> Glance:
+def inspect_store_file(path: Path) -> StoreFileInfo:
     """What the file at that path is; refused if it is none of ours, of a newer program, or cannot be read as it is."""
-    latest = len(migrations(MIGRATIONS))
+    latest = len(load_migrations(MIGRATIONS))
     name = os.fspath(path)
-    database = Database(name, path.resolve())
+    database = SqliteDatabase(name, path.resolve())
     database.refuse_if_written()
-    logged = descriptors.size(beside(path.resolve(), "-wal")) > 0
-    with fork.inside(), translated(name), closing(database.connect_reading()) as db:
+    logged = descriptors.file_size(companion_path(path.resolve(), "-wal")) > 0
+    with fork.delay_forks(), translate_errors(name), closing(database.connect_reading()) as db:
         if logged:  # by a process that uses it or died: closing would move that into the file
             db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         schema = int(db.pragma("user_version")) if is_claimed(db, name) else 0
         if not 0 <= schema <= latest:
-            raise mismatch(name, schema, latest)
-        seen = _models(db, schema, latest) if schema else Glance(schema=0, latest=latest)
+            raise schema_mismatch(name, schema, latest)
+        seen = _inspect_encoders(db, schema, latest) if schema else StoreFileInfo(schema=0, latest_schema=latest)
         return replace(seen, read_only=database.read_only)
 
 
-def _models(db: apsw.Connection, schema: int, latest: int) -> Glance:
-    _, encoder = present_model(SqliteSession(db))
-    waiting = all_rows(db, "waiting_encoders")
-    return Glance(
+def _inspect_encoders(db: apsw.Connection, schema: int, latest: int) -> StoreFileInfo:
+    _, encoder = read_current_encoder(SqliteTransaction(db))
+    waiting = fetch_all(db, "waiting_encoders")
+    return StoreFileInfo(
         schema=schema,
-        latest=latest,
+        latest_schema=latest,
         encoder=encoder,
-        begun=tuple(Encoder(name, dimensions) for name, dimensions, dismissed in waiting if not dismissed),
-        dismissed=sum(dismissed for _, _, dismissed in waiting),
+        pending_encoders=tuple(Encoder(name, dimensions) for name, dimensions, dismissed in waiting if not dismissed),
+        retired_encoders=sum(dismissed for _, _, dismissed in waiting),
     )

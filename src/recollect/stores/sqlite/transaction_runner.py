@@ -5,30 +5,30 @@ from contextlib import ExitStack
 from os import PathLike
 from typing import TypeVar
 
-from recollect.model.validation import BUSY_TIMEOUT
-from recollect.stores.sql.transaction import Session
-from recollect.stores.sqlite.connection import Database
-from recollect.stores.sqlite.readers import Readers
-from recollect.stores.sqlite.transaction import SqliteSession
-from recollect.stores.sqlite.writer import Writer
+from recollect.model.validation import BUSY_TIMEOUT_SECONDS
+from recollect.stores.sql.transaction import Transaction
+from recollect.stores.sqlite.connection import SqliteDatabase
+from recollect.stores.sqlite.readers import ReaderPool
+from recollect.stores.sqlite.transaction import SqliteTransaction
+from recollect.stores.sqlite.writer import SqliteWriter
 
 T = TypeVar("T")
 
 
-class SqliteTransactions:
+class SqliteTransactionRunner:
     """A SQLite file that is open."""
 
-    def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT) -> None:
-        self._database = Database.open(target, patience=timeout)
-        self._readers = Readers(self._database)
-        self._writer = Writer(self._database, timeout=timeout)
+    def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
+        self._database = SqliteDatabase.open(target, patience=timeout)
+        self._readers = ReaderPool(self._database)
+        self._writer = SqliteWriter(self._database, timeout=timeout)
 
-    def seen(self, look: Callable[[Session], T]) -> T:
-        with self._readers.reading() as db:
-            return look(SqliteSession(db))
+    def read(self, look: Callable[[Transaction], T]) -> T:
+        with self._readers.borrow() as db:
+            return look(SqliteTransaction(db))
 
-    def changed(self, change: Callable[[Session], T]) -> T:
-        return self._writer.write(lambda db: change(SqliteSession(db)))
+    def write(self, change: Callable[[Transaction], T]) -> T:
+        return self._writer.write(lambda db: change(SqliteTransaction(db)))
 
     def close(self) -> None:
         with ExitStack() as whatever_happens:

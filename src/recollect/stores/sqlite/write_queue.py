@@ -10,73 +10,73 @@ from typing import Any
 
 import apsw
 
-AT_ONCE = 0.0
+DUE_NOW = 0.0
 """The moment something urgent is due."""
 
-LONGEST_SLEEP = 1.0
+MAX_SLEEP_SECONDS = 1.0
 """After how many seconds the line is looked at without being woken, as an interrupt may swallow the call."""
 
 
 @dataclass(slots=True, eq=False)
-class Asked:
+class WriteRequest:
     """Something to be done with the connection, and the promise of what comes of it."""
 
-    act: Callable[[apsw.Connection], Any]
-    due: float = AT_ONCE  # on the clock of `time.monotonic`
+    run: Callable[[apsw.Connection], Any]
+    due: float = DUE_NOW  # on the clock of `time.monotonic`
     alone: bool = False  # outside of any transaction
-    promise: "Future[Any]" = field(default_factory=Future)
+    future: "Future[Any]" = field(default_factory=Future)
 
 
-class Waiting:
+class WriteQueue:
     """A line of what was asked. The promise of each decides, once and for all, whether it is begun or taken back."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # entered by itself: an interrupt would leave the condition locked
         self._changed = threading.Condition(self._lock)
-        self._asked: deque[Asked] = deque()
+        self._requests: deque[WriteRequest] = deque()
         self._closed = False
 
     def __len__(self) -> int:
-        return len(self._asked)
+        return len(self._requests)
 
-    def add(self, asked: Asked) -> None:
+    def add(self, asked: WriteRequest) -> None:
         """Put it last."""
         with self._lock:
-            self._asked.append(asked)
-            if asked.due == AT_ONCE or len(self._asked) == 1:
+            self._requests.append(asked)
+            if asked.due == DUE_NOW or len(self._requests) == 1:
                 self._changed.notify()
 
-    def is_due(self) -> bool:
+    def wait_until_due(self) -> bool:
         """Sleeps until something is due, and then says so; says no when the line is closed and empty."""
         with self._lock:
             while not self._closed:
-                rest = min((asked.due - time.monotonic() for asked in self._asked), default=None)
+                rest = min((asked.due - time.monotonic() for asked in self._requests), default=None)
                 if rest is not None and rest <= 0:
                     return True
-                self._changed.wait(LONGEST_SLEEP if rest is None else min(rest, LONGEST_SLEEP))
-            return bool(self._asked)
+                self._changed.wait(MAX_SLEEP_SECONDS if rest is None else min(rest, MAX_SLEEP_SECONDS))
+            return bool(self._requests)
 
-    def anyone(self) -> bool:
+    def has_requests(self) -> bool:
         """Whether anything in line has not been taken back."""
         with self._lock:
-            while self._asked and self._asked[0].promise.cancelled():
-                self._asked.popleft()
-            return bool(self._asked)
+            while self._requests and self._requests[0].future.cancelled():
+                self._requests.popleft()
+            return bool(self._requests)
 
-    def begin(self, *, alone: bool) -> Asked | None:
+    def begin_next(self, *, alone: bool) -> WriteRequest | None:
         """The first in line, which cannot be taken back any more; none if it is not of the sort asked for."""
         with self._lock:
-            while self._asked and (self._asked[0].alone == alone or self._asked[0].promise.cancelled()):
-                asked = self._asked.popleft()
-                if asked.promise.set_running_or_notify_cancel():
+            while self._requests and (self._requests[0].alone == alone or self._requests[0].future.cancelled()):
+                asked = self._requests.popleft()
+                if asked.future.set_running_or_notify_cancel():
                     return asked
         return None
 
-    def take_back(self) -> int:
+    def cancel_all(self) -> int:
         """Take back all that has not begun, and say how much that was."""
         with self._lock:
-            taken = [asked for asked in self._asked if not asked.promise.cancelled() and asked.promise.cancel()]
-            self._asked.clear()
+            taken = [asked for asked in self._requests if not asked.future.cancelled() and asked.future.cancel()]
+            self._requests.clear()
         return len(taken)
 
     def close(self) -> None:

@@ -6,90 +6,92 @@ from datetime import timedelta
 import pytest
 
 from recollect.errors import Conflict, EmbedderMismatch
-from recollect.model.archive import Imported, Item, Saved
-from recollect.model.context_record import Trace
+from recollect.model.archive import ArchivedMemory, ArchiveItem, ImportReport
+from recollect.model.context_record import ContextRecord
 from recollect.model.encoder import Encoder
-from recollect.model.idempotency import Kept
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.memory import Kind, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.usage import VOTES_THAT_COUNT, Usage, Use
+from recollect.model.usage import MAX_COUNTED_VOTES, Usage, Use
 from recollect.model.verdict import Created
 from recollect.protocols import Store
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.store_builders import (
     ENCODER,
-    Clock,
+    ManualClock,
+    a_context_record,
     a_note,
     a_probe,
-    a_trace,
     a_vote,
     candidates,
     ids,
     put,
-    seen,
-    together,
+    visible_ids,
+    write_together,
 )
 from recollect.testing.variants import Variant, affected_by
 
-BELOW, TEAM, OTHER = Scope.parse("acme/ana/below"), Scope.parse("acme"), Scope.parse("acme-labs")
+CHILD_SCOPE, PARENT_SCOPE, OTHER_SCOPE = Scope.parse("acme/ana/below"), Scope.parse("acme"), Scope.parse("acme-labs")
 
 
-def live(writer: Store, clock: Clock) -> None:
+def fill_store(writer: Store, clock: ManualClock) -> None:
     """Some of everything: memories of several scopes, versions, uses, votes, a key and contexts."""
-    put(writer, a_note("a", kind=Kind.FACT), a_note("b", shared=True), a_note("c", scope=BELOW))
+    put(writer, a_note("a", kind=Kind.FACT), a_note("b", shared=True), a_note("c", scope=CHILD_SCOPE))
     clock.move(timedelta(hours=1))
-    put(writer, a_note("a", text="another", kind=Kind.FACT), a_note("x", scope=OTHER, status=Status.FORGOTTEN))
+    put(writer, a_note("a", text="another", kind=Kind.FACT), a_note("x", scope=OTHER_SCOPE, status=Status.FORGOTTEN))
     clock.move(timedelta(hours=1))
-    kept = Kept(scope=SCOPE, key="key", body="body", memory=MemoryId("b"), verdict=Created(), at=clock.now)
-    together(
+    kept = IdempotencyRecord(scope=SCOPE, key="key", body="body", memory=MemoryId("b"), verdict=Created(), at=clock.now)
+    write_together(
         writer,
         lambda writing: writing.record(SCOPE, ids("a", "b"), Use.SERVED, clock.now, "context"),
-        lambda writing: writing.record(BELOW, ids("b"), Use.ECHOED, NOW, None),
+        lambda writing: writing.record(CHILD_SCOPE, ids("b"), Use.ECHOED, NOW, None),
         lambda writing: writing.record(SCOPE, ids("a", "b"), Use.QUOTED, NOW, "context"),
         lambda writing: writing.record(SCOPE, ids("b"), Use.FOLLOWED, NOW, "context"),
         lambda writing: writing.vote(SCOPE, [a_vote("b"), a_vote("a", Use.MISLED)]),
         lambda writing: writing.keep(kept),
-        lambda writing: writing.trace(a_trace("context", "a", "b")),
-        lambda writing: writing.trace(a_trace("theirs", "x", scope=OTHER)),
+        lambda writing: writing.trace(a_context_record("context", "a", "b")),
+        lambda writing: writing.trace(a_context_record("theirs", "x", scope=OTHER_SCOPE)),
     )
     clock.move(timedelta(hours=1))
     writer.write(lambda writing: writing.put(a_note("b", shared=True, pinned=True), None))
 
 
-def archive(store: Store, scope: Scope | None = None) -> tuple[Encoder | None, list[Item]]:
+def export_items(store: Store, scope: Scope | None = None) -> tuple[Encoder | None, list[ArchiveItem]]:
     """All that a store gives away, with the model of its vectors."""
     inventory, items = store.export(scope)
     held = list(items)
-    memories = [item for item in held if isinstance(item, Saved)]
+    memories = [item for item in held if isinstance(item, ArchivedMemory)]
     assert (inventory.memories, inventory.contexts) == (len(memories), len(held) - len(memories))
     assert inventory.scope == scope
     return inventory.encoder, held
 
 
-def load(writer: Store, items: list[Item], encoder: Encoder | None = ENCODER) -> Imported:
+def import_items(writer: Store, items: list[ArchiveItem], encoder: Encoder | None = ENCODER) -> ImportReport:
     """Take in what another store gave."""
     return writer.write(lambda writing: writing.load(items, encoder))
 
 
-class Counts:
+class StatsContract:
     """How much there is, of a scope, of those below it, and of all."""
 
     @affected_by(Variant.IN_MEMORY)
-    def test_what_there_is_is_counted(self, store: Store, writer: Store, clock: Clock) -> None:
-        live(writer, clock)
+    def test_what_there_is_is_counted(self, store: Store, writer: Store, clock: ManualClock) -> None:
+        fill_store(writer, clock)
         stats = store.stats(None, below=True)
         assert stats.memories == 4
         assert stats.statuses == {Status.ACTIVE: 3, Status.FORGOTTEN: 1}
         assert stats.kinds == {Kind.FACT: 1, Kind.OBSERVATION: 3}
-        assert (stats.scopes, stats.largest) == (3, ((SCOPE, 2), (OTHER, 1), (BELOW, 1)))
+        assert (stats.scopes, stats.largest) == (3, ((SCOPE, 2), (OTHER_SCOPE, 1), (CHILD_SCOPE, 1)))
         assert (stats.versions, stats.contexts) == (6, 2)
         voted = {Use.HELPED: 1, Use.MISLED: 1}
         assert stats.uses == {**voted, Use.SERVED: 2, Use.ECHOED: 1, Use.QUOTED: 2, Use.FOLLOWED: 1}
         assert (stats.unembedded, stats.encoder) == (0, ENCODER)
 
-    def test_a_scope_is_counted_with_those_below_it_or_alone(self, store: Store, writer: Store, clock: Clock) -> None:
-        live(writer, clock)
-        counted = [(store.stats(scope, below=below)) for scope in (TEAM, SCOPE) for below in (True, False)]
+    def test_a_scope_is_counted_with_those_below_it_or_alone(
+        self, store: Store, writer: Store, clock: ManualClock
+    ) -> None:
+        fill_store(writer, clock)
+        counted = [(store.stats(scope, below=below)) for scope in (PARENT_SCOPE, SCOPE) for below in (True, False)]
         assert [one.memories for one in counted] == [3, 0, 3, 2]
         assert [one.contexts for one in counted] == [1, 0, 1, 1]
 
@@ -105,19 +107,19 @@ class Counts:
         assert store.stats(None, below=True).unembedded == 1
 
 
-class Archives:
+class ArchiveContract:
     """What is given away is all there is, and what is taken in is what was given."""
 
     @affected_by(Variant.IN_MEMORY)
     def test_all_that_is_known_is_given_away_in_the_order_it_came(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
-        live(writer, clock)
-        encoder, items = archive(store)
-        memories = [item for item in items if isinstance(item, Saved)]
+        fill_store(writer, clock)
+        encoder, items = export_items(store)
+        memories = [item for item in items if isinstance(item, ArchivedMemory)]
         assert encoder == ENCODER
-        assert [one.present.id for one in memories] == ["a", "b", "c", "x"]
-        assert [item.id for item in items if isinstance(item, Trace)] == ["context", "theirs"]
+        assert [one.current.id for one in memories] == ["a", "b", "c", "x"]
+        assert [item.id for item in items if isinstance(item, ContextRecord)] == ["context", "theirs"]
         a, b, *_ = memories
         assert [one for one, _ in a.versions] == store.history(SCOPE, MemoryId("a"))
         assert [one.text for one in a.contents] == ["what a says", "another"]
@@ -131,92 +133,97 @@ class Archives:
         assert [one.vote for one in a.votes] == [a_vote("a", Use.MISLED)]
         assert [one.key for one in b.keys] == ["key"]
 
-    def test_a_scope_is_given_away_with_those_below_it(self, store: Store, writer: Store, clock: Clock) -> None:
-        live(writer, clock)
-        _, items = archive(store, SCOPE)
-        assert [one.id if isinstance(one, Trace) else one.present.id for one in items] == ["a", "b", "c", "context"]
-        assert archive(store, Scope.parse("acme/an"))[1] == []
+    def test_a_scope_is_given_away_with_those_below_it(self, store: Store, writer: Store, clock: ManualClock) -> None:
+        fill_store(writer, clock)
+        _, items = export_items(store, SCOPE)
+        assert [one.id if isinstance(one, ContextRecord) else one.current.id for one in items] == [
+            "a",
+            "b",
+            "c",
+            "context",
+        ]
+        assert export_items(store, Scope.parse("acme/an"))[1] == []
 
-    def test_what_is_erased_is_not_given_away(self, store: Store, writer: Store, clock: Clock) -> None:
-        live(writer, clock)
+    def test_what_is_erased_is_not_given_away(self, store: Store, writer: Store, clock: ManualClock) -> None:
+        fill_store(writer, clock)
         writer.write(lambda writing: writing.erase_all(SCOPE))
-        _, items = archive(store)
-        assert [one.id if isinstance(one, Trace) else one.present.id for one in items] == ["c", "x", "theirs"]
+        _, items = export_items(store)
+        assert [one.id if isinstance(one, ContextRecord) else one.current.id for one in items] == ["c", "x", "theirs"]
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_a_store_that_was_used_before_knows_what_it_takes_in_from_now_on(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
-        live(writer, clock)
-        _, items = archive(store)
+        fill_store(writer, clock)
+        _, items = export_items(store)
         before = clock.now
         found = candidates(store.gather(a_probe("what does a say?")))
-        for scope in (SCOPE, BELOW, OTHER):
+        for scope in (SCOPE, CHILD_SCOPE, OTHER_SCOPE):
             writer.write(lambda writing, scope=scope: writing.erase_all(scope))  # type: ignore[misc]
         clock.move(timedelta(days=1))
-        assert load(writer, items) == Imported(memories=4, contexts=2, skipped=0)
+        assert import_items(writer, items) == ImportReport(memories=4, contexts=2, skipped=0)
         assert candidates(store.gather(a_probe("what does a say?"))) == found
-        assert (seen(store, SCOPE, known_at=before), seen(store, SCOPE)) == ([], ["a", "b"])
+        assert (visible_ids(store, SCOPE, known_at=before), visible_ids(store, SCOPE)) == ([], ["a", "b"])
         assert [one.recorded_at for one in store.history(SCOPE, MemoryId("a"))] == [clock.now] * 2
 
     def test_votes_that_are_taken_in_are_as_new_as_they_were_whatever_clock_they_were_cast_by(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
         put(writer, a_note("a"))
         ahead = NOW + timedelta(days=365)
-        votes = [a_vote("a", context=f"{number}", at=ahead) for number in range(VOTES_THAT_COUNT)]
+        votes = [a_vote("a", context=f"{number}", at=ahead) for number in range(MAX_COUNTED_VOTES)]
         for cast in (votes, [a_vote("a", Use.MISLED, context="z")], [a_vote("a", Use.MISLED, context="0")]):
             clock.move(timedelta(hours=1))
             writer.write(lambda writing, cast=cast: writing.vote(SCOPE, cast))  # type: ignore[misc]
-        before, (_, items) = store.usage(SCOPE, ids("a")), archive(store)
-        assert before == [Usage(helped=VOTES_THAT_COUNT - 2, misled=2)]
+        before, (_, items) = store.usage(SCOPE, ids("a")), export_items(store)
+        assert before == [Usage(helped=MAX_COUNTED_VOTES - 2, misled=2)]
         writer.write(lambda writing: writing.erase_all(SCOPE))
-        load(writer, items)
+        import_items(writer, items)
         assert store.usage(SCOPE, ids("a")) == before
         vote = a_vote("a", Use.MISLED, context="anew", at=NOW - timedelta(days=1))
         writer.write(lambda writing: writing.vote(SCOPE, [vote]))
-        assert store.usage(SCOPE, ids("a")) == [Usage(helped=VOTES_THAT_COUNT - 3, misled=3)]
+        assert store.usage(SCOPE, ids("a")) == [Usage(helped=MAX_COUNTED_VOTES - 3, misled=3)]
 
     @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_what_is_there_already_is_skipped_and_what_says_something_else_is_a_conflict(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
-        live(writer, clock)
-        encoder, items = archive(store)
-        assert load(writer, items) == Imported(memories=0, contexts=0, skipped=6)
-        put(writer, a_note("c", scope=BELOW, text="changed"))
-        before = archive(store)
+        fill_store(writer, clock)
+        encoder, items = export_items(store)
+        assert import_items(writer, items) == ImportReport(memories=0, contexts=0, skipped=6)
+        put(writer, a_note("c", scope=CHILD_SCOPE, text="changed"))
+        before = export_items(store)
         with pytest.raises(Conflict, match="'c'"):
-            load(writer, [_renamed(items[3]), *items], encoder)
-        assert archive(store) == before
+            import_items(writer, [_rename_memory(items[3]), *items], encoder)
+        assert export_items(store) == before
 
     def test_a_context_that_was_made_of_something_else_is_a_conflict(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
-        live(writer, clock)
+        fill_store(writer, clock)
         with pytest.raises(Conflict, match="'context'"):
-            load(writer, [a_trace("context", "b")])
+            import_items(writer, [a_context_record("context", "b")])
 
     def test_an_id_of_another_scope_and_an_active_twin_are_conflicts(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
-        live(writer, clock)
-        _, items = archive(store)
+        fill_store(writer, clock)
+        _, items = export_items(store)
         with pytest.raises(Conflict, match="'a' says the same"):
-            load(writer, [_renamed(items[0])])
+            import_items(writer, [_rename_memory(items[0])])
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
-        put(writer, a_note("a", scope=TEAM))
+        put(writer, a_note("a", scope=PARENT_SCOPE))
         with pytest.raises(Conflict, match="'a' is taken"):
-            load(writer, items)
+            import_items(writer, items)
 
-    def test_vectors_of_another_model_are_refused(self, store: Store, writer: Store, clock: Clock) -> None:
-        live(writer, clock)
+    def test_vectors_of_another_model_are_refused(self, store: Store, writer: Store, clock: ManualClock) -> None:
+        fill_store(writer, clock)
         with pytest.raises(EmbedderMismatch):
-            load(writer, [], Encoder("another", 8))
+            import_items(writer, [], Encoder("another", 8))
 
 
-def _renamed(item: Item) -> Item:
+def _rename_memory(item: ArchiveItem) -> ArchiveItem:
     """The same memory under another id."""
-    assert isinstance(item, Saved)
+    assert isinstance(item, ArchivedMemory)
     versions = tuple((memory.changed(id=MemoryId(f"{memory.id}-2")), place) for memory, place in item.versions)
     return replace(item, versions=versions, keys=())

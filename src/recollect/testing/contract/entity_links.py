@@ -6,22 +6,27 @@ from typing import Any
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.protocols import Store
-from recollect.retrieval.entity_links import linked
+from recollect.retrieval.entity_links import link_memories
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.contract.evidence import DAY, OTHER, TEAM
-from recollect.testing.store_builders import Clock, a_note, a_probe, candidates, ids, put
+from recollect.testing.contract.evidence import DAY, PARENT_SCOPE, SIBLING_SCOPE
+from recollect.testing.store_builders import ManualClock, a_note, a_probe, candidates, ids, put
 from recollect.testing.variants import Variant, affected_by
-from recollect.text.entities import entities, sought
+from recollect.text.entities import find_candidate_names, find_entities
 
-ASKED = ("where does Ana Souza work?", "what is at access bank", "who knows Bo and the Rio plan?", "nothing of that")
+QUESTIONS = (
+    "where does Ana Souza work?",
+    "what is at access bank",
+    "who knows Bo and the Rio plan?",
+    "nothing of that",
+)
 
-Found = dict[str, tuple[float | None, str | None]]
+LinksById = dict[str, tuple[float | None, str | None]]
 
 
-class Links:
+class EntityLinkContract:
     """Names link what may be recalled, and nothing else; the same on every store, to the last bit."""
 
-    def named_notes(self) -> list[Memory]:
+    def make_notes(self) -> list[Memory]:
         """Memories with names in common."""
         return [
             a_note("a", text="Ana Souza works at Access Bank"),
@@ -30,17 +35,18 @@ class Links:
             a_note("d", text="Bo has parse_line in src/main.py", speaker="user"),
             a_note("e", text="we shall meet in Rio with Bo"),
             a_note("f", text="nothing of note"),
-            a_note("g", text="what Ana Lima said", scope=TEAM, shared=True),
+            a_note("g", text="what Ana Lima said", scope=PARENT_SCOPE, shared=True),
         ]
 
-    def linked_to(self, store: Store, question: str, **given: Any) -> Found:
-        found = candidates(store.gather(a_probe(question, names=sought(question), **given)))
+    def find_links(self, store: Store, question: str, **given: Any) -> LinksById:
+        found = candidates(store.gather(a_probe(question, names=find_candidate_names(question), **given)))
         return {id: (one.linked, one.link) for id, one in found.items()}
 
-    def by_formula(self, notes: Sequence[Memory], question: str) -> Found:
+    def compute_links(self, notes: Sequence[Memory], question: str) -> LinksById:
         """What the formula says of these."""
-        links = linked(
-            {row: entities(one.searched_text, one.speaker) for row, one in enumerate(notes)}, sought(question)
+        links = link_memories(
+            {row: find_entities(one.searched_text, one.speaker) for row, one in enumerate(notes)},
+            find_candidate_names(question),
         )
         told = {row: (link.value, link.path) for row, link in links.items()}
         return {one.id: told.get(row, (None, None)) for row, one in enumerate(notes)}
@@ -49,73 +55,73 @@ class Links:
     def test_a_question_is_linked_to_what_mentions_its_names_as_the_formula_says(
         self, store: Store, writer: Store
     ) -> None:
-        notes = self.named_notes()
+        notes = self.make_notes()
         put(writer, *notes)
-        for question in ASKED:
-            assert self.linked_to(store, question) == self.by_formula(notes, question)
-        ways = {path for _, path in self.linked_to(store, ASKED[0]).values()}
+        for question in QUESTIONS:
+            assert self.find_links(store, question) == self.compute_links(notes, question)
+        ways = {path for _, path in self.find_links(store, QUESTIONS[0]).values()}
         assert ways >= {"ana souza", "ana souza → access bank"}
 
     def test_nobody_is_linked_who_was_not_asked_about(self, store: Store, writer: Store) -> None:
-        put(writer, *self.named_notes())
-        found = candidates(store.gather(a_probe(ASKED[0])))
+        put(writer, *self.make_notes())
+        found = candidates(store.gather(a_probe(QUESTIONS[0])))
         assert {(one.linked, one.link) for one in found.values()} == {(None, None)}
 
     def test_every_memory_is_told_with_the_names_that_it_mentions(self, store: Store, writer: Store) -> None:
-        notes = self.named_notes()
+        notes = self.make_notes()
         put(writer, *notes)
-        expected = {one.id: sorted(entities(one.searched_text, one.speaker)) for one in notes}
+        expected = {one.id: sorted(find_entities(one.searched_text, one.speaker)) for one in notes}
         assert dict(store.mentions(a_probe())) == expected
         assert expected[MemoryId("c")] == ["ana souza"]
         assert expected[MemoryId("d")] == ["bo", "parse_line", "src/main.py"]
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_what_others_write_moves_nothing(self, store: Store, writer: Store) -> None:
-        notes = self.named_notes()
+        notes = self.make_notes()
         put(writer, *notes)
-        before = [self.linked_to(store, question) for question in ASKED], dict(store.mentions(a_probe()))
-        strangers = [Scope.parse(f"{SCOPE}/below"), OTHER, Scope.parse("acme-labs")]
+        before = [self.find_links(store, question) for question in QUESTIONS], dict(store.mentions(a_probe()))
+        strangers = [Scope.parse(f"{SCOPE}/below"), SIBLING_SCOPE, Scope.parse("acme-labs")]
         put(
             writer,
             *(a_note(f"x{n}", text="Ana Souza of Access Bank", scope=scope) for n, scope in enumerate(strangers)),
-            a_note("hidden", text="Ana Souza of Access Bank in Rio", scope=TEAM),
+            a_note("hidden", text="Ana Souza of Access Bank in Rio", scope=PARENT_SCOPE),
         )
-        assert ([self.linked_to(store, question) for question in ASKED], dict(store.mentions(a_probe()))) == before
+        assert ([self.find_links(store, question) for question in QUESTIONS], dict(store.mentions(a_probe()))) == before
 
     @affected_by(Variant.SMALL_CACHE)
     def test_what_may_not_be_recalled_links_nothing(self, store: Store, writer: Store) -> None:
-        notes = self.named_notes()
+        notes = self.make_notes()
         put(writer, *notes)
         away = [Status.FORGOTTEN, Status.SUPERSEDED, Status.QUARANTINED]
         put(writer, *(notes[place].changed(status=status) for place, status in enumerate(away)))
         left = notes[len(away) :]
-        for question in ASKED:
-            assert self.linked_to(store, question) == self.by_formula(left, question)
+        for question in QUESTIONS:
+            assert self.find_links(store, question) == self.compute_links(left, question)
         assert sorted(store.mentions(a_probe())) == [one.id for one in left]
 
     @affected_by(Variant.SMALL_CACHE)
     def test_a_revised_memory_mentions_what_it_says_now_and_then_what_it_said_then(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
-        notes = self.named_notes()
+        notes = self.make_notes()
         put(writer, *notes)
         known = clock.now
         clock.move(DAY)
         anew = notes[0].changed(text="Bo works at Harbour Bank", updated_at=NOW + DAY, revisions=2)
         put(writer, anew)
-        for question in (*ASKED, "what of Harbour Bank?"):
-            now = self.by_formula([anew, *notes[1:]], question)
-            assert self.linked_to(store, question, at=NOW + DAY) == now
-            assert self.linked_to(store, question, at=NOW + DAY, present=True) == now
-            assert self.linked_to(store, question, at=NOW) == self.by_formula(notes, question)
-            assert self.linked_to(store, question, at=NOW + DAY, known_at=known) == self.by_formula(notes, question)
+        for question in (*QUESTIONS, "what of Harbour Bank?"):
+            now = self.compute_links([anew, *notes[1:]], question)
+            assert self.find_links(store, question, at=NOW + DAY) == now
+            assert self.find_links(store, question, at=NOW + DAY, present=True) == now
+            assert self.find_links(store, question, at=NOW) == self.compute_links(notes, question)
+            assert self.find_links(store, question, at=NOW + DAY, known_at=known) == self.compute_links(notes, question)
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_names_of_what_was_erased_are_gone(self, store: Store, writer: Store) -> None:
-        notes = self.named_notes()
+        notes = self.make_notes()
         put(writer, *notes)
         assert "access bank" in {name for names in store.mentions(a_probe()).values() for name in names}
         writer.write(lambda writing: writing.erase(SCOPE, ids("a", "b")))
-        for question in ASKED:
-            assert self.linked_to(store, question) == self.by_formula(notes[2:], question)
+        for question in QUESTIONS:
+            assert self.find_links(store, question) == self.compute_links(notes[2:], question)
         assert "access bank" not in {name for names in store.mentions(a_probe()).values() for name in names}

@@ -3,78 +3,78 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from recollect.model.archive import Saved
-from recollect.model.erasure import Erased, Lineage
-from recollect.model.idempotency import Kept
+from recollect.model.archive import ArchivedMemory
+from recollect.model.erasure import ErasedRows, Lineage
+from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.memory import MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.usage import UNUSED, VOTES_THAT_COUNT, Usage, Use
+from recollect.model.usage import MAX_COUNTED_VOTES, NO_USAGE, Usage, Use
 from recollect.model.verdict import Created
-from recollect.protocols import Store, Writing
+from recollect.protocols import Store, WriteTransaction
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.store_builders import (
-    Clock,
-    a_direction,
+    ManualClock,
+    a_context_record,
     a_note,
     a_probe,
-    a_trace,
+    a_vector,
     a_vote,
+    an_omitted_memory,
     candidates,
+    find_candidate,
+    find_duplicate,
     ids,
-    nearness,
-    passed_over,
     put,
-    seen,
-    the_candidate,
-    together,
-    twin_of,
+    vector_similarity,
+    visible_ids,
+    write_together,
 )
 from recollect.testing.variants import Variant, affected_by
 
-TEAM, BELOW, OTHER = map(Scope.parse, ("acme", "acme/ana/below", "acme/ben"))
+PARENT_SCOPE, CHILD_SCOPE, SIBLING_SCOPE = map(Scope.parse, ("acme", "acme/ana/below", "acme/ben"))
 
 
-def erase(writer: Store, *names: str) -> Erased:
+def erase(writer: Store, *names: str) -> ErasedRows:
     """Erase these memories of the scope."""
     return writer.write(lambda writing: writing.erase(SCOPE, ids(*names)))
 
 
-def erased(*names: str, versions: int, contexts: int = 0) -> Erased:
+def expected_erasure(*names: str, versions: int, contexts: int = 0) -> ErasedRows:
     """What is said of an erasure, but for the bytes to look for, where every version has a vector and nothing else."""
-    return Erased(ids=tuple(ids(*names)), versions=versions, vectors=versions, contexts=contexts)
+    return ErasedRows(ids=tuple(ids(*names)), versions=versions, vectors=versions, contexts=contexts)
 
 
-class Erasure:
+class ErasureContract:
     """An erased memory is found by nobody and nowhere, and all else stays as it was."""
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
-    def test_nothing_of_an_erased_memory_is_found(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_nothing_of_an_erased_memory_is_found(self, store: Store, writer: Store, clock: ManualClock) -> None:
         note = a_note("gone", text="first", shared=True, topic_key="topic", pinned=True)
         put(writer, note, a_note("stays"))
         put(writer, note.changed(text="second"))
         before = clock.now
         clock.move(timedelta(days=1))
-        kept = Kept(scope=SCOPE, key="key", body="first", memory=note.id, verdict=Created(), at=NOW)
-        together(
+        kept = IdempotencyRecord(scope=SCOPE, key="key", body="first", memory=note.id, verdict=Created(), at=NOW)
+        write_together(
             writer,
             lambda writing: writing.record(SCOPE, [note.id], Use.SERVED, NOW, "context"),
             lambda writing: writing.vote(SCOPE, [a_vote("gone")]),
             lambda writing: writing.keep(kept),
         )
-        assert [seen(store, SCOPE), seen(store, BELOW)] == [["gone", "stays"], ["gone"]]
+        assert [visible_ids(store, SCOPE), visible_ids(store, CHILD_SCOPE)] == [["gone", "stays"], ["gone"]]
 
-        assert erase(writer, "gone") == replace(erased("gone", versions=2), uses=1, votes=1, keys=1)
+        assert erase(writer, "gone") == replace(expected_erasure("gone", versions=2), uses=1, votes=1, keys=1)
 
-        assert [seen(store, SCOPE), seen(store, BELOW)] == [["stays"], []]
-        assert seen(store, SCOPE, known_at=before) == ["stays"]
+        assert [visible_ids(store, SCOPE), visible_ids(store, CHILD_SCOPE)] == [["stays"], []]
+        assert visible_ids(store, SCOPE, known_at=before) == ["stays"]
         assert store.get(SCOPE, [note.id]) == store.get(SCOPE, [note.id], known_at=before) == []
         assert store.history(SCOPE, note.id) == []
-        assert store.usage(SCOPE, [note.id]) == [UNUSED]
+        assert store.usage(SCOPE, [note.id]) == [NO_USAGE]
         assert [one.id for one in store.memories(SCOPE, below=True, statuses=tuple(Status))] == ["stays"]
         assert store.gather(a_probe("first second")).pinned.tolist() == []
 
-        def left(writing: Writing) -> list[object]:
-            found: list[object] = [twin_of(writing, a_note("x", text=text)) for text in ("first", "second")]
+        def left(writing: WriteTransaction) -> list[object]:
+            found: list[object] = [find_duplicate(writing, a_note("x", text=text)) for text in ("first", "second")]
             return [*found, writing.topic(SCOPE, "topic"), writing.get(SCOPE, note.id), writing.kept(SCOPE, "key")]
 
         assert writer.write(left) == [None, None, None, None, None]
@@ -83,23 +83,26 @@ class Erasure:
     def test_no_context_mentions_an_erased_memory_whosever_context_it_is(self, store: Store, writer: Store) -> None:
         for number, name in enumerate(["gone", 'quo"te', "back\\slash", "é", "%", "a'b"]):
             put(writer, a_note(name, shared=True), a_note(f"{name}-not"))
-            mine = a_trace(f"mine {number}", name, "stays", f"{name}-not")
-            theirs = a_trace(
-                f"theirs {number}", "stays", scope=BELOW, omitted=(passed_over(name), passed_over("other"))
+            mine = a_context_record(f"mine {number}", name, "stays", f"{name}-not")
+            theirs = a_context_record(
+                f"theirs {number}",
+                "stays",
+                scope=CHILD_SCOPE,
+                omitted=(an_omitted_memory(name), an_omitted_memory("other")),
             )
             for trace in (mine, theirs):
                 writer.write(lambda writing, trace=trace: writing.trace(trace))  # type: ignore[misc]
-            assert erase(writer, name) == erased(name, versions=1, contexts=2)
-            assert store.context(SCOPE, mine.id) == a_trace(mine.id, "stays", f"{name}-not")
-            assert store.context(BELOW, theirs.id) == replace(theirs, omitted=(passed_over("other"),))
+            assert erase(writer, name) == expected_erasure(name, versions=1, contexts=2)
+            assert store.context(SCOPE, mine.id) == a_context_record(mine.id, "stays", f"{name}-not")
+            assert store.context(CHILD_SCOPE, theirs.id) == replace(theirs, omitted=(an_omitted_memory("other"),))
 
     @affected_by(Variant.SMALL_CACHE)
     def test_only_the_scopes_own_memories_are_erased_and_counted_once(self, store: Store, writer: Store) -> None:
-        put(writer, a_note("a"), a_note("b"), a_note("theirs", scope=OTHER), a_note("c", scope=BELOW))
+        put(writer, a_note("a"), a_note("b"), a_note("theirs", scope=SIBLING_SCOPE), a_note("c", scope=CHILD_SCOPE))
         put(writer, a_note("above", scope=Scope.parse("acme"), shared=True))
-        assert erase(writer, "a", "a", "theirs", "c", "above", "nobody") == erased("a", versions=1)
-        assert erase(writer, "a") == erased(versions=0)
-        assert [seen(store, scope) for scope in (SCOPE, OTHER, BELOW)] == [
+        assert erase(writer, "a", "a", "theirs", "c", "above", "nobody") == expected_erasure("a", versions=1)
+        assert erase(writer, "a") == expected_erasure(versions=0)
+        assert [visible_ids(store, scope) for scope in (SCOPE, SIBLING_SCOPE, CHILD_SCOPE)] == [
             ["above", "b"],
             ["above", "theirs"],
             ["above", "c"],
@@ -111,8 +114,12 @@ class Erasure:
         writer.write(lambda writing: writing.record(SCOPE, ids("c"), Use.SERVED, NOW, None))
         store.gather(a_probe("deploys"))
         erase(writer, "b")
-        put(writer, a_note("alone", scope=OTHER, text="deploys of a"), a_note("d", scope=OTHER, text="deploys of c"))
-        here, there = (candidates(store.gather(a_probe("deploys", scope=scope))) for scope in (SCOPE, OTHER))
+        put(
+            writer,
+            a_note("alone", scope=SIBLING_SCOPE, text="deploys of a"),
+            a_note("d", scope=SIBLING_SCOPE, text="deploys of c"),
+        )
+        here, there = (candidates(store.gather(a_probe("deploys", scope=scope))) for scope in (SCOPE, SIBLING_SCOPE))
         assert sorted(here) == ["a", "c"]
         assert here[MemoryId("a")].lexical == there[MemoryId("alone")].lexical
         assert (here[MemoryId("c")].served, here[MemoryId("a")].served) == (1, 0)
@@ -131,12 +138,12 @@ class Erasure:
     def test_an_id_that_was_erased_may_be_used_again_and_begins_anew(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", text="old"), a_note("b"))
         writer.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW, None))
-        assert seen(store, SCOPE) == ["a", "b"]
+        assert visible_ids(store, SCOPE) == ["a", "b"]
         erase(writer, "a")
-        (anew,) = put(writer, a_note("a", text="old", scope=OTHER))
-        assert store.history(OTHER, MemoryId("a")) == [anew]
-        assert store.usage(OTHER, ids("a")) == [UNUSED]
-        assert [seen(store, SCOPE), seen(store, OTHER)] == [["b"], ["a"]]
+        (anew,) = put(writer, a_note("a", text="old", scope=SIBLING_SCOPE))
+        assert store.history(SIBLING_SCOPE, MemoryId("a")) == [anew]
+        assert store.usage(SIBLING_SCOPE, ids("a")) == [NO_USAGE]
+        assert [visible_ids(store, SCOPE), visible_ids(store, SIBLING_SCOPE)] == [["b"], ["a"]]
 
     def test_what_is_put_after_an_erasure_has_nothing_of_what_was_erased(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", pinned=True, importance=0.5))
@@ -144,34 +151,34 @@ class Erasure:
         writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a")]))
         erase(writer, "a")
         writer.write(lambda writing: writing.put(a_note("b"), None))
-        b = the_candidate(store.gather(a_probe("what a says")), "b")
+        b = find_candidate(store.gather(a_probe("what a says")), "b")
         assert (b.similarity, b.served, b.usefulness, b.importance) == (None, 0, None, None)
-        assert store.usage(SCOPE, ids("b")) == [UNUSED]
+        assert store.usage(SCOPE, ids("b")) == [NO_USAGE]
 
     @affected_by(Variant.SECOND_WRITER)
     def test_erased_and_put_again_in_one_commit_it_is_there_once(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", text="old"), a_note("b"))
         store.gather(a_probe("old"))
 
-        def change(writing: Writing) -> None:
+        def change(writing: WriteTransaction) -> None:
             writing.erase(SCOPE, ids("a"))
-            writing.put(a_note("a", text="new"), a_direction("new"))
+            writing.put(a_note("a", text="new"), a_vector("new"))
 
         writer.write(change)
         found = store.gather(a_probe("new"))
         assert sorted(candidates(found)) == ["a", "b"]
-        assert the_candidate(found, "a").similarity == nearness("new", "new")
+        assert find_candidate(found, "a").similarity == vector_similarity("new", "new")
         assert [one.text for one in store.history(SCOPE, MemoryId("a"))] == ["new"]
 
     @affected_by(Variant.SECOND_WRITER)
     def test_all_of_a_scope_can_be_erased(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(id) for id in "abc"))
-        assert seen(store, SCOPE) == ["a", "b", "c"]
-        assert erase(writer, *"cab") == erased(*"abc", versions=3)
+        assert visible_ids(store, SCOPE) == ["a", "b", "c"]
+        assert erase(writer, *"cab") == expected_erasure(*"abc", versions=3)
         found = store.gather(a_probe("what a says"))
         assert (found.rows.tolist(), dict(found.barred)) == ([], {})
         put(writer, a_note("d"))
-        assert seen(store, SCOPE) == ["d"]
+        assert visible_ids(store, SCOPE) == ["d"]
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_all_of_exactly_one_scope_goes_with_its_contexts(self, store: Store, writer: Store) -> None:
@@ -181,43 +188,52 @@ class Erasure:
             a_note("b", status=Status.FORGOTTEN),
             a_note("a", text="again", shared=True),
         )
-        put(writer, a_note("below", scope=BELOW), a_note("team", scope=TEAM, shared=True), a_note("x", scope=OTHER))
-        mine, theirs = a_trace("mine", "team"), a_trace("theirs", "a", "below", scope=BELOW)
-        together(writer, lambda writing: writing.trace(mine), lambda writing: writing.trace(theirs))
-        assert [seen(store, scope) for scope in (SCOPE, BELOW)] == [["a", "team"], ["a", "below", "team"]]
+        put(
+            writer,
+            a_note("below", scope=CHILD_SCOPE),
+            a_note("team", scope=PARENT_SCOPE, shared=True),
+            a_note("x", scope=SIBLING_SCOPE),
+        )
+        mine, theirs = a_context_record("mine", "team"), a_context_record("theirs", "a", "below", scope=CHILD_SCOPE)
+        write_together(writer, lambda writing: writing.trace(mine), lambda writing: writing.trace(theirs))
+        assert [visible_ids(store, scope) for scope in (SCOPE, CHILD_SCOPE)] == [["a", "team"], ["a", "below", "team"]]
 
         gone = writer.write(lambda writing: writing.erase_all(SCOPE))
 
-        assert gone == erased("a", "b", versions=3, contexts=2)
-        assert [seen(store, scope) for scope in (SCOPE, BELOW, OTHER)] == [["team"], ["below", "team"], ["team", "x"]]
+        assert gone == expected_erasure("a", "b", versions=3, contexts=2)
+        assert [visible_ids(store, scope) for scope in (SCOPE, CHILD_SCOPE, SIBLING_SCOPE)] == [
+            ["team"],
+            ["below", "team"],
+            ["team", "x"],
+        ]
         assert store.context(SCOPE, "mine") is None
-        assert store.context(BELOW, "theirs") == a_trace("theirs", "below", scope=BELOW)
+        assert store.context(CHILD_SCOPE, "theirs") == a_context_record("theirs", "below", scope=CHILD_SCOPE)
         assert list(store.memories(SCOPE, below=False, statuses=tuple(Status))) == []
-        assert writer.write(lambda writing: writing.erase_all(SCOPE)) == erased(versions=0)
+        assert writer.write(lambda writing: writing.erase_all(SCOPE)) == expected_erasure(versions=0)
         (anew,) = put(writer, a_note("a", text="anew"))
         assert store.history(SCOPE, anew.id) == [anew]
-        assert [seen(store, scope) for scope in (SCOPE, BELOW)] == [["a", "team"], ["below", "team"]]
+        assert [visible_ids(store, scope) for scope in (SCOPE, CHILD_SCOPE)] == [["a", "team"], ["below", "team"]]
 
     @affected_by(Variant.SECOND_WRITER)
     def test_what_an_erased_scope_used_and_voted_on_stays_so_and_no_longer_says_by_whom(
         self, store: Store, writer: Store
     ) -> None:
-        put(writer, a_note("team", scope=TEAM, shared=True), a_note("mine"))
+        put(writer, a_note("team", scope=PARENT_SCOPE, shared=True), a_note("mine"))
         cast = [("mine", str(SCOPE)), ("theirs", "ben"), ("mine", "ben"), ("mine", str(SCOPE))]
-        together(
+        write_together(
             writer,
-            lambda writing: writing.trace(a_trace("mine", "team")),
-            lambda writing: writing.trace(a_trace("theirs", "team", scope=OTHER)),
+            lambda writing: writing.trace(a_context_record("mine", "team")),
+            lambda writing: writing.trace(a_context_record("theirs", "team", scope=SIBLING_SCOPE)),
             lambda writing: writing.record(SCOPE, ids("team"), Use.SERVED, NOW, "mine"),
-            lambda writing: writing.record(OTHER, ids("team"), Use.SERVED, NOW, "theirs"),
+            lambda writing: writing.record(SIBLING_SCOPE, ids("team"), Use.SERVED, NOW, "theirs"),
             lambda writing: writing.vote(SCOPE, [a_vote("team", context=context, by=by) for context, by in cast]),
         )
-        before = store.usage(OTHER, ids("team"))
+        before = store.usage(SIBLING_SCOPE, ids("team"))
 
         writer.write(lambda writing: writing.erase_all(SCOPE))
 
-        assert store.usage(OTHER, ids("team")) == before
-        (team,) = [one for one in store.export(None)[1] if isinstance(one, Saved)]
+        assert store.usage(SIBLING_SCOPE, ids("team")) == before
+        (team,) = [one for one in store.export(None)[1] if isinstance(one, ArchivedMemory)]
         assert [one.context for one in team.uses] == [None, "theirs"]
         said = [(one.vote.context, one.vote.by) for one in team.votes]
         nobody = "erased 1", "erased 1"
@@ -227,63 +243,69 @@ class Erasure:
     def test_who_votes_for_several_scopes_is_several_once_one_of_them_is_erased(
         self, store: Store, writer: Store
     ) -> None:
-        put(writer, a_note("team", scope=TEAM, shared=True))
-        names = [f"mine {number}" for number in range(VOTES_THAT_COUNT)]
+        put(writer, a_note("team", scope=PARENT_SCOPE, shared=True))
+        names = [f"mine {number}" for number in range(MAX_COUNTED_VOTES)]
         for name in names:
-            writer.write(lambda writing, name=name: writing.trace(a_trace(name, "team")))  # type: ignore[misc]
+            writer.write(lambda writing, name=name: writing.trace(a_context_record(name, "team")))  # type: ignore[misc]
         votes = [a_vote("team", context=name) for name in (*names, "theirs 1", "theirs 2")]
         writer.write(lambda writing: writing.vote(SCOPE, votes))
-        judged = the_candidate(store.gather(a_probe(scope=OTHER)), "team").usefulness
-        assert judged == (VOTES_THAT_COUNT + 1) / (VOTES_THAT_COUNT + 2)
+        judged = find_candidate(store.gather(a_probe(scope=SIBLING_SCOPE)), "team").usefulness
+        assert judged == (MAX_COUNTED_VOTES + 1) / (MAX_COUNTED_VOTES + 2)
         writer.write(lambda writing: writing.erase_all(SCOPE))
-        assert [one.helped for one in store.usage(OTHER, ids("team"))] == [len(votes)]
-        judged = the_candidate(store.gather(a_probe(scope=OTHER)), "team").usefulness
+        assert [one.helped for one in store.usage(SIBLING_SCOPE, ids("team"))] == [len(votes)]
+        judged = find_candidate(store.gather(a_probe(scope=SIBLING_SCOPE)), "team").usefulness
         assert judged == (len(votes) + 1) / (len(votes) + 2)
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_all_whose_names_were_erased_count_for_no_more_than_one_principal_and_the_newest_do(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
-        put(writer, a_note("team", scope=TEAM, shared=True))
+        put(writer, a_note("team", scope=PARENT_SCOPE, shared=True))
         counted = []
         for number in range(3):
             child = Scope.parse(f"acme/child-{number}")
-            contexts = [f"{number}, {each}" for each in range(VOTES_THAT_COUNT + 1)]
+            contexts = [f"{number}, {each}" for each in range(MAX_COUNTED_VOTES + 1)]
             use = Use.HELPED if number < 2 else Use.MISLED
             votes = [a_vote("team", use, context=one, by=by) for one in contexts for by in ("ana", "ben")]
-            traces = [a_trace(one, "team", scope=child) for one in contexts]
-            together(writer, *(lambda writing, trace=trace: writing.trace(trace) for trace in traces))
+            traces = [a_context_record(one, "team", scope=child) for one in contexts]
+            write_together(writer, *(lambda writing, trace=trace: writing.trace(trace) for trace in traces))
             writer.write(lambda writing, child=child, votes=votes: writing.vote(child, votes))  # type: ignore[misc]
             clock.move(timedelta(days=1))
-            store.gather(a_probe(scope=OTHER, known_at=NOW))
+            store.gather(a_probe(scope=SIBLING_SCOPE, known_at=NOW))
             writer.write(lambda writing, child=child: writing.erase_all(child))  # type: ignore[misc]
-            counted += store.usage(OTHER, ids("team"))
-            known = [store.gather(a_probe(scope=OTHER, known_at=moment)) for moment in (None, NOW)]
-            judged = [the_candidate(one, "team").usefulness for one in known]
-            assert judged == [counted[-1].usefulness, (VOTES_THAT_COUNT + 1) / (VOTES_THAT_COUNT + 2)]
-        assert counted == [*2 * [Usage(helped=VOTES_THAT_COUNT)], Usage(misled=VOTES_THAT_COUNT)]
+            counted += store.usage(SIBLING_SCOPE, ids("team"))
+            known = [store.gather(a_probe(scope=SIBLING_SCOPE, known_at=moment)) for moment in (None, NOW)]
+            judged = [find_candidate(one, "team").usefulness for one in known]
+            assert judged == [counted[-1].usefulness, (MAX_COUNTED_VOTES + 1) / (MAX_COUNTED_VOTES + 2)]
+        assert counted == [*2 * [Usage(helped=MAX_COUNTED_VOTES)], Usage(misled=MAX_COUNTED_VOTES)]
         vote = a_vote("team", by="eva")
-        writer.write(lambda writing: writing.vote(OTHER, [vote]))
-        assert store.usage(OTHER, ids("team")) == [Usage(helped=1, misled=VOTES_THAT_COUNT)], "others are heard beside"
+        writer.write(lambda writing: writing.vote(SIBLING_SCOPE, [vote]))
+        assert store.usage(SIBLING_SCOPE, ids("team")) == [Usage(helped=1, misled=MAX_COUNTED_VOTES)], (
+            "others are heard beside"
+        )
 
     def test_what_is_noted_of_a_scope_goes_with_what_is_erased_of_it_and_is_counted(self, writer: Store) -> None:
-        put(writer, a_note("a"), a_note("theirs", scope=OTHER))
-        together(
+        put(writer, a_note("a"), a_note("theirs", scope=SIBLING_SCOPE))
+        write_together(
             writer,
             lambda writing: writing.set_checkpoint(SCOPE, "how far", "up to a"),
             lambda writing: writing.set_checkpoint(SCOPE, "topics", "of a"),
-            lambda writing: writing.set_checkpoint(OTHER, "how far", "up to theirs"),
+            lambda writing: writing.set_checkpoint(SIBLING_SCOPE, "how far", "up to theirs"),
         )
-        assert erase(writer, "nobody") == erased(versions=0)
-        assert erase(writer, "a") == replace(erased("a", versions=1), checkpoints=2)
-        assert writer.write(lambda writing: writing.checkpoint(OTHER, "how far")) == "up to theirs"
-        gone = writer.write(lambda writing: writing.erase_all(OTHER))
-        assert gone == replace(erased("theirs", versions=1), checkpoints=1)
+        assert erase(writer, "nobody") == expected_erasure(versions=0)
+        assert erase(writer, "a") == replace(expected_erasure("a", versions=1), checkpoints=2)
+        assert writer.write(lambda writing: writing.checkpoint(SIBLING_SCOPE, "how far")) == "up to theirs"
+        gone = writer.write(lambda writing: writing.erase_all(SIBLING_SCOPE))
+        assert gone == replace(expected_erasure("theirs", versions=1), checkpoints=1)
 
     def test_where_memories_come_from_is_told_of_every_version_of_the_scopes_own(self, writer: Store) -> None:
         put(writer, a_note("a", source="handbook"), a_note("b", derived_from=("a", "x")), a_note("plain"))
         put(writer, a_note("a", text="again", source="wiki", derived_from=("b",)), a_note("b", text="on its own"))
-        put(writer, a_note("theirs", scope=OTHER, source="handbook"), a_note("below", scope=BELOW, source="handbook"))
+        put(
+            writer,
+            a_note("theirs", scope=SIBLING_SCOPE, source="handbook"),
+            a_note("below", scope=CHILD_SCOPE, source="handbook"),
+        )
         told = writer.write(lambda writing: writing.lineage(SCOPE))
         assert sorted(told, key=lambda one: (one.id, one.source or "")) == [
             Lineage(MemoryId("a"), "handbook", ()),
@@ -297,7 +319,11 @@ class Erasure:
     ) -> None:
         put(writer, a_note("a", source="handbook"), a_note("b", derived_from=("a", "x")), a_note("plain"))
         put(writer, a_note("b", text="on its own"), a_note("away", status=Status.FORGOTTEN))
-        put(writer, a_note("theirs", scope=OTHER, source="handbook"), a_note("below", scope=BELOW, source="handbook"))
+        put(
+            writer,
+            a_note("theirs", scope=SIBLING_SCOPE, source="handbook"),
+            a_note("below", scope=CHILD_SCOPE, source="handbook"),
+        )
         assert sorted(store.lineage(SCOPE), key=lambda one: (one.id, one.derived_from)) == [
             Lineage(MemoryId("a"), "handbook", ()),
             Lineage(MemoryId("away"), None, ()),
@@ -317,4 +343,4 @@ class Erasure:
         pieces = erase(writer, "a").pieces
         assert store.scrub(SCOPE, pieces).remains == ()
         assert candidates(found) == before
-        assert seen(store, SCOPE) == ["b"]
+        assert visible_ids(store, SCOPE) == ["b"]

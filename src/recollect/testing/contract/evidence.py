@@ -12,35 +12,35 @@ from recollect.model.candidate import Candidate
 from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
-from recollect.protocols import Store, Writing
-from recollect.ranking.profile import Question
-from recollect.ranking.profiles import BUILT_IN, built_in
-from recollect.ranking.scorer import rank
+from recollect.protocols import Store, WriteTransaction
+from recollect.ranking.profile import QuestionPolicy
+from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
+from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import rank_table
 from recollect.retrieval import bm25
-from recollect.retrieval.eligibility import Barrier, barrier
-from recollect.retrieval.evidence import Found
+from recollect.retrieval.eligibility import Barrier, find_barrier
+from recollect.retrieval.evidence import RecallEvidence
 from recollect.retrieval.vectors import cosines
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.store_builders import (
-    a_direction,
     a_note,
     a_probe,
+    a_vector,
     candidates,
-    eligible,
+    eligible_ids,
+    find_candidate,
     ids,
-    nearness,
     put,
-    seen,
-    the_candidate,
+    vector_similarity,
+    visible_ids,
 )
 from recollect.testing.variants import Variant, affected_by
 from recollect.text import tokenizer
 
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
-TEAM, OTHER = Scope.parse("acme"), Scope.parse("acme/ben")
+PARENT_SCOPE, SIBLING_SCOPE = Scope.parse("acme"), Scope.parse("acme/ben")
 
-TEXTS = [
+SAMPLE_TEXTS = [
     "deploys run on Fridays at noon",
     "the deploy of last Friday failed, and so did the deploy before",
     "Ana prefers short meetings",
@@ -50,34 +50,34 @@ TEXTS = [
 ]
 
 
-def expected_shares(question: str, texts: Sequence[str]) -> list[float | None]:
+def compute_shares(question: str, texts: Sequence[str]) -> list[float | None]:
     """How much of the question's words each of these has, if they are all that is eligible."""
-    terms = list(dict.fromkeys(tokenizer.terms(question)))
-    counts = [tokenizer.counts(text) for text in texts]
-    statistics = bm25.statistics(terms, counts)
-    return [bm25.share(terms, one, statistics) for one in counts]
+    terms = list(dict.fromkeys(tokenizer.tokenize(question)))
+    counts = [tokenizer.count_terms(text) for text in texts]
+    statistics = bm25.count_terms(terms, counts)
+    return [bm25.score_terms(terms, one, statistics) for one in counts]
 
 
-def shares(found: Found, names: Sequence[str]) -> list[float | None]:
+def found_shares(found: RecallEvidence, names: Sequence[str]) -> list[float | None]:
     """The lexical evidence that was found for these."""
     known = candidates(found)
     return [known[MemoryId(name)].lexical for name in names]
 
 
-class Eligibility:
+class EligibilityContract:
     """Every memory that the scope may see is found once, or barred for one reason."""
 
     def test_an_empty_store_finds_nothing_whatever_is_asked(self, store: Store) -> None:
         for probe in (a_probe(), a_probe("why?"), a_probe("the of"), a_probe("why?", known_at=NOW)):
             found = store.gather(probe)
-            assert (eligible(found), found.pinned.tolist(), dict(found.barred)) == ([], [], {})
+            assert (eligible_ids(found), found.pinned.tolist(), dict(found.barred)) == ([], [], {})
             assert (found.candidates([]), list(found.memories([]))) == ([], [])
 
     def test_an_empty_scope_of_a_store_that_is_not_finds_nothing(self, store: Store, writer: Store) -> None:
-        put(writer, a_note("theirs", scope=OTHER), a_note("above", scope=TEAM))
+        put(writer, a_note("theirs", scope=SIBLING_SCOPE), a_note("above", scope=PARENT_SCOPE))
         for probe in (a_probe(), a_probe("what theirs says"), a_probe("what theirs says", known_at=NOW)):
             found = store.gather(probe)
-            assert (eligible(found), dict(found.barred)) == ([], {})
+            assert (eligible_ids(found), dict(found.barred)) == ([], {})
 
     def test_a_status_bars_all_but_the_active_and_those_that_held_until_they_were_replaced(
         self, store: Store, writer: Store
@@ -92,7 +92,7 @@ class Eligibility:
                 status=status,
                 valid_until=None if end is None else NOW + end,
             )
-            for status, end, scope in product(Status, ends, (SCOPE, TEAM))
+            for status, end, scope in product(Status, ends, (SCOPE, PARENT_SCOPE))
         ]
         put(writer, *notes)
         assert_barred(store.gather(a_probe()), notes, NOW)
@@ -115,19 +115,19 @@ class Eligibility:
             (DAY, ["created", "from"]),
         ):
             found = store.gather(a_probe(at=NOW + off))
-            assert eligible(found) == expected
+            assert eligible_ids(found) == expected
             assert_barred(found, notes, NOW + off)
 
     def test_a_memory_with_an_open_end_is_valid_for_ever(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
-        assert seen(store, SCOPE, at=NOW.replace(year=2199)) == ["a"]
+        assert visible_ids(store, SCOPE, at=NOW.replace(year=2199)) == ["a"]
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_all_that_the_scope_may_see_is_eligible_once_or_barred_once(self, store: Store, writer: Store) -> None:
         notes = [
             a_note(
                 f"{number:03}",
-                scope=SCOPE if number % 2 else TEAM,
+                scope=SCOPE if number % 2 else PARENT_SCOPE,
                 shared=True,
                 status=list(Status)[number % 7],
                 created_at=NOW + (number % 5 - 3) * DAY,
@@ -139,7 +139,7 @@ class Eligibility:
         put(writer, *notes[:100])
         store.gather(a_probe())
         put(writer, *notes[50:])
-        hidden = [a_note("own", scope=TEAM), a_note("below", scope=Scope.parse("acme/ana/below"), shared=True)]
+        hidden = [a_note("own", scope=PARENT_SCOPE), a_note("below", scope=Scope.parse("acme/ana/below"), shared=True)]
         put(writer, *hidden)
         for days in (-4, -1, 0, 1, 5, 20):
             assert_barred(store.gather(a_probe(at=NOW + days * DAY)), notes, NOW + days * DAY)
@@ -150,8 +150,8 @@ class Eligibility:
         for number in range(30):
             put(writer, a_note("a", text=f"said for the {number}th time", importance=number / 30))
             found = store.gather(a_probe(f"{number}th"))
-            assert eligible(found) == ["a", "b"]
-            one = the_candidate(found, "a")
+            assert eligible_ids(found) == ["a", "b"]
+            one = find_candidate(found, "a")
             assert (one.importance, one.lexical is not None) == (number / 30, True)
 
     @affected_by(Variant.SECOND_WRITER)
@@ -168,19 +168,23 @@ class Eligibility:
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_the_pinned_rows_are_the_eligible_ones_that_are_pinned(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", pinned=True), a_note("b"), a_note("c", pinned=True, status=Status.FORGOTTEN))
-        put(writer, a_note("d", pinned=True, created_at=NOW + DAY), a_note("e", pinned=True, scope=TEAM, shared=True))
-        put(writer, a_note("f", pinned=True), a_note("g", pinned=True, scope=OTHER))
-        assert pinned(store.gather(a_probe())) == ["a", "e", "f"]
+        put(
+            writer,
+            a_note("d", pinned=True, created_at=NOW + DAY),
+            a_note("e", pinned=True, scope=PARENT_SCOPE, shared=True),
+        )
+        put(writer, a_note("f", pinned=True), a_note("g", pinned=True, scope=SIBLING_SCOPE))
+        assert list_pinned(store.gather(a_probe())) == ["a", "e", "f"]
         put(writer, a_note("f"), a_note("b", pinned=True))
-        assert pinned(store.gather(a_probe())) == ["a", "b", "e"]
-        assert pinned(store.gather(a_probe(at=NOW + DAY))) == ["a", "b", "d", "e"]
+        assert list_pinned(store.gather(a_probe())) == ["a", "b", "e"]
+        assert list_pinned(store.gather(a_probe(at=NOW + DAY))) == ["a", "b", "d", "e"]
 
     def test_at_present_all_that_is_there_is_known_whatever_its_date(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", created_at=NOW + DAY), a_note("b"), a_note("c", valid_from=NOW + DAY))
         put(writer, a_note("b", text="again", updated_at=NOW + DAY))
-        assert eligible(store.gather(a_probe())) == ["b"]
+        assert eligible_ids(store.gather(a_probe())) == ["b"]
         found = store.gather(a_probe(present=True))
-        assert eligible(found) == ["a", "b"]
+        assert eligible_ids(found) == ["a", "b"]
         assert dict(found.barred) == {Barrier.NOT_YET_VALID: 1}
         texts = {one.id: one.text for one in found.memories(found.rows.tolist()) if one is not None}
         assert texts[MemoryId("b")] == "again"
@@ -192,19 +196,19 @@ class Eligibility:
             assert rows.tolist() == sorted(set(rows.tolist()))
 
 
-def assert_barred(found: Found, visible: Sequence[Memory], at: datetime) -> None:
+def assert_barred(found: RecallEvidence, visible: Sequence[Memory], at: datetime) -> None:
     """These are all that is visible: each is eligible, or counted with what bars it."""
-    barriers = {one.id: barrier(one, at) for one in visible}
-    assert eligible(found) == sorted(id for id, barred in barriers.items() if barred is None)
+    barriers = {one.id: find_barrier(one, at) for one in visible}
+    assert eligible_ids(found) == sorted(id for id, barred in barriers.items() if barred is None)
     assert dict(found.barred) == Counter[Barrier](barred for barred in barriers.values() if barred is not None)
 
 
-def pinned(found: Found) -> list[MemoryId]:
+def list_pinned(found: RecallEvidence) -> list[MemoryId]:
     """The ids of the pinned rows."""
     return sorted(found.table.ids[row] for row in found.pinned.tolist())
 
 
-class Evidence:
+class EvidenceContract:
     """Evidence is exact, and made of nothing but what the scope may recall."""
 
     def test_a_candidate_has_all_that_ranking_may_know(self, store: Store, writer: Store) -> None:
@@ -226,11 +230,11 @@ class Evidence:
         put(writer, note)
         writer.write(lambda writing: writing.record(SCOPE, ids("a"), Use.SERVED, NOW - TICK, None))
         question = "which Friday?"
-        assert the_candidate(store.gather(a_probe(question)), "a") == Candidate(
+        assert find_candidate(store.gather(a_probe(question)), "a") == Candidate(
             id=note.id,
             kind=note.kind,
-            similarity=nearness(note.searched_text, question),
-            lexical=expected_shares(question, [note.searched_text])[0],
+            similarity=vector_similarity(note.searched_text, question),
+            lexical=compute_shares(question, [note.searched_text])[0],
             created_at=note.created_at,
             updated_at=note.updated_at,
             last_accessed_at=NOW - TICK,
@@ -259,24 +263,26 @@ class Evidence:
 
     def test_what_nobody_said_of_a_memory_is_unknown(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
-        assert the_candidate(store.gather(a_probe()), "a") == Candidate(
+        assert find_candidate(store.gather(a_probe()), "a") == Candidate(
             id=MemoryId("a"), kind=Kind.OBSERVATION, created_at=NOW, served=0, revisions=1, words=1, scope=SCOPE
         )
 
     def test_without_a_question_there_is_no_evidence(self, store: Store, writer: Store) -> None:
-        put(writer, *(a_note(f"{number}", text=text) for number, text in enumerate(TEXTS)))
+        put(writer, *(a_note(f"{number}", text=text) for number, text in enumerate(SAMPLE_TEXTS)))
         assert not any(one.questioned for one in candidates(store.gather(a_probe())).values())
 
     @affected_by(Variant.SMALL_CACHE)
     def test_similarities_are_true_to_the_last_bit(self, store: Store, writer: Store) -> None:
-        notes = [a_note(f"{number:03}", scope=SCOPE if number % 3 else TEAM, shared=True) for number in range(200)]
+        notes = [
+            a_note(f"{number:03}", scope=SCOPE if number % 3 else PARENT_SCOPE, shared=True) for number in range(200)
+        ]
         put(writer, *notes)
-        directions = np.array([a_direction(one.searched_text) for one in notes])
+        directions = np.array([a_vector(one.searched_text) for one in notes])
         for question in ("what 007 says", "why?", "x"):
             found = candidates(store.gather(a_probe(question)))
-            expected = cosines(directions, a_direction(question)).tolist()
+            expected = cosines(directions, a_vector(question)).tolist()
             assert [found[one.id].similarity for one in notes] == expected
-        assert candidates(store.gather(a_probe("what 007 says")))[MemoryId("007")].similarity == nearness(
+        assert candidates(store.gather(a_probe("what 007 says")))[MemoryId("007")].similarity == vector_similarity(
             "what 007 says", "what 007 says"
         )
 
@@ -293,9 +299,9 @@ class Evidence:
         put(writer, a_note("with", text="deploys on Friday"))
         writer.write(lambda writing: writing.put(a_note("without", text="deploys on Monday"), None))
         found = store.gather(a_probe("deploys"))
-        assert the_candidate(found, "without").similarity is None
-        assert the_candidate(found, "with").similarity is not None
-        assert shares(found, ["with", "without"]) == expected_shares(
+        assert find_candidate(found, "without").similarity is None
+        assert find_candidate(found, "with").similarity is not None
+        assert found_shares(found, ["with", "without"]) == compute_shares(
             "deploys", ["deploys on Friday", "deploys on Monday"]
         )
 
@@ -308,11 +314,11 @@ class Evidence:
         for known_at in (None, NOW):
             found = store.gather(a_probe("deploys", known_at=known_at))
             assert [one.similarity for one in candidates(found).values()] == [None, None]
-            assert shares(found, texts) == expected_shares("deploys", texts)
+            assert found_shares(found, texts) == compute_shares("deploys", texts)
         put(writer, a_note("third"))
         found = store.gather(a_probe("why?"))
         similarities = [candidates(found)[MemoryId(id)].similarity for id in (*texts, "third")]
-        assert similarities == [None, None, nearness("what third says", "why?")]
+        assert similarities == [None, None, vector_similarity("what third says", "why?")]
 
     def test_words_can_be_asked_for_without_a_direction_and_the_other_way_round(
         self, store: Store, writer: Store
@@ -320,67 +326,67 @@ class Evidence:
         texts = ["deploys on Friday", "meetings"]
         put(writer, *(a_note(text, text=text) for text in texts))
         words = store.gather(a_probe("deploys", vectors=None, encoder=None))
-        assert shares(words, texts) == expected_shares("deploys", texts)
+        assert found_shares(words, texts) == compute_shares("deploys", texts)
         assert [one.similarity for one in candidates(words).values()] == [None, None]
         way = store.gather(a_probe("deploys", terms=()))
-        assert shares(way, texts) == [None, None]
+        assert found_shares(way, texts) == [None, None]
         assert None not in [one.similarity for one in candidates(way).values()]
 
     def test_words_count_by_the_documented_formula_to_the_last_bit(self, store: Store, writer: Store) -> None:
-        names = [f"{number}" for number in range(len(TEXTS))]
-        put(writer, *(a_note(name, text=text) for name, text in zip(names, TEXTS, strict=True)))
+        names = [f"{number}" for number in range(len(SAMPLE_TEXTS))]
+        put(writer, *(a_note(name, text=text) for name, text in zip(names, SAMPLE_TEXTS, strict=True)))
         for question in ("Friday deploys", "deploy", "Ana meetings Monday", "the of and", "unheard-of", "星期五", "?!"):
-            assert shares(store.gather(a_probe(question)), names) == expected_shares(question, TEXTS)
+            assert found_shares(store.gather(a_probe(question)), names) == compute_shares(question, SAMPLE_TEXTS)
 
     def test_the_words_of_a_title_count_as_its_texts_do(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", title="Friday deploys", text="at noon"), a_note("b", text="Friday\ndeploys at noon"))
-        first, second = shares(store.gather(a_probe("Friday deploys")), ["a", "b"])
+        first, second = found_shares(store.gather(a_probe("Friday deploys")), ["a", "b"])
         assert first == second is not None
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_only_what_may_be_recalled_counts_in_the_statistics(self, store: Store, writer: Store) -> None:
         put(
             writer,
-            *(a_note(text, text=text) for text in TEXTS[:3]),
-            a_note("team", scope=TEAM, shared=True, text="Friday"),
+            *(a_note(text, text=text) for text in SAMPLE_TEXTS[:3]),
+            a_note("team", scope=PARENT_SCOPE, shared=True, text="Friday"),
         )
         unseen = [
             a_note("forgotten", text="Friday deploys deploys", status=Status.FORGOTTEN),
             a_note("not-yet", text="Friday Friday", created_at=NOW + DAY),
             a_note("no-longer", text="deploys now", created_at=NOW - DAY, valid_until=NOW),
             a_note("not-valid", text="deploys then", valid_from=NOW + DAY),
-            a_note("team-own", scope=TEAM, text="Friday deploys"),
-            a_note("theirs", scope=OTHER, text="Friday deploys", shared=True),
+            a_note("team-own", scope=PARENT_SCOPE, text="Friday deploys"),
+            a_note("theirs", scope=SIBLING_SCOPE, text="Friday deploys", shared=True),
             a_note("below", scope=Scope.parse("acme/ana/x"), text="Friday deploys", shared=True),
         ]
-        texts = [*TEXTS[:3], "Friday"]
-        expected = expected_shares("Friday deploys", texts)
-        assert shares(store.gather(a_probe("Friday deploys")), [*TEXTS[:3], "team"]) == expected
+        texts = [*SAMPLE_TEXTS[:3], "Friday"]
+        expected = compute_shares("Friday deploys", texts)
+        assert found_shares(store.gather(a_probe("Friday deploys")), [*SAMPLE_TEXTS[:3], "team"]) == expected
         put(writer, *unseen)
-        assert shares(store.gather(a_probe("Friday deploys")), [*TEXTS[:3], "team"]) == expected
+        assert found_shares(store.gather(a_probe("Friday deploys")), [*SAMPLE_TEXTS[:3], "team"]) == expected
         tomorrow = [*texts, "Friday Friday", "deploys then"]
-        assert shares(
-            store.gather(a_probe("Friday deploys", at=NOW + DAY)), [*TEXTS[:3], "team", "not-yet", "not-valid"]
-        ) == expected_shares("Friday deploys", tomorrow)
+        assert found_shares(
+            store.gather(a_probe("Friday deploys", at=NOW + DAY)), [*SAMPLE_TEXTS[:3], "team", "not-yet", "not-valid"]
+        ) == compute_shares("Friday deploys", tomorrow)
 
-    ELSEWHERE = 10_000
+    OTHER_MEMORIES = 10_000
     """How many memories another scope gets, which must make no difference."""
 
     def test_ten_thousand_writes_elsewhere_move_no_score(self, store: Store, writer: Store) -> None:
-        put(writer, *(a_note(text, text=text) for text in TEXTS))
+        put(writer, *(a_note(text, text=text) for text in SAMPLE_TEXTS))
         before = candidates(store.gather(a_probe("Friday deploys")))
 
-        def change(writing: Writing) -> None:
-            for number in range(self.ELSEWHERE):
-                writing.put(a_note(f"{number}", scope=OTHER, text=f"deploys Friday {number}"), None)
+        def change(writing: WriteTransaction) -> None:
+            for number in range(self.OTHER_MEMORIES):
+                writing.put(a_note(f"{number}", scope=SIBLING_SCOPE, text=f"deploys Friday {number}"), None)
 
         writer.write(change)
         assert candidates(store.gather(a_probe("Friday deploys"))) == before
-        assert len(store.gather(a_probe("Friday", scope=OTHER)).rows) == self.ELSEWHERE
+        assert len(store.gather(a_probe("Friday", scope=SIBLING_SCOPE)).rows) == self.OTHER_MEMORIES
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_what_was_found_stays_as_it_was_found(self, store: Store, writer: Store) -> None:
-        kept = put(writer, a_note("a", importance=0.25), a_note("b"), a_note("team", scope=TEAM, shared=True))
+        kept = put(writer, a_note("a", importance=0.25), a_note("b"), a_note("team", scope=PARENT_SCOPE, shared=True))
         found = store.gather(a_probe("what a says"))
         before = candidates(found)
         put(writer, a_note("a", text="changed", importance=0.75), a_note("b", status=Status.FORGOTTEN))
@@ -398,12 +404,12 @@ class Evidence:
         assert [one.id for one in found.candidates(rows)] == [found.table.ids[row] for row in rows]
         assert list(found.memories(rows)) == [kept[found.table.ids[row]] for row in rows]
 
-    @pytest.mark.parametrize("name", sorted(BUILT_IN))
+    @pytest.mark.parametrize("name", sorted(BUILTIN_PROFILES))
     def test_what_is_found_ranks_as_the_plain_formula_ranks_it(self, store: Store, writer: Store, name: str) -> None:
         notes = [
             a_note(
                 f"{number:02}",
-                scope=SCOPE if number % 3 else TEAM,
+                scope=SCOPE if number % 3 else PARENT_SCOPE,
                 shared=True,
                 kind=list(Kind)[number % 16],
                 text=f"deploys of the {number % 7}th Friday {'and Monday ' * (number % 3)}{number}",
@@ -415,10 +421,10 @@ class Evidence:
         ]
         put(writer, *notes)
         writer.write(lambda writing: writing.record(SCOPE, [one.id for one in notes[::4]], Use.SERVED, NOW, None))
-        profile = built_in(name)
-        asked = profile.question is not Question.REFUSED
+        profile = builtin_profile(name)
+        asked = profile.question is not QuestionPolicy.REFUSED
         found = store.gather(a_probe("deploys of the 3th Friday" if asked else None))
-        exact = rank(candidates(found).values(), profile, NOW, limit=10, asked=asked)
+        exact = rank_candidates(candidates(found).values(), profile, NOW, limit=10, asked=asked)
         ranked = rank_table(found.table, profile, NOW, limit=10, asked=asked, fetch=found.candidates, rows=found.rows)
         assert [(one.id, float(one.score)) for one in ranked] == [(one.id, float(one.score)) for one in exact]
         assert ranked.excluded == exact.excluded

@@ -4,23 +4,23 @@ from recollect.model.memory import Status
 from recollect.model.usage import Use
 from recollect.protocols import Store
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.contract.evidence import expected_shares, shares
+from recollect.testing.contract.evidence import compute_shares, found_shares
 from recollect.testing.store_builders import (
     ENCODER,
     a_note,
     a_probe,
-    eligible,
+    eligible_ids,
+    find_candidate,
+    find_duplicate,
     ids,
-    nearness,
     put,
     put_all,
-    seen,
-    the_candidate,
-    twin_of,
+    vector_similarity,
+    visible_ids,
 )
 from recollect.testing.variants import Variant, affected_by
 
-HOSTILE = {
+HOSTILE_TEXTS = {
     "fts-quotes": '"unbalanced',
     "fts-syntax": 'NEAR(deploys Friday, 2) AND NOT "x" OR col:term* ^first -minus +plus',
     "sql": "'; DROP TABLE memories; --",
@@ -43,19 +43,21 @@ HOSTILE = {
 }
 
 
-class HostileTexts:
+class HostileTextContract:
     """Whatever a text is made of, it is kept as it is, found by its words, and disturbs no other."""
 
     def test_texts_of_any_characters_are_kept_and_found_and_disturb_nothing(self, store: Store, writer: Store) -> None:
-        kept = put(writer, *(a_note(name, text=text, metadata={"said": text}) for name, text in HOSTILE.items()))
-        assert store.get(SCOPE, ids(*HOSTILE)) == kept
-        assert [one.text for one in kept] == list(HOSTILE.values())
+        kept = put(writer, *(a_note(name, text=text, metadata={"said": text}) for name, text in HOSTILE_TEXTS.items()))
+        assert store.get(SCOPE, ids(*HOSTILE_TEXTS)) == kept
+        assert [one.text for one in kept] == list(HOSTILE_TEXTS.values())
         for one in kept:
-            assert writer.write(lambda writing, one=one: twin_of(writing, one)) == one  # type: ignore[misc]
+            assert writer.write(lambda writing, one=one: find_duplicate(writing, one)) == one  # type: ignore[misc]
             for question in (one.text, f"deploys {one.text}"):
                 found = store.gather(a_probe(question))
-                assert shares(found, list(HOSTILE)) == expected_shares(question, list(HOSTILE.values()))
-                assert the_candidate(found, one.id).similarity == nearness(one.text, question)
+                assert found_shares(found, list(HOSTILE_TEXTS)) == compute_shares(
+                    question, list(HOSTILE_TEXTS.values())
+                )
+                assert find_candidate(found, one.id).similarity == vector_similarity(one.text, question)
 
     def test_every_character_there_is_can_be_kept(self, store: Store, writer: Store) -> None:
         pages = [
@@ -70,13 +72,13 @@ class HostileTexts:
         (kept, _) = put(writer, a_note("long", text=text), a_note("short", text="deploys"))
         assert store.get(SCOPE, ids("long")) == [kept]
         found = store.gather(a_probe("deploys Fridays"))
-        assert shares(found, ["long", "short"]) == expected_shares("deploys Fridays", [text, "deploys"])
+        assert found_shares(found, ["long", "short"]) == compute_shares("deploys Fridays", [text, "deploys"])
 
     def test_ids_of_any_characters_are_each_one_memorys_alone(self, store: Store, writer: Store) -> None:
         odd = ["'", '"', "a b", "ünï", "u\u0308", "ü", "%", "--", "1", "01", "💾", "x" * 256, "-1", "NULL", "A", "a"]
         kept = put(writer, *(a_note(id, text=f"number {number}") for number, id in enumerate(odd)))
         assert store.get(SCOPE, ids(*odd)) == kept
-        assert seen(store, SCOPE) == sorted(odd)
+        assert visible_ids(store, SCOPE) == sorted(odd)
         for one in kept:
             assert store.history(SCOPE, one.id) == [one]
         writer.write(lambda writing: writing.record(SCOPE, ids("a", "ü", '"'), Use.SERVED, NOW, None))
@@ -87,5 +89,5 @@ class HostileTexts:
         notes = [a_note(f"{number:05}") for number in range(3_000)]
         kept = writer.write(lambda writing: put_all(writing, notes))
         assert {one.commit for one in kept} == {kept[0].commit}
-        assert eligible(store.gather(a_probe("what 00007 says"))) == [one.id for one in notes]
+        assert eligible_ids(store.gather(a_probe("what 00007 says"))) == [one.id for one in notes]
         assert store.encoder() == ENCODER

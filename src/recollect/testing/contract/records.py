@@ -7,32 +7,34 @@ import pytest
 
 from recollect.errors import FieldError
 from recollect.model import validation
-from recollect.model.archive import Saved
+from recollect.model.archive import ArchivedMemory
 from recollect.model.level import Level
-from recollect.model.memory import MOST_PARTS, Kind, Memory, MemoryId, Status
+from recollect.model.memory import MAX_RECORD_ORIGINS, Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.usage import Use
-from recollect.protocols import Store, Writing
+from recollect.protocols import Store, WriteTransaction
 from recollect.retrieval.eligibility import Barrier
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.contract.archives import archive, load
+from recollect.testing.contract.archives import export_items, import_items
 from recollect.testing.store_builders import (
-    Clock,
+    ManualClock,
     a_note,
     a_probe,
     candidates,
-    eligible,
+    eligible_ids,
+    find_duplicate,
     ids,
     put,
-    seen,
-    together,
-    twin_of,
+    visible_ids,
+    write_together,
 )
 from recollect.testing.variants import Variant, affected_by
 
-TEAM, BELOW, OTHER, STRANGER = map(Scope.parse, ("acme", "acme/ana/below", "acme/ben", "acme/an"))
+PARENT_SCOPE, CHILD_SCOPE, SIBLING_SCOPE, SIMILAR_SCOPE = map(
+    Scope.parse, ("acme", "acme/ana/below", "acme/ben", "acme/an")
+)
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
-EVENTS = (Level.EVENT,)
+EVENT_LEVELS = (Level.EVENT,)
 
 
 def an_event(id: str, after: timedelta = timedelta(0), **given: Any) -> Memory:
@@ -40,20 +42,24 @@ def an_event(id: str, after: timedelta = timedelta(0), **given: Any) -> Memory:
     return a_note(id, **{"level": Level.EVENT, "kind": Kind.EVENT, "created_at": NOW + after, **given})
 
 
-def levels(store: Store, **given: Any) -> dict[str, Level | None]:
+def find_levels(store: Store, **given: Any) -> dict[str, Level | None]:
     """The level of each memory that may be recalled, by what is found where no other level is asked for."""
-    found = [(level, seen(store, SCOPE, levels=frozenset({level}), **given)) for level in (None, *Level)]
+    found = [(level, visible_ids(store, SCOPE, levels=frozenset({level}), **given)) for level in (None, *Level)]
     told = {str(id): level for level, ids in found for id in ids}
-    assert sorted(told) == seen(store, SCOPE, **given) == seen(store, SCOPE, levels=frozenset({None, *Level}), **given)
+    assert (
+        sorted(told)
+        == visible_ids(store, SCOPE, **given)
+        == visible_ids(store, SCOPE, levels=frozenset({None, *Level}), **given)
+    )
     return told
 
 
-def names(records: list[Memory]) -> list[str]:
+def list_ids(records: list[Memory]) -> list[str]:
     """The ids of these, in their order."""
     return [one.id for one in records]
 
 
-class Levels:
+class RecordLevelContract:
     """A memory is kept with its level, and found with it."""
 
     def test_every_level_is_kept_as_it_was_put_and_so_is_none(self, store: Store, writer: Store) -> None:
@@ -65,7 +71,7 @@ class Levels:
         assert listed == sorted(kept, key=lambda one: one.id)
 
     @affected_by(Variant.SMALL_CACHE)
-    def test_each_version_has_the_level_that_it_had(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_each_version_has_the_level_that_it_had(self, store: Store, writer: Store, clock: ManualClock) -> None:
         versions = []
         for level in (None, Level.EVENT, Level.DAY, None):
             versions += put(writer, a_note("a", level=level, text=f"of {level}"))
@@ -75,11 +81,11 @@ class Levels:
         for days, version in enumerate(versions):
             known_at = NOW + days * DAY
             assert store.get(SCOPE, ids("a"), known_at=known_at) == [version]
-            assert levels(store, known_at=known_at) == {"a": version.level}
-        assert levels(store) == {"a": None}
+            assert find_levels(store, known_at=known_at) == {"a": version.level}
+        assert find_levels(store) == {"a": None}
 
     def test_what_was_said_before_is_shown_as_what_stands_in_for_nothing(self, store: Store, writer: Store) -> None:
-        day = a_note("day", level=Level.DAY, text="before", created_at=NOW - 3 * DAY, stands_for=EVENTS)
+        day = a_note("day", level=Level.DAY, text="before", created_at=NOW - 3 * DAY, stands_for=EVENT_LEVELS)
         put(writer, day)
         put(writer, day.changed(text="now", updated_at=NOW - DAY, revisions=2))
         found = store.gather(a_probe(at=NOW - 2 * DAY))
@@ -89,13 +95,13 @@ class Levels:
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
     def test_what_is_of_another_level_than_is_asked_for_is_not_recalled(self, store: Store, writer: Store) -> None:
-        put(writer, a_note("plain"), an_event("event"), a_note("day", level=Level.DAY, scope=TEAM, shared=True))
+        put(writer, a_note("plain"), an_event("event"), a_note("day", level=Level.DAY, scope=PARENT_SCOPE, shared=True))
         expected = {"plain": None, "event": Level.EVENT, "day": Level.DAY}
-        assert levels(store) == expected
+        assert find_levels(store) == expected
         put(writer, a_note("year", level=Level.YEAR), a_note("away", level=Level.YEAR, status=Status.FORGOTTEN))
-        assert levels(store) == {**expected, "year": Level.YEAR}
+        assert find_levels(store) == {**expected, "year": Level.YEAR}
         found = store.gather(a_probe("what does day say?", levels=frozenset({None, Level.DAY})))
-        assert eligible(found) == ["day", "plain"]
+        assert eligible_ids(found) == ["day", "plain"]
         assert found.barred == {Barrier.LEVEL: 2, Barrier.STATUS: 1}
         assert store.gather(a_probe(levels=frozenset())).barred == {Barrier.LEVEL: 4, Barrier.STATUS: 1}
 
@@ -117,29 +123,33 @@ class Levels:
         first = a_note("a", level=Level.SEGMENT, created_at=NOW - DAY, updated_at=NOW - DAY)
         put(writer, first)
         put(writer, first.changed(text="retold", level=Level.GRIP, updated_at=NOW + DAY, revisions=2))
-        assert levels(store, at=NOW) == {"a": Level.SEGMENT}
-        assert levels(store, at=NOW + DAY) == {"a": Level.GRIP}
+        assert find_levels(store, at=NOW) == {"a": Level.SEGMENT}
+        assert find_levels(store, at=NOW + DAY) == {"a": Level.GRIP}
 
     def test_a_record_may_be_made_of_many(self, store: Store, writer: Store) -> None:
-        parts = tuple(f"{number:032x}" for number in range(MOST_PARTS))
+        parts = tuple(f"{number:032x}" for number in range(MAX_RECORD_ORIGINS))
         (kept,) = put(writer, a_note("year", level=Level.YEAR, derived_from=parts))
         assert store.get(SCOPE, ids("year")) == [kept]
         (told,) = writer.write(lambda writing: writing.lineage(SCOPE))
         assert told.derived_from == parts
 
-    def test_levels_are_given_away_and_taken_in(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_levels_are_given_away_and_taken_in(self, store: Store, writer: Store, clock: ManualClock) -> None:
         put(writer, a_note("plain"), an_event("event"), an_event("retold"))
         clock.move(DAY)
         put(writer, a_note("retold", level=Level.DAY, text="retold"))
-        encoder, items = archive(store)
-        told = {item.present.id: [one.level for one, _ in item.versions] for item in items if isinstance(item, Saved)}
+        encoder, items = export_items(store)
+        told = {
+            item.current.id: [one.level for one, _ in item.versions]
+            for item in items
+            if isinstance(item, ArchivedMemory)
+        }
         assert told == {"plain": [None], "event": [Level.EVENT], "retold": [Level.EVENT, Level.DAY]}
         writer.write(lambda writing: writing.erase_all(SCOPE))
-        assert load(writer, items, encoder).memories == 3
+        assert import_items(writer, items, encoder).memories == 3
         assert [one.level for one in store.history(SCOPE, MemoryId("retold"))] == [Level.EVENT, Level.DAY]
-        assert levels(store, at=clock.now) == {"plain": None, "event": Level.EVENT, "retold": Level.DAY}
-        assert names(store.timeline(SCOPE, EVENTS)) == ["event"]
-        assert load(writer, items, encoder).skipped == 3
+        assert find_levels(store, at=clock.now) == {"plain": None, "event": Level.EVENT, "retold": Level.DAY}
+        assert list_ids(store.timeline(SCOPE, EVENT_LEVELS)) == ["event"]
+        assert import_items(writer, items, encoder).skipped == 3
 
     def test_a_record_without_a_session_parts_no_turns(self, store: Store, writer: Store) -> None:
         said = [
@@ -156,24 +166,24 @@ class Levels:
         assert sorted(after) == sorted([*before, *coarse])
 
 
-class Sayings:
+class RecordDuplicateContract:
     """That something happened is another thing than that it is so, or that it happened again."""
 
     def test_two_records_that_say_the_same_are_both_active(self, store: Store, writer: Store) -> None:
         put(writer, *(an_event(id, text="good morning", speaker="ana") for id in "abc"))
         put(writer, a_note("day", text="good morning", level=Level.DAY))
         put(writer, an_event("b", text="good  morning", speaker="ana"))
-        assert seen(store, SCOPE) == ["a", "b", "c", "day"]
-        assert names(store.timeline(SCOPE, EVENTS)) == ["a", "b", "c"]
+        assert visible_ids(store, SCOPE) == ["a", "b", "c", "day"]
+        assert list_ids(store.timeline(SCOPE, EVENT_LEVELS)) == ["a", "b", "c"]
 
     @pytest.mark.parametrize("kind", [Kind.EVENT, Kind.OBSERVATION])
     def test_a_plain_memory_and_a_record_never_say_the_same(self, store: Store, writer: Store, kind: Kind) -> None:
         text = "Ana lives in Rome"
         record, plain = an_event("event", text=text, kind=kind), a_note("plain", text=text, kind=kind)
 
-        def heard(writing: Writing) -> list[object]:
+        def heard(writing: WriteTransaction) -> list[object]:
             found: list[object] = [writing.sayings(one) for one in (record, plain)]
-            return [*found, twin_of(writing, record), twin_of(writing, plain)]
+            return [*found, find_duplicate(writing, record), find_duplicate(writing, plain)]
 
         (kept,) = put(writer, record)
         assert writer.write(heard) == [[], [], None, None]
@@ -186,13 +196,13 @@ class Sayings:
         record, plain = put(writer, an_event("a"), a_note("plain", text=text))
         assert record.hash != plain.hash
         put(writer, plain.changed(status=Status.FORGOTTEN), record.changed(text="again"), plain)
-        assert seen(store, SCOPE) == ["a", "plain"]
+        assert visible_ids(store, SCOPE) == ["a", "plain"]
 
     def test_what_is_heard_of_many_is_heard_of_plain_ones_alone(self, writer: Store) -> None:
         records = [an_event(f"e{number}", text=f"it rained {number} times") for number in range(40)]
         plain = [one.changed(id=MemoryId(f"p{one.id}"), level=None, kind=Kind.FACT) for one in records]
 
-        def change(writing: Writing) -> list[list[Memory]]:
+        def change(writing: WriteTransaction) -> list[list[Memory]]:
             for one in records:
                 writing.put(one, None)
             found = []
@@ -210,10 +220,10 @@ class Sayings:
         put(writer, plain)
         put(writer, plain.changed(text="Ana moved to Oslo"))
 
-        def known(writing: Writing) -> list[list[Memory]]:
+        def known(writing: WriteTransaction) -> list[list[Memory]]:
             return [writing.said_before(plain), writing.about(SCOPE, "ana: lives in", NOW - DAY)]
 
-        assert [names(found) for found in writer.write(known)] == [["a"], ["a"]]
+        assert [list_ids(found) for found in writer.write(known)] == [["a"], ["a"]]
         (record,) = put(writer, plain.changed(text="Ana moved to Oslo", level=Level.EVENT))
         assert writer.write(known) == [[], []]
         assert writer.write(lambda writing: writing.said_before(record)) == []
@@ -224,24 +234,24 @@ class Sayings:
         put(writer, an_event("a", text="one"), an_event("b", text="two"))
         put(writer, an_event("a", text="two"), an_event("b", text="two", status=Status.FORGOTTEN))
         put(writer, an_event("b", text="two"))
-        assert names(store.timeline(SCOPE, EVENTS)) == ["a", "b"]
+        assert list_ids(store.timeline(SCOPE, EVENT_LEVELS)) == ["a", "b"]
 
 
-class Timelines:
+class TimelineContract:
     """The records of a scope by when they happened, and those that changed since somebody looked."""
 
     def test_records_come_in_the_order_of_time_and_then_of_ids(self, store: Store, writer: Store) -> None:
         when = {"late": 2 * DAY, "b": DAY, "a": DAY, "B": DAY, "ä": DAY, "first": -TICK, "second": timedelta(0)}
         kept = {one.id: one for one in put(writer, *(an_event(id, after) for id, after in when.items()))}
-        found = store.timeline(SCOPE, EVENTS)
-        assert names(found) == ["first", "second", "B", "a", "b", "ä", "late"]
+        found = store.timeline(SCOPE, EVENT_LEVELS)
+        assert list_ids(found) == ["first", "second", "B", "a", "b", "ä", "late"]
         assert found == [kept[one.id] for one in found]
 
     def test_a_time_begins_with_its_first_moment_and_ends_before_its_last(self, store: Store, writer: Store) -> None:
         put(writer, *(an_event(str(number), number * TICK) for number in range(4)))
 
         def between(since: datetime | None, before: datetime | None) -> list[str]:
-            return names(store.timeline(SCOPE, EVENTS, since=since, before=before))
+            return list_ids(store.timeline(SCOPE, EVENT_LEVELS, since=since, before=before))
 
         assert between(NOW + TICK, NOW + 3 * TICK) == ["1", "2"]
         assert between(NOW + TICK, None) == ["1", "2", "3"]
@@ -250,40 +260,40 @@ class Timelines:
         assert between(None, None) == ["0", "1", "2", "3"]
 
     def test_the_first_and_the_last_moment_that_there_is_are_in_it(self, store: Store, writer: Store) -> None:
-        ends = [validation.EARLIEST, validation.LATEST - TICK]
+        ends = [validation.EARLIEST_DATETIME, validation.LATEST_DATETIME - TICK]
         put(writer, *(an_event(f"{at.year}", created_at=at) for at in ends))
-        assert names(store.timeline(SCOPE, EVENTS)) == ["1900", "2199"]
-        assert names(store.timeline(SCOPE, EVENTS, since=ends[1])) == ["2199"]
-        assert names(store.timeline(SCOPE, EVENTS, before=ends[1])) == ["1900"]
+        assert list_ids(store.timeline(SCOPE, EVENT_LEVELS)) == ["1900", "2199"]
+        assert list_ids(store.timeline(SCOPE, EVENT_LEVELS, since=ends[1])) == ["2199"]
+        assert list_ids(store.timeline(SCOPE, EVENT_LEVELS, before=ends[1])) == ["1900"]
 
     def test_only_the_levels_and_statuses_that_are_asked_for_are_in_it(self, store: Store, writer: Store) -> None:
         put(writer, a_note("plain", kind=Kind.EVENT), *(a_note(level, level=level) for level in Level))
         put(writer, *(an_event(status, status=status) for status in Status if status is not Status.ACTIVE))
-        assert names(store.timeline(SCOPE, EVENTS)) == ["event"]
-        assert names(store.timeline(SCOPE, (Level.YEAR, Level.DAY, Level.DAY))) == ["day", "year"]
-        assert names(store.timeline(SCOPE, tuple(Level))) == sorted(Level)
-        assert names(store.timeline(SCOPE, EVENTS, statuses=(Status.ARCHIVED, Status.FORGOTTEN))) == [
+        assert list_ids(store.timeline(SCOPE, EVENT_LEVELS)) == ["event"]
+        assert list_ids(store.timeline(SCOPE, (Level.YEAR, Level.DAY, Level.DAY))) == ["day", "year"]
+        assert list_ids(store.timeline(SCOPE, tuple(Level))) == sorted(Level)
+        assert list_ids(store.timeline(SCOPE, EVENT_LEVELS, statuses=(Status.ARCHIVED, Status.FORGOTTEN))) == [
             "archived",
             "forgotten",
         ]
-        assert store.timeline(SCOPE, ()) == store.timeline(SCOPE, EVENTS, statuses=()) == []
+        assert store.timeline(SCOPE, ()) == store.timeline(SCOPE, EVENT_LEVELS, statuses=()) == []
 
     def test_only_the_scopes_own_records_are_in_it(self, store: Store, writer: Store) -> None:
-        scopes = (SCOPE, TEAM, BELOW, OTHER, STRANGER)
+        scopes = (SCOPE, PARENT_SCOPE, CHILD_SCOPE, SIBLING_SCOPE, SIMILAR_SCOPE)
         put(writer, *(an_event(str(scope), scope=scope, shared=True) for scope in scopes))
         for scope in scopes:
-            assert names(store.timeline(scope, EVENTS)) == [str(scope)]
+            assert list_ids(store.timeline(scope, EVENT_LEVELS)) == [str(scope)]
             assert store.touched(scope, Level.EVENT, 0)[0] == [NOW]
-        assert store.timeline(Scope.parse("nobody"), EVENTS) == []
+        assert store.timeline(Scope.parse("nobody"), EVENT_LEVELS) == []
         assert store.touched(Scope.parse("nobody"), Level.EVENT, 7) == ([], 7)
 
     @affected_by(Variant.SECOND_WRITER)
     def test_a_record_that_changed_is_in_it_as_it_is_now(self, store: Store, writer: Store) -> None:
         put(writer, an_event("a"), an_event("b", DAY), an_event("c", 2 * DAY))
         put(writer, an_event("a", 3 * DAY), an_event("b", DAY, status=Status.FORGOTTEN), a_note("c"))
-        assert names(store.timeline(SCOPE, EVENTS)) == ["a"]
+        assert list_ids(store.timeline(SCOPE, EVENT_LEVELS)) == ["a"]
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
-        assert store.timeline(SCOPE, EVENTS) == []
+        assert store.timeline(SCOPE, EVENT_LEVELS) == []
 
     @affected_by(Variant.SECOND_WRITER)
     def test_what_was_touched_are_the_moments_of_what_later_commits_wrote(self, store: Store, writer: Store) -> None:
@@ -294,7 +304,7 @@ class Timelines:
         assert store.touched(SCOPE, Level.EVENT, commit) == ([], commit)
         put(writer, an_event("d", 2 * DAY))
         put(writer, a_note("day", level=Level.DAY), a_note("plain", text="another"))
-        put(writer, an_event("theirs", scope=TEAM, shared=True))
+        put(writer, an_event("theirs", scope=PARENT_SCOPE, shared=True))
         assert store.touched(SCOPE, Level.EVENT, commit) == ([NOW + 2 * DAY], commit + 1)
         assert store.touched(SCOPE, Level.DAY, 0) == ([NOW], commit + 2)
 
@@ -310,10 +320,10 @@ class Timelines:
         (kept,) = put(writer, an_event("a"))
         commit = kept.commit or 0
 
-        def change(writing: Writing) -> list[object]:
+        def change(writing: WriteTransaction) -> list[object]:
             before = writing.touched(SCOPE, Level.EVENT, 0)
             writing.put(an_event("b", DAY), None)
-            return [before, writing.touched(SCOPE, Level.EVENT, commit), writing.touched(OTHER, Level.EVENT, 3)]
+            return [before, writing.touched(SCOPE, Level.EVENT, commit), writing.touched(SIBLING_SCOPE, Level.EVENT, 3)]
 
         assert writer.write(change) == [([NOW], commit), ([NOW + DAY], commit + 1), ([], 3)]
 
@@ -324,7 +334,7 @@ class Timelines:
         assert store.touched(SCOPE, Level.EVENT, kept.commit or 0) == ([], kept.commit)
 
 
-class Checkpoints:
+class CheckpointContract:
     """How far something got with a scope is noted, and forgotten with anything of it that is erased."""
 
     @affected_by(Variant.SECOND_WRITER)
@@ -333,7 +343,7 @@ class Checkpoints:
         for value in ("7", "", "9" * 10_000, "’; DROP TABLE checkpoints; -- %s :value"):
             writer.write(lambda writing, value=value: writing.set_checkpoint(SCOPE, "how far", value))  # type: ignore[misc]
             assert store.checkpoint(SCOPE, "how far") == value
-        together(
+        write_together(
             writer, *(lambda writing, value=value: writing.set_checkpoint(SCOPE, "how far", value) for value in "abc")
         )
         assert store.checkpoint(SCOPE, "how far") == "c"
@@ -341,18 +351,18 @@ class Checkpoints:
     def test_a_change_is_told_a_checkpoint_and_the_one_that_it_sets_itself(self, writer: Store) -> None:
         writer.write(lambda writing: writing.set_checkpoint(SCOPE, "how far", "here"))
 
-        def change(writing: Writing) -> list[str | None]:
+        def change(writing: WriteTransaction) -> list[str | None]:
             before = writing.checkpoint(SCOPE, "how far")
             writing.set_checkpoint(SCOPE, "how far", "there")
-            others = [writing.checkpoint(OTHER, "how far"), writing.checkpoint(SCOPE, "how long")]
+            others = [writing.checkpoint(SIBLING_SCOPE, "how far"), writing.checkpoint(SCOPE, "how long")]
             return [before, *others, writing.checkpoint(SCOPE, "how far")]
 
         assert writer.write(change) == ["here", None, None, "there"]
 
     def test_a_checkpoint_is_of_its_scope_and_its_name(self, store: Store, writer: Store) -> None:
-        scopes, called = (SCOPE, TEAM, BELOW, OTHER), ("events", "Events", "days")
+        scopes, called = (SCOPE, PARENT_SCOPE, CHILD_SCOPE, SIBLING_SCOPE), ("events", "Events", "days")
         places = [(scope, name) for scope in scopes for name in called]
-        together(
+        write_together(
             writer,
             *(
                 lambda writing, scope=scope, name=name: writing.set_checkpoint(scope, name, f"{scope} {name}")
@@ -360,12 +370,12 @@ class Checkpoints:
             ),
         )
         assert [store.checkpoint(*place) for place in places] == [f"{scope} {name}" for scope, name in places]
-        assert [store.checkpoint(STRANGER, "events"), store.checkpoint(SCOPE, "weeks")] == [None, None]
+        assert [store.checkpoint(SIMILAR_SCOPE, "events"), store.checkpoint(SCOPE, "weeks")] == [None, None]
 
     def test_a_checkpoint_is_kept_with_what_else_the_change_writes_or_not_at_all(
         self, store: Store, writer: Store
     ) -> None:
-        def change(writing: Writing) -> None:
+        def change(writing: WriteTransaction) -> None:
             writing.put(an_event("a"), None)
             writing.set_checkpoint(SCOPE, "how far", "too far")
             raise LookupError("in the middle")
@@ -389,13 +399,17 @@ class Checkpoints:
     def test_the_checkpoints_of_a_scope_are_gone_once_any_memory_of_it_is_erased(
         self, store: Store, writer: Store
     ) -> None:
-        put(writer, a_note("a"), a_note("b"), an_event("theirs", scope=TEAM, shared=True))
-        for scope in (SCOPE, TEAM, BELOW):
+        put(writer, a_note("a"), a_note("b"), an_event("theirs", scope=PARENT_SCOPE, shared=True))
+        for scope in (SCOPE, PARENT_SCOPE, CHILD_SCOPE):
             writer.write(lambda writing, scope=scope: writing.set_checkpoint(scope, "how far", "here"))  # type: ignore[misc]
         writer.write(lambda writing: writing.erase(SCOPE, ids("nobody", "theirs")))
         assert store.checkpoint(SCOPE, "how far") == "here"
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
-        assert [store.checkpoint(scope, "how far") for scope in (SCOPE, TEAM, BELOW)] == [None, "here", "here"]
+        assert [store.checkpoint(scope, "how far") for scope in (SCOPE, PARENT_SCOPE, CHILD_SCOPE)] == [
+            None,
+            "here",
+            "here",
+        ]
         writer.write(lambda writing: writing.set_checkpoint(SCOPE, "how far", "again"))
         assert store.checkpoint(SCOPE, "how far") == "again"
 
@@ -405,19 +419,23 @@ class Checkpoints:
     ) -> None:
         if remembers:
             put(writer, an_event("a"))
-        for scope in (SCOPE, TEAM, BELOW):
+        for scope in (SCOPE, PARENT_SCOPE, CHILD_SCOPE):
             writer.write(lambda writing, scope=scope: writing.set_checkpoint(scope, "how far", "here"))  # type: ignore[misc]
         erased = writer.write(lambda writing: writing.erase_all(SCOPE))
         assert erased.ids == (("a",) if remembers else ())
-        assert [store.checkpoint(scope, "how far") for scope in (SCOPE, TEAM, BELOW)] == [None, "here", "here"]
+        assert [store.checkpoint(scope, "how far") for scope in (SCOPE, PARENT_SCOPE, CHILD_SCOPE)] == [
+            None,
+            "here",
+            "here",
+        ]
         put(writer, an_event("b"))
         assert store.checkpoint(SCOPE, "how far") is None
 
     @affected_by(Variant.SECOND_WRITER)
     def test_a_checkpoint_is_neither_counted_nor_given_away(self, store: Store, writer: Store) -> None:
         put(writer, an_event("a"))
-        before, told = store.stats(None, below=True), archive(store)
+        before, told = store.stats(None, below=True), export_items(store)
         writer.write(lambda writing: writing.set_checkpoint(SCOPE, "how far", "here"))
         after = store.stats(None, below=True)
         assert (after.memories, after.scopes, after.largest) == (before.memories, before.scopes, before.largest)
-        assert archive(store) == told
+        assert export_items(store) == told

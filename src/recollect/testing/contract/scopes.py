@@ -2,15 +2,15 @@
 
 from recollect.model.memory import MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.usage import UNUSED, Usage, Use
+from recollect.model.usage import NO_USAGE, Usage, Use
 from recollect.protocols import Store
 from recollect.testing.builders import NOW
-from recollect.testing.store_builders import a_note, a_trace, a_vote, ids, put, seen
+from recollect.testing.store_builders import a_context_record, a_note, a_vote, ids, put, visible_ids
 from recollect.testing.variants import Variant, affected_by
 
 ROOT, TEAM, ANA, BEN = map(Scope.parse, ("acme", "acme/team", "acme/team/ana", "acme/team/ben"))
 
-ALIKE = [
+SIMILAR_SCOPES = [
     *("acme", "acme-labs", "acm", "Acme", "acme0", "acme.", "a_me", "ac", "acme/acme", "acme/acme/acme", "é", "e"),
     *("acme/ana", "acme/ana0", "acme/an", "acme/Ana", "acme-labs/ana", "ana", "ana/acme", "acme/ana/acme"),
     *("a.b", "a", "b", "a/b", "a:b", "a-b", "a_b", "axb", "a/b/c", "a/b-c", "a/b.c", "a#b", "a@b", "a+b", "a=b", "a~b"),
@@ -18,23 +18,23 @@ ALIKE = [
 """Scopes that look alike; whose ancestor one is goes by whole parts and nothing else."""
 
 
-class Scopes:
+class ScopeContract:
     """Visibility goes by whole parts of a scope, and is the same whichever way one looks."""
 
     def test_a_scope_sees_its_own_memories(self, store: Store, writer: Store) -> None:
         put(writer, a_note("mine", scope=ANA), a_note("mine-too", scope=ANA, shared=True))
-        assert seen(store, ANA) == ["mine", "mine-too"]
+        assert visible_ids(store, ANA) == ["mine", "mine-too"]
 
     @affected_by(Variant.SMALL_CACHE)
     def test_scopes_that_only_look_alike_have_nothing_to_do_with_each_other(self, store: Store, writer: Store) -> None:
-        scopes = [Scope.parse(path) for path in ALIKE]
-        own = [a_note(f"own {path}", scope=Scope.parse(path)) for path in ALIKE]
-        shared = [a_note(f"shared {path}", scope=Scope.parse(path), shared=True) for path in ALIKE]
+        scopes = [Scope.parse(path) for path in SIMILAR_SCOPES]
+        own = [a_note(f"own {path}", scope=Scope.parse(path)) for path in SIMILAR_SCOPES]
+        shared = [a_note(f"shared {path}", scope=Scope.parse(path), shared=True) for path in SIMILAR_SCOPES]
         put(writer, *own, *shared)
         for scope in scopes:
             expected = [one.id for one in own if one.scope == scope]
             expected += [one.id for one in shared if one.scope.parts == scope.parts[: len(one.scope.parts)]]
-            assert seen(store, scope) == sorted(expected)
+            assert visible_ids(store, scope) == sorted(expected)
             everyone = [one.id for one in (*own, *shared)]
             assert sorted(one.id for one in store.get(scope, everyone)) == sorted(expected)
             below = [one.id for one in (*own, *shared) if one.scope.parts[: len(scope.parts)] == scope.parts]
@@ -50,7 +50,7 @@ class Scopes:
     ) -> None:
         assert store.scopes(None) == store.scopes(ROOT) == []
         put(writer, a_note("ana", scope=ANA, status=Status.FORGOTTEN), a_note("ben", scope=BEN, shared=True))
-        writer.write(lambda writing: writing.trace(a_trace("context", scope=TEAM)))
+        writer.write(lambda writing: writing.trace(a_context_record("context", scope=TEAM)))
         assert store.scopes(None) == store.scopes(TEAM) == [ANA, BEN]
         assert (store.scopes(ANA), store.scopes(Scope.parse("acme/team/an"))) == ([ANA], [])
         writer.write(lambda writing: writing.erase(ANA, ids("ana")))
@@ -63,19 +63,19 @@ class Scopes:
         put(writer, a_note("root-shared", scope=ROOT, shared=True), a_note("root-own", scope=ROOT))
         put(writer, a_note("team-shared", scope=TEAM, shared=True), a_note("team-own", scope=TEAM))
         put(writer, a_note("ana", scope=ANA))
-        assert seen(store, ANA) == ["ana", "root-shared", "team-shared"]
-        assert seen(store, TEAM) == ["root-shared", "team-own", "team-shared"]
-        assert seen(store, "acme/other") == ["root-shared"]
+        assert visible_ids(store, ANA) == ["ana", "root-shared", "team-shared"]
+        assert visible_ids(store, TEAM) == ["root-shared", "team-own", "team-shared"]
+        assert visible_ids(store, "acme/other") == ["root-shared"]
         assert [one.id for one in store.get(ANA, ids("root-own", "team-own", "root-shared"))] == ["root-shared"]
 
     def test_siblings_see_nothing_of_each_other_whether_shared_or_not(self, store: Store, writer: Store) -> None:
         put(writer, a_note("ana", scope=ANA), a_note("ana-shared", scope=ANA, shared=True), a_note("ben", scope=BEN))
-        assert seen(store, BEN) == ["ben"]
+        assert visible_ids(store, BEN) == ["ben"]
         assert store.get(BEN, ids("ana", "ana-shared")) == []
 
     def test_what_is_below_is_never_seen_whether_shared_or_not(self, store: Store, writer: Store) -> None:
         put(writer, a_note("ana", scope=ANA), a_note("ana-shared", scope=ANA, shared=True))
-        assert seen(store, TEAM) == seen(store, ROOT) == []
+        assert visible_ids(store, TEAM) == visible_ids(store, ROOT) == []
         assert store.get(TEAM, ids("ana", "ana-shared")) == store.get(ROOT, ids("ana", "ana-shared")) == []
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
@@ -84,15 +84,15 @@ class Scopes:
     ) -> None:
         note = a_note("note", scope=TEAM)
         put(writer, note, a_note("other", scope=TEAM, shared=True))
-        assert [seen(store, ANA), seen(store, TEAM)] == [["other"], ["note", "other"]]
+        assert [visible_ids(store, ANA), visible_ids(store, TEAM)] == [["other"], ["note", "other"]]
         put(writer, note.changed(shared=True))
-        assert [seen(store, ANA), seen(store, TEAM)] == [["note", "other"], ["note", "other"]]
+        assert [visible_ids(store, ANA), visible_ids(store, TEAM)] == [["note", "other"], ["note", "other"]]
         put(writer, note)
-        assert [seen(store, ANA), seen(store, TEAM)] == [["other"], ["note", "other"]]
+        assert [visible_ids(store, ANA), visible_ids(store, TEAM)] == [["other"], ["note", "other"]]
         put(writer, note.changed(status=Status.FORGOTTEN), a_note("third", scope=TEAM, shared=True))
-        assert [seen(store, ANA), seen(store, TEAM)] == [["other", "third"], ["other", "third"]]
+        assert [visible_ids(store, ANA), visible_ids(store, TEAM)] == [["other", "third"], ["other", "third"]]
         put(writer, note.changed(shared=True))
-        assert seen(store, ANA) == ["note", "other", "third"]
+        assert visible_ids(store, ANA) == ["note", "other", "third"]
 
     def test_memories_come_in_the_order_asked_and_those_not_seen_are_skipped(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(id, scope=ANA) for id in "abc"), a_note("theirs", scope=BEN))
@@ -104,15 +104,15 @@ class Scopes:
         put(writer, a_note("theirs", scope=BEN), a_note("team", scope=TEAM, shared=True))
         writer.write(lambda writing: writing.record(BEN, ids("theirs", "team"), Use.SERVED, NOW, None))
         used = Usage(served=1, last_served_at=NOW)
-        assert store.usage(ANA, ids("theirs", "nobody", "team")) == [UNUSED, UNUSED, used]
+        assert store.usage(ANA, ids("theirs", "nobody", "team")) == [NO_USAGE, NO_USAGE, used]
 
     def test_uses_and_votes_count_only_for_what_the_scope_may_see(self, store: Store, writer: Store) -> None:
         put(writer, a_note("theirs", scope=BEN), a_note("team", scope=TEAM, shared=True), a_note("own", scope=TEAM))
         named = ids("theirs", "team", "own", "nobody")
         writer.write(lambda writing: writing.record(ANA, named, Use.SERVED, NOW, None))
         writer.write(lambda writing: writing.vote(ANA, [a_vote(one) for one in named]))
-        assert store.usage(BEN, ids("theirs")) == [UNUSED]
-        assert store.usage(TEAM, ids("own", "team")) == [UNUSED, Usage(served=1, helped=1, last_served_at=NOW)]
+        assert store.usage(BEN, ids("theirs")) == [NO_USAGE]
+        assert store.usage(TEAM, ids("own", "team")) == [NO_USAGE, Usage(served=1, helped=1, last_served_at=NOW)]
 
     @affected_by(Variant.SECOND_WRITER)
     def test_the_history_of_a_memory_is_its_own_scopes_and_below_what_of_it_was_shared(
@@ -134,7 +134,7 @@ class Scopes:
             assert writer.write(lambda writing, scope=scope: writing.get(scope, kept.id)) is None  # type: ignore[misc]
 
     def test_a_context_is_its_own_scopes_alone(self, store: Store, writer: Store) -> None:
-        trace = a_trace("context", scope=TEAM)
+        trace = a_context_record("context", scope=TEAM)
         writer.write(lambda writing: writing.trace(trace))
         assert store.context(TEAM, "context") == trace
         assert [store.context(scope, "context") for scope in (ROOT, ANA, BEN)] == [None, None, None]
@@ -144,13 +144,13 @@ class Scopes:
     def test_a_scope_that_only_has_contexts_sees_what_is_shared_with_it_and_later_its_own(
         self, store: Store, writer: Store
     ) -> None:
-        for trace in (a_trace("ana", scope=ANA), a_trace("team", scope=TEAM)):
+        for trace in (a_context_record("ana", scope=ANA), a_context_record("team", scope=TEAM)):
             writer.write(lambda writing, trace=trace: writing.trace(trace))  # type: ignore[misc]
-        assert seen(store, ANA) == []
+        assert visible_ids(store, ANA) == []
         put(writer, a_note("root", scope=ROOT, shared=True))
-        assert seen(store, ANA) == ["root"]
+        assert visible_ids(store, ANA) == ["root"]
         put(writer, a_note("ana", scope=ANA), a_note("team", scope=TEAM, shared=True))
-        assert seen(store, ANA) == ["ana", "root", "team"]
+        assert visible_ids(store, ANA) == ["ana", "root", "team"]
 
     def test_memories_are_listed_for_a_scope_or_for_all_below_it_by_id_and_status(
         self, store: Store, writer: Store

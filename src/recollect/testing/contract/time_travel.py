@@ -4,35 +4,35 @@ from datetime import datetime, timedelta
 
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.usage import VOTES_THAT_COUNT, Use
+from recollect.model.usage import MAX_COUNTED_VOTES, Use
 from recollect.protocols import Store
 from recollect.retrieval.eligibility import Barrier
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.contract.evidence import expected_shares, shares
+from recollect.testing.contract.evidence import compute_shares, found_shares
 from recollect.testing.store_builders import (
-    Clock,
+    ManualClock,
     a_note,
     a_probe,
     a_vote,
     candidates,
+    find_candidate,
     ids,
-    nearness,
     put,
-    seen,
-    the_candidate,
+    vector_similarity,
+    visible_ids,
 )
 from recollect.testing.variants import Variant, affected_by
 
 DAY, TICK = timedelta(days=1), timedelta(microseconds=1)
-TEAM = Scope.parse("acme")
-A = MemoryId("a")
+PARENT_SCOPE = Scope.parse("acme")
+MEMORY_ID = MemoryId("a")
 
 
-class KnownAt:
+class KnownAtContract:
     """`known_at` is the store as it was: what came later is not known, and what is gone since was there."""
 
     @affected_by(Variant.SMALL_CACHE, Variant.IN_MEMORY)
-    def test_versions_are_given_as_they_were_known(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_versions_are_given_as_they_were_known(self, store: Store, writer: Store, clock: ManualClock) -> None:
         moments: list[tuple[datetime, list[Memory]]] = [(NOW - TICK, [])]
         for number in range(4):
             kept = put(writer, a_note("a", text=f"version {number}"))
@@ -44,7 +44,7 @@ class KnownAt:
             assert list(found.memories(found.rows.tolist())) == expected
 
     def test_of_several_versions_in_one_commit_the_last_was_known(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
         (first,) = put(writer, a_note("a", text="first"))
         clock.move(DAY)
@@ -56,20 +56,20 @@ class KnownAt:
             assert store.get(SCOPE, ids("a"), known_at=known_at) == [expected]
             found = store.gather(a_probe(expected.text, known_at=known_at))
             assert list(found.memories(found.rows.tolist())) == [expected]
-            assert the_candidate(found, "a").similarity == nearness(expected.text, expected.text)
+            assert find_candidate(found, "a").similarity == vector_similarity(expected.text, expected.text)
 
-    def test_commits_of_one_moment_were_all_known_then(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_commits_of_one_moment_were_all_known_then(self, store: Store, writer: Store, clock: ManualClock) -> None:
         put(writer, a_note("a"))
         clock.move(-DAY)
         put(writer, a_note("b"))
         clock.move(3 * DAY)
         put(writer, a_note("c"))
-        assert seen(store, SCOPE, known_at=NOW - TICK) == []
-        assert seen(store, SCOPE, known_at=NOW) == ["a", "b"]
-        assert seen(store, SCOPE, known_at=NOW + 2 * DAY) == ["a", "b", "c"]
+        assert visible_ids(store, SCOPE, known_at=NOW - TICK) == []
+        assert visible_ids(store, SCOPE, known_at=NOW) == ["a", "b"]
+        assert visible_ids(store, SCOPE, known_at=NOW + 2 * DAY) == ["a", "b", "c"]
 
     def test_a_clock_far_ahead_is_followed_only_until_one_is_right(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
         ages = 60_000 * DAY
         put(writer, a_note("a"))
@@ -79,11 +79,11 @@ class KnownAt:
         (right,) = put(writer, a_note("c"))
         clock.move(DAY)
         assert (wrong.recorded_at, right.recorded_at) == (NOW + ages, NOW + DAY)
-        assert seen(store, SCOPE, known_at=NOW) == ["a"]
-        assert seen(store, SCOPE, known_at=clock.now) == ["a", "b", "c"]
+        assert visible_ids(store, SCOPE, known_at=NOW) == ["a"]
+        assert visible_ids(store, SCOPE, known_at=clock.now) == ["a", "b", "c"]
 
     @affected_by(Variant.SMALL_CACHE)
-    def test_the_commit_is_the_last_that_was_known(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_the_commit_is_the_last_that_was_known(self, store: Store, writer: Store, clock: ManualClock) -> None:
         commits = []
         for id in "abc":
             (kept,) = put(writer, a_note(id))
@@ -95,9 +95,9 @@ class KnownAt:
 
     @affected_by(Variant.SMALL_CACHE)
     def test_status_sharing_pins_and_words_are_those_known_then(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
-        team = a_note("team", scope=TEAM, text="deploys")
+        team = a_note("team", scope=PARENT_SCOPE, text="deploys")
         put(writer, a_note("a", text="deploys on Friday", pinned=True), team)
         clock.move(DAY)
         put(writer, a_note("a", text="deploys on Monday", status=Status.FORGOTTEN), team.changed(shared=True))
@@ -114,11 +114,11 @@ class KnownAt:
         assert found_at(2) == (["a"], 0, {})
         for days, id, texts in ((0, "a", ["deploys on Friday"]), (1, "team", ["deploys"])):
             found = store.gather(a_probe("deploys", known_at=NOW + days * DAY))
-            assert shares(found, [id]) == expected_shares("deploys", texts)
+            assert found_shares(found, [id]) == compute_shares("deploys", texts)
         assert [len(store.get(SCOPE, ids("team"), known_at=NOW + days * DAY)) for days in range(3)] == [0, 1, 0]
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE)
-    def test_uses_are_those_taken_in_until_then(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_uses_are_those_taken_in_until_then(self, store: Store, writer: Store, clock: ManualClock) -> None:
         put(writer, a_note("a"), a_note("b"))
         for number in range(1, 4):
             clock.move(DAY)
@@ -127,12 +127,12 @@ class KnownAt:
             writer.write(lambda writing, at=at: writing.record(SCOPE, ids("a"), Use.SERVED, at, None))  # type: ignore[misc]
         for number in range(4):
             found = store.gather(a_probe(known_at=NOW + number * DAY))
-            a, b = the_candidate(found, "a"), the_candidate(found, "b")
+            a, b = find_candidate(found, "a"), find_candidate(found, "b")
             assert (a.served, a.last_accessed_at) == (number, NOW - DAY if number else None)
             assert (b.served, b.last_accessed_at) == (0, None)
 
     @affected_by(Variant.SMALL_CACHE)
-    def test_votes_are_those_that_stood_then(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_votes_are_those_that_stood_then(self, store: Store, writer: Store, clock: ManualClock) -> None:
         put(writer, a_note("a"))
         cast = [a_vote("a"), a_vote("a", by="ben"), a_vote("a", Use.MISLED), a_vote("a", Use.MISLED, context="other")]
         for vote in cast:
@@ -140,13 +140,13 @@ class KnownAt:
             writer.write(lambda writing, vote=vote: writing.vote(SCOPE, [vote]))  # type: ignore[misc]
         expected = [None, (1 + 1) / (1 + 2), (2 + 1) / (2 + 2), (1 + 1) / (2 + 2), (1 + 1) / (3 + 2)]
         found = [store.gather(a_probe(known_at=NOW + days * DAY)) for days in range(5)]
-        assert [the_candidate(one, "a").usefulness for one in found] == expected
+        assert [find_candidate(one, "a").usefulness for one in found] == expected
 
     @affected_by(Variant.SMALL_CACHE)
     def test_what_was_away_for_a_while_comes_back_with_all_that_had_happened_to_it(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
-        mine, theirs = a_note("a"), a_note("team", scope=TEAM, shared=True)
+        mine, theirs = a_note("a"), a_note("team", scope=PARENT_SCOPE, shared=True)
         put(writer, mine, theirs, a_note("b"))
         writer.write(lambda writing: writing.record(SCOPE, ids("a", "team"), Use.SERVED, NOW, None))
         writer.write(lambda writing: writing.vote(SCOPE, [a_vote("a"), a_vote("team", Use.MISLED)]))
@@ -156,7 +156,7 @@ class KnownAt:
         clock.move(DAY)
         put(writer, mine, theirs, a_note("new"))
         clock.move(DAY)
-        put(writer, a_note("b", text="later"), a_note("other", scope=TEAM))
+        put(writer, a_note("b", text="later"), a_note("other", scope=PARENT_SCOPE))
         expected = {"a": (1, 3 / 4, NOW), "team": (1, 1 / 3, NOW), "b": (0, None, None), "new": (0, None, None)}
 
         def known(days: int) -> dict[MemoryId, tuple[int | None, float | None, datetime | None]]:
@@ -169,23 +169,25 @@ class KnownAt:
         assert known(2) == expected
 
     def test_of_a_principals_votes_the_newest_few_are_those_taken_in_last_until_then(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
         put(writer, a_note("a"))
-        ahead = [a_vote("a", context=f"ahead {number}", at=NOW + 365 * DAY) for number in range(VOTES_THAT_COUNT)]
+        ahead = [a_vote("a", context=f"ahead {number}", at=NOW + 365 * DAY) for number in range(MAX_COUNTED_VOTES)]
         for votes in (ahead, [a_vote("a", Use.MISLED, context="x")], [a_vote("a", Use.MISLED, context="ahead 2")]):
             clock.move(DAY)
             writer.write(lambda writing, votes=votes: writing.vote(SCOPE, votes))  # type: ignore[misc]
         clock.move(DAY)
         put(writer, a_note("b"))
         misled = [
-            the_candidate(store.gather(a_probe(known_at=NOW + days * DAY)), "a").usefulness for days in (3, 1, 2, 3)
+            find_candidate(store.gather(a_probe(known_at=NOW + days * DAY)), "a").usefulness for days in (3, 1, 2, 3)
         ]
-        assert misled == [(VOTES_THAT_COUNT - count + 1) / (VOTES_THAT_COUNT + 2) for count in (2, 0, 1, 2)]
+        assert misled == [(MAX_COUNTED_VOTES - count + 1) / (MAX_COUNTED_VOTES + 2) for count in (2, 0, 1, 2)]
 
     @affected_by(Variant.SMALL_CACHE)
-    def test_the_present_and_what_is_known_now_are_the_same(self, store: Store, writer: Store, clock: Clock) -> None:
-        team = [a_note(f"team {number}", scope=TEAM, shared=number % 2 == 0) for number in range(6)]
+    def test_the_present_and_what_is_known_now_are_the_same(
+        self, store: Store, writer: Store, clock: ManualClock
+    ) -> None:
+        team = [a_note(f"team {number}", scope=PARENT_SCOPE, shared=number % 2 == 0) for number in range(6)]
         put(writer, *(a_note(id, importance=0.5) for id in "abc"), *team)
         clock.move(DAY)
         put(writer, a_note("a", text="changed"), team[0].changed(shared=False), team[1].changed(shared=True))
@@ -196,17 +198,17 @@ class KnownAt:
         assert present.commit == known.commit
 
     @affected_by(Variant.SMALL_CACHE)
-    def test_the_two_clocks_are_moved_apart(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_the_two_clocks_are_moved_apart(self, store: Store, writer: Store, clock: ManualClock) -> None:
         put(writer, a_note("a", created_at=NOW - 5 * DAY, valid_until=NOW - DAY), a_note("b", created_at=NOW - 2 * DAY))
         clock.move(DAY)
         put(writer, a_note("a", created_at=NOW - 5 * DAY))
         as_of = NOW - 3 * DAY
-        assert seen(store, SCOPE, at=as_of) == seen(store, SCOPE, at=as_of, known_at=NOW) == ["a"]
-        assert seen(store, SCOPE, at=NOW, known_at=NOW) == ["b"]
-        assert seen(store, SCOPE, at=NOW) == ["a", "b"]
+        assert visible_ids(store, SCOPE, at=as_of) == visible_ids(store, SCOPE, at=as_of, known_at=NOW) == ["a"]
+        assert visible_ids(store, SCOPE, at=NOW, known_at=NOW) == ["b"]
+        assert visible_ids(store, SCOPE, at=NOW) == ["a", "b"]
 
 
-class AsOf:
+class AsOfContract:
     """For a moment before a revision, a memory is what it was then, and stands where it stands by all that is known."""
 
     WINDOW = a_note("a", text="window", created_at=NOW - 3 * DAY, updated_at=NOW - 3 * DAY, importance=0.25)
@@ -218,34 +220,34 @@ class AsOf:
         end = NOW + DAY
         (window,) = put(writer, self.WINDOW)
         put(writer, self.AISLE)
-        assert shown(store, self.BETWEEN) == [window]
+        assert load_visible(store, self.BETWEEN) == [window]
         put(writer, self.AISLE.changed(pinned=True))
         found = store.gather(a_probe("window", at=self.BETWEEN))
-        candidate = the_candidate(found, "a")
+        candidate = find_candidate(found, "a")
         assert (candidate.importance, candidate.revisions) == (0.25, 1)
-        assert candidate.similarity == nearness("window", "window")
+        assert candidate.similarity == vector_similarity("window", "window")
         assert len(found.pinned) == 1
-        assert shown(store, self.BETWEEN) == [window.changed(pinned=True)]
+        assert load_visible(store, self.BETWEEN) == [window.changed(pinned=True)]
         put(writer, self.AISLE.changed(status=Status.SUPERSEDED, valid_until=end))
-        assert shown(store, self.BETWEEN) == [window.changed(status=Status.SUPERSEDED, valid_until=end)]
+        assert load_visible(store, self.BETWEEN) == [window.changed(status=Status.SUPERSEDED, valid_until=end)]
         put(writer, self.AISLE.changed(status=Status.FORGOTTEN))
-        assert shown(store, self.BETWEEN) == []
+        assert load_visible(store, self.BETWEEN) == []
         assert store.gather(a_probe(at=self.BETWEEN)).barred == {Barrier.STATUS: 1}
 
     @affected_by(Variant.SMALL_CACHE)
-    def test_its_standing_is_that_of_what_was_known(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_its_standing_is_that_of_what_was_known(self, store: Store, writer: Store, clock: ManualClock) -> None:
         (window,) = put(writer, self.WINDOW)
         put(writer, self.AISLE.changed(pinned=True))
         clock.move(DAY)
         put(writer, self.AISLE.changed(status=Status.FORGOTTEN))
-        assert shown(store, self.BETWEEN, known_at=NOW) == [window.changed(pinned=True)]
-        assert shown(store, self.BETWEEN) == []
+        assert load_visible(store, self.BETWEEN, known_at=NOW) == [window.changed(pinned=True)]
+        assert load_visible(store, self.BETWEEN) == []
 
     def test_of_several_versions_in_one_commit_each_has_its_time(self, store: Store, writer: Store) -> None:
         later = self.AISLE.changed(text="standing", updated_at=NOW, revisions=3)
         window, aisle, standing = put(writer, self.WINDOW, self.AISLE, later)
         moments = {self.BETWEEN: window, NOW - DAY: aisle, NOW - TICK: aisle, NOW: standing}
-        assert {at: shown(store, at) for at in moments} == {at: [one] for at, one in moments.items()}
+        assert {at: load_visible(store, at) for at in moments} == {at: [one] for at, one in moments.items()}
 
     @affected_by(Variant.SECOND_WRITER)
     def test_what_was_erased_meanwhile_is_gone_in_every_version(self, store: Store, writer: Store) -> None:
@@ -258,11 +260,11 @@ class AsOf:
         assert list(found.memories(found.rows.tolist())) == [None]
 
     def test_a_text_that_was_not_shared_then_is_not_shown_below(self, store: Store, writer: Store) -> None:
-        put(writer, self.WINDOW.changed(scope=TEAM))
-        put(writer, self.AISLE.changed(scope=TEAM, shared=True))
+        put(writer, self.WINDOW.changed(scope=PARENT_SCOPE))
+        put(writer, self.AISLE.changed(scope=PARENT_SCOPE, shared=True))
         found = store.gather(a_probe(at=self.BETWEEN))
         assert (len(found.rows), dict(found.barred)) == (0, {Barrier.NOT_YET_KNOWN: 1})
-        assert seen(store, SCOPE, at=NOW) == ["a"]
+        assert visible_ids(store, SCOPE, at=NOW) == ["a"]
 
     def test_a_former_text_that_begins_after_its_memory_ended_never_held(self, store: Store, writer: Store) -> None:
         put(writer, self.WINDOW.changed(valid_from=self.BETWEEN))
@@ -270,7 +272,7 @@ class AsOf:
         assert store.gather(a_probe(at=self.BETWEEN)).barred == {Barrier.NO_LONGER_VALID: 1}
 
 
-def shown(store: Store, at: datetime, *, known_at: datetime | None = None) -> list[Memory | None]:
+def load_visible(store: Store, at: datetime, *, known_at: datetime | None = None) -> list[Memory | None]:
     """The memories that a reader is shown who asks about a moment."""
     found = store.gather(a_probe(at=at, known_at=known_at))
     return list(found.memories(found.rows.tolist()))

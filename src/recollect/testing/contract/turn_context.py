@@ -8,127 +8,135 @@ import pytest
 
 from recollect.model.memory import Memory, MemoryId, Status
 from recollect.model.scope import Scope
-from recollect.model.table import NONE, Table
+from recollect.model.table import NO_LABEL, CandidateTable
 from recollect.protocols import Store
 from recollect.retrieval import bm25, turn_context
 from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.contract.evidence import DAY, OTHER, TEAM, TICK, expected_shares
-from recollect.testing.store_builders import a_direction, a_note, a_probe, candidates, nearness, put
+from recollect.testing.contract.evidence import DAY, PARENT_SCOPE, SIBLING_SCOPE, TICK, compute_shares
+from recollect.testing.store_builders import a_note, a_probe, a_vector, candidates, put, vector_similarity
 from recollect.testing.variants import Variant, affected_by
 from recollect.text import questions, tokenizer
 
 
-class Turns:
+class TurnContextContract:
     """As a turn of its session a memory is heard with what was said before it, as far as that may be recalled."""
 
-    LONG = " ".join(f"word{number}" for number in range(90))
-    SAID = ("where shall we meet?", LONG, "at noon", "on Friday at the pier", "fine")
+    LONG_TEXT = " ".join(f"word{number}" for number in range(90))
+    TURN_TEXTS = ("where shall we meet?", LONG_TEXT, "at noon", "on Friday at the pier", "fine")
 
-    def conversation(self) -> list[Memory]:
+    def make_conversation(self) -> list[Memory]:
         """What was said in one session, a minute apart; ids are in no order."""
         ids = ("d", "a", "e", "b", "c")
         return [
             a_note(id, text=text, session="s", created_at=NOW - (9 - place) * TICK)
-            for place, (id, text) in enumerate(zip(ids, self.SAID, strict=True))
+            for place, (id, text) in enumerate(zip(ids, self.TURN_TEXTS, strict=True))
         ]
 
-    def conversation_of_two_scopes(self) -> list[Memory]:
+    def make_shared_conversation(self) -> list[Memory]:
         """The same, but every other turn was said in a session of that name in the scope above, which shares it."""
         return [
-            one.changed(scope=TEAM, shared=True) if place % 2 else one for place, one in enumerate(self.conversation())
+            one.changed(scope=PARENT_SCOPE, shared=True) if place % 2 else one
+            for place, one in enumerate(self.make_conversation())
         ]
 
-    def heard(self, store: Store, question: str, **given: Any) -> dict[str, tuple[float | None, float | None]]:
+    def find_scores(self, store: Store, question: str, **given: Any) -> dict[str, tuple[float | None, float | None]]:
         found = candidates(store.gather(a_probe(question, in_turns=True, **given)))
         return {id: (one.lexical, one.similarity) for id, one in found.items()}
 
-    def expected(
+    def compute_scores(
         self, question: str, notes: Sequence[Memory], before: Mapping[str, str]
     ) -> dict[str, tuple[float | None, float | None]]:
         """What the formulas say of these, where each was said after another."""
-        terms = list(dict.fromkeys(tokenizer.terms(question)))
-        counts: dict[str, dict[str, int]] = {one.id: tokenizer.counts(one.searched_text) for one in notes}
+        terms = list(dict.fromkeys(tokenizer.tokenize(question)))
+        counts: dict[str, dict[str, int]] = {one.id: tokenizer.count_terms(one.searched_text) for one in notes}
         earlier = {id: [one for one in (before.get(id), before.get(before.get(id, ""))) if one] for id in counts}
-        asks = {str(one.id): questions.asks(one.text) for one in notes}
-        heard = {id: turn_context.heard(counts[id], [(counts[one], asks[one]) for one in earlier[id]]) for id in counts}
-        statistics = bm25.statistics(terms, counts.values(), sum(length for _, length in heard.values()))
-        near = {str(one.id): nearness(one.embedded_text, question) for one in notes}
+        asks = {str(one.id): questions.is_question(one.text) for one in notes}
+        heard = {
+            id: turn_context.count_with_context(counts[id], [(counts[one], asks[one]) for one in earlier[id]])
+            for id in counts
+        }
+        statistics = bm25.count_terms(terms, counts.values(), sum(length for _, length in heard.values()))
+        near = {str(one.id): vector_similarity(one.embedded_text, question) for one in notes}
         return {
             id: (
-                bm25.share(terms, times, statistics, length),
-                turn_context.nearness(near[id], near[before[id]] if id in before else None),
+                bm25.score_terms(terms, times, statistics, length),
+                turn_context.lend_similarity(near[id], near[before[id]] if id in before else None),
             )
             for id, (times, length) in heard.items()
         }
 
     def test_a_turn_is_heard_with_the_two_before_it(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
+        notes = self.make_conversation()
         put(writer, *reversed(notes))
         before = {"a": "d", "e": "a", "b": "e", "c": "b"}
         for question in ("where do we meet?", "Friday noon", "word7 pier", "unheard-of"):
-            assert self.heard(store, question) == self.expected(question, notes, before)
+            assert self.find_scores(store, question) == self.compute_scores(question, notes, before)
 
     def test_alone_nothing_is_lent(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
+        notes = self.make_conversation()
         put(writer, *notes)
         found = candidates(store.gather(a_probe("where do we meet?")))
-        assert [found[one.id].lexical for one in notes] == expected_shares("where do we meet?", self.SAID)
-        assert found[MemoryId("a")].similarity == nearness(self.LONG, "where do we meet?")
+        assert [found[one.id].lexical for one in notes] == compute_shares("where do we meet?", self.TURN_TEXTS)
+        assert found[MemoryId("a")].similarity == vector_similarity(self.LONG_TEXT, "where do we meet?")
 
     def test_without_a_session_a_memory_is_heard_alone(self, store: Store, writer: Store) -> None:
-        notes = [one.changed(session=None) for one in self.conversation()]
+        notes = [one.changed(session=None) for one in self.make_conversation()]
         put(writer, *notes)
         alone = candidates(store.gather(a_probe("Friday noon")))
-        assert self.heard(store, "Friday noon") == {id: (one.lexical, one.similarity) for id, one in alone.items()}
+        assert self.find_scores(store, "Friday noon") == {
+            id: (one.lexical, one.similarity) for id, one in alone.items()
+        }
         added = [a_note("x", text="Friday", session="s"), a_note("y", text="noon", session="t")]
         put(writer, *added)
-        assert self.heard(store, "Friday noon") == self.expected("Friday noon", [*notes, *added], {})
+        assert self.find_scores(store, "Friday noon") == self.compute_scores("Friday noon", [*notes, *added], {})
 
     def test_what_may_not_be_recalled_lends_nothing_and_does_not_part_its_neighbours(
         self, store: Store, writer: Store
     ) -> None:
-        notes = self.conversation()
+        notes = self.make_conversation()
         put(writer, *notes)
-        put(writer, notes[2].changed(status=Status.FORGOTTEN), a_note("z", text="noon", scope=TEAM, session="s"))
+        put(
+            writer, notes[2].changed(status=Status.FORGOTTEN), a_note("z", text="noon", scope=PARENT_SCOPE, session="s")
+        )
         left = [one for one in notes if one.id != "e"]
         before = {"a": "d", "b": "a", "c": "b"}
-        assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", left, before)
+        assert self.find_scores(store, "noon on Friday") == self.compute_scores("noon on Friday", left, before)
 
     def test_what_was_said_later_is_not_heard_before(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
+        notes = self.make_conversation()
         put(writer, *notes)
         then = notes[2].created_at
-        expected = self.expected("where at noon", notes[:3], {"a": "d", "e": "a"})
-        assert self.heard(store, "where at noon", at=then) == expected
+        expected = self.compute_scores("where at noon", notes[:3], {"a": "d", "e": "a"})
+        assert self.find_scores(store, "where at noon", at=then) == expected
 
     def test_a_revised_turn_is_heard_as_it_was_by_the_turn_after_it(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
+        notes = self.make_conversation()
         put(writer, *notes)
         put(writer, notes[3].changed(text="on Monday", updated_at=NOW + DAY, revisions=2))
         before = {"a": "d", "e": "a", "b": "e", "c": "b"}
-        assert self.heard(store, "Friday or Monday") == self.expected("Friday or Monday", notes, before)
+        assert self.find_scores(store, "Friday or Monday") == self.compute_scores("Friday or Monday", notes, before)
         now = [*notes[:3], notes[3].changed(text="on Monday"), notes[4]]
-        expected = self.expected("Friday or Monday", now, before)
-        assert self.heard(store, "Friday or Monday", at=NOW + DAY) == expected
+        expected = self.compute_scores("Friday or Monday", now, before)
+        assert self.find_scores(store, "Friday or Monday", at=NOW + DAY) == expected
 
     def test_at_one_moment_the_ids_say_what_came_first(self, store: Store, writer: Store) -> None:
         notes = [a_note(id, text=f"say {id}x", session="s") for id in ("c", "a", "b")]
         put(writer, *notes)
-        assert self.heard(store, "ax bx") == self.expected("ax bx", notes, {"b": "a", "c": "b"})
+        assert self.find_scores(store, "ax bx") == self.compute_scores("ax bx", notes, {"b": "a", "c": "b"})
 
     @affected_by(Variant.SECOND_WRITER)
     def test_of_a_text_that_asks_near_its_end_no_word_tells_anything_also_of_one_revised_since(
         self, store: Store, writer: Store
     ) -> None:
         asking_ends, telling_ends = (
-            ("?", "？ ", "?" + " " * (questions.END - 1)),
-            ("?" + " " * questions.END, "? yes", "."),
+            ("?", "？ ", "?" + " " * (questions.QUESTION_END_CHARS - 1)),
+            ("?" + " " * questions.QUESTION_END_CHARS, "? yes", "."),
         )
         notes = [
             a_note(f"{place}", text=f"über {place} Uhr{end}") for place, end in enumerate((*asking_ends, *telling_ends))
         ]
         put(writer, *notes)
-        words = {one.id: sum(tokenizer.counts(one.text).values()) for one in notes}
+        words = {one.id: sum(tokenizer.count_terms(one.text).values()) for one in notes}
         told = {one.id: words[one.id] if place >= len(asking_ends) else 0 for place, one in enumerate(notes)}
         assert {id: one.words for id, one in candidates(store.gather(a_probe())).items()} == told
         put(writer, *(one.changed(text=f"um {one.id}", updated_at=NOW + DAY, revisions=2) for one in notes))
@@ -137,32 +145,34 @@ class Turns:
         assert [one.words for one in later] == [2] * len(notes)
 
     def test_what_an_ancestor_shares_of_a_session_is_heard_together(self, store: Store, writer: Store) -> None:
-        notes = [one.changed(scope=TEAM, shared=True) for one in self.conversation()]
-        put(writer, *notes, a_note("x", text="noon", scope=TEAM, session="s", created_at=NOW - 20 * TICK))
+        notes = [one.changed(scope=PARENT_SCOPE, shared=True) for one in self.make_conversation()]
+        put(writer, *notes, a_note("x", text="noon", scope=PARENT_SCOPE, session="s", created_at=NOW - 20 * TICK))
         before = {"a": "d", "e": "a", "b": "e", "c": "b"}
-        assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", notes, before)
+        assert self.find_scores(store, "noon on Friday") == self.compute_scores("noon on Friday", notes, before)
 
     @affected_by(Variant.SMALL_CACHE)
     def test_a_session_is_of_its_scope_and_one_of_the_same_name_that_an_ancestor_shares_is_another(
         self, store: Store, writer: Store
     ) -> None:
-        notes = self.conversation_of_two_scopes()
+        notes = self.make_shared_conversation()
         put(writer, *notes)
         before = {"e": "d", "c": "e", "b": "a"}
         for question in ("noon on Friday", "where do we meet?", "word7 pier"):
-            assert self.heard(store, question) == self.expected(question, notes, before)
-            own, shared = ("\n".join(one.text for one in notes if one.scope == whose) for whose in (SCOPE, TEAM))
-            first, second = expected_shares(question, [own, shared])
+            assert self.find_scores(store, question) == self.compute_scores(question, notes, before)
+            own, shared = (
+                "\n".join(one.text for one in notes if one.scope == whose) for whose in (SCOPE, PARENT_SCOPE)
+            )
+            first, second = compute_shares(question, [own, shared])
             found = candidates(store.gather(a_probe(question, in_turns=True)))
             assert [found[one.id].setting for one in notes] == [first, second, first, second, first]
 
     @affected_by(Variant.SMALL_CACHE)
     def test_a_turn_revised_since_stays_in_the_session_of_its_own_scope(self, store: Store, writer: Store) -> None:
-        notes = self.conversation_of_two_scopes()
+        notes = self.make_shared_conversation()
         put(writer, *notes)
         put(writer, *(one.changed(text=f"not {one.text}", updated_at=NOW + DAY, revisions=2) for one in notes[1:3]))
         before = {"e": "d", "c": "e", "b": "a"}
-        assert self.heard(store, "noon on Friday") == self.expected("noon on Friday", notes, before)
+        assert self.find_scores(store, "noon on Friday") == self.compute_scores("noon on Friday", notes, before)
 
     @affected_by(Variant.SMALL_CACHE)
     def test_columns_and_the_candidates_made_of_them_tell_sessions_of_one_name_apart_by_scope(
@@ -170,19 +180,21 @@ class Turns:
     ) -> None:
         below = Scope((*SCOPE.parts, "x"))
         said = {
-            (scope, session): f"{scope} {session}" for scope in (TEAM, SCOPE, below) for session in (None, "s", "t")
+            (scope, session): f"{scope} {session}"
+            for scope in (PARENT_SCOPE, SCOPE, below)
+            for session in (None, "s", "t")
         }
         for (scope, session), name in said.items():
             put(writer, *(a_note(f"{name} {n}", scope=scope, session=session, shared=True) for n in range(2)))
         found = store.gather(a_probe(scope=below))
         assert len(found.rows) == 2 * len(said)
-        for table in (found.table.take(found.rows), Table.of(found.candidates(found.rows.tolist()))):
+        for table in (found.table.take(found.rows), CandidateTable.of(found.candidates(found.rows.tolist()))):
             numbers = dict(zip(table.ids, table.labels["session"].codes.tolist(), strict=True))
             for (_, session), name in said.items():
                 one, other = (numbers[MemoryId(f"{name} {n}")] for n in range(2))
                 assert one == other
-                assert (one == NONE) == (session is None)
-            assert len(set(numbers.values()) - {NONE}) == sum(session is not None for _, session in said)
+                assert (one == NO_LABEL) == (session is None)
+            assert len(set(numbers.values()) - {NO_LABEL}) == sum(session is not None for _, session in said)
             assert table.labels["session"].tolist() == [one.session for one in table.candidates(range(len(table)))]
         assert {one.id.rsplit(" ", 2)[0] == str(one.scope) for one in candidates(found).values()} == {True}
 
@@ -197,24 +209,24 @@ class Turns:
             for place, session in enumerate(sessions)
         ]
         put(writer, *notes)
-        assert self.heard(store, "noon 0 4") == self.expected("noon 0 4", notes, {"3": "0", "4": "2"})
+        assert self.find_scores(store, "noon 0 4") == self.compute_scores("noon 0 4", notes, {"3": "0", "4": "2"})
         found = candidates(store.gather(a_probe("noon 0 4", in_turns=True)))
         assert [found[note.id].session for note in notes] == sessions
         texts = [" ".join(notes[place].text for place in places) for places in ((0, 3), (2, 4), (1,), (5,), (6,))]
-        first, second, *alone = expected_shares("noon 0 4", texts)
+        first, second, *alone = compute_shares("noon 0 4", texts)
         expected = [first, alone[0], second, first, second, *alone[1:]]
         assert [found[note.id].setting for note in notes] == expected
 
     def test_a_scope_and_a_session_that_read_the_same_together_are_told_apart(
         self, store: Store, writer: Store
     ) -> None:
-        names = {SCOPE: "s", TEAM: f"{SCOPE.parts[1]}/s"}
+        names = {SCOPE: "s", PARENT_SCOPE: f"{SCOPE.parts[1]}/s"}
         notes = [
             a_note(f"{place}", scope=scope, shared=True, session=names[scope], created_at=NOW - (9 - place) * TICK)
-            for place, scope in enumerate((SCOPE, TEAM, SCOPE, TEAM))
+            for place, scope in enumerate((SCOPE, PARENT_SCOPE, SCOPE, PARENT_SCOPE))
         ]
         put(writer, *notes)
-        assert self.heard(store, "what 0 says") == self.expected("what 0 says", notes, {"2": "0", "3": "1"})
+        assert self.find_scores(store, "what 0 says") == self.compute_scores("what 0 says", notes, {"2": "0", "3": "1"})
 
     def test_similarities_in_columns_are_no_farther_off_with_what_is_lent(self, store: Store, writer: Store) -> None:
         notes = [a_note(f"{number:03}", session=f"{number % 7}") for number in range(200)]
@@ -227,9 +239,9 @@ class Turns:
     def test_of_several_ways_to_ask_the_nearest_counts(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(f"{number:02}") for number in range(20)))
         ways = ("why?", "what 07 says")
-        found = candidates(store.gather(a_probe("why?", vectors=np.array([a_direction(one) for one in ways]))))
+        found = candidates(store.gather(a_probe("why?", vectors=np.array([a_vector(one) for one in ways]))))
         for id, one in found.items():
-            assert one.similarity == max(nearness(f"what {id} says", way) for way in ways)
+            assert one.similarity == max(vector_similarity(f"what {id} says", way) for way in ways)
 
     @affected_by(Variant.SMALL_CACHE)
     def test_the_speakers_are_those_who_said_what_may_be_recalled(self, store: Store, writer: Store) -> None:
@@ -239,8 +251,8 @@ class Turns:
             a_note("b", speaker="Ben", created_at=NOW + DAY),
             a_note("c", speaker="Cem", status=Status.FORGOTTEN),
             a_note("d"),
-            a_note("e", speaker="Eva", scope=TEAM, shared=True),
-            a_note("f", speaker="Finn", scope=OTHER),
+            a_note("e", speaker="Eva", scope=PARENT_SCOPE, shared=True),
+            a_note("f", speaker="Finn", scope=SIBLING_SCOPE),
         )
         assert store.speakers(a_probe()) == {"Ana", "Eva"}
         assert store.speakers(a_probe(at=NOW + DAY)) == {"Ana", "Ben", "Eva"}
@@ -254,19 +266,19 @@ class Turns:
     ) -> None:
         put(writer, a_note("a", text="noon at the pier"), a_note("b", text="Friday", session="s"))
         found = candidates(store.gather(a_probe("pier", in_turns=True)))
-        assert found[MemoryId("a")].setting == expected_shares("pier", ["noon at the pier", "Friday"])[0]
+        assert found[MemoryId("a")].setting == compute_shares("pier", ["noon at the pier", "Friday"])[0]
         put(writer, a_note("b", text="Friday", session="s", status=Status.FORGOTTEN))
         found = candidates(store.gather(a_probe("pier", in_turns=True)))
         assert found[MemoryId("a")].setting is None
 
     def test_a_setting_is_all_that_may_be_recalled_of_a_session_as_one_text(self, store: Store, writer: Store) -> None:
-        notes = self.conversation()
+        notes = self.make_conversation()
         alone = a_note("x", text="Friday noon")
         put(writer, *notes, alone, a_note("y", text="Monday", session="t"))
         put(writer, notes[3].changed(status=Status.FORGOTTEN))
-        texts = ["\n".join(text for place, text in enumerate(self.SAID) if place != 3), "Monday"]
+        texts = ["\n".join(text for place, text in enumerate(self.TURN_TEXTS) if place != 3), "Monday"]
         for question in ("where at noon?", "word7 word8 Monday", "pier", "unheard-of"):
             found = candidates(store.gather(a_probe(question, in_turns=True)))
-            first, second, third = expected_shares(question, [*texts, alone.text])
+            first, second, third = compute_shares(question, [*texts, alone.text])
             assert [found[MemoryId(id)].setting for id in "daecyx"] == [first] * 4 + [second, third]
             assert all(one.setting is None for one in candidates(store.gather(a_probe(question))).values())

@@ -12,27 +12,27 @@ from recollect.model.memory import Kind, Memory, MemoryId, Status
 from recollect.model.scope import Scope
 from recollect.model.trust import Provenance
 from recollect.model.usage import Use
-from recollect.protocols import Store, Writing
+from recollect.protocols import Store, WriteTransaction
 from recollect.testing.builders import NOW, SCOPE
 from recollect.testing.store_builders import (
     ENCODER,
-    Clock,
-    a_direction,
+    ManualClock,
     a_note,
     a_probe,
+    a_vector,
+    find_candidate,
+    find_duplicate,
     ids,
-    nearness,
     put,
-    seen,
-    the_candidate,
-    twin_of,
+    vector_similarity,
+    visible_ids,
 )
 from recollect.testing.variants import Variant, affected_by
 
-OTHER = Scope.parse("acme/ben")
+SIBLING_SCOPE = Scope.parse("acme/ben")
 DAY = timedelta(days=1)
 
-FULL = a_note(
+FULL_MEMORY = a_note(
     "full",
     kind=Kind.DECISION,
     level=Level.GRIP,
@@ -62,25 +62,29 @@ FULL = a_note(
 )
 
 
-class Versions:
+class VersionContract:
     """A memory that is put under a known id is a new version of it; none is lost."""
 
-    @pytest.mark.parametrize("memory", [a_note("plain"), FULL], ids=["plain", "full"])
+    @pytest.mark.parametrize("memory", [a_note("plain"), FULL_MEMORY], ids=["plain", "full"])
     @affected_by(Variant.IN_MEMORY)
     def test_a_memory_is_kept_as_it_was_put_with_the_stores_date_and_commit(
-        self, store: Store, writer: Store, clock: Clock, memory: Memory
+        self, store: Store, writer: Store, clock: ManualClock, memory: Memory
     ) -> None:
         (kept,) = put(writer, memory)
         assert kept == memory.changed(recorded_at=clock.now, commit=kept.commit)
         assert kept.commit is not None
         assert store.get(SCOPE, [memory.id]) == store.history(SCOPE, memory.id) == [kept]
 
-    def test_what_a_memory_says_of_its_date_and_commit_is_the_stores_to_say(self, writer: Store, clock: Clock) -> None:
+    def test_what_a_memory_says_of_its_date_and_commit_is_the_stores_to_say(
+        self, writer: Store, clock: ManualClock
+    ) -> None:
         (kept,) = put(writer, a_note("a", recorded_at=NOW - DAY, commit=999))
         assert (kept.recorded_at, kept.commit) != (NOW - DAY, 999)
         assert kept.recorded_at == clock.now
 
-    def test_every_version_is_in_the_history_the_oldest_first(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_every_version_is_in_the_history_the_oldest_first(
+        self, store: Store, writer: Store, clock: ManualClock
+    ) -> None:
         versions = []
         for number in range(4):
             versions += put(writer, a_note("a", text=f"version {number}", revisions=number + 1))
@@ -101,18 +105,18 @@ class Versions:
         assert store.history(SCOPE, MemoryId("nobody")) == []
 
     def test_an_id_that_another_scope_has_is_refused_and_stays_theirs(self, store: Store, writer: Store) -> None:
-        (theirs,) = put(writer, a_note("a", scope=OTHER))
+        (theirs,) = put(writer, a_note("a", scope=SIBLING_SCOPE))
         with pytest.raises(Conflict, match="'a' is taken"):
             put(writer, a_note("a", scope=SCOPE))
-        assert store.get(OTHER, ids("a")) == [theirs]
+        assert store.get(SIBLING_SCOPE, ids("a")) == [theirs]
         assert store.get(SCOPE, ids("a")) == []
 
     def test_a_version_with_the_same_words_keeps_its_direction(self, store: Store, writer: Store) -> None:
         note = a_note("a", title="Friday")
         put(writer, note)
         writer.write(lambda writing: writing.put(note.changed(pinned=True, importance=0.9), None))
-        expected = nearness(note.searched_text, "why?")
-        assert the_candidate(store.gather(a_probe("why?")), "a").similarity == expected
+        expected = vector_similarity(note.searched_text, "why?")
+        assert find_candidate(store.gather(a_probe("why?")), "a").similarity == expected
 
     @pytest.mark.parametrize("change", [{"text": "something else"}, {"title": "Monday"}], ids=["text", "title"])
     def test_a_version_with_other_words_does_not_keep_a_direction_that_is_no_longer_its_own(
@@ -121,13 +125,13 @@ class Versions:
         note = a_note("a", title="Friday")
         put(writer, note)
         writer.write(lambda writing: writing.put(note.changed(**change), None))
-        assert the_candidate(store.gather(a_probe("why?")), "a").similarity is None
+        assert find_candidate(store.gather(a_probe("why?")), "a").similarity is None
 
     def test_a_version_may_bring_another_direction_for_the_same_words(self, store: Store, writer: Store) -> None:
         (note,) = put(writer, a_note("a"))
-        writer.write(lambda writing: writing.put(note, a_direction("elsewhere")))
-        expected = nearness("elsewhere", "why?")
-        assert the_candidate(store.gather(a_probe("why?")), "a").similarity == expected
+        writer.write(lambda writing: writing.put(note, a_vector("elsewhere")))
+        expected = vector_similarity("elsewhere", "why?")
+        assert find_candidate(store.gather(a_probe("why?")), "a").similarity == expected
 
     @affected_by(Variant.SECOND_WRITER)
     def test_the_first_model_is_adopted_and_another_one_refused(self, store: Store, writer: Store) -> None:
@@ -150,24 +154,26 @@ class Versions:
         self, store: Store, writer: Store
     ) -> None:
         with pytest.raises(InvalidInput, match="adopt"):
-            writer.write(lambda writing: writing.put(a_note("a"), a_direction("a")))
+            writer.write(lambda writing: writing.put(a_note("a"), a_vector("a")))
         writer.write(lambda writing: writing.adopt(ENCODER))
         with pytest.raises(FieldError, match="test"):
-            writer.write(lambda writing: writing.put(a_note("a"), a_direction("a", ENCODER.dimensions + 1)))
+            writer.write(lambda writing: writing.put(a_note("a"), a_vector("a", ENCODER.dimensions + 1)))
         assert store.get(SCOPE, ids("a")) == []
-        writer.write(lambda writing: writing.put(a_note("a"), a_direction("a")))
-        assert the_candidate(store.gather(a_probe("a")), "a").similarity == nearness("a", "a")
+        writer.write(lambda writing: writing.put(a_note("a"), a_vector("a")))
+        assert find_candidate(store.gather(a_probe("a")), "a").similarity == vector_similarity("a", "a")
 
     def test_a_twin_is_the_scopes_active_memory_with_the_same_words(self, writer: Store) -> None:
-        here, there = put(writer, a_note("here", text="same  words"), a_note("there", text="same words", scope=OTHER))
+        here, there = put(
+            writer, a_note("here", text="same  words"), a_note("there", text="same words", scope=SIBLING_SCOPE)
+        )
 
         def twin(scope: Scope) -> Memory | None:
-            return writer.write(lambda writing: twin_of(writing, here.changed(scope=scope)))
+            return writer.write(lambda writing: find_duplicate(writing, here.changed(scope=scope)))
 
-        assert [twin(SCOPE), twin(OTHER)] == [here, there]
+        assert [twin(SCOPE), twin(SIBLING_SCOPE)] == [here, there]
         assert [twin(Scope.parse("acme")), twin(Scope.parse("acme/ana/below"))] == [None, None]
         put(writer, here.changed(status=Status.FORGOTTEN))
-        assert [twin(SCOPE), twin(OTHER)] == [None, there]
+        assert [twin(SCOPE), twin(SIBLING_SCOPE)] == [None, there]
         (again,) = put(writer, a_note("again", text="same words"))
         assert twin(SCOPE) == again
         put(writer, again.changed(text="other words"))
@@ -179,7 +185,7 @@ class Versions:
         )
 
         def twin(topic: str | None) -> Memory | None:
-            return writer.write(lambda writing: twin_of(writing, smokes.changed(topic_key=topic)))
+            return writer.write(lambda writing: find_duplicate(writing, smokes.changed(topic_key=topic)))
 
         assert [twin("smokes"), twin("drinks"), twin("votes"), twin(None)] == [smokes, drinks, None, smokes]
         (plain,) = put(writer, a_note("c", text="yes"))
@@ -188,7 +194,7 @@ class Versions:
             put(writer, smokes.changed(topic_key=None))
         put(writer, smokes.changed(text="no"))
         assert [twin("smokes"), twin(None)] == [plain, plain]
-        assert seen(store, SCOPE) == ["a", "b", "c"]
+        assert visible_ids(store, SCOPE) == ["a", "b", "c"]
 
     def test_only_an_active_memory_is_a_twin_or_has_a_topic(self, store: Store, writer: Store) -> None:
         idle = [one for one in Status if one is not Status.ACTIVE]
@@ -196,29 +202,31 @@ class Versions:
         assert writer.write(lambda writing: writing.topic(SCOPE, "deploys")) is None
         assert store.topic(SCOPE, "deploys") is None
         for one in kept:
-            assert writer.write(lambda writing, one=one: twin_of(writing, one)) is None  # type: ignore[misc]
+            assert writer.write(lambda writing, one=one: find_duplicate(writing, one)) is None  # type: ignore[misc]
 
     @affected_by(Variant.SECOND_WRITER)
     def test_a_topic_is_the_scopes_active_memory_of_that_name(self, store: Store, writer: Store) -> None:
-        here, there = put(writer, a_note("here", topic_key="deploys"), a_note("t", topic_key="deploys", scope=OTHER))
+        here, there = put(
+            writer, a_note("here", topic_key="deploys"), a_note("t", topic_key="deploys", scope=SIBLING_SCOPE)
+        )
 
         def topic(scope: Scope, name: str = "deploys") -> Memory | None:
             inside = writer.write(lambda writing: writing.topic(scope, name))
             assert store.topic(scope, name) == inside
             return inside
 
-        assert [topic(SCOPE), topic(OTHER), topic(Scope.parse("acme"))] == [here, there, None]
+        assert [topic(SCOPE), topic(SIBLING_SCOPE), topic(Scope.parse("acme"))] == [here, there, None]
         assert [topic(SCOPE, name) for name in ("deploy", "Deploys", "deploys ")] == [None, None, None]
         put(writer, here.changed(topic_key="releases"))
         assert topic(SCOPE) is None
 
     def test_two_active_memories_of_a_scope_never_say_the_same(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a", text="the same"), a_note("b", text="the same", status=Status.FORGOTTEN))
-        put(writer, a_note("c", text="the same", scope=OTHER))
+        put(writer, a_note("c", text="the same", scope=SIBLING_SCOPE))
         for twin in (a_note("d", text=" the  same"), a_note("b", text="the same")):
             with pytest.raises(Conflict, match="'a' says the same"):
                 put(writer, twin)
-        assert seen(store, SCOPE) == ["a"]
+        assert visible_ids(store, SCOPE) == ["a"]
         assert len(store.history(SCOPE, MemoryId("b"))) == 1
 
     def test_what_was_said_by_one_may_be_said_by_another_once_the_first_says_it_no_more(
@@ -229,7 +237,7 @@ class Versions:
         assert [one.text for one in store.get(SCOPE, ids("a", "b"))] == ["that", "this"]
 
 
-class Transactions:
+class TransactionContract:
     """All that a write does is kept, or nothing of it; commits and their dates only go up."""
 
     def test_a_write_gives_what_its_change_gives(self, writer: Store) -> None:
@@ -240,22 +248,22 @@ class Transactions:
         (before,) = put(writer, a_note("a", topic_key="topic"))
         commit = store.gather(a_probe()).commit
 
-        def change(writing: Writing) -> None:
-            writing.put(before.changed(text="changed", status=Status.FORGOTTEN), a_direction("changed"))
-            writing.put(a_note("b", scope=OTHER), a_direction("b"))
+        def change(writing: WriteTransaction) -> None:
+            writing.put(before.changed(text="changed", status=Status.FORGOTTEN), a_vector("changed"))
+            writing.put(a_note("b", scope=SIBLING_SCOPE), a_vector("b"))
             writing.erase(SCOPE, ids("a"))
             raise LookupError("in the middle")
 
         with pytest.raises(LookupError, match="in the middle"):
             writer.write(change)
         assert store.get(SCOPE, ids("a")) == store.history(SCOPE, MemoryId("a")) == [before]
-        assert [seen(store, SCOPE), seen(store, OTHER)] == [["a"], []]
+        assert [visible_ids(store, SCOPE), visible_ids(store, SIBLING_SCOPE)] == [["a"], []]
         assert writer.write(lambda writing: writing.topic(SCOPE, "topic")) == before
         assert store.gather(a_probe()).commit == commit
 
     @affected_by(Variant.IN_MEMORY)
     def test_a_model_adopted_in_a_change_that_fails_is_not_adopted(self, store: Store, writer: Store) -> None:
-        def change(writing: Writing) -> None:
+        def change(writing: WriteTransaction) -> None:
             writing.adopt(Encoder("another", 3))
             raise LookupError("in the middle")
 
@@ -266,7 +274,7 @@ class Transactions:
 
     @affected_by(Variant.IN_MEMORY)
     def test_a_write_after_one_that_failed_is_like_any_other(self, store: Store, writer: Store) -> None:
-        def change(writing: Writing) -> None:
+        def change(writing: WriteTransaction) -> None:
             writing.put(a_note("lost"), None)
             raise LookupError("in the middle")
 
@@ -274,12 +282,12 @@ class Transactions:
             with pytest.raises(LookupError):
                 writer.write(change)
         put(writer, a_note("kept"))
-        assert seen(store, SCOPE) == ["kept"]
+        assert visible_ids(store, SCOPE) == ["kept"]
 
     def test_a_change_sees_what_it_has_written(self, store: Store, writer: Store) -> None:
-        def change(writing: Writing) -> list[Memory | None]:
+        def change(writing: WriteTransaction) -> list[Memory | None]:
             kept = writing.put(a_note("a", topic_key="t"), None)
-            return [kept, writing.get(SCOPE, kept.id), writing.topic(SCOPE, "t"), twin_of(writing, kept)]
+            return [kept, writing.get(SCOPE, kept.id), writing.topic(SCOPE, "t"), find_duplicate(writing, kept)]
 
         found = writer.write(change)
         assert found == 4 * store.get(SCOPE, ids("a"))
@@ -293,7 +301,7 @@ class Transactions:
         first = commits[0] or 0
         assert commits == [first, first + 1, first + 2]
 
-    def test_a_change_that_only_reads_is_no_commit(self, store: Store, writer: Store, clock: Clock) -> None:
+    def test_a_change_that_only_reads_is_no_commit(self, store: Store, writer: Store, clock: ManualClock) -> None:
         (first,) = put(writer, a_note("a"))
         clock.move(DAY)
         writer.write(lambda writing: [writing.get(SCOPE, first.id), writing.erase(SCOPE, ids("nobody"))])
@@ -304,7 +312,7 @@ class Transactions:
         assert (second.recorded_at, second.commit) == (first.recorded_at, (first.commit or 0) + 1)
 
     def test_dates_of_commits_do_not_decrease_although_the_clock_does(
-        self, store: Store, writer: Store, clock: Clock
+        self, store: Store, writer: Store, clock: ManualClock
     ) -> None:
         steps = [timedelta(0), DAY, -DAY, timedelta(microseconds=1), 2 * DAY]
         dates = []
@@ -322,18 +330,18 @@ class Transactions:
         (kept,) = put(writer, a_note("a"))
         writer.write(lambda writing: writing.record(SCOPE, [kept.id], Use.ECHOED, NOW, None))
 
-        def told(writing: Writing) -> tuple[object, ...]:
-            for scope in (OTHER, Scope.parse("acme"), Scope.parse("others")):
+        def told(writing: WriteTransaction) -> tuple[object, ...]:
+            for scope in (SIBLING_SCOPE, Scope.parse("acme"), Scope.parse("others")):
                 writing.get(scope, MemoryId("nothing"))
             return writing.standing_since(kept), writing.direction(kept) is not None, writing.echoed(kept, NOW)
 
         assert writer.write(told) == (kept.recorded_at, True, True)
 
-    def test_a_writing_knows_its_date_and_commit_before_it_writes(self, writer: Store, clock: Clock) -> None:
+    def test_a_writing_knows_its_date_and_commit_before_it_writes(self, writer: Store, clock: ManualClock) -> None:
         (before,) = put(writer, a_note("a"))
         clock.move(DAY)
 
-        def change(writing: Writing) -> tuple[object, ...]:
+        def change(writing: WriteTransaction) -> tuple[object, ...]:
             writing.get(SCOPE, MemoryId("b"))
             at, commit = writing.at, writing.commit
             kept = writing.put(a_note("b"), None)
@@ -349,13 +357,13 @@ class Transactions:
         for number in range(20):
             writer.later(lambda writing, number=number: writing.put(a_note(f"{number:02}"), None))  # type: ignore[misc]
         writer.flush()
-        assert seen(store, SCOPE) == [*(f"{number:02}" for number in range(20)), "a"]
+        assert visible_ids(store, SCOPE) == [*(f"{number:02}" for number in range(20)), "a"]
 
     @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_one_of_several_to_be_done_later_may_fail_without_harm_to_the_others(
         self, store: Store, writer: Store
     ) -> None:
-        def change(writing: Writing) -> None:
+        def change(writing: WriteTransaction) -> None:
             writing.put(a_note("lost"), None)
             raise LookupError("in the middle")
 
@@ -364,10 +372,10 @@ class Transactions:
             fail_later(writer, change)
         writer.later(lambda writing: writing.put(a_note("b"), None))
         writer.flush()
-        assert seen(store, SCOPE) == ["a", "b"]
+        assert visible_ids(store, SCOPE) == ["a", "b"]
 
 
-def fail_later(writer: Store, change: Callable[[Writing], None]) -> None:
+def fail_later(writer: Store, change: Callable[[WriteTransaction], None]) -> None:
     """Have done later what fails, and wait for it; a store may say so at once, or when it is waited for."""
     writer.later(change)
     writer.flush()

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from recollect.text.updates.word_lists import listed
+from recollect.text.updates.word_lists import word_set
 
 
-def is_of_a_person(words: Sequence[str]) -> bool:
+def is_person_name(words: Sequence[str]) -> bool:
     """Whether a name is one of a person, as far as that is known by its first word."""
-    return words[0].lower().rstrip(".,") in _GIVEN
+    return words[0].lower().rstrip(".,") in _GIVEN_NAMES
 
 
-_GIVEN = listed("""
+_GIVEN_NAMES = word_set("""
     mr mrs ms miss dr prof professor sir lady lord señor señora herr frau madame monsieur uncle aunt mom mum dad
     aaron abby abdul abigail adam adaeze adele adrian agnes agnieszka ahmed aisha alan alba albert alberto alejandra
     alejandro alessandra alessandro alex alexander alexandra alexei alexis alfred ali alice alicia alina alison

@@ -1,8 +1,8 @@
 """Places: towns that are known as such, and what lies around or within a town."""
 
-from recollect.text.updates.word_lists import COUNTRIES, listed
+from recollect.text.updates.word_lists import COUNTRIES, word_set
 
-REGIONS = listed("""
+REGIONS = word_set("""
     alabama alaska arizona arkansas california colorado connecticut delaware florida hawaii idaho illinois indiana iowa
     kansas kentucky louisiana maine maryland massachusetts michigan minnesota mississippi missouri montana nebraska
     nevada new_hampshire new_jersey new_mexico north_carolina north_dakota ohio oklahoma oregon pennsylvania
@@ -20,7 +20,7 @@ REGIONS = listed("""
 """)
 """Who lives in one of these lives in a town of it as well."""
 
-QUARTERS = listed("""
+CITY_DISTRICTS = word_set("""
     kreuzberg neukölln mitte charlottenburg wedding friedrichshain prenzlauer_berg schöneberg moabit spandau pankow
     altona eimsbüttel ottensen schwabing sendling haidhausen ehrenfeld alfama chiado belém bairro_alto graça
     trastevere monti testaccio navigli brera montmartre belleville le_marais marais gràcia eixample el_born raval
@@ -34,7 +34,7 @@ QUARTERS = listed("""
 """)
 """Who lives in one of these lives in the town around it as well."""
 
-CITIES = listed("""
+CITIES = word_set("""
     aachen aarhus aberdeen abuja accra addis_ababa adelaide ahmedabad albuquerque aleppo alexandria algiers alicante
     almaty amman amsterdam anchorage ankara antalya antwerp athens atlanta auckland augsburg austin baghdad baku
     baltimore bamako bangalore bengaluru bangkok barcelona bari basel beijing beirut belfast belgrade bergen berlin bern
@@ -66,17 +66,17 @@ CITIES = listed("""
 """Towns, of which somebody who moved there lives in one; not those that are called like something else to move to."""
 
 
-def around(words: str) -> str:
+def place_suffix(words: str) -> str:
     """What is told of a place that is not a town, in brackets; nothing of a town."""
     said = words.lower()
     if said in COUNTRIES:
         return " (country)"
     if said in REGIONS:
         return " (region)"
-    return " (quarter)" if said in QUARTERS else ""
+    return " (quarter)" if said in CITY_DISTRICTS else ""
 
 
-def is_a_place(words: str) -> bool:
+def is_place(words: str) -> bool:
     """Whether the words are known to name a place, as "Porto" or "Porto, Portugal"."""
     town, _, beyond = (part.strip() for part in words.lower().partition(","))
-    return (town in CITIES and (not beyond or around(beyond) != "")) or (not beyond and around(town) != "")
+    return (town in CITIES and (not beyond or place_suffix(beyond) != "")) or (not beyond and place_suffix(town) != "")

@@ -3,53 +3,72 @@
 import re
 from collections.abc import Sequence
 
-from recollect.text.updates.given_names import is_of_a_person
-from recollect.text.updates.places import around
-from recollect.text.updates.statement import Reading, Statement
-from recollect.text.updates.subjects import Speaking, head_of, is_name, is_one, key_of, person, property_of, thing
-from recollect.text.updates.values import fits, measure, when
-from recollect.text.updates.word_lists import CHOSEN, JOBS, POINTING, SEVERAL, listed
+from recollect.text.updates.given_names import is_person_name
+from recollect.text.updates.places import place_suffix
+from recollect.text.updates.statement import Claim, Statement
+from recollect.text.updates.subjects import (
+    SpeakerContext,
+    canonical_key,
+    head_noun,
+    is_name,
+    is_single_thing,
+    resolve_person,
+    resolve_property,
+    resolve_thing,
+)
+from recollect.text.updates.values import fits_shape, measure_mark, time_parts
+from recollect.text.updates.word_lists import (
+    CONTEXT_NOUNS,
+    JOB_TITLES,
+    REPEATABLE_RELATIONS,
+    UNIQUE_ADJECTIVES,
+    word_set,
+)
 
 # ── somebody: lives in, works at, is married to, is so old ─────────────────────────────────────────────────────────
 
 
-def of_a_person(said: Statement, who: Speaking) -> Reading | None:
+def read_person_claim(said: Statement, who: SpeakerContext) -> Claim | None:
     """What is true of somebody in one way at a time."""
     words, lowered = said.words, said.lowered
-    for at in range(1, min(len(words), _LATEST)):
+    for at in range(1, min(len(words), _MAX_RELATION_POSITION)):
         for phrase, relation, shape in _RELATIONS.get(lowered[at], ()):
             if lowered[at : at + len(phrase)] != phrase:
                 continue
-            whose, rest = person(words[:at], who), words[at + len(phrase) :]
+            whose, rest = resolve_person(words[:at], who), words[at + len(phrase) :]
             if whose is None or not rest:
                 return None
             if shape == "employer":
-                return _of_work(whose, relation, rest, denied=said.negated)
-            if when(rest) != "at" if shape == "clock" else not fits(rest, shape):
+                return _read_employment(whose, relation, rest, denied=said.negated)
+            if time_parts(rest) != "at" if shape == "clock" else not fits_shape(rest, shape):
                 return None
-            kept = around(" ".join(rest)) if shape == "name" else ""
-            return Reading(f"{whose}: {relation}{kept}", (" ".join(rest),), said.negated)
-    return _of_an_age(words, who)
+            kept = place_suffix(" ".join(rest)) if shape == "name" else ""
+            return Claim(f"{whose}: {relation}{kept}", (" ".join(rest),), said.negated)
+    return _read_age(words, who)
 
 
-def _of_work(whose: str, relation: str, words: Sequence[str], *, denied: bool) -> Reading | None:
+def _read_employment(whose: str, relation: str, words: Sequence[str], *, denied: bool) -> Claim | None:
     """For whom somebody works; as what is another matter, unless it is a job of which one has one."""
     lowered = [word.lower() for word in words]
     at = lowered.index("as") if "as" in lowered else len(words)
     employer, role = words[:at], words[at + 1 :]
-    if not employer or not fits(employer, "name") or (at < len(words) and (denied or not fits(role, "role"))):
+    if (
+        not employer
+        or not fits_shape(employer, "name")
+        or (at < len(words) and (denied or not fits_shape(role, "role")))
+    ):
         return None
-    if relation == "works for" and is_of_a_person(employer):
-        return Reading(f"{whose}: works for", (" ".join(employer),), denied) if not role else None
-    job = " ".join(role[1:]) if role and lowered[-1] in JOBS else None
-    return Reading(f"{whose}: works at", (" ".join(employer), job), denied)
+    if relation == "works for" and is_person_name(employer):
+        return Claim(f"{whose}: works for", (" ".join(employer),), denied) if not role else None
+    job = " ".join(role[1:]) if role and lowered[-1] in JOB_TITLES else None
+    return Claim(f"{whose}: works at", (" ".join(employer), job), denied)
 
 
-def _of_an_age(words: Sequence[str], who: Speaking) -> Reading | None:
+def _read_age(words: Sequence[str], who: SpeakerContext) -> Claim | None:
     """Somebody is 30 years old, or 180 cm tall."""
     found = _AGE.fullmatch(" ".join(words))
-    whose = None if found is None else person(found["who"].split(), who)
-    return Reading(f"{whose}: is {found['what'].lower()}") if found is not None and whose else None
+    whose = None if found is None else resolve_person(found["who"].split(), who)
+    return Claim(f"{whose}: is {found['what'].lower()}") if found is not None and whose else None
 
 
 _AGE = re.compile(
@@ -57,7 +76,7 @@ _AGE = re.compile(
     r" (?P<what>old|tall)",
     re.IGNORECASE,
 )
-_LATEST = 6
+_MAX_RELATION_POSITION = 6
 _RELATIONS: dict[str, list[tuple[list[str], str, str]]] = {}
 """By its first word every way to put a relation, what it is called, and how the other side of it looks."""
 
@@ -86,56 +105,56 @@ for _verbs, _relation, _value in (
 # ── something: is at, expires on, takes place in ───────────────────────────────────────────────────────────────────
 
 
-def of_an_event(said: Statement, who: Speaking) -> Reading | None:
+def read_event_claim(said: Statement, who: SpeakerContext) -> Claim | None:
     """Something definite is at a time, on a day, or in a place where it can only be once."""
     words, lowered = said.words, said.lowered
     for at in range(1, len(words)):
-        if lowered[at] not in _VERBS:
+        if lowered[at] not in _EVENT_VERBS:
             continue
-        what = thing(words[:at], who)
+        what = resolve_thing(words[:at], who)
         if what is None:
             continue
-        if (head_of(words[:at]) in _PLACED or " ".join(lowered[at - 2 : at]) in _PLACED) and (
-            found := _where(words[at:])
+        if (head_noun(words[:at]) in _PLACED_THINGS or " ".join(lowered[at - 2 : at]) in _PLACED_THINGS) and (
+            found := _read_location(words[at:])
         ):
-            return Reading(f"{what}: is {found[0]}", (found[1],), said.negated)
-        for phrase, relation, shape in _VERBS[lowered[at]]:
+            return Claim(f"{what}: is {found[0]}", (found[1],), said.negated)
+        for phrase, relation, shape in _EVENT_VERBS[lowered[at]]:
             if lowered[at : at + len(phrase)] != phrase:
                 continue
             rest = words[at + len(phrase) :]
             if shape == "when":
-                parts = when(rest)
-                if parts and (relation in _ONCE_FOR_ALL or _is_once(words[:at])):
-                    return Reading(f"{what}: {relation} {parts}", (_moment(rest),), said.negated)
-            elif rest and fits(rest, shape) and (not relation.startswith("is held") or _is_once(words[:at])):
-                kept = around(" ".join(rest)) if shape == "name" else ""
-                return Reading(f"{what}: {relation}{kept}", (" ".join(rest),), said.negated)
+                parts = time_parts(rest)
+                if parts and (relation in _PERMANENT_RELATIONS or _happens_once(words[:at])):
+                    return Claim(f"{what}: {relation} {parts}", (_strip_time_preposition(rest),), said.negated)
+            elif rest and fits_shape(rest, shape) and (not relation.startswith("is held") or _happens_once(words[:at])):
+                kept = place_suffix(" ".join(rest)) if shape == "name" else ""
+                return Claim(f"{what}: {relation}{kept}", (" ".join(rest),), said.negated)
     return None
 
 
-def _moment(words: Sequence[str]) -> str:
+def _strip_time_preposition(words: Sequence[str]) -> str:
     return " ".join(words[1:] if len(words) > 1 and words[0].lower() in ("at", "on", "in") else words)
 
 
-def _is_once(words: Sequence[str]) -> bool:
+def _happens_once(words: Sequence[str]) -> bool:
     """Whether something happens once, and is not done week by week; a meeting only with somebody by name."""
-    head, lowered = head_of(words), [word.lower() for word in words]
+    head, lowered = head_noun(words), [word.lower() for word in words]
     if head in ("meeting", "call"):
-        return "with" in lowered and is_name(words[lowered.index("with") + 1 :]) and _ROUTINES.isdisjoint(lowered)
-    numbered = lowered[0] in _ONCE and len(words) > 1 and words[1][:1].isdigit()
-    return (head in _ONCE or numbered) and _ROUTINES.isdisjoint(lowered)
+        return "with" in lowered and is_name(words[lowered.index("with") + 1 :]) and _ROUTINE_WORDS.isdisjoint(lowered)
+    numbered = lowered[0] in _ONE_TIME_EVENTS and len(words) > 1 and words[1][:1].isdigit()
+    return (head in _ONE_TIME_EVENTS or numbered) and _ROUTINE_WORDS.isdisjoint(lowered)
 
 
-_ONCE = listed("""
+_ONE_TIME_EVENTS = word_set("""
     exam wedding interview launch release deadline appointment surgery operation keynote offsite ceremony funeral
     graduation hearing election kickoff kick-off go-live freeze review presentation christening defence defense contract
     lease warranty sprint support semester internship cutover handover inauguration
 """)
-_ROUTINES = listed("weekly daily monthly quarterly yearly annual regular recurring biweekly fortnightly")
-_ONCE_FOR_ALL = frozenset(("is founded", "expires"))
+_ROUTINE_WORDS = word_set("weekly daily monthly quarterly yearly annual regular recurring biweekly fortnightly")
+_PERMANENT_RELATIONS = frozenset(("is founded", "expires"))
 
 
-def _where(words: Sequence[str]) -> tuple[str, str] | None:
+def _read_location(words: Sequence[str]) -> tuple[str, str] | None:
     """How and where something is that is in one place at a time; what is in a town may be in a garage of it."""
     lowered = [word.lower() for word in words]
     at = 2 if lowered[1:2] and lowered[1] in ("parked", "kept", "stored", "hidden", "located") else 1
@@ -143,15 +162,15 @@ def _where(words: Sequence[str]) -> tuple[str, str] | None:
     if lowered[0] != "is" or not rest or lowered[at] not in ("in", "at", "on", "under", "behind", "near"):
         return None
     said = " ".join(rest)
-    if fits(rest, "name"):
-        return f"where {lowered[at]} by name{around(said)}", said
-    return (f"where {lowered[at]}", said) if fits(rest, "spot") else None
+    if fits_shape(rest, "name"):
+        return f"where {lowered[at]} by name{place_suffix(said)}", said
+    return (f"where {lowered[at]}", said) if fits_shape(rest, "spot") else None
 
 
-_PLACED = listed("""
+_PLACED_THINGS = word_set("""
     key passport car bike bicycle wallet suitcase toolbox ladder van gym hq headquarters head_office main_office
 """)
-_VERBS: dict[str, list[tuple[list[str], str, str]]] = {}
+_EVENT_VERBS: dict[str, list[tuple[list[str], str, str]]] = {}
 for _verbs, _relation, _value in (
     ("is due|is scheduled for|is moved to|is postponed to|is rescheduled to|is rescheduled for", "is", "when"),
     ("takes place in|is held in", "is held in", "name"),
@@ -172,91 +191,91 @@ for _verbs, _relation, _value in (
     ("is under", "is under path", "path"),
 ):
     for _verb in _verbs.split("|"):
-        _VERBS.setdefault(_verb.split()[0], []).append((_verb.split(), _relation, _value))
+        _EVENT_VERBS.setdefault(_verb.split()[0], []).append((_verb.split(), _relation, _value))
 
 
 # ── a property: favourite colour, email, deadline, port ────────────────────────────────────────────────────────────
 
 
-def of_a_property(said: Statement, who: Speaking) -> Reading | None:
+def read_property_claim(said: Statement, who: SpeakerContext) -> Claim | None:
     """What somebody's or something's property is."""
     words, lowered = said.words, said.lowered
-    labelled = next((at for at, word in enumerate(words[:_LATEST]) if word.endswith(":")), None)
+    labelled = next((at for at, word in enumerate(words[:_MAX_RELATION_POSITION]) if word.endswith(":")), None)
     if labelled is not None:
         label = [*words[:labelled], words[labelled][:-1]]
         owned = label[0].lower() in ("my", "our") or "'s" in " ".join(label) or "of" in label
-        if not owned and not who.beside:  # of what it is the deadline, only the page tells
+        if not owned and not who.source_suffix:  # of what it is the deadline, only the page tells
             return None
         label[0] = label[0] if label[0].isupper() else label[0].lower()
         label = label if owned else [word.lower() for word in label]
         whole = label if label[0] == "the" or (owned and "of" not in label) else ["the", *label]
-        return _property(whole, words[labelled + 1 :], who, denied=said.negated)
+        return _read_property(whole, words[labelled + 1 :], who, denied=said.negated)
     if "is" not in lowered:
         return None
     at = lowered.index("is")
     value = words[at + 1 :]
     if value and value[0].lower() in ("called", "named"):
-        return _of_a_name(words[:at], value[1:], who, denied=said.negated)
-    return _property(words[:at], value, who, denied=said.negated)
+        return _read_naming(words[:at], value[1:], who, denied=said.negated)
+    return _read_property(words[:at], value, who, denied=said.negated)
 
 
-def _property(words: Sequence[str], value: Sequence[str], who: Speaking, *, denied: bool) -> Reading | None:
-    owner, what = property_of(words, who)
-    if owner is None or not what or not value or not is_one(what):
+def _read_property(words: Sequence[str], value: Sequence[str], who: SpeakerContext, *, denied: bool) -> Claim | None:
+    owner, what = resolve_property(words, who)
+    if owner is None or not what or not value or not is_single_thing(what):
         return None
-    shape = _shape(what)
-    if shape is None or not fits(value, shape):
+    shape = _value_shape(what)
+    if shape is None or not fits_shape(value, shape):
         return None
-    said = f"{key_of(' '.join(what))}{_apart(value, shape, what)}"
-    if (not owner or owner.startswith("(")) and len(what) == 1 and what[0].lower() in POINTING:
+    said = f"{canonical_key(' '.join(what))}{_value_qualifier(value, shape, what)}"
+    if (not owner or owner.startswith("(")) and len(what) == 1 and what[0].lower() in CONTEXT_NOUNS:
         return None
     whole = f"{owner}: {said}" if owner and not owner.startswith("(") else f"{said}{f' {owner}' if owner else ''}: is"
-    return Reading(whole, (" ".join(value),), denied)
+    return Claim(whole, (" ".join(value),), denied)
 
 
-def _apart(value: Sequence[str], shape: str, what: Sequence[str]) -> str:
+def _value_qualifier(value: Sequence[str], shape: str, what: Sequence[str]) -> str:
     """What tells values of a property apart that may both be true: amounts in two currencies, a weekday and a date."""
     if shape == "day":
-        return " (weekday)" if when([word for word in value if word.lower() != "on"]) == "weekday" else ""
-    if shape == "name" and what[-1].lower() in _PLACES:
-        return around(" ".join(value))
+        return " (weekday)" if time_parts([word for word in value if word.lower() != "on"]) == "weekday" else ""
+    if shape == "name" and what[-1].lower() in _PLACE_PROPERTIES:
+        return place_suffix(" ".join(value))
     if shape not in ("number", "pay"):
         return ""
     rated = shape == "pay" and len(value) > 2 and value[-2].lower() in ("a", "an", "per")
-    mark = (measure(value[:-2] if rated else value) or "#")[1:]
+    mark = (measure_mark(value[:-2] if rated else value) or "#")[1:]
     period = f"per {value[-1].lower()}" if rated else ""
     return f" ({f'{mark} {period}'.strip()})" if mark or period else ""
 
 
-_PLACES = listed("destination hometown birthplace")
+_PLACE_PROPERTIES = word_set("destination hometown birthplace")
 
 
-def _of_a_name(words: Sequence[str], name: Sequence[str], who: Speaking, *, denied: bool) -> Reading | None:
+def _read_naming(words: Sequence[str], name: Sequence[str], who: SpeakerContext, *, denied: bool) -> Claim | None:
     """Something definite is called so; not somebody, who would rather be somebody else by another name."""
-    what = thing(words, who)
-    if what is None or set(what.split()) & SEVERAL:
+    what = resolve_thing(words, who)
+    if what is None or set(what.split()) & REPEATABLE_RELATIONS:
         return None
-    named = fits(name, "name") or fits(name, "word")
-    return Reading(f"{what}: is named", (" ".join(name),), denied) if named else None
+    named = fits_shape(name, "name") or fits_shape(name, "word")
+    return Claim(f"{what}: is named", (" ".join(name),), denied) if named else None
 
 
-def _shape(what: Sequence[str]) -> str | None:
+def _value_shape(what: Sequence[str]) -> str | None:
     """What a value of the property looks like; none if the property may have several values."""
     lowered = [word.lower() for word in what]
-    if lowered[0] in CHOSEN and len(what) > 1:
+    if lowered[0] in UNIQUE_ADJECTIVES and len(what) > 1:
         return "free"
-    if lowered[0] in _NOT_THE_ONE:
+    if lowered[0] in _NOT_CURRENT_WORDS:
         return None
     if lowered[0] == "main" and len(what) > 1:
         return "name"
-    head = head_of(what)
+    head = head_noun(what)
     bound = lowered.index(head)
     two = " ".join(lowered[max(bound - 1, 0) : bound + 1])
-    return _SHAPES.get(two, _SHAPES.get(head))
+    return _PROPERTY_SHAPES.get(two, _PROPERTY_SHAPES.get(head))
 
 
-_NOT_THE_ONE = listed("former old ex previous next new second third another future past last first one")
-_SHAPES = {
+_NOT_CURRENT_WORDS = word_set("former old ex previous next new second third another future past last first one")
+_PROPERTY_SHAPES = {
     name: shape
     for shape, names in {
         "address": "email|e-mail|email address|e-mail address",

@@ -4,14 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from recollect.model.nfc import composed
-from recollect.text.updates.state_changes import settled
-from recollect.text.updates.word_lists import DOUBTFUL, listed
+from recollect.model.nfc import to_nfc
+from recollect.text.updates.state_changes import resolve_state_change
+from recollect.text.updates.word_lists import DOUBTFUL_WORDS, word_set
 
-LATEST = 10
+MAX_VERB_POSITION = 10
 """Behind how many words the verb of a statement is not looked for."""
 
-MOST_WORDS = 24
+MAX_STATEMENT_WORDS = 24
 """More words say more than one thing."""
 
 
@@ -28,7 +28,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Claim:
     """What a statement is about, and what it says of that in its words, part by part as far as it is known; if it is
     `denied`, that it is not so. Without any value nothing is known of what it says.
     """
@@ -38,69 +38,69 @@ class Reading:
     denied: bool = False
 
 
-def statement_of(text: str) -> Statement | None:
+def parse_statement(text: str) -> Statement | None:
     """The statement that a text is; none if it is more than one, asked, hedged, past, conditional or counted up."""
-    plain = " ".join(composed(text).replace("\u2019", "'").split()).strip()
-    plain = _FILLER.sub("", plain).rstrip(".! ")
-    if not plain or _NO_STATEMENT.search(plain):
+    plain = " ".join(to_nfc(text).replace("\u2019", "'").split()).strip()
+    plain = _OPENING_FILLER.sub("", plain).rstrip(".! ")
+    if not plain or _NOT_STATEMENT.search(plain):
         return None
     split = plain.split()
-    if len(split) > _MOST_SPLIT or not _SURELY_DOUBTFUL.isdisjoint(map(str.lower, split)):
+    if len(split) > _MAX_SPLIT_WORDS or not _ALWAYS_DOUBTFUL.isdisjoint(map(str.lower, split)):
         return None
-    words = _perfect([full for word in split for full in _SHORT.get(word, (word,))])
-    words, ceased = settled(words)
-    words = [word for at, word in enumerate(words) if at == 0 or word.lower() not in _IDLE]
+    words = _resolve_perfect([full for word in split for full in _CONTRACTIONS.get(word, (word,))])
+    words, ceased = resolve_state_change(words)
+    words = [word for at, word in enumerate(words) if at == 0 or word.lower() not in _IDLE_ADVERBS]
     if len(words) > 2 and words[-1].lower() == "again":
         words.pop()
-    if len(words) > MOST_WORDS:
+    if len(words) > MAX_STATEMENT_WORDS:
         return None
-    words, negations = _affirmed(words)
+    words, negations = _strip_negations(words)
     negations += ceased
-    if negations > 1 or any(map(_doubtful, words)):
+    if negations > 1 or any(map(_is_doubtful, words)):
         return None
     return Statement(tuple(words), negations == 1) if words else None
 
 
-_MOST_SPLIT = 2 * MOST_WORDS
-_SURELY_DOUBTFUL = DOUBTFUL - listed("may was been ago last yesterday today instead about")
+_MAX_SPLIT_WORDS = 2 * MAX_STATEMENT_WORDS
+_ALWAYS_DOUBTFUL = DOUBTFUL_WORDS - word_set("may was been ago last yesterday today instead about")
 """What makes a statement doubtful wherever it stands, and is looked for first; the others may be part of a moment or of
 what came to be.
 """
 
 
-def _doubtful(word: str) -> bool:
+def _is_doubtful(word: str) -> bool:
     said = word.strip(",").lower()
-    return (said in DOUBTFUL and word != "May") or _NOT.search(said) is not None
+    return (said in DOUBTFUL_WORDS and word != "May") or _NEGATED_WORD.search(said) is not None
 
 
-_FILLER = re.compile(
+_OPENING_FILLER = re.compile(
     r"^(?:please )?(?:note|remember|reminder|fyi|btw|just so you know|by the way)(?: that\b|:|,)?\s+", re.IGNORECASE
 )
-_NO_STATEMENT = re.compile(r"[?;!…\n\"“”„«»()\[\]{}]|[.] (?!\d)(?<![DM]r[.] )(?<!Mrs[.] )|n't$| - | [—–] ")
-_IDLE = frozenset(["currently", "now", "actually", "really", "presently", "still", "already"])
-_SHORT = {"I'm": ("I", "am"), "Don't": ("Do", "not"), "can't": ("can", "not"), "cannot": ("can", "not")} | {
+_NOT_STATEMENT = re.compile(r"[?;!…\n\"“”„«»()\[\]{}]|[.] (?!\d)(?<![DM]r[.] )(?<!Mrs[.] )|n't$| - | [—–] ")
+_IDLE_ADVERBS = frozenset(["currently", "now", "actually", "really", "presently", "still", "already"])
+_CONTRACTIONS = {"I'm": ("I", "am"), "Don't": ("Do", "not"), "can't": ("can", "not"), "cannot": ("can", "not")} | {
     f"{verb}n't": (verb, "not") for verb in ("is", "are", "do", "does")
 }
-_NOT = re.compile(r"n't$|'(?:d|ll|ve|re|m)$|^(?:not|no|never)$")
+_NEGATED_WORD = re.compile(r"n't$|'(?:d|ll|ve|re|m)$|^(?:not|no|never)$")
 
 
-def _perfect(words: list[str]) -> list[str]:
+def _resolve_perfect(words: list[str]) -> list[str]:
     """The words with what something came to as what it now is: has been paid, was merged."""
     for at in range(1, len(words) - 1):
         said = words[at].lower()
         end = at + 2 if said == "has" and words[at + 1].lower() == "been" else at + 1
-        if (end == at + 2 or said == "was") and _lasts([word.lower() for word in words[end:]]):
+        if (end == at + 2 or said == "was") and _is_lasting([word.lower() for word in words[end:]]):
             return [*words[:at], "is", *words[end:]]
     return words
 
 
-def _lasts(said: Sequence[str]) -> bool:
+def _is_lasting(said: Sequence[str]) -> bool:
     """Whether what was done goes on being so, and was done once."""
-    return (len(said) == 1 and said[0] in _ACHIEVED) or tuple(said[:2]) in _FOR_GOOD
+    return (len(said) == 1 and said[0] in _LASTING_PARTICIPLES) or tuple(said[:2]) in _LASTING_PHRASES
 
 
-_ACHIEVED = listed("merged accepted approved rejected cancelled canceled paid completed resolved lifted")
-_FOR_GOOD = {
+_LASTING_PARTICIPLES = word_set("merged accepted approved rejected cancelled canceled paid completed resolved lifted")
+_LASTING_PHRASES = {
     (verb, preposition)
     for verbs, prepositions in (
         ("born founded established", "in on"),
@@ -111,18 +111,18 @@ _FOR_GOOD = {
 }
 
 
-def _affirmed(words: Sequence[str]) -> tuple[list[str], int]:
+def _strip_negations(words: Sequence[str]) -> tuple[list[str], int]:
     """The words without what negates them, and how often they were negated."""
     kept, count, at = list[str](), 0, 0
     lowered = [word.lower() for word in words]
     while at < len(words):
         said, after = lowered[at], lowered[at + 1] if at + 1 < len(words) else ""
-        if (said, after) in _NEGATING:
+        if (said, after) in _NEGATING_PAIRS:
             at, count = at + 2, count + 1
         elif (
             said == "never"
-            or (said == "not" and kept and kept[-1].lower() in _BEFORE_NOT)
-            or (said == "no" and kept and kept[-1].lower() in _BEFORE_NO)
+            or (said == "not" and kept and kept[-1].lower() in _WORDS_BEFORE_NOT)
+            or (said == "no" and kept and kept[-1].lower() in _WORDS_BEFORE_NO)
         ):
             at, count = at + 1, count + 1
         else:
@@ -135,15 +135,15 @@ def _affirmed(words: Sequence[str]) -> tuple[list[str], int]:
     return kept, count
 
 
-_NEGATING = {("do", "not"), ("does", "not"), ("no", "longer")}
-_BEFORE_NOT = frozenset(["is", "am", "are", "can", "must"])
-_BEFORE_NO = frozenset(["has", "have", "needs", "need", "requires", "require", "offers", "contains"])
+_NEGATING_PAIRS = {("do", "not"), ("does", "not"), ("no", "longer")}
+_WORDS_BEFORE_NOT = frozenset(["is", "am", "are", "can", "must"])
+_WORDS_BEFORE_NO = frozenset(["has", "have", "needs", "need", "requires", "require", "offers", "contains"])
 
 
-def base_of(verb: str) -> str:
+def base_form(verb: str) -> str:
     """The verb as it is without who does it."""
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
+    if verb in _IRREGULAR_VERBS:
+        return _IRREGULAR_VERBS[verb]
     if verb.endswith("ies") and len(verb) > 4:
         return f"{verb[:-3]}y"
     if verb.endswith(("ches", "shes", "sses", "xes", "zzes")):
@@ -151,4 +151,4 @@ def base_of(verb: str) -> str:
     return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") and len(verb) > 2 else verb
 
 
-_IRREGULAR = {"is": "be", "am": "be", "are": "be", "has": "have", "does": "do", "goes": "go"}
+_IRREGULAR_VERBS = {"is": "be", "am": "be", "are": "be", "has": "have", "does": "do", "goes": "go"}

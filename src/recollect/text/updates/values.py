@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from recollect.text.canonical_tokens import Token
-from recollect.text.paraphrase import tokens
-from recollect.text.updates.subjects import is_named
-from recollect.text.updates.word_lists import BINDING, DAYS, MONTHS, STATES, listed
+from recollect.text.paraphrase import canonicalize_text
+from recollect.text.updates.subjects import is_name_word
+from recollect.text.updates.word_lists import BINDING_PREPOSITIONS, MONTH_WORDS, STATE_WORDS, WEEKDAY_WORDS, word_set
 
 _CLOCK = (
     r"(?:\d{1,2}(?:[:.]\d\d|h\d{0,2})?(?: ?[ap]\.?m\b\.?)?(?: o'clock)?(?: (?:CET|CEST|UTC|GMT|EST|PST|BST|ET|PT)\b)?"
@@ -26,59 +26,59 @@ _DATE = (
 )
 _DAY = rf"(?:{_WEEKDAY}(?:,? {_DATE})?|{_DATE}(?:, {_WEEKDAY})?)"
 _SPAN = rf"(?:{_MONTH}(?: (?:of )?\d{{4}})?|(?:1[89]|20|21)\d\d|(?:calendar )?week \d{{1,2}}|Q[1-4](?: \d{{4}})?)"
-_WHEN = re.compile(
+_TIME_EXPRESSION = re.compile(
     rf"(?:(?:at |{_CLOCK_ALONE})(?P<clock>{_CLOCK})|(?:on )?(?P<day>{_DAY})|(?:in )?(?P<span>{_SPAN}))"
     rf"(?:,? (?:at (?P<clock2>{_CLOCK})|on (?P<day2>{_DAY})))?",
     re.IGNORECASE,
 )
-_ZONE = re.compile(r" ([A-Z]{2,4})$", re.IGNORECASE)
+_TIME_ZONE = re.compile(r" ([A-Z]{2,4})$", re.IGNORECASE)
 
 
-def when(words: Sequence[str]) -> str | None:
+def time_parts(words: Sequence[str]) -> str | None:
     """Which parts of a time the words give and nothing else: at, on, in, weekday, or "at on"; none if they give
     another. A clock time in a zone is that of the zone.
     """
-    found = _WHEN.fullmatch(" ".join(words))
+    found = _TIME_EXPRESSION.fullmatch(" ".join(words))
     if found is None:
         return None
-    return " ".join(sorted({_part(name.rstrip("2"), value) for name, value in found.groupdict().items() if value}))
+    return " ".join(sorted({_time_part(name.rstrip("2"), value) for name, value in found.groupdict().items() if value}))
 
 
-def _part(name: str, value: str) -> str:
+def _time_part(name: str, value: str) -> str:
     if name == "clock":
-        zone = _ZONE.search(value)
+        zone = _TIME_ZONE.search(value)
         return f"at {zone[1].lower()}" if zone and zone[1].lower() not in ("am", "pm") else "at"
     if name == "day":
-        return "weekday" if value.lower() in DAYS else "on"
+        return "weekday" if value.lower() in WEEKDAY_WORDS else "on"
     return "in"
 
 
-def measure(words: Sequence[str]) -> str | None:
+def measure_mark(words: Sequence[str]) -> str | None:
     """The mark for what a number with its unit measures; none if the words are anything besides."""
-    found = tokens(" ".join(words)) if words else ()
-    if not found or found[0].sort != "number":
+    found = canonicalize_text(" ".join(words)) if words else ()
+    if not found or found[0].kind != "number":
         return None
-    mark, taken = dimension(found, 0)
+    mark, taken = dimension_mark(found, 0)
     return mark if len(found) == 1 + taken else None
 
 
-def dimension(found: Sequence[Token], at: int) -> tuple[str, int]:
+def dimension_mark(found: Sequence[Token], at: int) -> tuple[str, int]:
     """The mark for what a number measures, and how many tokens behind it are its unit."""
     unit = found[at].key.partition("·")[2]
     if unit:
-        return f"#{_DIMENSIONS.get(unit, unit)}", 0
+        return f"#{_UNIT_DIMENSIONS.get(unit, unit)}", 0
     behind = [token.key.lower() for token in found[at + 1 : at + 3]]
     for length in (2, 1):
-        known = _DIMENSIONS.get(" ".join(behind[:length]))
+        known = _UNIT_DIMENSIONS.get(" ".join(behind[:length]))
         if known is not None and len(behind) >= length:
             return f"#{known}", length
     return "#", 0
 
 
-_CURRENCIES = listed(
+_CURRENCY_WORDS = word_set(
     "dollar eur usd gbp yen lira kronor rupees francs pesos chf jpy pound pounds cents cent sek nok pln"
 )
-_DIMENSIONS = {name: name for name in _CURRENCIES} | {
+_UNIT_DIMENSIONS = {name: name for name in _CURRENCY_WORDS} | {
     unit: dimension
     for dimension, units in {
         "time": "s min h ms µs ns day week month year second seconds",
@@ -100,7 +100,7 @@ _DIMENSIONS = {name: name for name in _CURRENCIES} | {
 """What two amounts of which each can be put in the other's unit without a table are of; rates and systems differ."""
 
 
-def fits(value: Sequence[str], shape: str) -> bool:
+def fits_shape(value: Sequence[str], shape: str) -> bool:
     """Whether the words look like one value of that shape, and say nothing beside."""
     if not value:
         return False
@@ -111,52 +111,58 @@ def fits(value: Sequence[str], shape: str) -> bool:
         case "address":
             return len(value) == 1 and "@" in first
         case "link":
-            return len(value) == 1 and lowered[0] not in STATES and len(first) > 1
+            return len(value) == 1 and lowered[0] not in STATE_WORDS and len(first) > 1
         case "code":
-            return len(value) <= 4 and all(map(_is_a_code, value)) and any(char.isdigit() for char in " ".join(value))
+            return len(value) <= 4 and all(map(_is_code, value)) and any(char.isdigit() for char in " ".join(value))
         case "number":
-            return measure(value) is not None
+            return measure_mark(value) is not None
         case "pay":
-            return measure(value[:-2] if len(value) > 2 and lowered[-2] in ("a", "an", "per") else value) is not None
+            return (
+                measure_mark(value[:-2] if len(value) > 2 and lowered[-2] in ("a", "an", "per") else value) is not None
+            )
         case "street":
-            return 1 < len(value) <= 4 and is_named(first) and lowered[-1] in _STREETS
+            return 1 < len(value) <= 4 and is_name_word(first) and lowered[-1] in _STREET_WORDS
         case "spot":
-            return 1 < len(value) <= 7 and (lowered[0] in _DEFINITE or is_named(first) or first.endswith("'s"))
+            return 1 < len(value) <= 7 and (lowered[0] in _DETERMINERS or is_name_word(first) or first.endswith("'s"))
         case "day":
-            return when([word for word in value if word.lower() != "on"]) in ("on", "weekday")
+            return time_parts([word for word in value if word.lower() != "on"]) in ("on", "weekday")
         case "date":
-            return when([word for word in value if word.lower() != "on"]) == "on"
+            return time_parts([word for word in value if word.lower() != "on"]) == "on"
         case "name":
-            return _is_a_name(value)
+            return _is_name_value(value)
         case "place":
             numbered = any(char.isdigit() for char in " ".join(value))
-            return len(value) <= 8 and numbered and first[0].isalnum() and not set(lowered) & _BESIDE
+            return len(value) <= 8 and numbered and first[0].isalnum() and not set(lowered) & _NOT_ADDRESS_WORDS
         case "role":
-            return lowered[0] in ("a", "an", "the", "head") and len(value) <= 5 and not set(lowered) & BINDING - {"of"}
+            return (
+                lowered[0] in ("a", "an", "the", "head")
+                and len(value) <= 5
+                and not set(lowered) & BINDING_PREPOSITIONS - {"of"}
+            )
         case "word":
-            return len(value) == 1 and lowered[0] not in STATES and not lowered[0].endswith(("ing", "ed"))
+            return len(value) == 1 and lowered[0] not in STATE_WORDS and not lowered[0].endswith(("ing", "ed"))
         case "path":
             return len(value) == 1 and len(first) > 2 and ("/" in first or "\\" in first)
         case _:
-            return _is_a_choice(lowered)
+            return _is_free_value(lowered)
 
 
-def _is_a_name(value: Sequence[str]) -> bool:
+def _is_name_value(value: Sequence[str]) -> bool:
     named = [word.rstrip(",") for word in value]
-    most = 4 + (named[0].rstrip(".").lower() in _TITLES)
-    fine = all(is_named(word) or word.lower() in _PARTICLES for word in named)
-    return len(named) <= most and fine and is_named(named[0]) and named[0].lower() not in _NO_NAMES
+    most = 4 + (named[0].rstrip(".").lower() in _PERSON_TITLES)
+    fine = all(is_name_word(word) or word.lower() in _NAME_PARTICLES for word in named)
+    return len(named) <= most and fine and is_name_word(named[0]) and named[0].lower() not in _NOT_NAME_WORDS
 
 
-def _is_a_code(word: str) -> bool:
-    return any(char.isdigit() for char in word) or (word.isupper() and len(word) <= _LONGEST_MARK)
+def _is_code(word: str) -> bool:
+    return any(char.isdigit() for char in word) or (word.isupper() and len(word) <= _MAX_LABEL_CHARS)
 
 
-_LONGEST_MARK = 3
-_NO_NAMES = (
-    DAYS
-    | MONTHS
-    | listed("""
+_MAX_LABEL_CHARS = 3
+_NOT_NAME_WORDS = (
+    WEEKDAY_WORDS
+    | MONTH_WORDS
+    | word_set("""
     may afghan african albanian algerian american arab arabic argentinian armenian asian australian austrian belgian
     bolivian brazilian british bulgarian canadian chilean chinese colombian croatian cuban czech danish dutch
     ecuadorian egyptian english estonian ethiopian european filipino finnish french georgian german ghanaian greek
@@ -168,17 +174,17 @@ _NO_NAMES = (
 """)
 )
 """Words with a capital that are no name: times, and how somebody is."""
-_TITLES = listed("mr mrs ms dr prof sir señor señora miss")
+_PERSON_TITLES = word_set("mr mrs ms dr prof sir señor señora miss")
 
 
-def _is_a_choice(lowered: Sequence[str]) -> bool:
+def _is_free_value(lowered: Sequence[str]) -> bool:
     told = lowered[1:] if lowered[0] in ("the", "a", "an") and len(lowered) > 1 else lowered
     moving = len(told) == 1 and told[0].endswith(("ing", "ed")) and told[0] not in ("red",)
-    beside = set(told) & (BINDING - {"of"} | {"by"})
-    return len(lowered) <= 5 and told[0] not in STATES and not moving and not beside
+    beside = set(told) & (BINDING_PREPOSITIONS - {"of"} | {"by"})
+    return len(lowered) <= 5 and told[0] not in STATE_WORDS and not moving and not beside
 
 
-_STREETS = listed("street road avenue lane square drive way boulevard court close terrace st rd ave")
-_DEFINITE = listed("the a an my our his her their level")
-_PARTICLES = listed("de da di van von der den la le del of the al el bin")
-_BESIDE = listed("in with for at during near when if")
+_STREET_WORDS = word_set("street road avenue lane square drive way boulevard court close terrace st rd ave")
+_DETERMINERS = word_set("the a an my our his her their level")
+_NAME_PARTICLES = word_set("de da di van von der den la le del of the al el bin")
+_NOT_ADDRESS_WORDS = word_set("in with for at during near when if")

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from recollect.errors import FieldError, InvalidInput
 from recollect.grpc.v1 import recollect_pb2
-from recollect.server.grpc.converters import LARGEST_WHOLE, given, parsed, told
-from recollect.server.grpc.server import METHODS, Method
+from recollect.server.grpc.converters import MAX_SAFE_INTEGER, from_message, parse_message, to_message
+from recollect.server.grpc.server import METHODS, RpcMethod
 from tests.tables import table
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-LARGEST_WHOLE, LARGEST_WHOLE) | NUMBERS | TEXTS,
+    st.none() | st.booleans() | st.integers(-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER) | NUMBERS | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=8,
 )
@@ -84,26 +84,29 @@ def worded(field: FieldDescriptor, value: Any) -> Any:
 
 
 @table("method", METHODS.values(), ids=lambda method: method.operation.name)
-def test_a_request_says_what_was_sent_and_nothing_else(method: Method) -> None:
+def test_a_request_says_what_was_sent_and_nothing_else(method: RpcMethod) -> None:
     @settings(max_examples=8)
     @for_all(said(method.request.DESCRIPTOR))
     def check(shape: dict[str, Any]) -> None:
-        assert given(parsed(method.request, sent(method.request, shape).SerializeToString())) == shape
+        assert from_message(parse_message(method.request, sent(method.request, shape).SerializeToString())) == shape
 
     check()
 
 
 @table("method", METHODS.values(), ids=lambda method: method.operation.name)
-def test_a_request_that_says_nothing_gives_nothing(method: Method) -> None:
-    assert given(method.request()) == {}
+def test_a_request_that_says_nothing_gives_nothing(method: RpcMethod) -> None:
+    assert from_message(method.request()) == {}
 
 
 def test_what_is_empty_zero_or_false_is_given_all_the_same() -> None:
     request = recollect_pb2.CompleteEpisodeRequest(scope="", outcome=0.0)
-    assert given(request) == {"scope": "", "outcome": 0.0}
-    assert given(recollect_pb2.EraseRequest(dry_run=False)) == {"dry_run": False}
-    assert given(recollect_pb2.ReviseRequest(tags={"items": []})) == {"tags": []}
-    assert given(recollect_pb2.RememberRequest(vector={"items": []}, metadata={})) == {"vector": [], "metadata": {}}
+    assert from_message(request) == {"scope": "", "outcome": 0.0}
+    assert from_message(recollect_pb2.EraseRequest(dry_run=False)) == {"dry_run": False}
+    assert from_message(recollect_pb2.ReviseRequest(tags={"items": []})) == {"tags": []}
+    assert from_message(recollect_pb2.RememberRequest(vector={"items": []}, metadata={})) == {
+        "vector": [],
+        "metadata": {},
+    }
 
 
 @table("number", [math.nan, math.inf, -math.inf])
@@ -119,31 +122,31 @@ def test_what_is_empty_zero_or_false_is_given_all_the_same() -> None:
 )
 def test_a_number_that_is_none_is_refused_by_the_name_of_its_field(request_of: Any, field: str, number: float) -> None:
     with pytest.raises(FieldError, match="finite") as refused:
-        given(request_of(number))
+        from_message(request_of(number))
     assert refused.value.field == field
 
 
 def test_a_field_that_is_not_known_is_refused_by_its_number() -> None:
     later = recollect_pb2.Found(id="a", score=1.0)  # whose score has a number that the request does not have
     with pytest.raises(FieldError, match="no field with the number 101") as refused:
-        given(parsed(recollect_pb2.ForgetRequest, later.SerializeToString()))
+        from_message(parse_message(recollect_pb2.ForgetRequest, later.SerializeToString()))
     assert refused.value.field == "101"
     with_scope = recollect_pb2.RememberRequest(scope="a").SerializeToString()  # which a draft does not have
     with pytest.raises(FieldError, match="no field with the number 1;") as refused:
-        given(parsed(recollect_pb2.RememberAllRequest, framed(2, with_scope)))
+        from_message(parse_message(recollect_pb2.RememberAllRequest, framed(2, with_scope)))
     assert refused.value.field == "drafts.0.1"
 
 
 def test_a_value_without_a_kind_is_refused() -> None:
     with pytest.raises(FieldError, match="not even null") as refused:
-        given(recollect_pb2.RecordActionRequest(input=Value()))
+        from_message(recollect_pb2.RecordActionRequest(input=Value()))
     assert refused.value.field == "input"
 
 
 @table("body", [b"\xff", b"\x0a\x02\xff\xfe", b"\x0a\xff\xff\xff\xff\x0f"])
 def test_bytes_that_are_no_message_are_refused(body: bytes) -> None:
     with pytest.raises(InvalidInput, match=r"no recollect\.v1\.ForgetRequest"):
-        parsed(recollect_pb2.ForgetRequest, body)
+        parse_message(recollect_pb2.ForgetRequest, body)
 
 
 def test_a_message_that_is_nested_too_deep_is_refused() -> None:
@@ -151,24 +154,28 @@ def test_a_message_that_is_nested_too_deep_is_refused() -> None:
     for _ in range(10_000):
         value = framed(Value.LIST_VALUE_FIELD_NUMBER, framed(1, value))
     with pytest.raises(InvalidInput, match="MaxDepth"):
-        parsed(recollect_pb2.RecordActionRequest, framed(recollect_pb2.RecordActionRequest.INPUT_FIELD_NUMBER, value))
+        parse_message(
+            recollect_pb2.RecordActionRequest, framed(recollect_pb2.RecordActionRequest.INPUT_FIELD_NUMBER, value)
+        )
 
 
-@table("number", [LARGEST_WHOLE + 1, -(10**18) - 1, 10**400])
+@table("number", [MAX_SAFE_INTEGER + 1, -(10**18) - 1, 10**400])
 def test_a_whole_number_that_a_double_cannot_tell_comes_as_digits(number: int) -> None:
-    answer = told(recollect_pb2.Receipt, {"memory": {"metadata": {"a": [number], "b": {"c": number}}}})
+    answer = to_message(recollect_pb2.Receipt, {"memory": {"metadata": {"a": [number], "b": {"c": number}}}})
     assert answer.memory.metadata["a"][0] == str(number)
     assert answer.memory.metadata["b"]["c"] == str(number)
 
 
 @for_all(OBJECTS)
 def test_an_object_of_an_answer_comes_as_it_is(value: dict[str, Any]) -> None:
-    sent_back = told(recollect_pb2.Context, {"packed": [{"metadata": value}]}).packed[0].metadata
-    assert given(recollect_pb2.RememberRequest(metadata=sent_back)) == {"metadata": value}
+    sent_back = to_message(recollect_pb2.Context, {"packed": [{"metadata": value}]}).packed[0].metadata
+    assert from_message(recollect_pb2.RememberRequest(metadata=sent_back)) == {"metadata": value}
 
 
 def test_numbers_and_moments_of_an_answer_keep_every_digit() -> None:
     at = datetime.fromisoformat("9999-12-31T23:59:59.999999+00:00").isoformat()
-    answer = told(recollect_pb2.Found, {"score": 0.1 + 0.2, "created_at": at, "commit": 2**62 + 1, "importance": None})
+    answer = to_message(
+        recollect_pb2.Found, {"score": 0.1 + 0.2, "created_at": at, "commit": 2**62 + 1, "importance": None}
+    )
     assert (answer.score, answer.created_at, answer.commit) == (0.1 + 0.2, at, 2**62 + 1)
     assert not answer.HasField("importance")

@@ -3,26 +3,26 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from recollect.server.grpc.deadlines import Patience
+from recollect.server.grpc.deadlines import ReadDeadlines
 
 LONG = 600.0
 
 
 @contextmanager
-def patience(seconds: float, *, most: int, least: float = 0.0) -> Iterator[Patience]:
-    made = Patience(seconds, most=most, least=least)
+def patience(seconds: float, *, most: int, least: float = 0.0) -> Iterator[ReadDeadlines]:
+    made = ReadDeadlines(seconds, most=most, least=least)
     try:
         yield made
     finally:
         made.close()
 
 
-def ended(with_whom: Patience, *callers: str) -> list[str]:
+def ended(with_whom: ReadDeadlines, *callers: str) -> list[str]:
     """Who of those that begin one after another is waited for no more, each by a name and a number."""
     gone = list[str]()
     with ExitStack() as waited:
         for one in callers:
-            waited.enter_context(with_whom.waiting(lambda one=one: gone.append(one), one.rstrip("0123456789")))  # type: ignore[misc]
+            waited.enter_context(with_whom.guard(lambda one=one: gone.append(one), one.rstrip("0123456789")))  # type: ignore[misc]
     return gone
 
 

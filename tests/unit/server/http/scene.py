@@ -10,13 +10,13 @@ import httpx
 from starlette.applications import Starlette
 
 import recollect
-from recollect.api.auth import Caller, owner
-from recollect.api.dispatcher import Asked, Front, Limits
+from recollect.api.auth import Caller, create_owner
+from recollect.api.dispatcher import Dispatcher, RequestLimits, RequestOutcome
 from recollect.api.health import Health
-from recollect.api.host_policy import Gate
-from recollect.api.operation_runner import Service
+from recollect.api.host_policy import HostPolicy
+from recollect.api.operation_runner import OperationRunner
 from recollect.errors import Unauthenticated
-from recollect.server.http.app import app
+from recollect.server.http.app import create_app
 
 PORT = 8765
 HERE = f"http://127.0.0.1:{PORT}"
@@ -28,9 +28,9 @@ class Scene:
     """An app, who may ask it, and all that was heard."""
 
     app: Starlette
-    front: Front
+    front: Dispatcher
     callers: dict[str, Caller]
-    heard: list[Asked] = field(default_factory=list)
+    heard: list[RequestOutcome] = field(default_factory=list)
 
     def send(self, method: str, path: str, **more: Any) -> httpx.Response:
         """The answer to a request."""
@@ -58,9 +58,9 @@ async def well() -> Health:
 
 
 @contextmanager
-def a_scene(limits: Limits | None = None, health: Any = well) -> Iterator[Scene]:
-    callers = {KEY: owner()}
-    heard: list[Asked] = []
+def a_scene(limits: RequestLimits | None = None, health: Any = well) -> Iterator[Scene]:
+    callers = {KEY: create_owner()}
+    heard: list[RequestOutcome] = []
 
     def authenticate(shown: str | None) -> Caller:
         if shown not in callers:
@@ -68,8 +68,14 @@ def a_scene(limits: Limits | None = None, health: Any = well) -> Iterator[Scene]
         return callers[shown]
 
     with recollect.open(":memory:", embedder="hashing") as engine:
-        front = Front(Service(engine), authenticate, Gate.at(PORT), limits=limits or Limits(), heard=heard.append)
-        yield Scene(app(front, health, lambda: b"recollect_requests_total 1\n"), front, callers, heard)
+        front = Dispatcher(
+            OperationRunner(engine),
+            authenticate,
+            HostPolicy.for_ports(PORT),
+            limits=limits or RequestLimits(),
+            heard=heard.append,
+        )
+        yield Scene(create_app(front, health, lambda: b"recollect_requests_total 1\n"), front, callers, heard)
         front.close()
 
 

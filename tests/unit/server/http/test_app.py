@@ -12,15 +12,15 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from recollect.api.auth import Caller, Grant, Right, a_reach
-from recollect.api.dispatcher import Limits
+from recollect.api.auth import Caller, Grant, Right, parse_reach
+from recollect.api.dispatcher import RequestLimits
 from recollect.api.health import Health
 from recollect.api.operation_table import OPERATIONS
-from recollect.api.problems import Code
+from recollect.api.problems import ProblemCode
 from recollect.errors import RecollectError
 from recollect.model.trust import Provenance
 from recollect.server.http import problems
-from recollect.server.http.app import METRICS, PUBLIC, app
+from recollect.server.http.app import METRICS_PATH, PUBLIC_ENDPOINTS, create_app
 from tests.tables import table
 from tests.unit.api.least import least
 
@@ -49,21 +49,21 @@ def routes(scene: Scene) -> list[Route]:
 
 
 def test_what_is_public_is_how_the_server_is_and_what_can_be_asked() -> None:
-    assert set(PUBLIC) == {"/health/live", "/health/ready", "/openapi.json"}
+    assert set(PUBLIC_ENDPOINTS) == {"/health/live", "/health/ready", "/openapi.json"}
 
 
 def test_every_route_is_an_operation_with_its_right_or_is_known_to_be_public(standing: Scene) -> None:
     paths = {one.path for one in routes(standing)}
-    assert paths == {f"/v1/{name}" for name in OPERATIONS} | set(PUBLIC) | {METRICS}
+    assert paths == {f"/v1/{name}" for name in OPERATIONS} | set(PUBLIC_ENDPOINTS) | {METRICS_PATH}
     for route in routes(standing):
         (method,) = (route.methods or set()) - {"HEAD"}
         answer = standing.send(method, route.path)
-        assert (answer.status_code == 401) is (route.path not in PUBLIC), route.path
+        assert (answer.status_code == 401) is (route.path not in PUBLIC_ENDPOINTS), route.path
 
 
 @table("right", Right)
 def test_an_operation_needs_its_own_right_and_no_other_will_do(right: Right, standing: Scene) -> None:
-    standing.callers["one"] = Caller(name="one", grants=(Grant(frozenset({right}), a_reach("acme")),))
+    standing.callers["one"] = Caller(name="one", grants=(Grant(frozenset({right}), parse_reach("acme")),))
     for name, operation in OPERATIONS.items():
         answer = standing.ask(name, least(name), key="one")
         wanted = {403} if operation.right is not right else {200, 404, 409}
@@ -72,12 +72,12 @@ def test_an_operation_needs_its_own_right_and_no_other_will_do(right: Right, sta
 
 
 def test_metrics_are_for_who_may_read_the_whole_store(standing: Scene) -> None:
-    standing.callers["part"] = Caller(name="part", grants=(Grant(frozenset(Right), a_reach("acme")),))
-    assert standing.send("GET", METRICS, headers={"Authorization": "Bearer part"}).status_code == 403
-    assert standing.send("GET", METRICS, headers={"Authorization": "Bearer nobody"}).status_code == 401
+    standing.callers["part"] = Caller(name="part", grants=(Grant(frozenset(Right), parse_reach("acme")),))
+    assert standing.send("GET", METRICS_PATH, headers={"Authorization": "Bearer part"}).status_code == 403
+    assert standing.send("GET", METRICS_PATH, headers={"Authorization": "Bearer nobody"}).status_code == 401
     heard = [(one.operation, one.caller, one.outcome) for one in standing.heard[-2:]]
     assert heard == [("metrics", "part", "forbidden"), ("metrics", "-", "unauthenticated")]
-    told = standing.send("GET", METRICS, headers={"Authorization": f"Bearer {KEY}"})
+    told = standing.send("GET", METRICS_PATH, headers={"Authorization": f"Bearer {KEY}"})
     assert (told.status_code, told.text) == (200, "recollect_requests_total 1\n")
     assert told.headers["content-type"].startswith("text/plain; version=0.0.4")
 
@@ -132,8 +132,8 @@ def test_a_page_of_the_server_itself_may_ask(standing: Scene) -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
-@table("code", Code)
-def test_every_code_has_a_status_and_a_title(code: Code) -> None:
+@table("code", ProblemCode)
+def test_every_code_has_a_status_and_a_title(code: ProblemCode) -> None:
     assert problems.STATUSES[code] >= HTTPStatus.BAD_REQUEST
     assert problems.TITLES[code]
 
@@ -173,7 +173,7 @@ def test_what_no_route_answers_to_is_a_problem_too(
     assert answer.headers["content-type"] == "application/problem+json"
     assert status != 405 or "allow" in answer.headers
     heard = standing.heard[-1]
-    assert (heard.face, heard.operation, heard.caller, heard.outcome) == ("http", "-", "-", code)
+    assert (heard.transport, heard.operation, heard.caller, heard.outcome) == ("http", "-", "-", code)
 
 
 @table("shown", [None, "", "Bearer", "Bearer ", "Bearer x", f"Basic {KEY}", KEY, f"Bearer {KEY} x", "Bearer \u00e9"])
@@ -220,7 +220,7 @@ def test_a_body_is_refused_as_soon_as_it_is_too_large() -> None:
             taken.append(b"x" * 60)
             yield taken[-1]
 
-    with a_scene(Limits(body_bytes=100)) as scene:
+    with a_scene(RequestLimits(body_bytes=100)) as scene:
         told = scene.send("POST", "/v1/stats", content=b" " * 101, headers=JSON)
         assert (told.status_code, told.json()["code"]) == (413, "too_large")
         assert told.headers["connection"] == "close"
@@ -235,7 +235,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         yield b"{"
         await asyncio.Event().wait()
 
-    with a_scene(Limits(seconds=0.05)) as scene:
+    with a_scene(RequestLimits(seconds=0.05)) as scene:
         answer = scene.send("POST", "/v1/stats", content=never(), headers=JSON)
     told = answer.json()
     assert (answer.status_code, told["code"], told["retryable"]) == (408, "overdue", True)
@@ -243,8 +243,8 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
 
 
 def test_a_busy_server_says_when_to_come_again() -> None:
-    with a_scene(Limits(threads=1, waiting=0)) as scene:
-        scene.front.limits = Limits(threads=0, waiting=0)
+    with a_scene(RequestLimits(threads=1, waiting=0)) as scene:
+        scene.front.limits = RequestLimits(threads=0, waiting=0)
         answer = scene.ask("stats", {})
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert answer.json()["retryable"] is True
@@ -263,7 +263,7 @@ def test_a_key_in_a_header_makes_a_retry_harmless(scene: Scene) -> None:
 
 def test_where_no_key_is_taken_the_header_changes_nothing(scene: Scene) -> None:
     assert scene.given("browse", {"scope": "acme"}, **{"Idempotency-Key": "2026"})["place"] is None
-    assert {name for name, one in OPERATIONS.items() if one.keyed} == {
+    assert {name for name, one in OPERATIONS.items() if one.takes_key} == {
         "remember",
         "observe",
         "start_episode",
@@ -314,12 +314,12 @@ def test_keys_that_cannot_be_read_are_a_fault_of_the_server(scene: Scene) -> Non
 
 
 def test_half_a_character_is_told_by_its_number() -> None:
-    assert problems.as_json({"a": "\ud800é"}) == b'{"a":"\\ud800\xc3\xa9"}'
+    assert problems.encode_json({"a": "\ud800é"}) == b'{"a":"\\ud800\xc3\xa9"}'
 
 
 def test_another_face_is_asked_at_its_path_behind_the_same_gate(scene: Scene) -> None:
     beside = Starlette(routes=[Route("/{rest:path}", lambda _: Response("beside"), methods=["POST"])])
-    made = app(scene.front, well, bytes, mounts={"/mcp": beside})
+    made = create_app(scene.front, well, bytes, mounts={"/mcp": beside})
     asked = Scene(made, scene.front, {})
     assert asked.send("POST", "/mcp").text == "beside"
     assert asked.send("POST", "/mcp", headers={"Host": "evil.example.org"}).status_code == 403

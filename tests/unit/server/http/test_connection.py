@@ -15,15 +15,15 @@ from uvicorn.server import ServerState
 import recollect
 from recollect.errors import InvalidInput
 from recollect.server.http.connection import (
-    ENDING,
-    HEAD_BYTES,
-    HEADERS,
-    NO_UPGRADE,
-    TOO_LARGE,
-    Connection,
-    refuse_unknown_uvicorn,
+    MAX_HEAD_BYTES,
+    MAX_HEADERS,
+    NO_UPGRADE_MESSAGE,
+    SHUTDOWN_MESSAGE,
+    TOO_LARGE_MESSAGE,
+    LimitedHttpConnection,
+    require_known_uvicorn,
 )
-from recollect.server.serve import serve, wanted
+from recollect.server.serve import build_options, serve
 from tests.tables import table
 
 LONG = 60.0
@@ -100,10 +100,12 @@ async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, p
 @asynccontextmanager
 async def a_place(takes: float = 0.0, app: type[Asked] = Asked) -> AsyncIterator[Place]:
     asked, state = app(takes), ServerState()
-    config = uvicorn.Config(asked, http=Connection, ws="none", lifespan="off", log_config=None, access_log=False)
+    config = uvicorn.Config(
+        asked, http=LimitedHttpConnection, ws="none", lifespan="off", log_config=None, access_log=False
+    )
     loop = asyncio.get_running_loop()
     made = await loop.create_server(
-        lambda: Connection(config=config, server_state=state, app_state={}, _loop=loop), "127.0.0.1", 0
+        lambda: LimitedHttpConnection(config=config, server_state=state, app_state={}, _loop=loop), "127.0.0.1", 0
     )
     try:
         async with asyncio.timeout(LONG):
@@ -161,7 +163,7 @@ def test_what_was_sent_before_a_wish_that_cannot_be_ignored_is_answered_first() 
     answers = told(first + first + WISH + LENGTH + SMUGGLED)
     assert answers.count(b"HTTP/1.1 200") == 2
     assert answers.count(b"6 2 3") == 2
-    assert answers.endswith(NO_UPGRADE.encode())
+    assert answers.endswith(NO_UPGRADE_MESSAGE.encode())
     assert answers.count(b"HTTP/1.1 ") == 3
 
 
@@ -172,7 +174,7 @@ def told_in_pieces(first: bytes, *rest: bytes) -> bytes:
         async with a_place() as place:
             reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
             writer.write(first)
-            while not any(one._counted for one in place.state.connections if isinstance(one, Connection)):
+            while not any(one._counted for one in place.state.connections if isinstance(one, LimitedHttpConnection)):
                 await asyncio.sleep(0)
             return await answered(reader, writer, rest)
 
@@ -190,7 +192,7 @@ def test_a_wish_is_ignored_also_where_a_piece_begins_with_it() -> None:
 def test_a_wish_that_cannot_be_ignored_ends_the_connection_before_a_body_is_taken_for_a_request() -> None:
     cut = WISH.index(b"grade: h2c")
     answer = told_in_pieces(WISH[:cut], WISH[cut:] + LENGTH, SMUGGLED)
-    assert of(answer) == (400, NO_UPGRADE.encode())
+    assert of(answer) == (400, NO_UPGRADE_MESSAGE.encode())
     assert answer.count(b"HTTP/1.1 ") == 1
 
 
@@ -198,16 +200,16 @@ LAST = HOST + b"Connection: close\r\n"
 
 
 def test_as_many_headers_as_there_may_be_are_taken_and_one_more_is_not() -> None:
-    most = numbered(HEADERS - 2)
-    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + most + b"\r\n")) == (200, b"1 %d 0" % HEADERS)
-    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + most + b"z: z\r\n\r\n")) == (431, TOO_LARGE.encode())
+    most = numbered(MAX_HEADERS - 2)
+    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + most + b"\r\n")) == (200, b"1 %d 0" % MAX_HEADERS)
+    assert of(told(b"GET / HTTP/1.1\r\n" + LAST + most + b"z: z\r\n\r\n")) == (431, TOO_LARGE_MESSAGE.encode())
 
 
 def test_a_head_is_taken_up_to_its_size_and_not_above_it() -> None:
-    just = b"a" * (HEAD_BYTES - 100)
+    just = b"a" * (MAX_HEAD_BYTES - 100)
     assert of(told(b"GET / HTTP/1.1\r\n" + LAST + b"X: " + just + b"\r\n\r\n")) == (200, b"1 3 0")
     assert of(told(b"GET / HTTP/1.1\r\n" + LAST + b"X: " + just + b"b" * 100 + b"\r\n\r\n"))[0] == 431
-    assert of(told(b"GET /" + b"a" * HEAD_BYTES + b" HTTP/1.1\r\n" + LAST + b"\r\n"))[0] == 431
+    assert of(told(b"GET /" + b"a" * MAX_HEAD_BYTES + b" HTTP/1.1\r\n" + LAST + b"\r\n"))[0] == 431
 
 
 @table("before", [b"", b"GET / HTTP/1.1\r\nX: ", b"GET / HTTP/1.1\r\nX", b"GET /"])
@@ -228,18 +230,18 @@ def test_a_head_that_never_ends_is_ended(before: bytes) -> None:
                 await asyncio.sleep(0)
         return sent
 
-    assert asyncio.run(asked()) >= HEAD_BYTES  # it ended, though the client would have gone on for ever
+    assert asyncio.run(asked()) >= MAX_HEAD_BYTES  # it ended, though the client would have gone on for ever
 
 
 def test_what_follows_a_body_is_counted_as_well_and_is_no_header() -> None:
     head = b"POST / HTTP/1.1\r\n" + LAST + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
     assert of(told(head + b"Authorization: Bearer x\r\n\r\n")) == (200, b"1 3 1")
     assert of(told(head, b"Authorization: Bearer x\r\n\r\n")) == (200, b"1 3 1")
-    assert of(told(head, numbered(HEADERS) + b"\r\n"))[0] == 431
+    assert of(told(head, numbered(MAX_HEADERS) + b"\r\n"))[0] == 431
 
 
 def test_each_request_of_a_connection_is_counted_by_itself_and_no_body_is() -> None:
-    large = b"a" * (HEAD_BYTES // 2)
+    large = b"a" * (MAX_HEAD_BYTES // 2)
     one = b"POST / HTTP/1.1\r\n" + HOST + b"X: " + large + b"\r\nContent-Length: 1000000\r\n\r\n" + b"b" * 1_000_000
     answer = told(one * 3, one.replace(b"Host", b"Connection: close\r\nHost"))
     assert (answer.count(b"HTTP/1.1 200"), answer.count(b" 1000000")) == (4, 4)
@@ -261,7 +263,7 @@ def told_at_once(request: bytes, takes: float = 0.0) -> bytes:
 
 @table("sent", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n" + HOST + b"\r\nGET"])
 def test_a_head_that_does_not_come_is_not_waited_for(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.http.connection.HEAD_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.server.http.connection.HEAD_TIMEOUT_SECONDS", 0.05)
     answer = told_at_once(sent)  # and the connection ends
     assert answer.count(b"HTTP/1.1 200") == sent.count(b"\r\n\r\n")
 
@@ -270,7 +272,7 @@ SENDING = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\n\r\n"
 
 
 def test_an_answer_may_take_longer_than_a_head_may_take_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.http.connection.HEAD_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.server.http.connection.HEAD_TIMEOUT_SECONDS", 0.05)
 
     request = b"POST / HTTP/1.1\r\n" + HOST + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"
     assert of(told_at_once(request, takes=0.2))[0] == 200
@@ -291,7 +293,7 @@ async def refused(place: Place) -> tuple[asyncio.StreamReader, asyncio.StreamWri
 def test_the_rest_of_a_body_that_is_answered_already_is_not_waited_for_long(
     often: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.server.http.connection.REST_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.server.http.connection.BODY_DRAIN_SECONDS", 0.05)
 
     async def asked() -> None:
         async with a_place(app=Refusing) as place:
@@ -311,7 +313,7 @@ def test_the_rest_of_a_body_that_is_answered_already_is_not_waited_for_long(
 
 
 def test_whoever_is_still_sending_reads_the_answer_and_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.http.connection.REST_SECONDS", LONG)
+    monkeypatch.setattr("recollect.server.http.connection.BODY_DRAIN_SECONDS", LONG)
 
     async def asked() -> bytes:
         async with a_place(app=Refusing) as place:
@@ -336,7 +338,7 @@ def test_after_an_answer_a_head_is_not_waited_for_any_longer_whatever_else_came(
     async def asked() -> None:
         async with a_place(app=Refusing) as place:
             reader, writer = await refused(place)
-            monkeypatch.setattr("recollect.server.http.connection.HEAD_SECONDS", 0.05)
+            monkeypatch.setattr("recollect.server.http.connection.HEAD_TIMEOUT_SECONDS", 0.05)
             writer.write(more)
             with contextlib.suppress(ConnectionError):  # it may end before the last of it has come
                 assert await reader.read() == b""
@@ -351,7 +353,7 @@ def test_an_empty_line_after_an_answer_is_no_reason_to_wait_for_ever(monkeypatch
             reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
             writer.write(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
             assert of(await reader.readuntil(b"no"))[0] == 401
-            monkeypatch.setattr("recollect.server.http.connection.HEAD_SECONDS", 0.05)
+            monkeypatch.setattr("recollect.server.http.connection.HEAD_TIMEOUT_SECONDS", 0.05)
             writer.write(b"\r\n")
             assert await reader.read() == b""
             writer.close()
@@ -373,7 +375,7 @@ async def being_sent(place: Place) -> tuple[asyncio.StreamReader, asyncio.Stream
 def test_a_body_that_has_not_come_when_the_server_ends_is_told_that_nothing_was_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("recollect.server.http.connection.LAST_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.server.http.connection.SHUTDOWN_BODY_SECONDS", 0.05)
 
     async def asked() -> bytes:
         async with a_place() as place:
@@ -383,11 +385,11 @@ def test_a_body_that_has_not_come_when_the_server_ends_is_told_that_nothing_was_
             writer.close()
         return answer
 
-    assert of(asyncio.run(asked())) == (503, ENDING.encode())
+    assert of(asyncio.run(asked())) == (503, SHUTDOWN_MESSAGE.encode())
 
 
 def test_a_body_that_comes_soon_after_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recollect.server.http.connection.LAST_SECONDS", LONG)
+    monkeypatch.setattr("recollect.server.http.connection.SHUTDOWN_BODY_SECONDS", LONG)
 
     async def asked() -> bytes:
         async with a_place() as place:
@@ -401,9 +403,13 @@ def test_a_body_that_comes_soon_after_is_answered(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_uvicorn_that_tells_nothing_of_other_protocols_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    refuse_unknown_uvicorn()
+    require_known_uvicorn()
     monkeypatch.delattr(HttpToolsProtocol, "_unsupported_upgrade_warning")
     told = list[str]()
     with pytest.raises(InvalidInput, match="install uvicorn"):
-        serve(wanted(":memory:", shown="nothing"), lambda: recollect.open(":memory:", embedder="hashing"), told.append)
+        serve(
+            build_options(":memory:", shown="nothing"),
+            lambda: recollect.open(":memory:", embedder="hashing"),
+            told.append,
+        )
     assert told == []

@@ -6,12 +6,12 @@ from typing import Any
 
 import jsonschema
 
-from recollect.api.operation_table import OPERATIONS, SUBJECTS
-from recollect.server.http.openapi import document
+from recollect.api.operation_table import OPERATIONS, OPERATIONS_BY_SUBJECT
+from recollect.server.http.openapi import build_document
 from recollect.server.http.problems import STATUSES
 from tests.tables import table
 
-DOCUMENT: Any = json.loads(json.dumps(document(SUBJECTS)))
+DOCUMENT: Any = json.loads(json.dumps(build_document(OPERATIONS_BY_SUBJECT)))
 
 
 @table("name", OPERATIONS)
@@ -22,12 +22,12 @@ def test_every_operation_is_there_with_its_right_and_its_problems(name: str) -> 
     assert f"Needs the right to {OPERATIONS[name].right.value}." in told["description"]
     assert {str(status.value) for status in STATUSES.values()} | {"200"} <= set(told["responses"])
     assert "security" not in told  # that of the document holds
-    assert ("parameters" in told) is OPERATIONS[name].keyed
+    assert ("parameters" in told) is OPERATIONS[name].takes_key
 
 
 def test_operations_are_told_by_what_they_are_about_whoever_is_offered_them_as_tools() -> None:
-    assert [one["name"] for one in DOCUMENT["tags"]] == list(SUBJECTS)
-    for subject, several in SUBJECTS.items():
+    assert [one["name"] for one in DOCUMENT["tags"]] == list(OPERATIONS_BY_SUBJECT)
+    for subject, several in OPERATIONS_BY_SUBJECT.items():
         assert {*several} == {one for one in OPERATIONS.values() if tags(one.name) == [subject]}
     assert tags("remember") == tags("remember_all") == tags("pin") == ["memories"]
 

@@ -3,11 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from recollect.server.mcp.arguments import meant
-from recollect.server.mcp.catalog import entries
+from recollect.server.mcp.arguments import normalize_arguments
+from recollect.server.mcp.catalog import load_tools
 from tests.tables import table
 
-TOOL = replace(entries()["remember"], no_texts={"tags", "n", "yes", "drafts", "metadata"}, moments={"at", "drafts.at"})
+TOOL = replace(
+    load_tools()["remember"], no_texts={"tags", "n", "yes", "drafts", "metadata"}, moments={"at", "drafts.at"}
+)
 
 
 @table(
@@ -28,11 +30,11 @@ TOOL = replace(entries()["remember"], no_texts={"tags", "n", "yes", "drafts", "m
     ],
 )
 def test_json_in_a_text_is_read_only_where_no_text_is_taken(name: str, given: Any, expected: Any) -> None:
-    assert meant(TOOL, {name: given}) == {name: expected}
+    assert normalize_arguments(TOOL, {name: given}) == {name: expected}
 
 
 def test_null_is_as_if_nothing_were_said() -> None:
-    assert meant(TOOL, {"text": None, "tags": None, "n": 0}) == {"n": 0}
+    assert normalize_arguments(TOOL, {"text": None, "tags": None, "n": 0}) == {"n": 0}
 
 
 @table(
@@ -47,7 +49,7 @@ def test_null_is_as_if_nothing_were_said() -> None:
 def test_a_tool_knows_which_arguments_are_no_texts_also_those_it_does_not_tell_of(
     tool: str, texts: set[str], others: set[str]
 ) -> None:
-    no_texts = set(entries()[tool].no_texts)
+    no_texts = set(load_tools()[tool].no_texts)
     assert not no_texts & texts
     assert no_texts >= others
 
@@ -74,7 +76,7 @@ def test_a_tool_knows_which_arguments_are_no_texts_also_those_it_does_not_tell_o
     ],
 )
 def test_a_day_is_its_beginning_where_a_moment_is_meant_and_nowhere_else(name: str, given: Any, expected: Any) -> None:
-    assert meant(TOOL, {name: given}) == {name: expected}
+    assert normalize_arguments(TOOL, {name: given}) == {name: expected}
 
 
 @table(
@@ -88,7 +90,7 @@ def test_a_day_is_its_beginning_where_a_moment_is_meant_and_nowhere_else(name: s
     ],
 )
 def test_a_tool_knows_which_arguments_are_moments_and_tells_that_a_day_will_do(tool: str, moments: list[str]) -> None:
-    assert entries()[tool].moments == moments
-    told = entries()[tool].input["properties"]
+    assert load_tools()[tool].moments == moments
+    told = load_tools()[tool].input["properties"]
     days = [name for name, one in told.items() if "2026-01-31" in one.get("examples", ())]
     assert days == [name for name in moments if name in told]

@@ -6,11 +6,11 @@ from itertools import combinations
 
 import pytest
 
-from recollect.api.auth import WHOLE, Caller, Grant, Right, owner
+from recollect.api.auth import WHOLE_STORE, Caller, Grant, Right, create_owner
 from recollect.api.operation import Toolset
-from recollect.server.mcp.catalog import CORE, entries, offered
-from recollect.server.mcp.instructions import GUIDE, SENTENCES, instructions
-from recollect.server.mcp.operation_client import Asking
+from recollect.server.mcp.catalog import CORE_TOOLSET, list_allowed_tools, load_tools
+from recollect.server.mcp.instructions import GUIDE, INSTRUCTION_SENTENCES, build_instructions
+from recollect.server.mcp.operation_client import OperationClient
 from recollect.server.mcp.prompts import PROMPTS
 from tests.tables import table
 
@@ -20,11 +20,11 @@ async def unasked(*_: object) -> dict[str, object]:
 
 
 async def written(name: str) -> str:
-    return await PROMPTS[name].written(Asking(unasked, owner()), {})
+    return await PROMPTS[name].render(OperationClient(unasked, create_owner()), {})
 
 
 SAVE_LESSONS = asyncio.run(written("save_lessons"))
-MORE = [name if "_" in name else f"`{name}`" for name, one in entries().items() if one.toolset != CORE]
+MORE = [name if "_" in name else f"`{name}`" for name, one in load_tools().items() if one.toolset != CORE_TOOLSET]
 """What names a tool that not every model has; a word that may mean something else does so only as code."""
 
 
@@ -36,31 +36,33 @@ def test_a_tool_that_not_every_model_has_is_named_as_one_that_it_may_have(told: 
 
 def named(told: str) -> set[str]:
     """The tools that a text names."""
-    return {name for name in entries() if re.search(rf"\b{name}\b", told)}
+    return {name for name in load_tools() if re.search(rf"\b{name}\b", told)}
 
 
 def test_a_sentence_of_the_instructions_knows_the_tools_that_it_names() -> None:
-    assert [set(tools) for tools, _ in SENTENCES] == [named(told) for _, told in SENTENCES]
+    assert [set(tools) for tools, _ in INSTRUCTION_SENTENCES] == [named(told) for _, told in INSTRUCTION_SENTENCES]
 
 
-READER = Caller(name="reader", grants=(Grant(frozenset({Right.READ}), WHOLE),))
+READER = Caller(name="reader", grants=(Grant(frozenset({Right.READ}), WHOLE_STORE),))
 OFFERED = [
-    pytest.param({one.name for one in offered(frozenset(sets), caller)}, id=f"{'+'.join(sets)} of the {caller.name}")
+    pytest.param(
+        {one.name for one in list_allowed_tools(frozenset(sets), caller)}, id=f"{'+'.join(sets)} of the {caller.name}"
+    )
     for size in range(1, len(Toolset) + 1)
     for sets in combinations(Toolset, size)
-    for caller in (owner(), READER)
+    for caller in (create_owner(), READER)
 ]
 
 
 @table("tools", OFFERED)
 def test_the_instructions_name_only_tools_that_are_offered(tools: set[str]) -> None:
-    assert named(instructions(tools)) <= tools
-    assert instructions(tools).startswith("A memory of earlier conversations and tasks. ")
+    assert named(build_instructions(tools)) <= tools
+    assert build_instructions(tools).startswith("A memory of earlier conversations and tasks. ")
 
 
 def test_the_instructions_say_what_every_model_is_to_do_and_what_those_with_more_tools_are() -> None:
     def told(*sets: Toolset) -> set[str]:
-        return named(instructions({one.name for one in offered(frozenset(sets), owner())}))
+        return named(build_instructions({one.name for one in list_allowed_tools(frozenset(sets), create_owner())}))
 
     assert told(Toolset.CORE) == {"brief", "recall", "remember", "feedback"}
     assert told(Toolset.CORE, Toolset.EPISODES) > told(Toolset.CORE)
@@ -71,9 +73,9 @@ def test_the_instructions_say_what_every_model_is_to_do_and_what_those_with_more
 @table(
     ("sets", "rights", "listed"),
     [
-        ({CORE}, {Right.READ, Right.WRITE}, ["start_session", "before_task", "save_lessons"]),
-        ({CORE}, {Right.READ}, ["start_session", "before_task"]),
-        ({CORE}, {Right.WRITE}, ["save_lessons"]),
+        ({CORE_TOOLSET}, {Right.READ, Right.WRITE}, ["start_session", "before_task", "save_lessons"]),
+        ({CORE_TOOLSET}, {Right.READ}, ["start_session", "before_task"]),
+        ({CORE_TOOLSET}, {Right.WRITE}, ["save_lessons"]),
         ({"episodes"}, {Right.READ, Right.WRITE}, ["start_session", "before_task"]),
     ],
     ids=["core, both", "core, read", "core, write", "episodes, both"],
@@ -81,16 +83,16 @@ def test_the_instructions_say_what_every_model_is_to_do_and_what_those_with_more
 def test_a_prompt_is_of_use_to_who_may_ask_what_it_asks_and_has_the_tools_it_tells_of(
     sets: set[str], rights: set[Right], listed: list[str]
 ) -> None:
-    caller = Caller(name="somebody", grants=(Grant(frozenset(rights), WHOLE),))
-    tools = {one.name for one in offered(frozenset(sets), caller)}
-    assert [name for name, one in PROMPTS.items() if one.is_of_use(caller, tools)] == listed
+    caller = Caller(name="somebody", grants=(Grant(frozenset(rights), WHOLE_STORE),))
+    tools = {one.name for one in list_allowed_tools(frozenset(sets), caller)}
+    assert [name for name, one in PROMPTS.items() if one.is_available(caller, tools)] == listed
 
 
 def test_a_prompt_knows_the_tools_that_it_tells_the_model_to_call() -> None:
-    assert list(PROMPTS["save_lessons"].tells_of) == re.findall(r"(?i)\bcall (\w+)", SAVE_LESSONS)
+    assert list(PROMPTS["save_lessons"].mentioned_tools) == re.findall(r"(?i)\bcall (\w+)", SAVE_LESSONS)
 
 
 def test_a_model_is_told_that_another_can_restore_what_it_forgets_where_it_cannot_itself() -> None:
-    restore = entries()["restore"]
+    restore = load_tools()["restore"]
     assert (restore.toolset, restore.right) == (Toolset.OPERATOR, Right.ADMIN)
-    assert entries()["forget"].about.endswith(" Nothing is erased: an operator can restore it.")
+    assert load_tools()["forget"].about.endswith(" Nothing is erased: an operator can restore it.")

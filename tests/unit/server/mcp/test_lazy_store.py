@@ -5,9 +5,9 @@ import logging
 
 import pytest
 
-from recollect.api.auth import owner
+from recollect.api.auth import create_owner
 from recollect.errors import StoreError
-from recollect.server.mcp.lazy_store import Opening
+from recollect.server.mcp.lazy_store import LazyStore
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ def test_why_it_is_not_open_is_logged_but_for_the_words_of_a_fault(
     def make() -> None:
         raise error
 
-    opening = Opening(make)  # type: ignore[arg-type]
+    opening = LazyStore(make)  # type: ignore[arg-type]
     with caplog.at_level(logging.WARNING), pytest.raises(type(error)):
-        asyncio.run(opening.ask("stats", {}, owner()))
+        asyncio.run(opening.run_operation("stats", {}, create_owner()))
     (record,) = map(vars, caplog.records)
     assert (record["msg"], record["problem"]) == ("store_not_opened", logged)
     assert "tea" not in repr(record)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from recollect.api.auth import Caller, owner
+from recollect.api.auth import Caller, create_owner
 from recollect.api.operation_table import OPERATIONS
 from recollect.errors import AccessDenied
-from recollect.server.mcp.catalog import entries
-from recollect.server.mcp.operation_client import Asking
-from recollect.server.mcp.prompts import PROMPTS, Prompt
-from recollect.server.mcp.resources import RESOURCES, TEMPLATES, Resource, read
+from recollect.server.mcp.catalog import load_tools
+from recollect.server.mcp.operation_client import OperationClient
+from recollect.server.mcp.prompts import PROMPTS, PromptTemplate
+from recollect.server.mcp.resources import RESOURCES, TEMPLATES, Resource, read_resource
 from tests.integration.mcp.rig import address_of
 from tests.tables import table
 
@@ -24,7 +24,7 @@ class Refused(AccessDenied):
     """What an operation says to whoever may not ask."""
 
 
-def refused_by(name: str) -> Asking:
+def refused_by(name: str) -> OperationClient:
     """Asks operations of which one may not be asked."""
 
     async def ask(asked: str, _: Mapping[str, Any], __: Caller) -> Mapping[str, Any]:
@@ -33,41 +33,43 @@ def refused_by(name: str) -> Asking:
         context = {"text": "", "packed": [], "omitted": [], "budget": 1200, "id": None, "marker": "0123456789abcdef"}
         return {**context, "failure_modes": []}
 
-    return Asking(ask, owner())
+    return OperationClient(ask, create_owner())
 
 
-def asked_of(one: Resource | Prompt, asking: Asking) -> None:
+def asked_of(one: Resource | PromptTemplate, asking: OperationClient) -> None:
     """Have it told."""
     given = {"task": "t", "scope": "acme/ana", "id": "1"}
-    asyncio.run(one.read(asking, given) if isinstance(one, Resource) else one.written(asking, given))  # type: ignore[arg-type]
+    asyncio.run(one.read(asking, given) if isinstance(one, Resource) else one.render(asking, given))  # type: ignore[arg-type]
 
 
-EVERYTHING: list[Resource | Prompt] = [*RESOURCES.values(), *TEMPLATES.values(), *PROMPTS.values()]
+EVERYTHING: list[Resource | PromptTemplate] = [*RESOURCES.values(), *TEMPLATES.values(), *PROMPTS.values()]
 
 
-def name_of(one: Resource | Prompt | str) -> str:
+def name_of(one: Resource | PromptTemplate | str) -> str:
     return one if isinstance(one, str) else one.address if isinstance(one, Resource) else one.name
 
 
 def test_every_tool_is_an_operation() -> None:
-    assert set(entries()) == set(OPERATIONS)
+    assert set(load_tools()) == set(OPERATIONS)
 
 
 @table("one", EVERYTHING, ids=name_of)
-def test_a_resource_or_prompt_names_the_operations_it_asks_or_is_for_all(one: Resource | Prompt) -> None:
-    assert set(one.asks) <= set(OPERATIONS)
-    assert bool(one.asks) != (name_of(one) in FOR_ALL)
+def test_a_resource_or_prompt_names_the_operations_it_asks_or_is_for_all(one: Resource | PromptTemplate) -> None:
+    assert set(one.operations) <= set(OPERATIONS)
+    assert bool(one.operations) != (name_of(one) in FOR_ALL)
 
 
-@table(("one", "name"), [(one, name) for one in EVERYTHING for name in one.asks], ids=name_of)
-def test_what_may_not_be_asked_of_an_operation_may_not_be_read_either(one: Resource | Prompt, name: str) -> None:
+@table(("one", "name"), [(one, name) for one in EVERYTHING for name in one.operations], ids=name_of)
+def test_what_may_not_be_asked_of_an_operation_may_not_be_read_either(
+    one: Resource | PromptTemplate, name: str
+) -> None:
     with pytest.raises(Refused):
         asked_of(one, refused_by(name))
 
 
 @table("one", EVERYTHING, ids=name_of)
-def test_nothing_is_asked_but_what_is_named(one: Resource | Prompt) -> None:
-    for name in set(OPERATIONS) - set(one.asks):
+def test_nothing_is_asked_but_what_is_named(one: Resource | PromptTemplate) -> None:
+    for name in set(OPERATIONS) - set(one.operations):
         asked_of(one, refused_by(name))
 
 
@@ -80,6 +82,6 @@ def test_the_address_of_a_memory_leads_to_its_scope_and_its_id(scope: str) -> No
         return {}
 
     address = address_of(scope, "id/1")
-    asyncio.run(read(address, Asking(ask, owner())))
+    asyncio.run(read_resource(address, OperationClient(ask, create_owner())))
     assert found == [{"scope": scope, "id": "id/1"}]
     assert address.count("/") == 4
