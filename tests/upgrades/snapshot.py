@@ -159,7 +159,7 @@ SECTIONS: Mapping[str, Callable[[recollect.Engine], Iterator[Any]]] = {
 }
 
 QUERY_SECTIONS = ("rankings", "answers")
-"""The sections that depend on `QUERIES_FILE` and `ANSWERS`. Add queries, but keep these: fixtures have their results."""
+"""The sections that depend on `QUERIES_FILE` and `ANSWERS`. Add queries, but keep these: fixtures have results."""
 
 
 def compare(expected: Rows, actual: Rows) -> tuple[list[str], list[str]]:

@@ -89,11 +89,11 @@ Decision = Admit | ReviseMemory | Echo | Supersede | Precede | Reactivate | Leav
 class Neighborhood:
     """What a scope knows that has to do with a draft.
 
-    `topic` is the active memory of its topic, `same_text` are those that say the same word for word and `paraphrases` those that
-    say it in other words, whatever their standing; `about` are the active ones of its subject, and those that were
-    superseded. `inactive_since` tells since when one that is not active is not; `apart` are those that were quarantined when they
-    were forgotten, as they stood then. `orders` is what of its text reads like orders to a model, if anything does.
-    What is `is_undated` is said now, and so later than all of that, whatever the clock says.
+    `topic` is the active memory of its topic, `same_text` are those that say the same word for word and `paraphrases`
+    those that say it in other words, whatever their standing; `about` are the active ones of its subject, and those
+    that were superseded. `inactive_since` tells since when one that is not active is not; `apart` are those that were
+    quarantined when they were forgotten, as they stood then. `orders` is what of its text reads like orders to a
+    model, if anything does. What is `is_undated` is said now, and so later than all of that, whatever the clock says.
     """
 
     topic: Memory | None = None

@@ -61,11 +61,11 @@ if TYPE_CHECKING:
 class Proposal:
     """A draft, the memory that it would become if it were news, and the direction of the text that is to be embedded.
 
-    A draft that brought a vector has no such text. `missing_text` is the one that should have been embedded. `like` is the
-    memory that an event is too much like to be indexed, and how much; if it is `similar_in_batch` it in the same call, it counts
-    only if it is kept. `redacted` is what was taken out of it, `estimated_importance` how important its words say it is, and
-    `shared` how far those of its origins are trusted that scopes above share. What is to be kept `is_exact` is the next
-    state of its topic, whatever else says the same.
+    A draft that brought a vector has no such text. `missing_text` is the one that should have been embedded. `like`
+    is the memory that an event is too much like to be indexed, and how much; if it is `similar_in_batch` it in the
+    same call, it counts only if it is kept. `redacted` is what was taken out of it, `estimated_importance` how
+    important its words say it is, and `shared` how far those of its origins are trusted that scopes above share. What
+    is to be kept `is_exact` is the next state of its topic, whatever else says the same.
     """
 
     draft: Draft

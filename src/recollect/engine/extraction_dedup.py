@@ -15,8 +15,9 @@ from recollect.protocols import WriteTransaction
 
 @dataclass(frozen=True, slots=True)
 class _KnownMemory:
-    """A memory with the words of a draft, since when it stands as it does, and whether the draft was `is_same_saying` it: by the
-    same call, or at the same moment.
+    """A memory with the same words as a draft, and since when it has its status.
+
+    `is_same_saying` tells whether the draft comes from the same call, or from the same moment.
     """
 
     memory: Memory

@@ -20,10 +20,10 @@ DEFAULT_K = 10
 class QueryAnswer:
     """What came of one query: ids of the folder, one for each memory that was found, best first, and how long it took.
 
-    `twins` are the judged ids that are found where another one is, with that one, and `replaced_ids` those whose words a
-    later memory had replaced by then, which are not found. `tokens` is the budget with which
-    packing in rank order has packed every judged memory that is within reach, `None` if none is; `complete` if that is
-    all that was judged.
+    `twins` are the judged ids that are found where another one is, with that one, and `replaced_ids` those whose
+    words a later memory had replaced by then, which are not found. `tokens` is the budget with which packing in rank
+    order has packed every judged memory that is within reach, `None` if none is; `complete` if that is all that was
+    judged.
     """
 
     query: JudgedQuery

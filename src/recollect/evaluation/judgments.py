@@ -56,11 +56,11 @@ class JudgedQuery:
 class Judgments:
     """The memories of a folder, the oldest first, and those of its queries that have judgements.
 
-    `drafts` are the same in the same order, as they are to be remembered.
-    `unjudged_queries` counts the queries without any, which are left out. Of the judged pairs, `absent_pairs` name a memory that
-    the folder does not have and `late_pairs` one that was not there yet when it was asked: both can never be found, and
-    count as not found. `blind_queries` counts the queries that see no memory at all. `digest` tells one content of the memories
-    from another.
+    `drafts` are the same in the same order, as they are to be remembered. `unjudged_queries` counts the queries
+    without any, which are left out. Of the judged pairs, `absent_pairs` name a memory that the folder does not have
+    and `late_pairs` one that was not there yet when it was asked: both can never be found, and count as not found.
+    `blind_queries` counts the queries that see no memory at all. `digest` tells one content of the memories from
+    another.
     """
 
     folder: Path

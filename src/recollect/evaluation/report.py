@@ -13,8 +13,8 @@ from recollect.model.format import format_count
 class EvaluationReport:
     """The outcomes of a folder, best read with what they were made with.
 
-    `merged_count` ids say what another one of their topic said before; `invisible_count` judged memories are such as the query does
-    not see.
+    `merged_count` ids say what another one of their topic said before; `invisible_count` judged memories are such as
+    the query does not see.
     """
 
     judgments: Judgments

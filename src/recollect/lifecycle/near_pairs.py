@@ -1,9 +1,9 @@
 """Nearness: which of many directions are near each other, without comparing every one with every other.
 
-Up to `MAX_EXACT_VECTORS` directions each is compared with each, which costs the square of their number. More are laid into
-cells, around as many centres as the square root of their number; each lies in its `CELLS_PER_VECTOR` nearest cells and is compared
-with those that share one with it, so that the cost grows with the power 1.5. Two that are near each other share a cell
-nearly always, and not always: what is passed over stays as it is.
+Up to `MAX_EXACT_VECTORS` directions each is compared with each, which costs the square of their number. More are laid
+into cells, around as many centres as the square root of their number; each lies in its `CELLS_PER_VECTOR` nearest
+cells and is compared with those that share one with it, so that the cost grows with the power 1.5. Two that are near
+each other share a cell nearly always, and not always: what is passed over stays as it is.
 """
 
 from collections.abc import Iterator

@@ -32,10 +32,10 @@ class ShownMemory:
 class TrainingExample:
     """A context: what was asked, who was a candidate, who was shown at which place, and what was said of them.
 
-    It was ranked by the profile that learns from it, before anything was learned.
-    `signal_values` is what a profile's signals say of the candidates, by what was known when the context was made: a row for
-    every term and then for every factor, with what silence is worth; a column for every candidate that passed the gates
-    and could come first, in the order of ids. Who was shown and did not pass these gates is not in `shown`.
+    It was ranked by the profile that learns from it, before anything was learned. `signal_values` is what a profile's
+    signals say of the candidates, by what was known when the context was made: a row for every term and then for
+    every factor, with what silence is worth; a column for every candidate that passed the gates and could come first,
+    in the order of ids. Who was shown and did not pass these gates is not in `shown`.
     """
 
     context: str

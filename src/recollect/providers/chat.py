@@ -59,7 +59,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class BadAnswer:
-    """What is wrong with an answer, in our words alone, for the model is told them; `server_message` are the server's own."""
+    """What is wrong with an answer: `problem` in our words, told to the model, and the server's own words."""
 
     problem: str
     server_message: str = ""

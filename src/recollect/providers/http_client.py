@@ -46,8 +46,8 @@ def sleep_with_jitter(pause: timedelta) -> None:
 class RetryPolicy:
     """How often a busy server is asked, and how long is waited between: `first_pause`, then twice as long each time.
 
-    A server that names a pause gets it, unless that is longer than `max_pause`; then we give up at once. `wait` spends a
-    pause, and `clock` tells seconds that only go forward.
+    A server that names a pause gets it, unless that is longer than `max_pause`; then we give up at once. `wait`
+    spends a pause, and `clock` tells seconds that only go forward.
     """
 
     attempts: int = 4

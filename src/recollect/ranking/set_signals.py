@@ -67,10 +67,10 @@ class Newest:
 class Thread:
     """How far the memory belongs to what is relevant and going on: 1 for the most relevant session that is newest.
 
-    A memory is as relevant here as the best of its session, measured by the best of all, in `RELEVANCE_STEPS` steps. That is
-    halved for every `half` memories of other sessions that are newer and as relevant as the best, and for every
-    `half_inside` of its own session; those that are less relevant count by the square of how much they are. So it fades
-    not with days but with what has come since: an old thread that nothing followed is still the current one.
+    A memory is as relevant here as the best of its session, measured by the best of all, in `RELEVANCE_STEPS` steps.
+    That is halved for every `half` memories of other sessions that are newer and as relevant as the best, and for
+    every `half_inside` of its own session; those that are less relevant count by the square of how much they are. So
+    it fades not with days but with what has come since: an old thread that nothing followed is still the current one.
     """
 
     name: ClassVar[str] = "thread"

@@ -3,8 +3,8 @@
 A name tells the more, the fewer memories mention it. What a memory has of the names of a question counts by its share
 of what all of them tell: of a long request that names ten things, one of them alone says little.
 
-`linked` in plain Python is the oracle. `Index.link_rows` computes the same over columns, equal to the last bit: both take
-nothing but sums, products and quotients in the order written here, and of several ways the best, ties by name.
+`linked` in plain Python is the oracle. `Index.link_rows` computes the same over columns, equal to the last bit: both
+take nothing but sums, products and quotients in the order written here, and of several ways the best, ties by name.
 """
 
 import math

@@ -64,10 +64,10 @@ class RecallEvidence:
 
     `pinned` are the eligible rows that are pinned, `barred` counts those that are not eligible. `memories` gives the
     memories of some rows as they were when this was found, or `None` where one has been erased since.
-    `true_similarities` gives those of some rows to the last bit, where the column is only near them.
-    `nearby` is there where the column lacks similarities that must be asked for. `commit` is the last one that the
-    store knew of. `dropped_vectors` are eligible rows that had a direction as far as is known, and lost it since; whoever
-    wants them to have it gives it to the probe. `vectors` are the directions that were asked in.
+    `true_similarities` gives those of some rows to the last bit, where the column is only near them. `nearby` is
+    there where the column lacks similarities that must be asked for. `commit` is the last one that the store knew of.
+    `dropped_vectors` are eligible rows that had a direction as far as is known, and lost it since; whoever wants them
+    to have it gives it to the probe. `vectors` are the directions that were asked in.
     """
 
     table: CandidateTable

@@ -242,4 +242,5 @@ def _read_entries(blobs: Sequence[bytes]) -> tuple[NDArray[Any], NDArray[np.int3
 
 def _refuse_rows(rows: NDArray[np.integer[Any]], problem: str) -> None:
     if rows.size:
-        raise FieldError(f"row {rows[0]} is not what `encode_terms` writes: {problem}; analyse its text again", field="terms")
+        problem = f"row {rows[0]} is not what `encode_terms` writes: {problem}; analyze its text again"
+        raise FieldError(problem, field="terms")

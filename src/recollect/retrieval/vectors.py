@@ -65,7 +65,7 @@ def cosine_error_bound(dimensions: int) -> float:
 
 
 def approximate_cosines(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The cosine of every row with the nearest of the vectors, within `cosine_error_bound` of it, as fast as memory is read.
+    """The cosine of every row with its nearest vector, within `cosine_error_bound`, as fast as memory is read.
 
     Not by BLAS, whose threads are no faster at this and keep every core busy for long after it (docs/adr/0083).
     """

@@ -87,7 +87,7 @@ def distance_in_days(spans: Sequence[TimeSpan], moment: datetime) -> float:
 
 
 def distances_in_days(spans: Sequence[TimeSpan], dates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`distance_in_days` for dates in microseconds since 1970, equal to the last bit; what is unknown (NaN) stays so."""
+    """`distance_in_days` for dates in microseconds since 1970, equal to the last bit; NaN, for unknown, stays NaN."""
     nearest = np.where(np.isnan(dates), np.nan, np.inf)
     for span in spans:
         early = (to_microseconds(span.start) - dates) * EARLY_WEIGHT

@@ -36,7 +36,7 @@ MAX_QUESTION_WORDS = 64
 
 
 def find_entities(text: str, speaker: str | None = None) -> tuple[str, ...]:
-    """The names that a text mentions in their order, each once and at most `MAX_ENTITIES`; then who said it, if that is a name.
+    """The names in a text in their order, each once and at most `MAX_ENTITIES`; then the speaker, if that is a name.
 
     They are in one spelling: composed (NFC), without case and possessive, any run of blanks as one.
     """

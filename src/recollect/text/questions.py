@@ -27,8 +27,8 @@ def find_named_speakers(text: str, speakers: Collection[str]) -> tuple[str, ...]
     """The speakers whom the text names, sorted: by their whole label or by its first word.
 
     A name is whole words, whatever their case and however their letters are composed; where it is also a stop word
-    (Will, May), or shorter than `MIN_FOLDED_LETTERS`, it must be written as the label has it. In scripts without blanks a name
-    may be anywhere. Roles (`ROLE_LABELS`) are nobody's names.
+    (Will, May), or shorter than `MIN_FOLDED_LETTERS`, it must be written as the label has it. In scripts without
+    blanks a name may be anywhere. Roles (`ROLE_LABELS`) are nobody's names.
     """
     words, there = _WordIndex.of(text), text.casefold()
     asked = [label for label in set(speakers) if _may_have_label(there, label)]

@@ -220,7 +220,7 @@ def test_a_count_that_has_no_room_is_kept_as_the_largest_that_has() -> None:
     ],
 )
 def test_bytes_that_are_no_terms_are_refused_by_row(blob: bytes, problem: str) -> None:
-    with pytest.raises(FieldError, match=f"row 0 .*{problem}; analyse its text again"):
+    with pytest.raises(FieldError, match=f"row 0 .*{problem}; analyze its text again"):
         decode_terms(blob)
     with pytest.raises(FieldError, match=f"row 2 .*{problem}"):
         Postings.of([encode_terms({"a": 1}), b"", blob])

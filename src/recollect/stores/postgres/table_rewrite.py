@@ -59,7 +59,9 @@ class _UnsweptPartition:
 
 @dataclass(frozen=True, slots=True)
 class _TableFile:
-    """A table, and the file it is in. No row in it was deleted by a transaction before `oldest_transaction`, if the file is new.
+    """A table, and the file it is in.
+
+    If the file is new, no transaction before `oldest_transaction` deleted a row in it.
 
     `vector_index_bytes` is how many bytes its largest index of the nearest takes.
     """

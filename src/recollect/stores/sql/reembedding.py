@@ -24,9 +24,9 @@ VECTOR_KEYS_PER_CONTENT = 256
 class SqlReembedding(ABC):
     """The vectors of two models lie side by side until the new ones are complete; one transaction then switches.
 
-    Contents are looked through in the order of their numbers. A new one has a number above all others that can be seen,
-    unless numbers are given `numbers_out_of_order`: then all are looked at once more in the end. It also may have one that was
-    passed after an erasure, so then they are looked through again.
+    Contents are looked through in the order of their numbers. A new one has a number above all others that can be
+    seen, unless numbers are given `numbers_out_of_order`: then all are looked at once more in the end. It also may
+    have one that was passed after an erasure, so then they are looked through again.
     """
 
     numbers_out_of_order = False

@@ -22,8 +22,8 @@ from recollect.stores.sqlite.transaction import SqliteTransaction
 class StoreFileInfo:
     """A file that is or may become a store: its schema and the last one there is, and its models.
 
-    `pending_encoders` are models to which it is on its way, and `dismissed` says how many have had their day without all of
-    their vectors being removed. `read_only` if it may only be read.
+    `pending_encoders` are models to which it is on its way, and `dismissed` says how many have had their day without
+    all of their vectors being removed. `read_only` if it may only be read.
     """
 
     schema: int
