@@ -7,7 +7,7 @@ import click
 from recollect import config, factory
 from recollect.cli import options, output, scopes
 from recollect.cli.curate import undo
-from recollect.cli.extract_events import extract
+from recollect.cli.extract_events import extract_events
 from recollect.cli.lines import open_rereadable
 from recollect.cli.plan import apply, consolidate, plan
 from recollect.cli.progress import ReportProgress, progress_bar, stage_bars
@@ -33,7 +33,7 @@ def admin() -> None:
     """Change a whole store."""
 
 
-for _command in (plan, apply, undo, consolidate, prune_vectors, rebuild_index, prune_episodes, extract, sweep):
+for _command in (plan, apply, undo, consolidate, prune_vectors, rebuild_index, prune_episodes, extract_events, sweep):
     admin.add_command(_command)
 
 

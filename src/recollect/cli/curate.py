@@ -9,7 +9,16 @@ from recollect.cli import options, output, receipts
 from recollect.cli.target import StoreTarget, pass_target
 from recollect.model.memory import Kind, Status
 from recollect.model.scope import Scope
-from recollect.render import curation, listing, text
+from recollect.render import listing
+from recollect.render.curation import (
+    describe_merge,
+    describe_purge,
+    describe_purge_preview,
+    describe_undo,
+    purge_fields,
+    undo_fields,
+)
+from recollect.render.text import release_command
 
 UNKNOWN_IMPORTANCE = "unknown"
 """What is typed in place of an importance that nobody knows."""
@@ -82,7 +91,7 @@ def merge(
     with place.open_existing() as engine:
         receipt = engine.curator.merge(ids, said, scope=scope, title=title, kind=kind)
         sources = [engine.get(id, scope=scope) for id in dict.fromkeys(ids)]
-    receipts.print_undoable(receipt, curation.describe_merge(sources), as_json=as_json)
+    receipts.print_undoable(receipt, describe_merge(sources), as_json=as_json)
 
 
 @curate.command(short_help="Let one memory take another's place.")
@@ -135,7 +144,7 @@ def vouch(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
         receipt = engine.curator.vouch(id, scope=scope)
     receipts.print_undoable(receipt, as_json=as_json)
     if receipt.memory.status is Status.QUARANTINED and not as_json:
-        release = receipts.format_command(*text.release_command(receipt.memory))
+        release = receipts.format_command(*release_command(receipt.memory))
         output.print_note(f"it is quarantined still; to let it be recalled: {release}")
 
 
@@ -158,14 +167,14 @@ def purge(place: StoreTarget, source: str, scope: Scope, dry_run: bool, yes: boo
         if not (yes or dry_run):
             for row in listing.memory_table(found.memories).rows:
                 output.print_note("  ".join(row))
-            click.confirm(f"{curation.describe_purge_preview(found)}. Forget all of it?", abort=True, err=True)
+            click.confirm(f"{describe_purge_preview(found)}. Forget all of it?", abort=True, err=True)
         if not dry_run:
             found = engine.curator.purge(source, scope=scope, expected=found)
     if as_json:
-        output.print_json(curation.purge_fields(found))
+        output.print_json(purge_fields(found))
         return
     output.print_table(listing.memory_table(found.memories))
-    output.print_note(curation.describe_purge_preview(found) if dry_run else curation.describe_purge(found))
+    output.print_note(describe_purge_preview(found) if dry_run else describe_purge(found))
     if not dry_run:
         output.print_note(receipts.undo_hint(found.run, scope))
 
@@ -184,11 +193,11 @@ def undo(place: StoreTarget, ctx: click.Context, run: int, scope: Scope, as_json
     with place.open_existing() as engine:
         done = engine.curator.undo(run, scope=scope)
     if as_json:
-        output.print_json(curation.undo_fields(done))
+        output.print_json(undo_fields(done))
         return
     output.print_table(listing.memory_table(done.memories[:MAX_SHOWN_MEMORIES]))
     more = len(done.memories) - MAX_SHOWN_MEMORIES
     if more > 0:
         output.print_note(f"and {more} more")
-    output.print_note(curation.describe_undo(done))
+    output.print_note(describe_undo(done))
     output.print_note(receipts.undo_hint(done.run, scope, (ctx.parent and ctx.parent.info_name) or "curate"))

@@ -15,11 +15,11 @@ from recollect.model.scope import Scope
 from recollect.render import extraction
 
 
-@click.command(short_help="Remember what observed events leave behind.")
+@click.command("extract", short_help="Remember what observed events leave behind.")
 @options.scope_filter
 @options.as_json
 @pass_target
-def extract(place: StoreTarget, scope: Scope | None, as_json: bool) -> None:
+def extract_events(place: StoreTarget, scope: Scope | None, as_json: bool) -> None:
     """Remember what is worth it in the events that were observed since the last time; each memory names its event.
 
     Who extracts, [extraction] says. The same again changes nothing. It may be stopped at any moment: the same command

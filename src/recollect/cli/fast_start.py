@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recollect.cli.hook import hook as hook_command
-from recollect.cli.mcp import mcp as mcp_command
-from recollect.cli.mcp import open_dispatcher, prepare_session, read_body_limit, serve_stdio
+from recollect.cli.hook import hook
+from recollect.cli.mcp import mcp, open_dispatcher, prepare_session, read_body_limit, serve_stdio
 from recollect.errors import InvalidInput, RecollectError
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def prepare_mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | None:
     """What speaks MCP; nothing if what is typed is wrong, which is told by whoever can tell it best."""
     try:
-        params = mcp_command.make_context("mcp", list(typed)).params
+        params = mcp.make_context("mcp", list(typed)).params
         who = prepare_session(**params)
     except (click.ClickException, RecollectError):
         return None
@@ -43,7 +42,7 @@ def _read_target_body_limit(before: Sequence[str]) -> int:
 def parse_hook(typed: Sequence[str]) -> dict[str, object] | None:
     """What a hook is told; nothing if what is typed is wrong, which is said on standard error."""
     try:
-        return hook_command.make_context("hook", list(typed)).params
+        return hook.make_context("hook", list(typed)).params
     except click.exceptions.Exit:
         return None
 

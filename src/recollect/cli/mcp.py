@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recollect.engine.engine import Engine
     from recollect.server.mcp.catalog import Toolsets
 
-    OpenedDispatcher = tuple[Dispatcher, Callable[[], None]]
+OpenedDispatcher: TypeAlias = "tuple[Dispatcher, Callable[[], None]]"
 
 AGENT_NAME = "agent"
 """What whoever speaks over standard input is called in what is kept."""

@@ -17,7 +17,15 @@ from recollect.model.memory import parse_choice
 from recollect.model.plan import Act, Job, Plan, Run
 from recollect.model.scope import Scope
 from recollect.render import json_values, listing
-from recollect.render import plan as told
+from recollect.render.plan import (
+    INDEX_JOBS,
+    describe_idle_plans,
+    describe_plan,
+    describe_runs,
+    plan_fields,
+    run_fields,
+    step_table,
+)
 
 MAX_PLAN_BYTES = 256 * 1024 * 1024
 """How many bytes of a plan are read at most."""
@@ -64,7 +72,7 @@ def plan(
         made = engine.plan(job, scope=scope, **wish)
     if file is not None:
         with write_atomically(file, store=place.target, force=force) as path:
-            path.write_text(json_values.dump_line(told.plan_fields(made)) + "\n", encoding="utf-8")
+            path.write_text(json_values.dump_line(plan_fields(made)) + "\n", encoding="utf-8")
     _print_plan(made, as_json=as_json)
     if file is not None and made.changes and not as_json:
         output.print_note(f"to do it: {receipts.format_command('admin', 'apply', str(file))}")
@@ -111,8 +119,8 @@ def consolidate(place: StoreTarget, scope: Scope | None, dry_run: bool, as_json:
     found, failed = scopes.run_for_each_scope(place, scope, "consolidating", do)
     plans, runs = [made for made, _ in found], [run for _, run in found if run is not None and run.run is not None]
     if as_json:
-        told_plans = {"plans": [told.plan_fields(one) for one in plans]}
-        output.print_json(told_plans if dry_run else {"runs": [told.run_fields(one) for one in runs]})
+        told_plans = {"plans": [plan_fields(one) for one in plans]}
+        output.print_json(told_plans if dry_run else {"runs": [run_fields(one) for one in runs]})
     else:
         for one in plans if dry_run else ():
             if one.steps:
@@ -122,7 +130,7 @@ def consolidate(place: StoreTarget, scope: Scope | None, dry_run: bool, as_json:
         if not dry_run:
             _suggest_review(plans)
         if not runs and not any(one.steps for one in plans if dry_run):
-            output.print_note(told.describe_idle_plans(plans))
+            output.print_note(describe_idle_plans(plans))
     if failed is not None:
         raise failed
 
@@ -138,21 +146,21 @@ def _suggest_review(plans: Sequence[Plan]) -> None:
 
 def _print_plan(made: Plan, *, as_json: bool) -> None:
     if as_json:
-        output.print_json(told.plan_fields(made))
+        output.print_json(plan_fields(made))
         return
-    output.print_table(told.step_table(made))
-    output.print_note(told.describe_plan(made))
+    output.print_table(step_table(made))
+    output.print_note(describe_plan(made))
 
 
 def _print_run(run: Run, *, as_json: bool) -> None:
     if as_json:
-        output.print_json(told.run_fields(run))
+        output.print_json(run_fields(run))
         return
-    if run.job in told.INDEX_JOBS and run.run is not None:
-        output.print_lines([told.describe_runs([run])])
+    if run.job in INDEX_JOBS and run.run is not None:
+        output.print_lines([describe_runs([run])])
     else:
         output.print_table(listing.memory_table(run.memories))
-        output.print_note(told.describe_runs([run]))
+        output.print_note(describe_runs([run]))
     if run.run is not None:
         output.print_note(receipts.undo_hint(run.run, run.scope, "admin"))
 

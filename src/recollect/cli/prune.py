@@ -13,7 +13,7 @@ from recollect.engine.engine import Engine
 from recollect.model.level import Level
 from recollect.model.plan import Job, Plan, RetentionOverrides, Run
 from recollect.model.scope import Scope
-from recollect.render import plan as told
+from recollect.render.plan import INDEX_JOBS, describe_plan, describe_runs, describe_waiting, plan_fields, run_id_fields
 
 DAYS_RANGE = click.IntRange(min=1)
 
@@ -128,24 +128,24 @@ def _plan_or_run(place: StoreTarget, scope: Scope | None, job: Job, *, dry: bool
 
     def run(engine: Engine, one: Scope, show: ReportProgress) -> tuple[list[Run], list[str]]:
         done = engine.run(job, scope=one, progress=show, **wish)
-        return done, told.describe_waiting(engine.plan(job, scope=one, **wish)) if job in told.INDEX_JOBS else []
+        return done, describe_waiting(engine.plan(job, scope=one, **wish)) if job in INDEX_JOBS else []
 
     RetentionOverrides(**wish).for_job(job)  # which is refused once, and not for every scope
     idle, unwritten = _IDLE_MESSAGES[job]
     if dry:
         plans, failed = scopes.run_for_each_scope(place, scope, "looking at", planned)
         if as_json:
-            output.print_json({"plans": [told.plan_fields(one) for one in plans]})
+            output.print_json({"plans": [plan_fields(one) for one in plans]})
         else:
-            output.print_lines(told.describe_plan(one) for one in plans if one.steps)
+            output.print_lines(describe_plan(one) for one in plans if one.steps)
             output.print_note("nothing was written" if any(one.steps for one in plans) else idle)
     else:
         found, failed = scopes.run_for_each_scope(place, scope, job.value, run)
         runs, waiting = [one for some, _ in found for one in some], [line for _, lines in found for line in lines]
         if as_json:
-            output.print_json({"runs": [told.run_id_fields(one) for one in runs]})
+            output.print_json({"runs": [run_id_fields(one) for one in runs]})
         else:
-            output.print_lines(told.describe_runs(some) for some, _ in found if some)
+            output.print_lines(describe_runs(some) for some, _ in found if some)
             for one in runs:
                 if one.run is not None:
                     output.print_note(receipts.undo_hint(one.run, one.scope, "admin"))

@@ -32,7 +32,9 @@ from recollect.importers.formats import FORMATS
 from recollect.model.archive import ArchiveInfo
 from recollect.model.scope import Scope
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.render import extraction, json_values, text
+from recollect.render import json_values
+from recollect.render.extraction import Extractions, extraction_fields, format_extractions
+from recollect.render.text import describe_export, describe_import
 
 
 @click.command(short_help="Write all that a store knows as lines of text.")
@@ -60,7 +62,7 @@ def export(place: StoreTarget, file: Path, scope: Scope | None, force: bool, as_
             inventory = _export_to_file(file, engine, scope, store=place.target, force=force)
             if as_json:
                 output.print_json({"path": str(file), "memories": inventory.memories, "contexts": inventory.contexts})
-            output.print_note(text.describe_export(inventory))
+            output.print_note(describe_export(inventory))
     for hint in hints:
         output.print_note(hint)
 
@@ -124,18 +126,18 @@ def import_(
             lines=lines, name=_file_name(file), format=format, scope=Scope.parse(scope), skip_bad=skip_bad
         )
         taken = _import_foreign(place, source, dry_run=dry_run)
-        left: extraction.Extractions = []
+        left: Extractions = []
         if extract:
             left = preview_extraction(source) if dry_run else extract_imported_turns(place, source)
     if as_json:
-        extracted = preview_fields(left) if dry_run else extraction.extraction_fields(left)
+        extracted = preview_fields(left) if dry_run else extraction_fields(left)
         output.print_json(
             {**import_output.foreign_import_fields(taken), **({"extracted": extracted} if extract else {})}
         )
     else:
         output.print_lines(import_output.format_foreign_import(taken))
         if extract:
-            output.print_lines(format_preview(left) if dry_run else extraction.format_extractions(left, output.paint))
+            output.print_lines(format_preview(left) if dry_run else format_extractions(left, output.paint))
 
 
 def _import_foreign(place: StoreTarget, source: ImportSource, *, dry_run: bool) -> FileImportReport:
@@ -169,7 +171,7 @@ def _import_archive(place: StoreTarget, lines: RereadableLines, *, as_json: bool
     if as_json:
         output.print_json(json_values.import_fields(imported))
     else:
-        output.print_lines(text.describe_import(imported))
+        output.print_lines(describe_import(imported))
 
 
 def _refuse_format_options(given: Mapping[str, bool]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from recollect.engine import consolidate, prune_episodes, prune_index
 from recollect.engine.dependencies import Dependencies
-from recollect.engine.undo import undo_commit as undone
+from recollect.engine.undo import undo_commit
 from recollect.errors import Conflict, FieldError, StoreBusy, show
 from recollect.model.curation import UndoReport
 from recollect.model.memory import Memory, MemoryId
@@ -124,10 +124,10 @@ def undo_run(world: Dependencies, run: Run | int, scope: Scope | None) -> UndoRe
             raise FieldError(f"{scope} is not the scope of the run, which is {run.scope}", field="scope")
         if run.run is None:
             raise FieldError("there was nothing to do in this run, so that nothing can be undone", field="run")
-        return undone(world, run.scope, run.run)
+        return undo_commit(world, run.scope, run.run)
     if scope is None:
         raise FieldError("is not said, and the number of a run alone does not tell it; give scope=", field="scope")
-    return undone(world, scope, run)
+    return undo_commit(world, scope, run)
 
 
 def _get_as_planned(writing: WriteTransaction, scope: Scope, step: Step) -> Memory | None:

@@ -11,9 +11,9 @@ from recollect.packing.budget import Budget
 from recollect.packing.pack import OmissionReason, pack
 from recollect.packing.prompt import Prompt
 from recollect.packing.shortfall import smallest_budget
-from recollect.ranking import ranker
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import ProfileDocument
+from recollect.ranking.ranker import parse_candidates, rank, resolve_profile, why_in_ranking
 from recollect.ranking.result import Ranking
 from recollect.ranking.why import Ranked, SignalChange, Unpacked, Why, changes_to_reach
 
@@ -37,11 +37,11 @@ def why(
     """
     if (budget is None) != (prompt is None):
         raise InvalidInput("packing is asked about with a budget and a prompt; give both or neither")
-    pool, chosen = ranker.parse_candidates(candidates), ranker.resolve_profile(profile, overrides)
-    reason = ranker.why_in_ranking(id, pool, chosen, at, limit=limit, asked=asked)
+    pool, chosen = parse_candidates(candidates), resolve_profile(profile, overrides)
+    reason = why_in_ranking(id, pool, chosen, at, limit=limit, asked=asked)
     if budget is None or prompt is None or not isinstance(reason.fate, Ranked):
         return reason
-    return why_packed(reason, ranker.rank(pool, chosen, at, limit=limit, asked=asked), budget, prompt)
+    return why_packed(reason, rank(pool, chosen, at, limit=limit, asked=asked), budget, prompt)
 
 
 def why_packed(reason: Why, ranking: Ranking, budget: Budget, prompt: Prompt) -> Why:
