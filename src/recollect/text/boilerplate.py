@@ -48,7 +48,7 @@ def is_greeting(sentence: Sequence[Token]) -> bool:
 
 
 _OPENING_PHRASES: dict[str, list[tuple[str, ...]]] = {}
-for _phrase in """
+for _opening in """
 please note that|please note :|please note ,|please note|please remember that|please remember :|note that|note :|nb :
 please be aware that|please|kindly|remember that|remember :|remember ,|reminder :|reminder that|a reminder that
 just a reminder that|just a reminder :|friendly reminder :|as a reminder ,|as a reminder :|as a reminder
@@ -60,8 +60,8 @@ bear in mind that|it should be noted that|it is worth noting that|worth noting :
 just to be clear ,|for the record ,|for reference ,|for reference :|memo :|indeed ,|just note that
 just wanted to say that|i just wanted to say that|i want you to know that|please know that|know that
 """.replace("\n", "|").split("|"):
-    if _phrase:
-        _OPENING_PHRASES.setdefault(_phrase.split()[0], []).append(tuple(_phrase.split()))
+    if _opening:
+        _OPENING_PHRASES.setdefault(_opening.split()[0], []).append(tuple(_opening.split()))
 for _phrases in _OPENING_PHRASES.values():
     _phrases.sort(key=lambda phrase: (-len(phrase), phrase))
 
