@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 
 from recollect import config, factory
-from recollect.evaluation.figures import ProfileEvaluation, evaluate_answers
-from recollect.evaluation.intervals import MeanDifference, compare_paired
-from recollect.evaluation.judgment_store import JudgmentStore, load_judgment_store
 from recollect.evaluation.judgments import read_judgments
+from recollect.evaluation.measures import MeanDifference, compare_paired
+from recollect.evaluation.report import ProfileEvaluation, evaluate_answers
+from recollect.evaluation.runner import JudgmentStore, load_judgment_store
 from recollect.ranking.profile import Hearing, Profile
 from recollect.ranking.profile_toml import override_profile
 from recollect.ranking.tuning_report_check import fingerprint

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recollect
-from recollect.lifecycle import near_pairs
+from recollect.lifecycle import clustering
 from recollect.retrieval.vectors import normalize_vectors
 
 SCOPE = "bench/one"
@@ -50,12 +50,12 @@ def material(count: int, seed: int = 1) -> tuple[list[str], NDArray[np.float32]]
 @contextmanager
 def all_pairs(count: int) -> Iterator[None]:
     """Compare each with each up to that many."""
-    before = near_pairs.MAX_EXACT_VECTORS
-    near_pairs.MAX_EXACT_VECTORS = count
+    before = clustering.MAX_EXACT_VECTORS
+    clustering.MAX_EXACT_VECTORS = count
     try:
         yield
     finally:
-        near_pairs.MAX_EXACT_VECTORS = before
+        clustering.MAX_EXACT_VECTORS = before
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
@@ -89,9 +89,9 @@ def in_store(count: int, folder: Path) -> None:
 def missed(vectors: NDArray[np.float32], what: str, threshold: float = 0.8) -> None:
     """How many of all pairs that are near are found through cells."""
     with all_pairs(len(vectors)):
-        whole, slow = timed(lambda: near_pairs.find_near_pairs(vectors, threshold))
+        whole, slow = timed(lambda: clustering.find_near_pairs(vectors, threshold))
     with all_pairs(0):
-        found, fast = timed(lambda: near_pairs.find_near_pairs(vectors, threshold))
+        found, fast = timed(lambda: clustering.find_near_pairs(vectors, threshold))
     share = len(found.first) / max(len(whole.first), 1)
     print(
         f"{what}: {len(vectors):,} directions, {len(whole.first):,} near pairs; through cells {share:.2%} of them, "

@@ -12,9 +12,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 import recollect
-from recollect.evaluation.intervals import bootstrap_intervals, compare_paired
-from recollect.evaluation.learning import FeedbackOrigin, tune_on_feedback
-from recollect.evaluation.position_bias import PositionBias
+from recollect.evaluation.feedback_data import FeedbackOrigin, PositionBias, tune_on_feedback
+from recollect.evaluation.measures import bootstrap_intervals, compare_paired
 from recollect.evaluation.runner import ignore_progress
 from recollect.evaluation.training_set import TunableNumbers
 from recollect.model.table import Floats

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.postgres import Server, a_server
 
 IN_MEMORY, ENOUGH = Path("/dev/shm"), 6 << 30  # noqa: S108

@@ -10,10 +10,8 @@ from starlette.routing import Route
 
 import recollect
 from mcp_conformance.fixtures import Fixtures
-from recollect.api.auth import Caller, create_owner
-from recollect.api.dispatcher import Dispatcher
-from recollect.api.host_policy import HostPolicy
-from recollect.api.operation_runner import OperationRunner
+from recollect.api.auth import Caller, HostPolicy, create_owner
+from recollect.api.dispatcher import Dispatcher, OperationRunner
 from recollect.server.mcp.catalog import CORE_TOOLSET
 from recollect.server.mcp.http_transport import McpHttpApp
 

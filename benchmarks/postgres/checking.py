@@ -8,7 +8,7 @@ from tests.postgres import Server
 import recollect
 from postgres import filling
 from postgres.material import AT, Made, Material, Question, Told
-from recollect.model.usage import Use, Vote
+from recollect.model.context import Use, Vote
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 

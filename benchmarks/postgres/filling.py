@@ -15,12 +15,12 @@ from psycopg import sql
 from postgres.material import AT, MODEL, Made, Stated
 from recollect.model.memory import content_hash
 from recollect.model.scope import Scope
-from recollect.retrieval import entity_columns, postings
-from recollect.stores.postgres.adapters import register_vector_type
+from recollect.retrieval import bm25, entity_links
+from recollect.stores.postgres.connection import register_vector_type
 from recollect.stores.sql.rows import STATE_COLUMNS, VectorBytes, state_values, to_micros, to_optional_micros
 from recollect.stores.sql.transaction import Row
 from recollect.text import entities, tokenizer
-from recollect.text.paraphrase_key import paraphrase_key
+from recollect.text.paraphrase import paraphrase_key
 
 Admin = psycopg.Connection[tuple[Any, ...]]
 
@@ -123,14 +123,14 @@ def copy(db: Admin, schema: str, table: str, columns: Sequence[str], rows: Itera
 
 
 def _content(text: str) -> Row:
-    terms = postings.encode_terms(tokenizer.count_terms(text))
+    terms = bm25.encode_terms(tokenizer.count_terms(text))
     return (
         None,
         text,
         content_hash(text),
         terms,
         tokenizer.VERSION,
-        entity_columns.encode_names(None, text),
+        entity_links.encode_names(None, text),
         entities.VERSION,
     )
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.admission.salience import DEFAULT_SALIENCE, rate_salience
-from recollect.model.memory import Kind, Memory, MemoryId
+from recollect.model.enums import Kind
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.retrieval.vectors import normalize_vectors
 

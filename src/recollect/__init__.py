@@ -42,21 +42,14 @@ if TYPE_CHECKING:
     )
     from recollect.factory import open, re_embed, scheduler, verify
     from recollect.jobs.scheduler import Scheduler
-    from recollect.lifecycle.episode_ranking import FailureMode, Similar
+    from recollect.lifecycle.episodes import FailureMode, Similar
     from recollect.model.candidate import Candidate
-    from recollect.model.draft import Draft
-    from recollect.model.episode import Action, Episode, Outcome, Result
-    from recollect.model.index import Index
-    from recollect.model.level import Level
-    from recollect.model.memory import Kind, Memory, Status
-    from recollect.model.plan import Plan
-    from recollect.model.scope import Scope
-    from recollect.model.session import Session
-    from recollect.model.trust import Provenance, Trust
-    from recollect.model.usage import Noted, Usage
-    from recollect.model.verdict import (
+    from recollect.model.context import Noted, Usage
+    from recollect.model.conversation import Session
+    from recollect.model.draft import (
         Changed,
         Created,
+        Draft,
         Outdated,
         Quarantined,
         Reactivated,
@@ -68,16 +61,18 @@ if TYPE_CHECKING:
         Unindexed,
         Updated,
     )
+    from recollect.model.enums import Index, Kind, Level, Provenance, Status, Trust
+    from recollect.model.episode import Action, Episode, Outcome, Result
+    from recollect.model.memory import Memory
+    from recollect.model.plan import Plan
+    from recollect.model.scope import Scope
     from recollect.packing.budget import Budget
-    from recollect.packing.pack import Context, pack
+    from recollect.packing.pack import Context, Replay, pack, why
     from recollect.packing.prompt import Prompt
-    from recollect.packing.replay import Replay
-    from recollect.packing.why import why
     from recollect.ranking.explanation import Explanation
-    from recollect.ranking.merge import fuse, merge
     from recollect.ranking.profile import Profile
-    from recollect.ranking.ranker import rank
-    from recollect.ranking.result import Ranking, Scored
+    from recollect.ranking.result import Ranking, Scored, fuse, merge
+    from recollect.ranking.scorer import rank
     from recollect.ranking.why import Barred, BelowMinimum, Gated, Outranked, Ranked, Unpacked, Why
 
 __all__ = [
@@ -177,15 +172,20 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE: Mapping[str, tuple[str, ...]] = {
-    "recollect.config": ("Settings", "profile"),
-    "recollect.compat.assistant": ("assistant_profile", "compute_composite_score"),
-    "recollect.compat.five_signal": ("MemoryScorer", "ScoredMemory"),
     "recollect.compat.agent_memory": (
         "calculate_salience",
         "calculate_value",
         "rank_result",
         "should_retain",
         "usage_penalty",
+    ),
+    "recollect.compat.assistant": (
+        "assistant_profile",
+        "compute_composite_score",
+    ),
+    "recollect.compat.five_signal": (
+        "MemoryScorer",
+        "ScoredMemory",
     ),
     "recollect.compat.observation_memory": ("ObservationMemory",),
     "recollect.compat.observations": (
@@ -194,6 +194,10 @@ _NAMES_BY_MODULE: Mapping[str, tuple[str, ...]] = {
         "recency_score",
         "revision_score",
         "type_priority",
+    ),
+    "recollect.config": (
+        "Settings",
+        "profile",
     ),
     "recollect.engine.engine": ("Engine",),
     "recollect.engine.episodes": ("Episodes",),
@@ -216,21 +220,27 @@ _NAMES_BY_MODULE: Mapping[str, tuple[str, ...]] = {
         "StoreBusy",
         "StoreError",
     ),
+    "recollect.factory": (
+        "open",
+        "re_embed",
+        "scheduler",
+        "verify",
+    ),
     "recollect.jobs.scheduler": ("Scheduler",),
+    "recollect.lifecycle.episodes": (
+        "FailureMode",
+        "Similar",
+    ),
     "recollect.model.candidate": ("Candidate",),
-    "recollect.model.draft": ("Draft",),
-    "recollect.model.episode": ("Action", "Episode", "Outcome", "Result"),
-    "recollect.model.index": ("Index",),
-    "recollect.model.level": ("Level",),
-    "recollect.model.memory": ("Kind", "Memory", "Status"),
-    "recollect.model.plan": ("Plan",),
-    "recollect.model.scope": ("Scope",),
-    "recollect.model.session": ("Session",),
-    "recollect.model.trust": ("Provenance", "Trust"),
-    "recollect.model.usage": ("Noted", "Usage"),
-    "recollect.model.verdict": (
+    "recollect.model.context": (
+        "Noted",
+        "Usage",
+    ),
+    "recollect.model.conversation": ("Session",),
+    "recollect.model.draft": (
         "Changed",
         "Created",
+        "Draft",
         "Outdated",
         "Quarantined",
         "Reactivated",
@@ -242,19 +252,49 @@ _NAMES_BY_MODULE: Mapping[str, tuple[str, ...]] = {
         "Unindexed",
         "Updated",
     ),
+    "recollect.model.enums": (
+        "Index",
+        "Kind",
+        "Level",
+        "Provenance",
+        "Status",
+        "Trust",
+    ),
+    "recollect.model.episode": (
+        "Action",
+        "Episode",
+        "Outcome",
+        "Result",
+    ),
+    "recollect.model.memory": ("Memory",),
+    "recollect.model.plan": ("Plan",),
+    "recollect.model.scope": ("Scope",),
     "recollect.packing.budget": ("Budget",),
-    "recollect.packing.pack": ("Context", "pack"),
+    "recollect.packing.pack": (
+        "Context",
+        "Replay",
+        "pack",
+        "why",
+    ),
     "recollect.packing.prompt": ("Prompt",),
-    "recollect.packing.replay": ("Replay",),
-    "recollect.packing.why": ("why",),
-    "recollect.ranking.ranker": ("rank",),
-    "recollect.lifecycle.episode_ranking": ("FailureMode", "Similar"),
     "recollect.ranking.explanation": ("Explanation",),
-    "recollect.ranking.merge": ("fuse", "merge"),
     "recollect.ranking.profile": ("Profile",),
-    "recollect.ranking.result": ("Ranking", "Scored"),
-    "recollect.ranking.why": ("Barred", "BelowMinimum", "Gated", "Outranked", "Ranked", "Unpacked", "Why"),
-    "recollect.factory": ("open", "re_embed", "scheduler", "verify"),
+    "recollect.ranking.result": (
+        "Ranking",
+        "Scored",
+        "fuse",
+        "merge",
+    ),
+    "recollect.ranking.scorer": ("rank",),
+    "recollect.ranking.why": (
+        "Barred",
+        "BelowMinimum",
+        "Gated",
+        "Outranked",
+        "Ranked",
+        "Unpacked",
+        "Why",
+    ),
 }
 """Where the public names are at home; a module is loaded when a name of it is first used, and no other is."""
 

@@ -20,22 +20,18 @@ from recollect.config import ExtractionSettings, Settings
 from recollect.engine import reembed
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.engine import Engine
-from recollect.engine.move import move_store
+from recollect.engine.transfer import move_store
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, StoreError, show
 from recollect.ids import make_id_generator, new_marker
-from recollect.jobs.runner import JOBS
-from recollect.jobs.scheduler import JobListener, Scheduler
+from recollect.jobs.scheduler import JOBS, JobListener, Scheduler
 from recollect.lifecycle.extractive_summarizer import ExtractiveSummarizer
 from recollect.lifecycle.schedule import NEVER_EXPRESSION, Schedule
 from recollect.model import validation
-from recollect.model.encoder import Encoder
-from recollect.model.extraction import ModelPrices
-from recollect.model.move_report import MoveReport
-from recollect.model.reembedding import ReembeddingProgress, ReembeddingReport
-from recollect.model.report import VerifyReport
+from recollect.model.archive import MoveReport, VerifyReport
+from recollect.model.conversation import ModelPrices
+from recollect.model.encoder import Encoder, ReembeddingProgress, ReembeddingReport, ScopeVectorIndex
+from recollect.model.erasure import SweepReport
 from recollect.model.scope import Scope, as_scope
-from recollect.model.sweep_report import SweepReport
-from recollect.model.vector_index import ScopeVectorIndex
 from recollect.packing.tokens import Estimate
 from recollect.protocols import Embedder, Extractor, JobStore, Store, Summarizer
 from recollect.ranking.profile import Profile
@@ -46,7 +42,7 @@ if TYPE_CHECKING:
     from recollect.stores.sqlite.verify import SampleMemory
 
 _RECALL_MODULES = (
-    "recollect.ranking.row_explanation",
+    "recollect.ranking.selection",
     "recollect.ranking.bound_pruning",
     "recollect.text.dates",
     "numpy.ma",
@@ -73,7 +69,7 @@ def open(
 
     Without an embedder it is the one the store's vectors come from, or the best that is installed for a new store.
     """
-    from recollect.providers.vector_cache import CachedEmbedder
+    from recollect.providers.base import CachedEmbedder
 
     for module in _RECALL_MODULES:
         import_module(module)
@@ -239,9 +235,9 @@ def _open_job_store(target: str, settings: Settings) -> JobStore:
 
     if is_database(target):
         with _require_postgres_driver():
-            from recollect.stores.postgres.transaction_runner import PostgresTransactionRunner
+            from recollect.stores.postgres.transaction import PostgresTransactionRunner
         return SqlJobStore(PostgresTransactionRunner(target, timeout=settings.busy_timeout))
-    from recollect.stores.sqlite.transaction_runner import SqliteTransactionRunner
+    from recollect.stores.sqlite.store import SqliteTransactionRunner
 
     refuse_url(target)
     return SqlJobStore(SqliteTransactionRunner(target, timeout=settings.busy_timeout))
@@ -271,9 +267,9 @@ def _open_reembedding(target: str, settings: Settings) -> "SqlReembedding":
     """The store that the target names, on its way to another model."""
     if is_database(target):
         with _require_postgres_driver():
-            from recollect.stores.postgres.reembedding import PostgresReembedding
+            from recollect.stores.postgres.writer import PostgresReembedding
         return PostgresReembedding(target, timeout=settings.busy_timeout)
-    from recollect.stores.sqlite.reembedding import SqliteReembedding
+    from recollect.stores.sqlite.store import SqliteReembedding
 
     refuse_url(target)
     if not _file_exists(target):
@@ -304,7 +300,7 @@ def migrate_store(
         raise NotFound(f"there is no store {show(path)} to move; name the file of one")
     told = _ignore_steps if progress is None else validation.require_callable("progress", progress)
     with _require_postgres_driver():
-        from recollect.stores.postgres.bulk_import import PostgresImport
+        from recollect.stores.postgres.store import PostgresImport
     with (
         closing(SqliteStore(path, _now, timeout=chosen.busy_timeout)) as store,
         closing(PostgresImport(target, timeout=chosen.busy_timeout)) as receiving,
@@ -365,7 +361,7 @@ def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any]
     path = _require_database_url(target, "in a store in a file nothing is left to sweep: an erasure does that itself")
     with _require_postgres_driver():
         from recollect.stores.postgres.connection import PostgresDatabase
-        from recollect.stores.postgres.table_rewrite import TableSweeper
+        from recollect.stores.postgres.erasure import TableSweeper
     with closing(PostgresDatabase(path, patience=chosen.busy_timeout, make=False)) as database:
         return TableSweeper(database, path, chosen.busy_timeout).sweep()
 
@@ -394,7 +390,7 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
 
 def _try_recall(restored: Path, known: "SampleMemory") -> list[str]:
     """Recall a memory from a restored store by its own words and direction; says what went wrong."""
-    from recollect.providers.constant_embedder import ConstantEmbedder
+    from recollect.providers.base import ConstantEmbedder
 
     memory = known.memory
     at = max(_now(), memory.created_at, memory.valid_from or memory.created_at)
@@ -509,7 +505,7 @@ def _choose_embedder(store: Store, wanted: Embedder | None) -> Embedder:
     Where the store's own is not to be had, one stands for it that says so when it is needed: reading needs none.
     """
     from recollect.providers import registry
-    from recollect.providers.missing_embedder import MissingEmbedder
+    from recollect.providers.base import MissingEmbedder
     from recollect.stores.write_checks import refuse_other_encoder
 
     recorded = store.encoder()

@@ -5,22 +5,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from recollect.model.archive import ArchiveInfo, ArchiveItem, ImportReport
-from recollect.model.context_record import ContextRecord
-from recollect.model.conversation import ConversationTurn
-from recollect.model.encoder import Encoder
+from recollect.model.archive import ArchiveInfo, ArchiveItem, ImportReport, Stats
+from recollect.model.context import ContextRecord, Sign, Usage, Use, Vote
+from recollect.model.conversation import ConversationTurn, Extraction, LlmUsage
+from recollect.model.draft import IdempotencyRecord
+from recollect.model.encoder import ContentRow, EmbeddingBatch, Encoder, VectorRemoval
+from recollect.model.enums import Level, Status
 from recollect.model.erasure import ErasedRows, Lineage, ResidueSearch
-from recollect.model.extraction import Extraction
-from recollect.model.idempotency import IdempotencyRecord
 from recollect.model.job_runs import JobOccurrence, JobRecord
-from recollect.model.level import Level
-from recollect.model.llm_usage import LlmUsage
-from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.reembedding import ContentRow, EmbeddingBatch, VectorRemoval
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.stats import Stats
-from recollect.model.summary import Passage, Summary
-from recollect.model.usage import Sign, Usage, Use, Vote
+from recollect.model.timeline import Passage, Summary
 
 if TYPE_CHECKING:
     import numpy as np

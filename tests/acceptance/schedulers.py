@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import recollect
-from recollect.jobs.runner import JOBS, JobFunction, ScopeJobResult
+from recollect.jobs.scheduler import JOBS, JobFunction, ScopeJobResult
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
 from recollect.model.scope import Scope
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.contract.timetables import a_timetable
 
 START = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -12,9 +12,8 @@ import pytest
 import recollect
 from recollect.engine.dependencies import Dependencies
 from recollect.errors import StoreError
-from recollect.model.idempotency import IDEMPOTENCY_KEY_LIFETIME
-from recollect.model.trust import Trust
-from recollect.model.verdict import (
+from recollect.model.draft import (
+    IDEMPOTENCY_KEY_LIFETIME,
     Created,
     Outdated,
     Quarantined,
@@ -26,10 +25,11 @@ from recollect.model.verdict import (
     Unindexed,
     Updated,
 )
+from recollect.model.enums import Trust
 from recollect.providers.hashing import HashingEmbedder
 from recollect.ranking.why import Barred
 from recollect.retrieval.eligibility import Barrier
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.integration.sqlite.engines import content
 
 ANA = "acme/ana"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import recollect
-from recollect.model.verdict import Updated
+from recollect.model.draft import Updated
 from recollect.ranking.why import Barred, Ranked
 from recollect.retrieval.eligibility import Barrier
 

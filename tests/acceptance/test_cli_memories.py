@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 
 from .shell import Shell
 

@@ -13,7 +13,7 @@ from threading import Event
 import pytest
 
 import recollect
-from recollect.jobs.runner import JOBS
+from recollect.jobs.scheduler import JOBS
 from tests.integration.providers.chat_server import summing_up
 from tests.integration.providers.server import Act, Handler, Request, saying, serving
 

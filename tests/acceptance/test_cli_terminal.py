@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import recollect
 from recollect.cli.main import SECTIONS, cli
-from recollect.model.stats import MAX_NAMED_SCOPES
+from recollect.model.archive import MAX_NAMED_SCOPES
 from recollect.providers.registry import PROVIDERS
 from tests.tables import table
 

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.errors import Conflict, FieldError, NotFound
-from recollect.model.memory import Memory, Status
+from recollect.model.enums import Status
+from recollect.model.memory import Memory
 from recollect.model.plan import Act, Plan
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.examples import at_most
 
 from .stores import on_both_stores

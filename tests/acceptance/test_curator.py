@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.engine.curate import Curator
-from recollect.model.curation import Purge
+from recollect.engine.curator import Curator
+from recollect.model.draft import Changed, Created, Quarantined, Refused, Superseded, Unchanged, Updated
+from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
 from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
-from recollect.model.verdict import Changed, Created, Quarantined, Refused, Superseded, Unchanged, Updated
+from recollect.model.plan import Purge
 from recollect.providers.hashing import HashingEmbedder
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.examples import at_most
 
 ANA, BEN = "acme/ana", "acme/ben"

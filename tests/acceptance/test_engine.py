@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import recollect
-from recollect.model.idempotency import IDEMPOTENCY_KEY_LIFETIME
+from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, Changed, Created, Reinforced, Unchanged, Updated
 from recollect.model.validation import MAX_TEXT_BYTES
-from recollect.model.verdict import Changed, Created, Reinforced, Unchanged, Updated
 from recollect.ranking.why import Barred, Gated, Ranked, Unpacked
 from recollect.retrieval.eligibility import Barrier
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 
 ANA = "acme/ana"
 SEAT = "Ana prefers window seats"

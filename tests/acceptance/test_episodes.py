@@ -16,14 +16,12 @@ import pytest
 
 import recollect
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound
+from recollect.model.draft import Created, Quarantined, Refused, Unchanged, Updated
+from recollect.model.enums import Index, Kind, Level, Status, Trust
 from recollect.model.episode import Result
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, Status
+from recollect.model.memory import Memory
 from recollect.model.plan import Act, Job
-from recollect.model.trust import Trust
-from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Updated
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.tables import table
 
 from .stores import on_both_stores

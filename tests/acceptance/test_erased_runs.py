@@ -10,10 +10,9 @@ import pytest
 import recollect
 from recollect.engine.dependencies import Dependencies
 from recollect.errors import Conflict, NotFound
-from recollect.model.level import Level
-from recollect.model.memory import Status
+from recollect.model.enums import Level, Status
+from recollect.testing.builders import ManualClock
 from recollect.testing.reference_store import ReferenceStore
-from recollect.testing.store_builders import ManualClock
 
 from .shell import Shell
 from .stores import on_both_stores

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect.model.usage import Use
+from recollect.model.context import Use
 from tests.tables import table
 
 from .serving import served

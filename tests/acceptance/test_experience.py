@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
+from recollect.model.context import Use
 from recollect.model.training_example import SkipReason, TrainingExample, TrainingSet
-from recollect.model.usage import Use
 from recollect.protocols import Purpose
 from recollect.providers.hashing import HashingEmbedder
 from recollect.ranking.profiles import builtin_profile
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 
 from .stores import on_both_stores
 from .test_replay import edited

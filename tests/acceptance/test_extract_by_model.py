@@ -10,7 +10,7 @@ import pytest
 
 import recollect
 from recollect import Provenance, Status, Trust
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.integration.providers.chat_server import TEA, proposing
 from tests.integration.providers.server import Act, serving
 

@@ -19,9 +19,9 @@ import recollect
 from recollect import Status, Trust
 from recollect.engine.extract_events import EventExtraction
 from recollect.errors import NotFound, ProviderBusy, ProviderError
-from recollect.model.index import Index
+from recollect.model.enums import Index
 from recollect.model.memory import Memory
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.examples import at_most
 from tests.integration.providers.chat_server import TEA, proposing, shown
 from tests.integration.providers.server import Act, Handler, Request, Server, saying, serving

@@ -9,14 +9,14 @@ from multiprocessing.connection import Connection
 import pytest
 
 import recollect
-from recollect.engine.feedback import COPIED_REASON, QUOTES_ALL_REASON
+from recollect.engine.contexts import COPIED_REASON, QUOTES_ALL_REASON
 from recollect.factory import re_embed
+from recollect.model.context import MAX_COUNTED_VOTES, Noted, Sign, Usage, Use
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import MAX_COUNTED_VOTES, Noted, Sign, Usage, Use
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.store_builders import a_vote
+from recollect.testing.builders import a_vote
 
 from .shell import Shell
 from .stores import on_both_stores

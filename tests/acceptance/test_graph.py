@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import recollect
 from recollect.cli.main import cli
 from recollect.engine.engine import Engine
-from recollect.model.entity_graph import Entity
+from recollect.model.timeline import Entity
 
 SCOPE = "acme/bo"
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.model.verdict import Changed, Created, Quarantined, Unchanged, Updated
+from recollect.model.draft import Changed, Created, Quarantined, Unchanged, Updated
 from recollect.providers.hashing import HashingEmbedder
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.tables import table
 
 from .stores import on_both_stores

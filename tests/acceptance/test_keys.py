@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.model.verdict import Created, Updated
+from recollect.model.draft import Created, Updated
 from recollect.providers.hashing import HashingEmbedder
 
 ANA = "acme/ana"

@@ -10,7 +10,7 @@ import pytest
 
 import recollect
 from recollect import Level, Trust
-from recollect.render import timeline
+from recollect.cli import admin
 from tests.integration.providers.chat_server import shown, summing_up
 from tests.integration.providers.server import Server, saying, serving
 
@@ -63,8 +63,8 @@ def test_a_rollup_says_what_was_asked_of_the_model_and_what_that_cost(tmp_path: 
     assert done.spent.prompt_tokens > 0
     assert done.cost == (2.0 * done.spent.prompt_tokens + 4.0 * done.spent.completion_tokens) / 1_000_000
     assert (again.spent.calls, again.cost) == (0, None)
-    assert f"({len(LEVELS)} calls, " in timeline.describe_rollup(done)
-    assert timeline.rollup_fields(done)["cost"] == done.cost
+    assert f"({len(LEVELS)} calls, " in admin.describe_rollup(done)
+    assert admin.rollup_fields(done)["cost"] == done.cost
 
 
 def test_unless_it_is_set_no_model_is_asked_and_the_words_are_those_that_were_said(tmp_path: Path) -> None:

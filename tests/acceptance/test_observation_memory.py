@@ -13,7 +13,7 @@ import recollect
 from recollect import ContextScore, Kind, ObservationMemory, SearchScore
 from recollect.compat import observation_memory
 from recollect.compat.observation_memory import MemoryStats, SaveResult
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 
 from .stores import on_both_stores
 

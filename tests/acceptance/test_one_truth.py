@@ -13,20 +13,11 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.model.archive import ImportReport
+from recollect.model.draft import Changed, Created, Quarantined, Reactivated, Refused, Superseded, Unchanged, Updated
+from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance, Trust
 from recollect.model.memory import Memory
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust
-from recollect.model.verdict import (
-    Changed,
-    Created,
-    Quarantined,
-    Reactivated,
-    Refused,
-    Superseded,
-    Unchanged,
-    Updated,
-)
 from recollect.retrieval.eligibility import find_barrier
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 
 ANA = "acme/ana"
 HOME = "ana: lives in"

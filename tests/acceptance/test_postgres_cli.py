@@ -222,7 +222,7 @@ def test_a_command_that_is_told_can_be_typed_and_has_no_password(
     ],
 )
 def test_an_address_is_shown_whole_but_for_what_is_secret(address: str, shown: str) -> None:
-    from recollect.cli.target import StoreTarget
+    from recollect.cli.options import StoreTarget
 
     assert StoreTarget(address.replace("{}", SECRET)).display_name == shown
 

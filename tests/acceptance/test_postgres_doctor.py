@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from recollect.diagnosis.diagnose import diagnose
+from recollect.cli.doctor import diagnose
 from recollect.model.encoder import Encoder
 from recollect.providers.registry import PROVIDERS
-from recollect.stores.postgres.reembedding import PostgresReembedding
+from recollect.stores.postgres.writer import PostgresReembedding
 from tests.postgres import Server, admin_url
 
 from .shell import ENVIRONMENT
@@ -192,9 +192,7 @@ def test_a_server_that_does_not_answer_is_a_problem_and_all_else_is_still_told(f
 def test_a_file_has_nothing_to_do_with_it(tmp_path: Path) -> None:
     names = [check.name for check in diagnose(tmp_path / "agent.db")]
     assert set(names).isdisjoint({*SERVER, *STORE} - {"store"})
-    script = (
-        f"import sys, recollect.diagnosis.diagnose as d; d.diagnose({str(tmp_path)!r}); print('psycopg' in sys.modules)"
-    )
+    script = f"import sys, recollect.cli.doctor as d; d.diagnose({str(tmp_path)!r}); print('psycopg' in sys.modules)"
     outcome = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, check=True
     )

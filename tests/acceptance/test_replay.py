@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 import recollect
 from recollect import factory
 from recollect.errors import Conflict, FieldError, NotFound
-from recollect.model.replay_diff import DifferenceKind
+from recollect.model.context import DifferenceKind
 from recollect.model.scope import Scope
 from recollect.packing.budget import Budget
 from recollect.protocols import Purpose
 from recollect.providers.hashing import HashingEmbedder
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.store_builders import ManualClock, a_context_record
+from recollect.testing.builders import ManualClock, a_context_record
 
 from .shell import Shell
 from .stores import on_both_stores

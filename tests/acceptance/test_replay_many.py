@@ -11,7 +11,7 @@ from typing import Any
 import recollect
 from recollect.model.plan import Job
 from recollect.packing.budget import Budget
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 
 from .stores import on_both_stores
 

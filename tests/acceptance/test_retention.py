@@ -14,13 +14,12 @@ import pytest
 import recollect
 from recollect.errors import Conflict, FieldError
 from recollect.lifecycle.index_retention import find_uncovered
-from recollect.model.index import Index
-from recollect.model.level import Level
+from recollect.model.enums import Index, Level
 from recollect.model.memory import Memory
 from recollect.model.plan import Act, Job, Step
 from recollect.ranking.why import Barred
 from recollect.retrieval.eligibility import Barrier
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.tables import table
 
 from .stores import on_both_stores
@@ -302,7 +301,7 @@ class TestPlans:
         self, memory: recollect.Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         before = states(memory)
-        monkeypatch.setattr("recollect.engine.plan.MAX_STEPS_PER_TRANSACTION", 20)
+        monkeypatch.setattr("recollect.engine.plans.MAX_STEPS_PER_TRANSACTION", 20)
         first, *others = memory.run("rebuild-index", scope=ANA)
         assert {one.level for one in first.memories} == {Level.DAY}
         with pytest.raises(Conflict, match="undo the later runs first"):
@@ -343,7 +342,7 @@ class TestGaps:
     def test_what_comes_back_in_parts_is_found_by_what_stands_in_until_it_is_there(
         self, leaving: recollect.Engine, target: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("recollect.engine.plan.MAX_STEPS_PER_TRANSACTION", 20)
+        monkeypatch.setattr("recollect.engine.plans.MAX_STEPS_PER_TRANSACTION", 20)
         before, seen = states(leaving), list[Memory]()
         with recollect.open(target, embedder="hashing", clock=clock) as engine:
 

@@ -9,8 +9,8 @@ import pytest
 
 import recollect
 from recollect.admission.salience import compute_salience
+from recollect.model.draft import Reinforced, Unchanged, Updated
 from recollect.model.memory import Memory
-from recollect.model.verdict import Reinforced, Unchanged, Updated
 from recollect.providers.hashing import HashingEmbedder
 
 ANA = "acme/ana"

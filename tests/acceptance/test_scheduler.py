@@ -11,9 +11,9 @@ import pytest
 
 import recollect
 from recollect.errors import FieldError, NotFound
-from recollect.jobs.runner import JOBS, JobFailure
+from recollect.jobs.scheduler import JOBS, JobFailure
 from recollect.model.job_runs import JobOccurrence, JobState
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.contract.timetables import a_timetable
 
 from .schedulers import HANGING, START, schedulers

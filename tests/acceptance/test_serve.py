@@ -18,7 +18,7 @@ import httpx
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 import recollect
-from recollect.cli.target import strip_secrets
+from recollect.cli.options import strip_secrets
 from tests.integration.postgres.scene import until
 from tests.integration.providers.server import Handler, Request, saying, serving, well
 

@@ -18,7 +18,7 @@ from schemathesis.checks import (
     status_code_conformance,
 )
 
-from recollect.api.operation_table import OPERATIONS, OPERATIONS_BY_SUBJECT
+from recollect.api.operations import OPERATIONS, OPERATIONS_BY_SUBJECT
 from recollect.server.http.openapi import build_document
 
 from .serving import LONG, Serving, served

@@ -9,8 +9,8 @@ import apsw
 import pytest
 
 import recollect
-from recollect.model.usage import Usage
-from recollect.testing.store_builders import ManualClock
+from recollect.model.context import Usage
+from recollect.testing.builders import ManualClock
 
 from .stores import on_both_stores
 

@@ -13,9 +13,9 @@ import pytest
 
 import recollect
 from recollect.lifecycle.sessions import NO_SUMMARY_TEXT
-from recollect.model.session import ScopeHoldings
-from recollect.model.verdict import Created
-from recollect.testing.store_builders import ManualClock
+from recollect.model.conversation import ScopeHoldings
+from recollect.model.draft import Created
+from recollect.testing.builders import ManualClock
 
 from .stores import on_both_stores
 

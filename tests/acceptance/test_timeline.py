@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.engine.rollup import RETOLD_REMARK
-from recollect.lifecycle.record import RollupRecord
-from recollect.model.level import Level
+from recollect.lifecycle.rollups import RollupRecord
+from recollect.model.draft import Created, Quarantined, Refused, Unchanged, Unindexed
+from recollect.model.enums import Level, Trust
 from recollect.model.memory import Memory
-from recollect.model.trust import Trust
-from recollect.model.verdict import Created, Quarantined, Refused, Unchanged, Unindexed
 from recollect.protocols import Purpose
 from recollect.providers.hashing import HashingEmbedder
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.examples import at_most
 
 from .stores import on_both_stores

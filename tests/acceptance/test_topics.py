@@ -14,8 +14,8 @@ import pytest
 import recollect
 from recollect.errors import NotFound, StoreBusy
 from recollect.lifecycle.topics import MIN_IMPORTANCE
-from recollect.model.topic import Topic
-from recollect.testing.store_builders import ManualClock
+from recollect.model.timeline import Topic
+from recollect.testing.builders import ManualClock
 
 from .shell import Shell
 from .stores import on_both_stores

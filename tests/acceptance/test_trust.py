@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
-from recollect.testing.store_builders import ManualClock
+from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
+from recollect.testing.builders import ManualClock
 
 ANA = "acme/ana"
 TEXTS = tuple(f"I prefer {thing}." for thing in ("tea", "window seats", "night trains"))

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.ranking.profile_toml import override_profile
-from recollect.ranking.profile_writer import profile_to_toml
+from recollect.ranking.profile_toml import override_profile, profile_to_toml
 from recollect.ranking.profiles import PROFILE_TEXTS, builtin_profile
 from tests.unit.evaluation.folder import a_memory, a_query, write_folder
 from tests.unit.evaluation.fresh import WRONG, fresh_folder

@@ -11,18 +11,16 @@ import click
 import pytest
 
 from recollect import errors
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 from recollect.cli.main import cli
 from recollect.ranking.profile_toml import PROFILE_KEYS, SIGNAL_CLASSES
 from recollect.ranking.profiles import BUILTIN_PROFILES
 from recollect.ranking.set_signals import SET_SIGNALS
 from recollect.ranking.signals import SIGNALS
-from recollect.server.grpc.server import SERVICE, camel_case
-from recollect.server.grpc.statuses import STATUSES
+from recollect.server.grpc.server import SERVICE, STATUSES, camel_case
 from recollect.server.http.problems import STATUSES as HTTP_STATUSES
 from recollect.server.mcp.catalog import ToolEntry, load_tools
-from recollect.server.mcp.prompts import PROMPTS, PromptTemplate
-from recollect.server.mcp.resources import RESOURCES, TEMPLATES, Resource
+from recollect.server.mcp.resources import PROMPTS, RESOURCES, TEMPLATES, PromptTemplate, Resource
 from tests.tables import table
 
 from .markdown import Page, unsaid

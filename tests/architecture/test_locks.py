@@ -12,16 +12,15 @@ LOCKS = {"BoundedSemaphore", "Condition", "Event", "Lock", "RLock", "Semaphore",
 """What waits in `threading`, and what does so in `functools` before Python 3.12."""
 
 BEGIN_ANEW = {
-    "src/recollect/integrations/ttl_sweeper.py": "is of a thread that no child has, and made anew with the next one",
-    "src/recollect/server/grpc/deadlines.py": "is of a server, which no child goes on with",
+    "src/recollect/integrations/shared.py": "is of a thread that no child has, and made anew with the next one",
+    "src/recollect/server/grpc/server.py": "is of a server, which no child goes on with",
     "src/recollect/fork_safety.py": "makes them anew",
-    "src/recollect/jobs/lease.py": "is of whoever is at work, and no child is",
-    "src/recollect/jobs/scheduler.py": "is an heir",
-    "src/recollect/server/health_monitor.py": "is of a server, which no child goes on with",
+    "src/recollect/jobs/scheduler.py": "is fork-aware; a running job has no child",
+    "src/recollect/server/health.py": "is of a server, which no child goes on with",
     "src/recollect/api/dispatcher.py": "is of a server, which no child goes on with",
-    "src/recollect/stores/postgres/background_writes.py": "is an heir, and has another line in a child",
-    "src/recollect/stores/sqlite/fork.py": "is an heir",
-    "src/recollect/stores/sqlite/write_queue.py": "the writer, which is an heir, has another one in a child",
+    "src/recollect/stores/sql/deferred.py": "is fork-aware, and has another line in a child",
+    "src/recollect/stores/sqlite/fork.py": "is fork-aware",
+    "src/recollect/stores/sqlite/write_queue.py": "the writer, which is fork-aware, has another one in a child",
 }
 """The modules that may use them. All others have `recollect.fork_safety.Lock`, which is free in a child."""
 

@@ -20,9 +20,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from recollect.api.problems import ProblemCode
 from recollect.grpc.v1 import recollect_pb2
-from recollect.server.grpc.server import METHODS, SERVICE, camel_case
-from recollect.server.grpc.statuses import PROBLEM_METADATA
-from recollect.server.mcp.compact_results import COMPACT_FIELDS, EXPLAIN_ARGUMENT
+from recollect.server.grpc.server import METHODS, PROBLEM_METADATA, SERVICE, camel_case
+from recollect.server.mcp.catalog import COMPACT_FIELDS, EXPLAIN_ARGUMENT
 from tests.acceptance.shell import ENVIRONMENT
 from tests.contract.served import TOOLS, Served
 

@@ -11,20 +11,17 @@ import numpy as np
 from hypothesis import strategies as st
 
 from recollect.errors import RecollectError
-from recollect.model.context_record import ContextRecord
+from recollect.model.context import ContextRecord, Use
+from recollect.model.draft import Created, IdempotencyRecord
 from recollect.model.encoder import Encoder
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.enums import Index, Kind, Level, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import Use
-from recollect.model.verdict import Created
 from recollect.protocols import Store, WriteTransaction
 from recollect.retrieval.evidence import EvidenceRequest, Vector
 from recollect.retrieval.vectors import normalize_vector
 from recollect.testing import NOW
-from recollect.testing.store_builders import ManualClock, a_context_record, a_vote, ids
+from recollect.testing.builders import ManualClock, a_context_record, a_vote, ids
 from recollect.text.questions import QUESTION_END_CHARS
 
 ENCODER = Encoder("test", 3)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from recollect.protocols import Store, WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from hypothesis import settings
 from recollect.protocols import Store
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
+from recollect.testing.builders import ManualClock
 from recollect.testing.reference_store import ReferenceStore
-from recollect.testing.store_builders import ManualClock
 from tests.contract.histories import ONE_ROOT, TWO_ROOTS, Land
 from tests.postgres import Server
 

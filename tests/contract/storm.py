@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import recollect
-from recollect.api.operation_table import OPERATIONS
-from recollect.model.level import Level
-from recollect.model.memory import Status
+from recollect.api.operations import OPERATIONS
+from recollect.model.enums import Level, Status
 from tests.contract.clients import Face, Refusal
 
 TOWNS = ("Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 from tests.contract.clients import Answer, Face, Refusal
 
 THEN, NOON, NOW = "2026-03-01T09:00:00+00:00", "2026-03-02T12:00:00+00:00", "2026-03-03T09:00:00+00:00"

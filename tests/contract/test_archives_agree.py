@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from recollect.engine.archive_format import encode_header, encode_item
 from recollect.errors import RecollectError
-from recollect.model.context_record import ContextRecord
+from recollect.model.archive import Stats
+from recollect.model.context import ContextRecord
 from recollect.model.scope import Scope
-from recollect.model.stats import Stats
 from recollect.protocols import Store
+from recollect.testing.builders import ManualClock, a_context_record
 from recollect.testing.reference_store import ReferenceStore
-from recollect.testing.store_builders import ManualClock, a_context_record
 from tests.contract.histories import Land, Look, Write, histories, looks, traces, tracing
 from tests.contract.sorts import Sort
 from tests.contract.test_stores_agree import found, live

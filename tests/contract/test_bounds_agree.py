@@ -15,8 +15,8 @@ from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import rank_table
 from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence
 from recollect.stores.postgres.store import PostgresStore
+from recollect.testing.builders import ManualClock, candidates
 from recollect.testing.reference_store import ReferenceStore
-from recollect.testing.store_builders import ManualClock, candidates
 from tests.contract.histories import ONE_ROOT, Look, Write, histories, looks
 from tests.contract.sorts import postgres
 from tests.postgres import Server

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 from recollect.api.problems import ProblemCode
-from recollect.server.mcp import compact_results
-from recollect.server.mcp.compact_results import COMPACT_FIELDS
+from recollect.server.mcp import catalog
+from recollect.server.mcp.catalog import COMPACT_FIELDS
 from tests.contract.at_hand import CommandLine, Python, in_a_shell
 from tests.contract.clients import ERAS, Face, Grpc, Http, Refusal, over_http, over_stdio
 from tests.contract.served import Served, serving
@@ -101,7 +101,7 @@ def as_sent(answer: Any) -> Any:
 def known_by(name: str, step: Step, told: Any) -> Any:
     """What a face is to tell of the library's answer: all of it, but for a model."""
     kept = COMPACT_FIELDS.get(step.operation) if name == IN_SHORT else None
-    return told if kept is None or isinstance(told, Refusal) else compact_results.compact_answer(kept, told)
+    return told if kept is None or isinstance(told, Refusal) else catalog.compact_answer(kept, told)
 
 
 def seen(name: str, step: Step, told: Any) -> Any:

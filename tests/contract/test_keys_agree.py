@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from recollect.api.auth import Right
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 from recollect.api.problems import ProblemCode
 from recollect.server.grpc.server import SERVICE
 from tests.contract.clients import ERAS, PATIENCE, Face, Grpc, Http, Refusal, over_http, over_stdio

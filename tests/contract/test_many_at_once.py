@@ -15,8 +15,7 @@ from recollect.protocols import Store, WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql.duplicate_guard import LOOKUPS_BEFORE_PRELOAD, PRELOADED_MEMORIES_PER_LOOKUP
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.builders import NOW
-from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector, visible_ids
+from recollect.testing.builders import ENCODER, NOW, ManualClock, a_note, a_vector, visible_ids
 from tests.tables import check_each
 
 TEAM, ANA = "acme", "acme/ana"

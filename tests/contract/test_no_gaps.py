@@ -14,15 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recollect
-from recollect.engine import plan
+from recollect.engine import plans
 from recollect.errors import Conflict
 from recollect.lifecycle.index_retention import find_uncovered
 from recollect.lifecycle.policy import Bm25Policy, LifecyclePolicy, VectorPolicy
-from recollect.model.index import Index
-from recollect.model.level import CALENDAR_LEVELS, Level
+from recollect.model.enums import CALENDAR_LEVELS, Index, Level
 from recollect.model.memory import Memory
 from recollect.model.plan import AGING_LEVELS, Job
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 
 LATER = datetime(2026, 11, 16, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -76,7 +75,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[recollect.Engine]:
 @contextmanager
 def in_parts_of(steps: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "MAX_STEPS_PER_TRANSACTION", steps)
+        patch.setattr(plans, "MAX_STEPS_PER_TRANSACTION", steps)
         yield
 
 

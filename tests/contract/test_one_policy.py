@@ -18,21 +18,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import recollect
-from recollect.api.auth import Right, create_owner
-from recollect.api.dispatcher import Dispatcher
-from recollect.api.health import Health
-from recollect.api.host_policy import HostPolicy
+from recollect.api.auth import HostPolicy, Right, create_owner
+from recollect.api.dispatcher import Dispatcher, OperationRunner
 from recollect.api.keys import authenticate_key
 from recollect.api.operation import Operation
-from recollect.api.operation_runner import OperationRunner
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 from recollect.errors import NotFound
 from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.server import METHODS, SERVICE, camel_case, start_server
+from recollect.server.health import Health
 from recollect.server.http.app import METRICS_PATH, PUBLIC_ENDPOINTS, create_app
 from recollect.server.mcp.catalog import ToolEntry, load_tools, parse_toolsets
 from recollect.server.mcp.http_transport import McpHttpApp
-from recollect.server.transports import MCP_PATH
+from recollect.server.serve import MCP_PATH
 from tests.contract.served import TOOLS
 
 PORT = 8765

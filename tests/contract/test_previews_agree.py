@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import recollect
 from recollect.engine.dependencies import Dependencies
 from recollect.errors import NotFound
-from recollect.model.memory import Memory, Status
+from recollect.model.enums import Status
+from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.protocols import Store
-from recollect.testing.builders import SCOPE
-from recollect.testing.store_builders import ManualClock, a_note, put
+from recollect.testing.builders import SCOPE, ManualClock, a_note, put
 from tests.contract.sorts import Sort
 
 NAMES = "abcdef"

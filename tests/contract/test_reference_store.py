@@ -9,8 +9,8 @@ import pytest
 
 from recollect.errors import RecollectError
 from recollect.protocols import Store, WriteTransaction
+from recollect.testing.builders import ManualClock, a_note, put
 from recollect.testing.reference_store import ReferenceStore
-from recollect.testing.store_builders import ManualClock, a_note, put
 from recollect.testing.store_contract import StoreContract
 
 

@@ -11,7 +11,7 @@ from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.protocols import Store, WriteTransaction
 from recollect.retrieval.evidence import Vector
-from recollect.testing.store_builders import ManualClock, ids
+from recollect.testing.builders import ManualClock, ids
 from tests.contract import sorts
 from tests.contract.histories import ENCODER, IDS, ONE_ROOT, Look, Write, histories, memories, vectors
 from tests.contract.test_stores_agree import found

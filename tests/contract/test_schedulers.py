@@ -16,18 +16,16 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.errors import FieldError, ProviderBusy, StoreBusy
-from recollect.jobs.lease import Lease
-from recollect.jobs.runner import JOBS, JobFailure, JobResult, run_in_every_scope
-from recollect.jobs.scheduler import TAKEN_OVER_PROBLEM
+from recollect.jobs.scheduler import JOBS, TAKEN_OVER_PROBLEM, JobFailure, JobResult, Lease, run_in_every_scope
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
 from recollect.model.job_runs import JobOccurrence, JobState
 from recollect.model.scope import Scope
 from recollect.protocols import JobStore, WriteTransaction
 from recollect.stores.sql.jobs import SqlJobStore
 from recollect.stores.sqlite.connection import SqliteDatabase
-from recollect.stores.sqlite.transaction_runner import SqliteTransactionRunner
+from recollect.stores.sqlite.store import SqliteTransactionRunner
+from recollect.testing.builders import ManualClock
 from recollect.testing.reference_store import ReferenceStore
-from recollect.testing.store_builders import ManualClock
 from tests.contract.timetables import DAY, HOUR, LEASE, MINUTE, NOON, a_scheduler, a_timetable
 from tests.integration.postgres.scene import until
 from tests.postgres import Server

@@ -7,9 +7,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.model.memory import MemoryId, Status
+from recollect.model.context import Use
+from recollect.model.enums import Status
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import Use
 from recollect.retrieval.evidence import EvidenceRequest
 from recollect.retrieval.scope_columns import NUMBER_FIELDS
 from recollect.stores.sql.column_cache import ColumnCache
@@ -17,7 +18,7 @@ from recollect.stores.sql.merged_columns import MergedColumns
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.stores.sqlite.transaction import SqliteTransaction
 from recollect.testing import NOW
-from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_probe, candidates, ids, put, visible_ids
+from recollect.testing.builders import ENCODER, ManualClock, a_note, a_probe, candidates, ids, put, visible_ids
 
 SCOPE, TEAM = Scope.parse("acme/ana"), Scope.parse("acme")
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import StoreError
+from recollect.model.context import Use
 from recollect.model.memory import MemoryId
-from recollect.model.usage import Use
 from recollect.protocols import Store
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing import NOW
-from recollect.testing.builders import SCOPE
-from recollect.testing.store_builders import (
+from recollect.testing.builders import (
     ENCODER,
+    SCOPE,
     ManualClock,
     a_context_record,
     a_note,

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.context_record import ContextRecord
-from recollect.model.memory import Kind, Memory, Status
+from recollect.model.context import ContextRecord, Use
+from recollect.model.enums import Kind, Status
+from recollect.model.memory import Memory
 from recollect.model.scope import Scope
-from recollect.model.usage import Use
 from recollect.protocols import Store, WriteTransaction
 from recollect.ranking.profile import Profile, QuestionPolicy
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
@@ -21,16 +21,7 @@ from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import rank_table
 from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence
 from recollect.testing import NOW
-from recollect.testing.store_builders import (
-    ManualClock,
-    a_context_record,
-    a_note,
-    a_probe,
-    a_vote,
-    candidates,
-    ids,
-    put,
-)
+from recollect.testing.builders import ManualClock, a_context_record, a_note, a_probe, a_vote, candidates, ids, put
 from recollect.text.questions import is_question
 from tests.contract.histories import (
     ANA,

@@ -5,14 +5,13 @@ from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 
 import recollect
-from recollect.jobs.runner import JobFunction
-from recollect.jobs.scheduler import JobListener, Scheduler
+from recollect.jobs.scheduler import JobFunction, JobListener, Scheduler
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
 from recollect.model.scope import Scope
 from recollect.protocols import JobStore
-from recollect.stores.postgres.transaction_runner import PostgresTransactionRunner
+from recollect.stores.postgres.transaction import PostgresTransactionRunner
 from recollect.stores.sql.jobs import SqlJobStore
-from recollect.stores.sqlite.transaction_runner import SqliteTransactionRunner
+from recollect.stores.sqlite.store import SqliteTransactionRunner
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 from recollect import factory
 from recollect.evaluation import runner
-from recollect.evaluation.figures import QueryAnswer
-from recollect.evaluation.judgment_store import JudgmentStore, load_judgment_store
 from recollect.evaluation.judgments import Judgments, read_judgments
+from recollect.evaluation.report import QueryAnswer
+from recollect.evaluation.runner import JudgmentStore, load_judgment_store
 from recollect.ranking.profile import Profile
 
 JUDGEMENTS = Path(__file__).parent / "judgements"

@@ -5,15 +5,15 @@ from pathlib import Path
 
 from recollect import errors
 from recollect.api.auth import create_owner
-from recollect.api.operation_runner import OperationRunner
-from recollect.api.operation_table import OPERATIONS_BY_SUBJECT
+from recollect.api.dispatcher import OperationRunner
+from recollect.api.operations import OPERATIONS_BY_SUBJECT
 from recollect.api.problems import problem_of
 from recollect.cli.main import cli, exit_code
 from recollect.config import OPTIONS
 from recollect.integrations.anthropic import RecollectMemoryTool
 from recollect.integrations.langgraph import RecollectStore
 from recollect.integrations.openai_agents import RecollectSession
-from recollect.server.grpc.statuses import STATUSES as GRPC_STATUSES
+from recollect.server.grpc.server import STATUSES as GRPC_STATUSES
 from recollect.server.http import openapi
 from recollect.server.http.problems import STATUSES as HTTP_STATUSES
 from tests.upgrades.write import _seed_randomness as seed_randomness

@@ -19,7 +19,7 @@ import apsw
 import numpy as np
 
 import recollect
-from recollect.retrieval import postings
+from recollect.retrieval import bm25
 from recollect.text import tokenizer
 
 SCOPE = "acme/ana"
@@ -98,7 +98,7 @@ def problems(path: Path, acknowledged: dict[str, str]) -> list[str]:
             found.append(f"{id} is torn: text {text!r}, terms {terms is not None}, vector {vector is not None}")
             continue
         texts[id] = text
-        if postings.encode_terms(tokenizer.count_terms(text)) != terms:
+        if bm25.encode_terms(tokenizer.count_terms(text)) != terms:
             found.append(f"{id} has the terms of another text")
         if abs(float(np.linalg.norm(np.frombuffer(vector, dtype="<f4"))) - 1.0) > 1e-5:
             found.append(f"{id} has half a vector")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.evaluation.pairs import LabeledPair, read_pairs, shipped_pairs
+from recollect.evaluation.duplicates import LabeledPair, read_pairs, shipped_pairs
 from recollect.importers.formats import FORMATS
 from recollect.model.scope import Scope
 

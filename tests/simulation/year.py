@@ -10,9 +10,9 @@ from typing import Any
 
 import recollect
 from recollect.errors import NotFound
-from recollect.jobs.runner import JobFailure
+from recollect.jobs.scheduler import JobFailure
 from recollect.model.job_runs import JobOccurrence, JobState
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 
 from .crash import killed
 from .invariants import expected, problems

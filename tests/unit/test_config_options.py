@@ -17,9 +17,15 @@ from hypothesis import strategies as st
 from recollect import config
 from recollect.admission.policy import AdmissionPolicy
 from recollect.config import OPTIONS, Option, Sources, toml_writer
-from recollect.config.origin import ArgumentOrigin, DefaultOrigin, EnvironmentOrigin, FileOrigin, FlagOrigin
-from recollect.config.schema import SECTION_NAMES
-from recollect.config.sources import OTHER_VARIABLES
+from recollect.config.loader import (
+    OTHER_VARIABLES,
+    ArgumentOrigin,
+    DefaultOrigin,
+    EnvironmentOrigin,
+    FileOrigin,
+    FlagOrigin,
+)
+from recollect.config.settings import SECTION_NAMES
 from recollect.errors import FieldError
 from recollect.lifecycle.policy import RetentionDays
 from tests.tables import table

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from recollect import config
 from recollect.admission.policy import NoveltyPolicy
 from recollect.config import OPTIONS, ExtractionSettings, Settings, Sources, UsageDecay
-from recollect.config.file import MAX_FILE_BYTES, MAX_VALUE_LINES, read_settings_file
-from recollect.config.origin import FileOrigin
-from recollect.config.sources import OTHER_VARIABLES
+from recollect.config.loader import MAX_FILE_BYTES, MAX_VALUE_LINES, OTHER_VARIABLES, FileOrigin, read_settings_file
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError
 from tests.platforms import posix_only
 from tests.tables import table

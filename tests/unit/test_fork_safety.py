@@ -13,10 +13,9 @@ import pytest
 from recollect import fork_safety
 from recollect.fork_safety import ForkSafeLock, register_fork_aware
 from recollect.ids import make_id_generator
+from recollect.providers.base import CachedEmbedder, Lazy
 from recollect.providers.hashing import HashingEmbedder
-from recollect.providers.lazy_value import Lazy
 from recollect.providers.openai_embeddings import OpenAIEmbedder
-from recollect.providers.vector_cache import CachedEmbedder
 from recollect.testing import NOW
 from tests.platforms import posix_only
 from tests.tables import table

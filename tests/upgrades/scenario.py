@@ -6,7 +6,7 @@ from typing import Any
 import recollect
 from recollect.model.job_runs import JobState
 from recollect.protocols import JobStore
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 
 ANA, TEAM, BO = "acme/ana", "acme", "labs/bo"
 """A scope, its parent, and a scope under another root."""

@@ -10,11 +10,11 @@ from enum import Enum
 from typing import Any
 
 import recollect
-from recollect.model.context_record import ContextRecord
+from recollect.model.context import ContextRecord
 from recollect.protocols import JobStore
-from recollect.stores.postgres.transaction_runner import PostgresTransactionRunner
+from recollect.stores.postgres.transaction import PostgresTransactionRunner
 from recollect.stores.sql.jobs import SqlJobStore
-from recollect.stores.sqlite.transaction_runner import SqliteTransactionRunner
+from recollect.stores.sqlite.store import SqliteTransactionRunner
 from tests.upgrades.scenario import ANA, BEGIN, BO, DAY, END, TEAM
 
 Row = dict[str, Any]

@@ -18,13 +18,12 @@ from click.testing import CliRunner
 import recollect
 from recollect.cli.main import cli
 from recollect.engine.archive_format import FORMAT_NUMBER as EXPORT_FORMAT
-from recollect.model.context_record import ContextRecipe, ContextRecord
-from recollect.model.idempotency import IdempotencyRecord
+from recollect.model.context import ContextRecipe, ContextRecord, Use
+from recollect.model.draft import IdempotencyRecord
 from recollect.model.job_runs import JobState
-from recollect.model.usage import Use
 from recollect.stores.postgres.connection import MIGRATIONS as POSTGRES_MIGRATIONS
 from recollect.stores.sql.migrations import load_migrations
-from recollect.stores.sqlite import checksum
+from recollect.stores.sqlite import store_files
 from recollect.stores.sqlite.connection import MIGRATIONS as SQLITE_MIGRATIONS
 from tests.postgres import admin_url
 from tests.rights import heeding
@@ -295,14 +294,14 @@ class TestFilesOfANewerVersion:
 def make_newer(archive: str, folder: Path) -> Path:
     """Unpack a store or a backup, and give it a schema one above that of this version."""
     path = unpack(ANY_FOLDER / archive, folder / archive.removesuffix(".gz"))
-    sealed = checksum.has_checksum(path)
+    sealed = store_files.has_checksum(path)
     if sealed:
-        checksum.remove_checksum(path)
+        store_files.remove_checksum(path)
     db = apsw.Connection(str(path))
     db.pragma("user_version", SQLITE_SCHEMA + 1)
     db.close()
     if sealed:
-        checksum.add_checksum(path)
+        store_files.add_checksum(path)
     return path
 
 

@@ -18,7 +18,7 @@ import apsw
 import psycopg
 
 import recollect
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.postgres import Server, a_server, admin_url
 from tests.upgrades.scenario import BEGIN, EMBEDDER, SETTINGS, run_scenario
 from tests.upgrades.snapshot import open_timetable, take_snapshot

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.admission.policy import AdmissionPolicy
-from recollect.model.memory import Kind, Memory, MemoryId, Status
-from recollect.model.trust import Trust
-from recollect.text.paraphrase_key import have_same_meaning
+from recollect.model.enums import Kind, Status, Trust
+from recollect.model.memory import Memory, MemoryId
+from recollect.text.paraphrase import have_same_meaning
 from recollect.text.updates.claims import are_compatible
 
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
-from recollect.model.conversation import ConversationTurn
-from recollect.model.extraction import Extraction
+from recollect.model.conversation import ConversationTurn, Extraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,19 +4,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from recollect.admission.importance import detect_importance
-from recollect.admission.kind import detect_kind
+from recollect.admission.classify import detect_importance, detect_kind
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
-from recollect.admission.private_tags import redact_private
-from recollect.model.conversation import ConversationTurn, Role
-from recollect.model.extraction import Extract
-from recollect.model.memory import Kind, content_hash
+from recollect.admission.screening import redact_private
+from recollect.model.conversation import ConversationTurn, Extract, Role
+from recollect.model.enums import Kind
+from recollect.model.memory import content_hash
 from recollect.text.extraction_vocabulary import alternation
-from recollect.text.first_person_rules import FIRST_PERSON_RULES
-from recollect.text.procedures import find_procedures
+from recollect.text.first_person import FIRST_PERSON_RULES
 from recollect.text.sentences import TextSpan, find_sentence_spans, replace_typography
 from recollect.text.standalone_sentences import (
     addresses_listener,
+    find_procedures,
     has_hedge,
     has_retraction,
     is_ironic_opening,

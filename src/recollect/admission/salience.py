@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from recollect.errors import InvalidInput
 from recollect.model import validation
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 
 STANDING_KINDS = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION})
 """The kinds that stand out by themselves: they say how things are to be, not how they were."""

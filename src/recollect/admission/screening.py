@@ -1,4 +1,7 @@
-"""Screening: what is private and what is secret is taken out of a draft before anything else sees it."""
+"""Screening: what is private and what is secret is taken out of a draft before anything else sees it.
+
+Private parts: what the writer of a text fenced off with `<private>`.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,11 +10,10 @@ from functools import cache
 from typing import Any, Generic, TypeVar
 
 from recollect.admission.policy import SecretsPolicy
-from recollect.admission.private_tags import redact_private
 from recollect.admission.secrets import find_secrets, redact, redact_named
+from recollect.model.draft import Refused
 from recollect.model.scope import Scope
-from recollect.model.verdict import Refused
-from recollect.text.confusables import plain_character
+from recollect.text.normalize import CONFUSABLE_CHARACTERS, is_disguised, plain_character, replace_characters
 
 ScreenedT = TypeVar("ScreenedT", bound=Any)
 
@@ -228,3 +230,35 @@ def _texts_of(said: Any) -> Iterator[str]:
             yield from (one for one in said if isinstance(one, str))
         case _:
             pass
+
+
+REDACTED_MARK = "[REDACTED]"
+
+_PRIVATE_TAG = re.compile(
+    r"<(?P<closing>/?)private(?=[\s/>]|\Z)(?:=\s{0,8}+(?:'[^']*+'|\"[^\"]*+\")|[^>])*+(?:>|\Z)"
+    r"|<\s{0,8}(?P<spaced>/?)\s{0,8}private(?:\s[^<>]{0,1000}|/)?>",
+    re.IGNORECASE,
+)
+"""A tag; one that is written as a tag is, without a blank behind `<`, needs no `>`: it may have been cut off."""
+
+
+def redact_private(text: str) -> str:
+    """The text with `[REDACTED]` for each `<private>…</private>`.
+
+    Tags may nest and have attributes, in any case, and characters that no eye sees within them. Whatever is in doubt
+    is hidden: an opening without an end hides the rest of the text, an end without an opening all that is before it.
+    """
+    reading = replace_characters(text, CONFUSABLE_CHARACTERS, plain_character) if is_disguised(text) else None
+    parts: list[str] = []
+    depth = done = 0
+    for tag in _PRIVATE_TAG.finditer(text if reading is None else reading.text):
+        start, end = tag.span() if reading is None else (reading.source_offset(at) for at in tag.span())
+        if tag["closing"] or tag["spaced"]:
+            if not depth:
+                parts = [REDACTED_MARK]
+            depth = max(0, depth - 1)
+        else:
+            parts += [] if depth else [text[done:start], REDACTED_MARK]
+            depth += 1
+        done = end
+    return text if not done else "".join([*parts, text[done:] * (depth == 0)])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from recollect.admission.secret_rules import KINDS, RULES, RuleMatch, find_long_words, match_broken_tokens, match_rules
 from recollect.admission.secret_values import decode_base64
-from recollect.text.confusables import BARRIER, CONFUSABLE_CHARACTERS, NormalizedText, is_disguised, plain_character
+from recollect.text.normalize import BARRIER, CONFUSABLE_CHARACTERS, NormalizedText, is_disguised, plain_character
 
 __all__ = ["KINDS", "RedactedText", "Secret", "find_secrets", "redact", "redact_named"]
 

@@ -1,12 +1,15 @@
-"""Access: what a caller may do, and to whose memories; one policy for every face."""
+"""Access: what a caller may do, and to whose memories; one policy for every face.
+
+Gate: from where a server lets itself be asked, so that no page of a stranger speaks through somebody's browser.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from recollect.errors import AccessDenied, FieldError, NotFound, show
+from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance
 
 WHOLE_STORE: Final = "*"
 """The reach of a grant that is not held to a scope: the whole store."""
@@ -121,3 +124,39 @@ def parse_reach(value: str) -> Reach:
 def create_owner(name: str = "owner", reach: Reach = WHOLE_STORE) -> Caller:
     """Whoever may do everything there: the user at whose terminal a face runs."""
     return Caller(name=name, grants=(Grant(frozenset(Right), reach),), provenance=Provenance.OPERATOR)
+
+
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+"""The names of this machine that nobody else answers to."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPolicy:
+    """The hosts by which it may be called, as `name` or `name:port`, and the origins of pages that may call it."""
+
+    hosts: frozenset[str]
+    origins: frozenset[str] = frozenset()
+
+    @classmethod
+    def for_ports(cls, *ports: int, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> Self:
+        """Called by a name of this machine at one of the ports, or by another name that is given."""
+        here = (f"{name}:{port}" for name in LOOPBACK_HOSTS for port in ports)
+        return cls(frozenset((*here, *(one.lower() for one in hosts))), frozenset(origins))
+
+    def require_allowed(self, host: str | None, origin: str | None) -> None:
+        """Refuse who calls by another name, and a page of another origin."""
+        if host is None or not self._allows_host(host):
+            raise AccessDenied(f"nobody here is called {show(host)}; name it in server.hosts if that is meant")
+        if origin is not None and origin not in self.origins and origin.lower() not in _own_origins(host):
+            raise AccessDenied(f"a page of {show(origin)} may not ask here; name it in server.origins if that is meant")
+
+    def _allows_host(self, host: str) -> bool:
+        called = host.lower()
+        name, colon, port = called.rpartition(":")
+        with_port = colon and port.isdecimal() and port.isascii() and (":" not in name or name.endswith("]"))
+        return called in self.hosts or bool(with_port and name in self.hosts)
+
+
+def _own_origins(host: str) -> tuple[str, str]:
+    """The origins of pages that a host itself gives."""
+    return f"http://{host.lower()}", f"https://{host.lower()}"

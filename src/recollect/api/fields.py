@@ -8,9 +8,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Wit
 
 from recollect.errors import FieldError, show, suggest
 from recollect.model.conversation import Role
-from recollect.model.level import PLAIN_LEVEL_NAME, Level
-from recollect.model.memory import MAX_LIST_ITEMS, Kind, Status
-from recollect.model.trust import Provenance
+from recollect.model.enums import PLAIN_LEVEL_NAME, Kind, Level, Provenance, Status
+from recollect.model.memory import MAX_LIST_ITEMS
 from recollect.model.validation import MAX_ID_CHARS, MAX_TEXT_BYTES, MAX_TITLE_CHARS, require_fraction
 from recollect.ranking.candidates_json import parse_datetime
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile

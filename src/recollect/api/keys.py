@@ -19,8 +19,7 @@ from recollect.api.auth import Caller, Grant, create_owner, parse_reach, parse_r
 from recollect.atomic_files import lock_path, move_into_place, temp_folder
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, Unauthenticated, show
 from recollect.model import validation
-from recollect.model.memory import parse_choice
-from recollect.model.trust import Provenance
+from recollect.model.enums import Provenance, parse_choice
 
 _LOG = logging.getLogger(__name__)
 

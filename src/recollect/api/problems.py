@@ -1,5 +1,10 @@
-"""Problem: what went wrong, as every face tells it; each face has its own table from codes to its statuses."""
+"""Problem: what went wrong, as every face tells it; each face has its own table from codes to its statuses.
 
+Faults: what should not have happened, logged in one way whichever face it was asked through, and told by an id.
+"""
+
+import logging
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +25,7 @@ from recollect.errors import (
     StoreError,
     TooLarge,
     Unauthenticated,
+    list_frames,
 )
 
 
@@ -101,3 +107,14 @@ def problem_of(error: RecollectError) -> Problem:
         line=None if found is None else found.line,
         retryable=error.retryable,
     )
+
+
+_LOG = logging.getLogger(__name__)
+
+
+def log_internal_error(face: str, error: BaseException) -> Problem:
+    """Log a fault of ours under an id, without a word of what it was about, and give what is told of it."""
+    id = secrets.token_hex(6)
+    told = {"id": id, "face": face, "error": type(error).__name__, "frames": list_frames(error)}
+    _LOG.error("broke", extra=told)
+    return Problem(code=INTERNAL_PROBLEM.code, message=f"{INTERNAL_PROBLEM.message} under {id}")

@@ -1,24 +1,39 @@
-"""recollect admin: what an operator does to a whole store."""
+"""recollect admin: what an operator does to a whole store.
 
-from typing import IO
+recollect stats: how much there is.
+
+A re-embedding, told: as JSON, and to people.
+
+A move, told: as JSON, and to people.
+
+Indexes of the nearest, told: as JSON, and to people.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import IO, Any
 
 import click
 
 from recollect import config, factory
-from recollect.cli import options, output, scopes
+from recollect.cli import options, output
 from recollect.cli.curate import undo
-from recollect.cli.extract_events import extract_events
-from recollect.cli.lines import open_rereadable
-from recollect.cli.plan import apply, consolidate, plan
-from recollect.cli.progress import ReportProgress, progress_bar, stage_bars
-from recollect.cli.prune import prune_episodes, prune_vectors, rebuild_index
-from recollect.cli.sweep import sweep
-from recollect.cli.target import StoreTarget, pass_target
+from recollect.cli.events import extract_events
+from recollect.cli.files import open_rereadable
+from recollect.cli.memories import sweep
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.output import ReportProgress, progress_bar, stage_bars
+from recollect.cli.plans import apply, consolidate, plan, prune_episodes, prune_vectors, rebuild_index
 from recollect.engine.engine import Engine
-from recollect.evaluation import calibration
-from recollect.model.rollup import RollupReport
+from recollect.evaluation import duplicates
+from recollect.model.archive import MoveReport, Stats
+from recollect.model.encoder import Encoder, ReembeddingReport, ScopeVectorIndex
+from recollect.model.enums import Level
+from recollect.model.format import format_count
 from recollect.model.scope import Scope
-from recollect.render import indexing, moving, reembedding, timeline
+from recollect.model.timeline import RollupReport
+from recollect.render import json_values
+from recollect.render.tables import TextTable
 
 SUGGESTED_EMBEDDERS = ("minilm", "wordllama", "hashing")
 """What a shell offers to go over to."""
@@ -59,9 +74,9 @@ def re_embed(place: StoreTarget, embedder: str, as_json: bool) -> None:
     with stage_bars() as show:
         done = factory.re_embed(place.target, embedder=embedder, progress=show)
     if as_json:
-        output.print_json(reembedding.re_embed_fields(done))
+        output.print_json(re_embed_fields(done))
     else:
-        output.print_lines([reembedding.describe_re_embed(done)])
+        output.print_lines([describe_re_embed(done)])
 
 
 @admin.command("migrate-store", short_help="Move a store in a file to PostgreSQL.")
@@ -80,9 +95,9 @@ def migrate_store(source: str, target: str, as_json: bool) -> None:
     with progress_bar("moving") as tell:
         moved = factory.migrate_store(source, target, progress=tell)
     if as_json:
-        output.print_json(moving.move_fields(moved))
+        output.print_json(move_fields(moved))
     else:
-        output.print_lines([moving.describe_move(moved)])
+        output.print_lines([describe_move(moved)])
 
 
 @admin.command(short_help="Sum up what happened: days, weeks, months and years.")
@@ -104,12 +119,12 @@ def rollup(place: StoreTarget, scope: Scope | None, unfinished: bool, as_json: b
     def roll(engine: Engine, one: Scope, show: ReportProgress) -> RollupReport:
         return engine.rollup(scope=one, unfinished=unfinished, progress=show)
 
-    done, failed = scopes.run_for_each_scope(place, scope, "summing up", roll)
+    done, failed = output.run_for_each_scope(place, scope, "summing up", roll)
     happened = [one for one in done if not one.is_empty]
     if as_json:
-        output.print_json({"scopes": [timeline.rollup_fields(one) for one in happened]})
+        output.print_json({"scopes": [rollup_fields(one) for one in happened]})
     else:
-        output.print_lines(map(timeline.describe_rollup, happened))
+        output.print_lines(map(describe_rollup, happened))
     if failed is not None:
         raise failed
     if not happened:
@@ -135,22 +150,22 @@ def index(place: StoreTarget, scope: str | None, drop: bool, as_json: bool) -> N
     if drop:
         gone = factory.drop_useless_indexes(place.target) if scope is None else factory.drop_index(place.target, scope)
         if as_json:
-            output.print_json({"dropped": [indexing.index_fields(one) for one in gone]})
+            output.print_json({"dropped": [index_fields(one) for one in gone]})
         else:
-            output.print_lines([indexing.describe_dropped_indexes(gone)])
+            output.print_lines([describe_dropped_indexes(gone)])
     elif scope is not None:
         built = factory.index_scope(place.target, scope)
         if as_json:
-            output.print_json({**indexing.index_fields(built), "built": built.built})
+            output.print_json({**index_fields(built), "built": built.built})
         else:
-            output.print_lines([indexing.describe_built_index(built)])
+            output.print_lines([describe_built_index(built)])
     else:
         found = factory.list_indexes(place.target)
         if as_json:
-            output.print_json({"indexes": [indexing.index_fields(one) for one in found]})
+            output.print_json({"indexes": [index_fields(one) for one in found]})
         else:
-            output.print_table(indexing.index_table(found))
-            output.print_note(indexing.suggest_index_command(found))
+            output.print_table(index_table(found))
+            output.print_note(suggest_index_command(found))
 
 
 @admin.command(short_help="Find the threshold for near-duplicates that suits an embedder.")
@@ -171,18 +186,202 @@ def calibrate(embedder: str | None, pairs: IO[bytes] | None, as_json: bool) -> N
     \b
     recollect admin calibrate --embedder minilm
     """
-    from recollect.evaluation import pairs as labelled
 
     settings = config.load_settings()
     chosen = factory.find_named_embedder(embedder or settings.embedder or "auto", settings)
     if pairs is None:
-        known = labelled.shipped_pairs()
+        known = duplicates.shipped_pairs()
     else:
         with open_rereadable(pairs) as lines:
-            known = labelled.read_pairs(lines)
-    found = labelled.calibrate(chosen, known)
+            known = duplicates.read_pairs(lines)
+    found = duplicates.calibrate(chosen, known)
     if as_json:
-        output.print_json(calibration.calibration_to_json(found))
+        output.print_json(duplicates.calibration_to_json(found))
     else:
-        output.print_table(calibration.calibration_table(found))
-        output.print_note(calibration.describe_calibration(found))
+        output.print_table(duplicates.calibration_table(found))
+        output.print_note(duplicates.describe_calibration(found))
+
+
+@click.command(short_help="Count what a store holds.")
+@options.scope_filter
+@options.as_json
+@pass_target
+def stats(place: StoreTarget, scope: Scope | None, as_json: bool) -> None:
+    """Count the memories by status, kind and scope, their versions and uses, and the bytes of the store.
+
+    In a pipe there is one line a figure: what it is of, the figure, and which of them, between tabs.
+    """
+    with place.open_existing() as engine:
+        stats = engine.stats(scope=scope)
+        hints = [] if scope is None else output.explain_empty_scope(engine, scope, below=True)
+    if as_json:
+        output.print_json({"scope": None if scope is None else str(scope), **json_values.stats_fields(stats)})
+    else:
+        output.print_table(stats_table(stats))
+    for hint in hints:
+        output.print_note(hint)
+
+
+def stats_table(stats: Stats) -> TextTable:
+    """How much there is, one figure a row, with which of them it counts."""
+    rows = [
+        ("memories", stats.memories, ""),
+        *(("status", count, status.value) for status, count in stats.statuses.items()),
+        *(("kind", count, kind.value) for kind, count in stats.kinds.items()),
+        ("scopes", stats.scopes, ""),
+        *(("scope", count, str(scope)) for scope, count in stats.largest),
+        ("versions", stats.versions, ""),
+        ("contexts", stats.contexts, ""),
+        *(("use", count, use.value) for use, count in stats.uses.items()),
+        ("unembedded", stats.unembedded, ""),
+        *(("dimensions", one.dimensions, one.name) for one in [stats.encoder] if one is not None),
+        ("schema", stats.schema, f"analyser {stats.analyser}"),
+        ("bytes", stats.bytes, ""),
+    ]
+    return TextTable(("what", "count", "which"), [(what, str(count), which) for what, count, which in rows])
+
+
+def re_embed_fields(done: ReembeddingReport) -> dict[str, Any]:
+    """Its JSON."""
+    return {
+        "embedder": _encoder_fields(done.encoder),
+        "former": None if done.former is None else _encoder_fields(done.former),
+        "changed": done.changed,
+        "embedded": done.embedded,
+        "removed": done.removed,
+    }
+
+
+def describe_re_embed(done: ReembeddingReport) -> str:
+    """What became of the store, in a sentence."""
+    embedded, removed = f"{done.embedded} embedded", f"{format_count(done.removed, 'former vector')} removed"
+    if done.changed:
+        return f"the vectors are of {done.encoder} now: {embedded}, {removed}"
+    late = [f"{embedded} that lacked one"] * bool(done.embedded) + [removed] * bool(done.removed)
+    already = f"the vectors are of {done.encoder} already"
+    return f"{already}: {', '.join(late)}" if late else already
+
+
+def _encoder_fields(encoder: Encoder) -> dict[str, Any]:
+    return {"name": encoder.name, "dimensions": encoder.dimensions}
+
+
+def move_fields(moved: MoveReport) -> dict[str, Any]:
+    """Its JSON."""
+    return {
+        "memories": moved.memories,
+        "contexts": moved.contexts,
+        "resumed": moved.resumed,
+        "checksum": moved.checksum,
+    }
+
+
+def describe_move(moved: MoveReport) -> str:
+    """What was moved, in a sentence."""
+    what = f"{format_count(moved.memories, 'memory', 'memories')} and {format_count(moved.contexts, 'context')}"
+    earlier = f", {moved.resumed} of them by an earlier run" if moved.resumed else ""
+    return f"moved {what}{earlier}; both stores have the sum {moved.checksum[:16]}"
+
+
+def index_fields(one: ScopeVectorIndex) -> dict[str, Any]:
+    """The JSON of one."""
+    return {
+        "name": one.name,
+        "scope": one.scope,
+        "model": one.model,
+        "vectors": one.vectors,
+        "bytes": one.bytes,
+        "valid": one.valid,
+        "present": one.present,
+    }
+
+
+def index_table(indexes: Sequence[ScopeVectorIndex]) -> TextTable:
+    """All of them, one a row."""
+    rows = [
+        (
+            one.name,
+            one.scope or "",
+            one.model or "",
+            str(one.vectors),
+            _format_index_size(one),
+            describe_index_state(one),
+        )
+        for one in indexes
+    ]
+    return TextTable(("index", "scope", "model", "vectors", "size", "state"), rows)
+
+
+def describe_index_state(one: ScopeVectorIndex) -> str:
+    """How it stands with an index."""
+    if one.scope is None:
+        return "of a scope that was erased"
+    if not one.present:
+        return "of a former model"
+    return "in use" if one.valid else "being built, or interrupted"
+
+
+def describe_built_index(built: ScopeVectorIndex) -> str:
+    """What became of a build, in a sentence."""
+    what = f"{format_count(built.vectors, 'vector')} of {built.model}, {_format_index_size(built)}"
+    return f"{built.scope} has an index {'now' if built.built else 'already'}: {what}"
+
+
+def describe_dropped_indexes(indexes: Sequence[ScopeVectorIndex]) -> str:
+    """What was dropped, in a sentence."""
+    if not indexes:
+        return "there was no index to drop"
+    room = sum(one.bytes for one in indexes) / 1e6
+    return f"dropped {', '.join(one.name for one in indexes)}: {room:,.1f} MB are free"
+
+
+def suggest_index_command(indexes: Sequence[ScopeVectorIndex]) -> str:
+    """What an operator may want to do next."""
+    if not indexes:
+        return "no scope has an index of its own; `recollect admin index --scope SCOPE` builds one"
+    useless = [one for one in indexes if not one.is_usable]
+    if useless:
+        return f"{len(useless)} of no use, unless it is being built; `recollect admin index --drop` drops what is"
+    return f"{format_count(len(indexes), 'index', 'indexes')}, all in use"
+
+
+def _format_index_size(one: ScopeVectorIndex) -> str:
+    return f"{one.bytes / 1e6:,.1f} MB"
+
+
+def rollup_fields(found: RollupReport) -> dict[str, Any]:
+    """The JSON of what a rollup did."""
+    counts = ("made", "revised", "archived", "unchanged")
+    return {
+        "scope": str(found.scope),
+        **{name: {level.value: getattr(found, name)[level] for level in getattr(found, name)} for name in counts},
+        "under_way": found.under_way,
+        **asdict(found.spent),
+        "cost": found.cost,
+    }
+
+
+def describe_rollup(found: RollupReport) -> str:
+    """The same in a sentence."""
+    parts = [
+        f"{what} {_count_levels(counts)}"
+        for what, counts in (("made", found.made), ("made anew", found.revised), ("put away", found.archived))
+        if counts
+    ]
+    told = "; ".join(parts) or "all records are as they should be"
+    later = f" ({format_count(found.under_way, 'period')} under way)" if found.under_way else ""
+    return f"{found.scope}: {told}{later}{_describe_model_usage(found)}"
+
+
+def _describe_model_usage(found: RollupReport) -> str:
+    """What was asked of a model, if anything was."""
+    spent = found.spent
+    if not spent.calls:
+        return ""
+    cost = "" if found.cost is None else f", cost {found.cost:g}"
+    tokens = f"{spent.prompt_tokens} and {spent.completion_tokens} tokens"
+    return f" ({format_count(spent.calls, 'call')}, {tokens}{cost})"
+
+
+def _count_levels(counts: Mapping[Level, int]) -> str:
+    return ", ".join(format_count(counts[level], level.value) for level in Level if counts.get(level))

@@ -1,24 +1,23 @@
-"""recollect curate: an operator sets right what a scope knows, and can undo it."""
+"""recollect curate: an operator sets right what a scope knows, and can undo it.
+
+What an operator did to memories, told: as JSON, and to people.
+"""
 
 import sys
+from collections.abc import Iterable
 from datetime import datetime
 
 import click
 
-from recollect.cli import options, output, receipts
-from recollect.cli.target import StoreTarget, pass_target
-from recollect.model.memory import Kind, Status
+from recollect.cli import formatting, options, output
+from recollect.cli.formatting import release_command
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.model.enums import Kind, Status
+from recollect.model.format import format_count, make_printable
+from recollect.model.memory import Memory
+from recollect.model.plan import Purge, UndoReport
 from recollect.model.scope import Scope
-from recollect.render import listing
-from recollect.render.curation import (
-    describe_merge,
-    describe_purge,
-    describe_purge_preview,
-    describe_undo,
-    purge_fields,
-    undo_fields,
-)
-from recollect.render.text import release_command
+from recollect.render.json_records import purge_fields, undo_fields
 
 UNKNOWN_IMPORTANCE = "unknown"
 """What is typed in place of an importance that nobody knows."""
@@ -63,7 +62,7 @@ def weigh(place: StoreTarget, id: str, importance: float | None, scope: Scope, a
     """Set the IMPORTANCE of the memory ID, within 0..1 and also lower than it was, or to `unknown`."""
     with place.open_existing() as engine:
         receipt = engine.curator.weigh(id, importance, scope=scope)
-    receipts.print_undoable(receipt, as_json=as_json)
+    output.print_undoable(receipt, as_json=as_json)
 
 
 @curate.command(short_help="Make one memory of several.")
@@ -91,7 +90,7 @@ def merge(
     with place.open_existing() as engine:
         receipt = engine.curator.merge(ids, said, scope=scope, title=title, kind=kind)
         sources = [engine.get(id, scope=scope) for id in dict.fromkeys(ids)]
-    receipts.print_undoable(receipt, describe_merge(sources), as_json=as_json)
+    output.print_undoable(receipt, describe_merge(sources), as_json=as_json)
 
 
 @curate.command(short_help="Let one memory take another's place.")
@@ -105,7 +104,7 @@ def supersede(place: StoreTarget, old: str, by: str, scope: Scope, at: datetime 
     """Let the memory OLD hold no longer since the memory BY does."""
     with place.open_existing() as engine:
         receipt = engine.curator.supersede(old, by, scope=scope, at=at)
-    receipts.print_undoable(receipt, as_json=as_json)
+    output.print_undoable(receipt, as_json=as_json)
 
 
 @curate.command(short_help="Keep a memory from being recalled.", cls=options.TextCommand)
@@ -118,7 +117,7 @@ def quarantine(place: StoreTarget, id: str, reason: str, scope: Scope, as_json: 
     """Recall the memory ID no more until it is released; the REASON is kept with it."""
     with place.open_existing() as engine:
         receipt = engine.curator.quarantine(id, reason, scope=scope)
-    receipts.print_undoable(receipt, as_json=as_json)
+    output.print_undoable(receipt, as_json=as_json)
 
 
 @curate.command(short_help="Let a quarantined memory be recalled.")
@@ -130,7 +129,7 @@ def release(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Let the quarantined memory ID be recalled; what it is at odds with and began before it holds no longer."""
     with place.open_existing() as engine:
         receipt = engine.curator.release(id, scope=scope)
-    receipts.print_undoable(receipt, as_json=as_json)
+    output.print_undoable(receipt, as_json=as_json)
 
 
 @curate.command(short_help="Stand for a memory.")
@@ -142,9 +141,9 @@ def vouch(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Stand for the memory ID: it is trusted as nothing else is, whatever it came through."""
     with place.open_existing() as engine:
         receipt = engine.curator.vouch(id, scope=scope)
-    receipts.print_undoable(receipt, as_json=as_json)
+    output.print_undoable(receipt, as_json=as_json)
     if receipt.memory.status is Status.QUARANTINED and not as_json:
-        release = receipts.format_command(*release_command(receipt.memory))
+        release = output.format_command(*release_command(receipt.memory))
         output.print_note(f"it is quarantined still; to let it be recalled: {release}")
 
 
@@ -165,7 +164,7 @@ def purge(place: StoreTarget, source: str, scope: Scope, dry_run: bool, yes: boo
     with place.open_existing() as engine:
         found = engine.curator.purge(source, scope=scope)
         if not (yes or dry_run):
-            for row in listing.memory_table(found.memories).rows:
+            for row in formatting.memory_table(found.memories).rows:
                 output.print_note("  ".join(row))
             click.confirm(f"{describe_purge_preview(found)}. Forget all of it?", abort=True, err=True)
         if not dry_run:
@@ -173,10 +172,10 @@ def purge(place: StoreTarget, source: str, scope: Scope, dry_run: bool, yes: boo
     if as_json:
         output.print_json(purge_fields(found))
         return
-    output.print_table(listing.memory_table(found.memories))
+    output.print_table(formatting.memory_table(found.memories))
     output.print_note(describe_purge_preview(found) if dry_run else describe_purge(found))
     if not dry_run:
-        output.print_note(receipts.undo_hint(found.run, scope))
+        output.print_note(output.undo_hint(found.run, scope))
 
 
 @curate.command(short_help="Undo what was done.")
@@ -195,9 +194,34 @@ def undo(place: StoreTarget, ctx: click.Context, run: int, scope: Scope, as_json
     if as_json:
         output.print_json(undo_fields(done))
         return
-    output.print_table(listing.memory_table(done.memories[:MAX_SHOWN_MEMORIES]))
+    output.print_table(formatting.memory_table(done.memories[:MAX_SHOWN_MEMORIES]))
     more = len(done.memories) - MAX_SHOWN_MEMORIES
     if more > 0:
         output.print_note(f"and {more} more")
     output.print_note(describe_undo(done))
-    output.print_note(receipts.undo_hint(done.run, scope, (ctx.parent and ctx.parent.info_name) or "curate"))
+    output.print_note(output.undo_hint(done.run, scope, (ctx.parent and ctx.parent.info_name) or "curate"))
+
+
+def describe_purge_preview(purge: Purge) -> str:
+    """How much came from a source."""
+    return f"{_count_memories(purge.memories)} of {purge.scope} came from {make_printable(purge.source)}"
+
+
+def describe_purge(purge: Purge) -> str:
+    """What became of what came from a source."""
+    return f"{describe_purge_preview(purge)} and {'is' if len(purge.memories) == 1 else 'are'} forgotten now"
+
+
+def describe_merge(sources: Iterable[Memory]) -> str:
+    """What a memory was made of, and where that stands now."""
+    return f"made of {', '.join(formatting.quote_memory(one) for one in sources)}; they are recalled through it alone"
+
+
+def describe_undo(undone: UndoReport) -> str:
+    """What was undone."""
+    stand = "stands" if len(undone.memories) == 1 else "stand"
+    return f"{_count_memories(undone.memories)} {stand} as before run {undone.undone}"
+
+
+def _count_memories(memories: tuple[Memory, ...]) -> str:
+    return format_count(len(memories), "memory", "memories")

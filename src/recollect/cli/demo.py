@@ -12,15 +12,13 @@ import click
 
 from recollect import factory
 from recollect.cli import output
-from recollect.cli.recall import recall
-from recollect.cli.remember import remember
-from recollect.cli.search import search
-from recollect.cli.target import StoreTarget, pass_target
-from recollect.cli.why import why
+from recollect.cli.memories import remember
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.recall import recall, search, why
 from recollect.config import Settings
 from recollect.errors import InvalidInput
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.render.styles import TextStyle
+from recollect.render.tables import TextStyle
 
 TODAY = datetime(2026, 1, 15, 9, tzinfo=UTC)
 EMBEDDER = "wordllama"

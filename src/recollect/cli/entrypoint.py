@@ -71,7 +71,7 @@ def _prepare_hook(before: Sequence[str], typed: Sequence[str]) -> Launcher:
 
 def _load_agent_commands() -> Any:
     """What reads more than the plainest call; it takes its time to load."""
-    return import_module("recollect.cli.fast_start")
+    return import_module("recollect.cli.agent_commands")
 
 
 FAST_COMMANDS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Launcher | None]] = {

@@ -1,21 +1,27 @@
-"""recollect episodes: tasks, what was done for them, how they went, and what they taught."""
+"""recollect episodes: tasks, what was done for them, how they went, and what they taught.
 
-from collections.abc import Callable, Mapping
+Episodes, said: for people and as JSON.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC
 from typing import Any
 
 import click
 
-from recollect.cli import empty_hints, options, output, receipts
-from recollect.cli.options import F
-from recollect.cli.target import StoreTarget, pass_target
+from recollect.cli import formatting, options, output
+from recollect.cli.options import F, StoreTarget, pass_target
 from recollect.engine.episodes import DEFAULT_FAILURE_MODES, DEFAULT_LISTED_EPISODES, DEFAULT_SIMILAR_EPISODES
-from recollect.model.episode import Episode, Result
-from recollect.model.format import format_count, make_printable
-from recollect.model.memory import Memory, Status
+from recollect.lifecycle.episodes import FailureMode, Similar
+from recollect.model.draft import Created, Receipt
+from recollect.model.enums import Status
+from recollect.model.episode import FAILURE_TAG, LESSON_TAG, Action, Episode, Result
+from recollect.model.format import format_count, format_moment, make_printable
+from recollect.model.memory import Memory
 from recollect.model.scope import Scope
-from recollect.render import episodes as told
-from recollect.render import text
+from recollect.render import json_records
+from recollect.render.tables import MIN_TEXT_COLUMNS, LongColumn, Paint, TextStyle, TextTable, paint_plain, truncate
 
 
 def _limit_option(default: int) -> Callable[[F], F]:
@@ -126,19 +132,19 @@ def complete(place: StoreTarget, /, id: str, outcome: float, as_json: bool, **gi
         episode = engine.episodes.complete(id, outcome, **_drop_missing(given))
         kept = engine.get(episode.id, scope=episode.scope)
     if as_json:
-        output.print_json(told.completed_episode_fields(episode))
+        output.print_json(json_records.completed_episode_fields(episode))
         return
-    output.print_table(told.lesson_table(episode))
+    output.print_table(lesson_table(episode))
     ways = [
-        f"{way[0]}: {receipts.format_command(*way[1])}"
+        f"{way[0]}: {output.format_command(*way[1])}"
         for one in episode.receipts
-        if (way := text.suggest_remedy(one)) is not None
+        if (way := formatting.suggest_remedy(one)) is not None
     ]
     for line in (
-        told.describe_episode(episode),
+        describe_episode(episode),
         *ways,
         *_explain_quarantine(kept),
-        receipts.undo_hint(episode.run, kept.scope),
+        output.undo_hint(episode.run, kept.scope),
     ):
         output.print_note(line)
 
@@ -163,13 +169,15 @@ def similar(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_js
     said = options.read_text(task)
     with place.open_existing() as engine:
         found = engine.episodes.similar(said, scope=scope, **_drop_missing(asked))
-        hints = [] if found else empty_hints.explain_empty_scope(engine, scope)
+        hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json({"scope": str(scope), "episodes": [told.similar_episode_fields(one) for one in found]})
+        output.print_json(
+            {"scope": str(scope), "episodes": [json_records.similar_episode_fields(one) for one in found]}
+        )
     elif explain:
-        output.print_lines(told.format_similar_episodes(found, output.paint, output.terminal_width()))
+        output.print_lines(format_similar_episodes(found, output.paint, output.terminal_width()))
     else:
-        output.print_table(told.similar_episode_table(found))
+        output.print_table(similar_episode_table(found))
     _print_tally(f"{format_count(len(found), 'episode')} of similar tasks", hints, as_json=as_json)
 
 
@@ -193,13 +201,15 @@ def failures(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_j
     said = options.read_text(task)
     with place.open_existing() as engine:
         found = engine.episodes.failure_modes(said, scope=scope, **_drop_missing(asked))
-        hints = [] if found else empty_hints.explain_empty_scope(engine, scope)
+        hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json({"scope": str(scope), "failure_modes": [told.failure_mode_fields(one) for one in found]})
+        output.print_json(
+            {"scope": str(scope), "failure_modes": [json_records.failure_mode_fields(one) for one in found]}
+        )
     elif explain:
-        output.print_lines(told.format_failures(found, output.paint, output.terminal_width()))
+        output.print_lines(format_failures(found, output.paint, output.terminal_width()))
     else:
-        output.print_table(told.failure_table(found))
+        output.print_table(failure_table(found))
     _print_tally(f"{format_count(len(found), 'failure')} of similar tasks", hints, as_json=as_json)
 
 
@@ -216,11 +226,11 @@ def list_episodes(place: StoreTarget, scope: Scope, finished: bool | None, limit
     """
     with place.open_existing() as engine:
         found = engine.episodes.list(scope=scope, finished=finished, limit=limit)
-        hints = [] if found else empty_hints.explain_empty_scope(engine, scope)
+        hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json({"scope": str(scope), "episodes": [told.episode_fields(one) for one in found]})
+        output.print_json({"scope": str(scope), "episodes": [json_records.episode_fields(one) for one in found]})
     else:
-        output.print_table(told.episode_table(found))
+        output.print_table(episode_table(found))
     for hint in hints:
         output.print_note(hint)
 
@@ -235,9 +245,9 @@ def show(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     with place.open_existing() as engine:
         episode = engine.episodes.show(id, scope=scope)
     if as_json:
-        output.print_json(told.full_episode_fields(episode))
+        output.print_json(json_records.full_episode_fields(episode))
     else:
-        output.print_lines(told.format_episode(episode, output.paint, output.terminal_width()))
+        output.print_lines(format_episode(episode, output.paint, output.terminal_width()))
 
 
 def _drop_missing(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,10 +258,10 @@ def _drop_missing(given: Mapping[str, Any]) -> dict[str, Any]:
 def _print_episode(episode: Episode, more: list[str], *, as_json: bool) -> None:
     """Which episode it is, so that a script can go on with it, and how it stands."""
     if as_json:
-        output.print_json(told.full_episode_fields(episode))
+        output.print_json(json_records.full_episode_fields(episode))
         return
     click.echo(episode.id)
-    for line in (told.describe_episode(episode), *more):
+    for line in (describe_episode(episode), *more):
         output.print_note(line)
 
 
@@ -259,10 +269,156 @@ def _explain_quarantine(memory: Memory) -> list[str]:
     """Why nobody finds the episode that is kept in that memory, if it stands apart, and what to do about it."""
     if memory.status is not Status.QUARANTINED:
         return []
-    way = receipts.format_command(*text.release_command(memory))
+    way = output.format_command(*formatting.release_command(memory))
     return [f"quarantined: {make_printable(memory.remark or '')}", f"to let it be found: {way}"]
 
 
 def _print_tally(tally: str, hints: list[str], *, as_json: bool) -> None:
     for line in [*([] if as_json else [tally]), *hints]:
         output.print_note(line)
+
+
+def episode_table(episodes: Sequence[Episode]) -> TextTable:
+    """Episodes in the order given."""
+    rows = [
+        (one.id, _start_day(one), _format_outcome(one), _format_value(one), _format_episode_marks(one), one.task)
+        for one in episodes
+    ]
+    return TextTable(("id", "started", "outcome", "value", "marks", "task"), rows)
+
+
+def similar_episode_table(found: Sequence[Similar]) -> TextTable:
+    """Episodes of similar tasks, the best first, each with what it taught and what went wrong."""
+    rows = [
+        (f"{one.score:.3f}", one.episode.id, _start_day(one.episode), _format_outcome(one.episode), one.episode.task)
+        for one in found
+    ]
+    learned = [tuple(f"{name}: {said}" for name, said in _list_lessons(one.episode)) for one in found]
+    return TextTable(("score", "id", "started", "outcome", "task"), rows, learned, LongColumn.UNDER)
+
+
+def format_similar_episodes(
+    found: Sequence[Similar], paint: Paint = paint_plain, width: int | None = None
+) -> Iterator[str]:
+    """The same with what gives each score; what a task says is cut to the width, if there is one."""
+    for place, one in enumerate(found, start=1):
+        yield formatting.format_ranked_line(
+            place, one.score, f"{one.episode.id}  {make_printable(one.episode.task)}", paint, width
+        )
+        yield from (f"     {line}" for line in formatting.format_explanation(one.explanation, paint))
+        yield from (_format_lesson(name, said, paint) for name, said in _list_lessons(one.episode))
+        yield ""
+
+
+def failure_table(found: Sequence[FailureMode]) -> TextTable:
+    """What went wrong with similar tasks, in how many, and which of these is the most similar."""
+    rows = [(f"{one.score:.3f}", str(len(one.episodes)), one.episodes[0], one.text) for one in found]
+    return TextTable(("score", "episodes", "id", "failure"), rows, long=LongColumn.WHOLE)
+
+
+def format_failures(
+    found: Sequence[FailureMode], paint: Paint = paint_plain, width: int | None = None
+) -> Iterator[str]:
+    """The same with what gives each score."""
+    for place, one in enumerate(found, start=1):
+        more = f" and {format_count(len(one.episodes) - 1, 'other')}" if one.episodes[1:] else ""
+        yield formatting.format_ranked_line(place, one.score, f"{one.episodes[0]}{more}", paint, width)
+        yield from (f"     {line}" for line in formatting.format_explanation(one.explanation, paint))
+        yield _format_lesson(FAILURE_TAG, one.text, paint)
+        yield ""
+
+
+def lesson_table(episode: Episode) -> TextTable:
+    """What became of all that an episode taught, as memories."""
+    both = list(zip(_list_lessons(episode), episode.receipts, strict=True)) if episode.receipts else []
+    rows = [(one.id if one.kept else "", _verdict_name(one), name, said) for (name, said), one in both]
+    return TextTable(("id", "verdict", "tag", "text"), rows, [_verdict_notes(one) for _, one in both], LongColumn.WHOLE)
+
+
+def describe_episode(episode: Episode) -> str:
+    """How it stands with an episode, in a sentence."""
+    done = format_count(len(episode.actions), "action")
+    if episode.outcome is None:
+        return f"under way since {format_moment(episode.started_at)}, {done}"
+    again = "; it ended just so before" if episode.again else ""
+    return f"outcome {_format_outcome(episode)}, value {_format_value(episode)}, {done}{again}"
+
+
+def format_episode(episode: Episode, paint: Paint = paint_plain, width: int | None = None) -> Iterator[str]:
+    """An episode with all that is known of it; what an action was given and what came of it is cut to the width, if
+    there is one.
+    """
+    yield paint(TextStyle.STRONG, make_printable(episode.id))
+    yield from (f"  {line}" for line in formatting.split_printable_lines(episode.task))
+    for name, lines in _episode_facts(episode, width):
+        for heading, line in zip([name, *[""] * len(lines)], lines, strict=False):
+            yield f"{paint(TextStyle.FAINT, f'{heading:<{_NAME_COLUMNS}}')} {line}"
+
+
+_NAME_COLUMNS = 10
+_DETAIL_COLUMNS = 7
+
+
+def _episode_facts(episode: Episode, width: int | None) -> Iterator[tuple[str, list[str]]]:
+    yield "scope", [str(episode.scope)]
+    yield "standing", [_format_episode_marks(episode) or episode.status.value]
+    yield "session", [] if episode.session is None else [make_printable(episode.session)]
+    yield "started", [format_moment(episode.started_at)]
+    yield "plan", [f"{place}. {make_printable(step)}" for place, step in enumerate(episode.plan, start=1)]
+    yield "actions", [line for one in episode.actions for line in _format_action(one, width)]
+    outcome = episode.outcome
+    if outcome is None:
+        yield "outcome", ["under way"]
+        return
+    yield "outcome", [f"{outcome.score:g}, {format_moment(outcome.at)}"]
+    yield "value", [_format_value(episode)]
+    yield "lessons", [make_printable(one) for one in outcome.lessons]
+    yield "failures", [make_printable(one) for one in outcome.failure_modes]
+    yield "contexts", [make_printable(one) for one in episode.contexts]
+
+
+def _format_action(action: Action, width: int | None) -> Iterator[str]:
+    yield f"{format_moment(action.at)}  {make_printable(action.type)}  {action.result.value}"
+    said = {"input": action.input, "output": action.output, "context": action.context or ""}
+    for name, value in said.items():
+        if value:
+            line = f"{name:<{_DETAIL_COLUMNS}} {make_printable(value)}"
+            if width is not None:
+                line = truncate(line, max(width - _NAME_COLUMNS - len("   "), MIN_TEXT_COLUMNS))
+            yield f"  {line}"
+
+
+def _list_lessons(episode: Episode) -> Iterator[tuple[str, str]]:
+    """What it taught, and then what went wrong, each with what it is called."""
+    yield from ((LESSON_TAG, one) for one in episode.lessons)
+    yield from ((FAILURE_TAG, one) for one in episode.failure_modes)
+
+
+def _format_lesson(name: str, said: str, paint: Paint) -> str:
+    return f"     {paint(TextStyle.FAINT, f'{name:<{_DETAIL_COLUMNS}}')} {make_printable(said)}"
+
+
+def _verdict_name(receipt: Receipt) -> str:
+    return type(receipt.verdict).__name__.lower()
+
+
+def _verdict_notes(receipt: Receipt) -> tuple[str, ...]:
+    """What there is to say of a verdict, unless it is just a new memory."""
+    return () if isinstance(receipt.verdict, Created) else (formatting.describe_verdict(receipt.verdict),)
+
+
+def _format_outcome(episode: Episode) -> str:
+    return "under way" if episode.outcome is None else f"{episode.outcome.score:g}"
+
+
+def _format_value(episode: Episode) -> str:
+    return "" if episode.value is None else f"{episode.value:.3f}"
+
+
+def _format_episode_marks(episode: Episode) -> str:
+    status = [] if episode.status is Status.ACTIVE else [episode.status.value]
+    return ", ".join([*status, *(["pinned"] if episode.pinned else [])])
+
+
+def _start_day(episode: Episode) -> str:
+    return episode.started_at.astimezone(UTC).date().isoformat()

@@ -1,30 +1,41 @@
-"""recollect extract: a conversation leaves memories behind."""
+"""recollect extract: a conversation leaves memories behind.
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+Conversations in a file: the turns of each session, as commands read them.
+
+Extraction, said: what conversations left behind, for people and as JSON.
+"""
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import IO, Any
 
 import click
 
 from recollect import factory
-from recollect.cli import import_output, options, output
-from recollect.cli.conversations import read_conversations
-from recollect.cli.lines import open_rereadable
-from recollect.cli.progress import ReportProgress, progress_bar
-from recollect.cli.target import StoreTarget, pass_target
+from recollect.cli import formatting, options, output
+from recollect.cli.files import open_rereadable
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.output import ReportProgress, progress_bar
 from recollect.engine.engine import Engine
 from recollect.engine.extract import ExtractionResult
-from recollect.engine.import_files import ImportSource
+from recollect.engine.import_files import ImportSource, read_drafts
+from recollect.errors import FieldError, InvalidInput
+from recollect.importers.base import MAX_LISTED_ERRORS, ImportNotes, ImportOptions
+from recollect.importers.chat import EXPECTED_LINE, ChatReader
 from recollect.importers.formats import FORMATS
-from recollect.model.conversation import ConversationTurn
-from recollect.model.extraction import MAX_EXTRACTS
+from recollect.model.conversation import MAX_EXTRACTS, ConversationTurn, Role
+from recollect.model.draft import Draft
+from recollect.model.enums import Provenance
 from recollect.model.format import format_count, make_printable, shorten
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.trust import Provenance
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.render import extraction
-from recollect.render.styles import TextStyle
+from recollect.render import json_records
+from recollect.render.json_records import Extractions, sum_model_usage
+from recollect.render.tables import Paint, TextStyle, paint_plain
 
 EXTRACTED_VERB = "extracted"
 """What is not done with a file that cannot be read."""
@@ -85,21 +96,21 @@ def extract(
     found = [(one.receipts, one.extraction) for one in left]
     redacted = sum((Counter(one.redacted) for one in left), Counter[str]())
     if as_json:
-        said = preview_fields(found) if dry_run else extraction.extraction_fields(found)
-        output.print_json({**said, "redacted": dict(redacted), **import_output.notes_fields(notes)})
+        said = preview_fields(found) if dry_run else json_records.extraction_fields(found)
+        output.print_json({**said, "redacted": dict(redacted), **notes_fields(notes)})
     else:
-        output.print_lines(format_preview(found) if dry_run else extraction.format_extractions(found, output.paint))
-        output.print_lines([*import_output.format_redactions(redacted, "turn"), *import_output.format_notes(notes)])
+        output.print_lines(format_preview(found) if dry_run else format_extractions(found, output.paint))
+        output.print_lines([*format_redactions(redacted, "turn"), *format_notes(notes)])
 
 
-def extract_imported_turns(place: StoreTarget, source: ImportSource) -> extraction.Extractions:
+def extract_imported_turns(place: StoreTarget, source: ImportSource) -> json_records.Extractions:
     """What conversations leave behind whose turns were imported."""
     sessions, _ = read_conversations(source, stored=True, done=EXTRACTED_VERB)
     with place.open_existing() as engine, progress_bar("extracting") as show:
         return [(one.receipts, one.extraction) for one in _extract_sessions(engine, sessions, source.scope, show)]
 
 
-def preview_extraction(source: ImportSource) -> extraction.Extractions:
+def preview_extraction(source: ImportSource) -> json_records.Extractions:
     """What conversations would leave behind whose turns are only tried."""
     sessions, _ = read_conversations(source, stored=False, done=EXTRACTED_VERB)
     with factory.open(IN_MEMORY_TARGET, embedder="hashing") as engine, progress_bar("extracting") as show:
@@ -114,7 +125,7 @@ def _extract_sessions(
         show(done, len(sessions))
 
 
-def format_preview(found: extraction.Extractions) -> Iterator[str]:
+def format_preview(found: json_records.Extractions) -> Iterator[str]:
     """What would be remembered, with the words it rests on."""
     ahead = preview_fields(found)
     for one in ahead["extracts"]:
@@ -129,9 +140,9 @@ def format_preview(found: extraction.Extractions) -> Iterator[str]:
         yield f"the model was asked all the same: {format_count(ahead['calls'], 'call')}{cost}"
 
 
-def preview_fields(found: extraction.Extractions) -> dict[str, Any]:
+def preview_fields(found: json_records.Extractions) -> dict[str, Any]:
     """The same as JSON has it: none of the memories is there, so none has an id."""
-    told = extraction.extraction_fields([((), replace(each, extracts=())) for _, each in found])
+    told = json_records.extraction_fields([((), replace(each, extracts=())) for _, each in found])
     extracts = [
         {
             "text": one.text,
@@ -145,3 +156,105 @@ def preview_fields(found: extraction.Extractions) -> dict[str, Any]:
         for one in each.extracts
     ]
     return {**told, "extracts": extracts, "dry_run": True}
+
+
+def read_conversations(
+    source: ImportSource, *, stored: bool, done: str
+) -> tuple[list[list[ConversationTurn]], ImportNotes]:
+    """The turns of a file, session by session in the order in which they begin, with their ids if they are stored; and
+    what there was to say of it. `done` is what was to be done with them.
+    """
+    readers: list[ChatReader] = []
+
+    def reader(setting: ImportOptions) -> ChatReader:
+        readers.append(ChatReader(setting))
+        return readers[-1]
+
+    reading = replace(source, format=replace(source.format, reader=reader)).read(datetime.now(UTC))
+    sessions: dict[str | None, list[ConversationTurn]] = defaultdict(list)
+    try:
+        given = read_drafts(reading, source)
+    except InvalidInput as error:
+        if isinstance(error.__cause__, FieldError):
+            left = f"nothing was {done}, and --skip-bad leaves such lines out"
+            raise InvalidInput(f"{error.__cause__}; {EXPECTED_LINE}; {left}") from error
+        raise
+    roles = {id: role for one in readers for id, role in one.roles.items()}
+    for draft in given:
+        sessions[draft.session].append(_read_turn(draft, roles, stored=stored))
+    return list(sessions.values()), reading.notes
+
+
+def _read_turn(draft: Draft, roles: Mapping[MemoryId, Role], *, stored: bool) -> ConversationTurn:
+    return ConversationTurn(
+        text=draft.text,
+        role=Role.USER if draft.id is None else roles.get(draft.id, Role.USER),
+        speaker=draft.speaker,
+        at=draft.at,
+        session=draft.session,
+        id=draft.id if stored else None,
+    )
+
+
+def format_redactions(counts: Mapping[str, int], one: str, several: str | None = None) -> Iterator[str]:
+    """What was taken out because it is private or secret, and of how many."""
+    for kind, count in counts.items():
+        yield f"taken out of {format_count(count, one, several)} before anything was kept: {kind}"
+
+
+def format_notes(notes: ImportNotes) -> Iterator[str]:
+    """What was skipped, assumed and left out."""
+    for reason, count in notes.skipped.items():
+        yield f"skipped  {count}: {reason}"
+    for reason, count in notes.assumed.items():
+        yield f"assumed  {count}: {reason}"
+    if notes.bad_count:
+        yield f"left out {notes.bad_count}: cannot be read"
+    for problem in notes.errors:
+        yield f"  {make_printable(str(problem))}"
+    yield from format_remainder(notes.bad_count)
+
+
+def notes_fields(notes: ImportNotes) -> dict[str, Any]:
+    """What was skipped, assumed and left out, as JSON has it."""
+    return {
+        "skipped": dict(notes.skipped),
+        "assumed": dict(notes.assumed),
+        "bad": notes.bad_count,
+        "problems": [str(problem) for problem in notes.errors],
+    }
+
+
+def format_remainder(count: int) -> Iterator[str]:
+    if count > MAX_LISTED_ERRORS:
+        yield f"  and {count - MAX_LISTED_ERRORS} more"
+
+
+def format_extractions(found: Extractions, paint: Paint = paint_plain) -> Iterator[str]:
+    """Each memory with its verdict and the words it rests on, then what it all came to."""
+    yield from format_each_extraction(found, paint)
+    yield f"{format_count(len(found), 'session')}: {tally_extractions(found)}"
+
+
+def format_each_extraction(found: Extractions, paint: Paint = paint_plain) -> Iterator[str]:
+    """Each memory with its verdict and the words it rests on."""
+    for receipts, extraction in found:
+        for receipt, extract in zip(receipts, extraction.extracts, strict=True):
+            yield f"{paint(TextStyle.STRONG, extract.kind.value)}  {make_printable(shorten(extract.text))}"
+            yield paint(TextStyle.FAINT, f"  {make_printable(formatting.describe_verdict(receipt.verdict))}")
+            if (way := formatting.suggest_remedy(receipt)) is not None:
+                yield paint(TextStyle.FAINT, f"  {way[0]}: recollect {shlex.join(way[1])}")
+        for one in extraction.rejected:
+            yield paint(TextStyle.FAINT, f"not taken: {make_printable(shorten(one.text))} ({one.reason.value})")
+
+
+def tally_extractions(found: Extractions) -> str:
+    """How many memories by verdict, and what it took."""
+    verdicts = Counter(type(one.verdict).__name__.lower() for receipts, _ in found for one in receipts)
+    said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to remember"
+    spent = sum_model_usage(found)
+    if not spent["calls"]:
+        return said
+    tokens = f"{spent['prompt_tokens']} and {spent['completion_tokens']} tokens"
+    cost = "" if spent["cost"] is None else f", cost {spent['cost']:g}"
+    return f"{said} ({format_count(spent['calls'], 'call')}, {tokens}{cost})"

@@ -1,11 +1,18 @@
-"""Files that commands write: whole under their name, or not there."""
+"""Files that commands write: whole under their name, or not there.
+
+Lines of a file that is given to a command, read as often as needed.
+"""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from recollect.atomic_files import COMPANION_SUFFIXES, companion_path, find_sqlite_log, move_into_place, temp_folder
+from recollect.engine import transfer
 from recollect.errors import Conflict, InvalidInput, RecollectError
 from recollect.factory import is_database
 
@@ -65,3 +72,42 @@ def _rename_into_place(made: Path, target: Path, *, force: bool) -> None:
         move_into_place(made, target, replacing=force)
     except FileExistsError as error:  # somebody else was quicker
         raise _exists_error(target) from error
+
+
+@dataclass(frozen=True, slots=True)
+class RereadableLines:
+    """The lines of a file, from the first one on each time they are asked for."""
+
+    file: IO[bytes]
+
+    def __iter__(self) -> Iterator[str]:
+        self.file.seek(0)
+        for number, line in enumerate(_read_lines(self.file), start=1):
+            yield _decode_line(line, number)
+
+
+@contextmanager
+def open_rereadable(file: IO[bytes]) -> Iterator[RereadableLines]:
+    """The lines, to be read as often as needed; what can be read only once is kept in a temporary file meanwhile."""
+    if file.seekable():
+        yield RereadableLines(file)
+        return
+    with tempfile.TemporaryFile() as kept:
+        kept.writelines(_read_lines(file))
+        yield RereadableLines(kept)
+
+
+def _read_lines(file: IO[bytes]) -> Iterator[bytes]:
+    try:
+        yield from transfer.read_lines(file.readline)  # the file itself would be closed when a reading is given up
+    except OSError as error:
+        raise InvalidInput(f"the export cannot be read: {error.strerror or error}") from error
+
+
+def _decode_line(line: bytes, number: int) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"line {number}: this is not UTF-8 ({error.reason}); it is no export, or was changed"
+        ) from error

@@ -12,38 +12,23 @@ import click
 
 from recollect import config as configured
 from recollect.cli import options, output
-from recollect.cli.admin import admin
-from recollect.cli.backup import backup, verify
-from recollect.cli.browse import browse, expand
-from recollect.cli.config import config_command
+from recollect.cli.admin import admin, stats
+from recollect.cli.agent_commands import hook, mcp
 from recollect.cli.curate import curate
 from recollect.cli.demo import demo
-from recollect.cli.doctor import doctor
-from recollect.cli.edit import forget, pin, restore, revise, unpin
+from recollect.cli.doctor import config_command, doctor
 from recollect.cli.episodes import episodes
-from recollect.cli.erase import erase
-from recollect.cli.eval import evaluate
+from recollect.cli.evaluate import evaluate
+from recollect.cli.events import browse, expand, observe
 from recollect.cli.extract import extract
-from recollect.cli.feedback import feedback
-from recollect.cli.graph import graph
-from recollect.cli.hook import hook
-from recollect.cli.keys import keys
-from recollect.cli.mcp import mcp
-from recollect.cli.observe import observe
-from recollect.cli.profiles import profiles
-from recollect.cli.rank import rank
-from recollect.cli.recall import brief, recall
-from recollect.cli.remember import remember
-from recollect.cli.replay import replay
+from recollect.cli.memories import erase, forget, history, list_memories, pin, remember, restore, revise, show, unpin
+from recollect.cli.options import DEFAULT_TARGET, StoreTarget, expand_home
+from recollect.cli.profiles import profiles, rank
+from recollect.cli.recall import brief, feedback, recall, replay, search, why
 from recollect.cli.scheduler import scheduler
-from recollect.cli.search import search
-from recollect.cli.serve import serve
-from recollect.cli.show import history, list_memories, show
-from recollect.cli.stats import stats
-from recollect.cli.target import DEFAULT_TARGET, StoreTarget, expand_home
-from recollect.cli.topics import topics
-from recollect.cli.transfer import export, import_
-from recollect.cli.why import why
+from recollect.cli.serve import keys, serve
+from recollect.cli.topics import graph, topics
+from recollect.cli.transfer import backup, export, import_, verify
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, SignalMissing
 from recollect.model.format import make_printable
 from recollect.version import __version__

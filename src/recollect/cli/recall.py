@@ -1,14 +1,32 @@
-"""recollect recall and brief: memories packed into a budget, ready for a prompt."""
+"""recollect recall and brief: memories packed into a budget, ready for a prompt.
 
-from collections.abc import Iterable
+recollect search: the best memories for a question, with their scores.
+
+recollect why: where a memory stands or fell, and what would change it.
+
+recollect replay: a recorded context once more, as it was.
+
+A recorded context that was made again, told: as JSON, and to people.
+
+recollect feedback: which memories of a context helped, which misled, and which the answer quotes.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import click
 
-from recollect.cli import empty_hints, options, output
-from recollect.cli.target import StoreTarget, pass_target
-from recollect.packing.pack import Context
-from recollect.render import json_values, text
+from recollect.cli import formatting, options, output
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.output import find_replacements
+from recollect.errors import NotFound
+from recollect.model.context import DifferenceKind, ReplayDifference
+from recollect.model.format import format_count, make_printable
+from recollect.model.scope import Scope
+from recollect.packing.pack import Context, Replay
+from recollect.ranking.result import Exact
+from recollect.render import json_records, json_values
 
 explain_option = click.option(
     "--explain", is_flag=True, help="Show what each signal contributed, and what was left out."
@@ -42,7 +60,7 @@ def recall(place: StoreTarget, /, query: str, explain: bool, as_json: bool, **as
     """
     with place.open_existing() as engine:
         context = engine.recall(options.read_text(query), **asked)
-        hints = empty_hints.explain_empty_result(engine, context.ranking, as_json=as_json, **asked)
+        hints = output.explain_empty_result(engine, context.ranking, as_json=as_json, **asked)
     _print_context(context, hints, explain=explain, as_json=as_json)
 
 
@@ -60,7 +78,7 @@ def brief(place: StoreTarget, /, explain: bool, as_json: bool, **asked: Any) -> 
     """
     with place.open_existing() as engine:
         context = engine.brief(**asked)
-        hints = empty_hints.explain_empty_result(engine, context.ranking, as_json=as_json, **asked)
+        hints = output.explain_empty_result(engine, context.ranking, as_json=as_json, **asked)
     _print_context(context, hints, explain=explain, as_json=as_json)
 
 
@@ -70,8 +88,242 @@ def _print_context(context: Context, hints: Iterable[str], *, explain: bool, as_
     else:
         click.echo(context.text, nl=False)
         if explain:
-            output.print_lines(["", *text.format_context(context, output.paint, width=output.terminal_width())])
-        for line in text.summarize_context(context, output.terminal_width()):
+            output.print_lines(["", *formatting.format_context(context, output.paint, width=output.terminal_width())])
+        for line in formatting.summarize_context(context, output.terminal_width()):
             output.print_note(line)
     for hint in hints:
         output.print_note(hint)
+
+
+@click.command(cls=options.TextCommand, short_help="List what best matches a question.")
+@click.argument("query")
+@options.query_options("default")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Print the best so many.",
+)
+@options.choice(
+    Exact,
+    "--exact",
+    metavar="MODE",
+    default=Exact.REQUIRED.value,
+    show_default=True,
+    help="required, or preferred: an index of the scope may be asked, if there is one.",
+)
+@click.option("--explain", is_flag=True, help="Show what each signal contributed.")
+@options.as_json
+@pass_target
+def search(
+    place: StoreTarget, /, query: str, limit: int, exact: Exact, explain: bool, as_json: bool, **asked: Any
+) -> None:
+    """Print the memories that best match QUERY, best first; none of them counts as served.
+
+    QUERY of - reads standard input. In a pipe there is one line a memory: score, id, kind, date and text,
+    between tabs.
+
+    \b
+    recollect search "window seats" --scope acme/ana --limit 3
+    """
+    with place.open_existing() as engine:
+        ranking = engine.search(options.read_text(query), limit=limit, exact=exact, **asked)
+        hints = output.explain_empty_result(engine, ranking, as_json=as_json, **asked)
+        instead = {} if as_json or explain else find_replacements(engine, (one.memory for one in ranking))
+    if as_json:
+        output.print_json(json_values.search_fields(ranking))
+    elif explain:
+        output.print_lines(formatting.format_ranking(ranking, output.paint, width=output.terminal_width()))
+    else:
+        output.print_table(formatting.ranking_table(ranking, instead))
+        output.print_note(formatting.tally_ranking(ranking))
+    for hint in hints:
+        output.print_note(hint)
+
+
+@click.command(cls=options.TextCommand, short_help="Say where a memory stands or fell, and what would help.")
+@click.argument("id")
+@click.argument("query")
+@options.query_options("default")
+@options.tokens
+@options.as_json
+@pass_target
+def why(place: StoreTarget, /, id: str, query: str, tokens: int, as_json: bool, **asked: Any) -> None:
+    """Say at which step the memory ID stands or fell when QUERY is recalled, and what would change that.
+
+    \b
+    recollect why 0193e5b2-7e1c-7000-8000-0123456789ab "which seat?" --scope acme/ana --tokens 200
+    """
+    with place.open_existing() as engine:
+        reason = engine.why(id, options.read_text(query), tokens=tokens, **asked)
+        memory = reason.candidate.memory
+        by = None if memory is None else engine.replacement(memory, scope=memory.scope)
+    if as_json:
+        output.print_json(json_values.why_fields(reason))
+    else:
+        output.print_lines(formatting.format_why(reason, output.paint, by))
+
+
+EXIT_DIFFERS = 1
+"""What a shell learns of a context that does not come back as it was."""
+
+
+@click.command(short_help="Print a recorded context again, as it was.")
+@click.argument("context")
+@options.scope
+@explain_option
+@options.as_json
+@click.pass_context
+@pass_target
+def replay(place: StoreTarget, ctx: click.Context, context: str, scope: Scope, explain: bool, as_json: bool) -> None:
+    """Make CONTEXT again from what was known when it was made, and say whether it is identical to the last bit.
+
+    CONTEXT is the id that `recollect recall` tells. Nothing counts as served, and nothing is written. Where
+    something has been erased or is another since, it is named, and the exit code is 1.
+    """
+    with place.open_existing() as engine:
+        again = engine.replay(context, scope=scope)
+    if as_json:
+        output.print_json(json_records.replay_fields(again))
+    else:
+        click.echo(again.context.text, nl=False)
+        if explain:
+            apart = [""] if again.context.text else []
+            told = formatting.format_context(again.context, output.paint, width=output.terminal_width())
+            output.print_lines([*apart, *told, *list_differences(again)])
+        for line in formatting.summarize_context(again.context, output.terminal_width()):
+            output.print_note(line)
+    for line in describe_replay(again):
+        output.print_note(line)
+    if not again.identical:
+        ctx.exit(EXIT_DIFFERS)
+
+
+IDENTICAL_MESSAGE = "identical to what was recorded, to the last bit"
+
+
+def describe_replay(replay: Replay) -> Iterator[str]:
+    """Whether it is identical; or how much is not, and what has changed that it was made of."""
+    if replay.identical:
+        yield IDENTICAL_MESSAGE
+        return
+    effects = Counter(one.what for one in replay.differences if one.what.is_effect)
+    counts = ", ".join(_count_places(what, effects[what]) for what in DifferenceKind if what in effects)
+    yield f"not identical: {counts}"
+    causes = [one for one in replay.differences if not one.what.is_effect]
+    yield from (f"because {_describe_cause(one)}" for one in causes)
+    if not causes:
+        yield "nothing that was kept with it tells why"
+
+
+def list_differences(replay: Replay) -> Iterator[str]:
+    """Every part of the context that is not as it was."""
+    causes = {one.what for one in replay.differences}
+    for one in replay.differences:
+        if one.what is DifferenceKind.TEXT:
+            yield f"text: {_describe_text_change(one, causes)}"
+        elif one.what.is_effect:
+            name = "" if one.name is None else f" {make_printable(one.name)}"
+            yield f"{one.what.value}{name}: was {one.was or 'not there'}, is {one.again or 'not there'}"
+
+
+def _describe_text_change(one: ReplayDifference, causes: Collection[DifferenceKind]) -> str:
+    """What is known of a text that is another; the sum of it says nothing to people."""
+    if one.was is not None:
+        return "is not what it was"
+    if DifferenceKind.NOT_RECORDED in causes:
+        return "what it was has not been noted"
+    return "what it was is no longer known, since something in it was erased"
+
+
+def _count_places(what: DifferenceKind, count: int) -> str:
+    match what:
+        case DifferenceKind.PACKED | DifferenceKind.OMITTED | DifferenceKind.EXCLUDED:
+            return f"{what.value} in {format_count(count, 'place')}"
+        case _:
+            return f"the {what.value}"
+
+
+def _describe_cause(one: ReplayDifference) -> str:
+    was, now = make_printable(one.was or ""), make_printable(one.again or "")
+    return {
+        DifferenceKind.ELSEWHERE: (
+            "it came from another store, whose commits say nothing here: it was made of what is known now"
+        ),
+        DifferenceKind.NOT_RECORDED: (
+            "it was kept by an older version, which did not note the whole budget nor the sum of the text"
+        ),
+        DifferenceKind.ERASED: (
+            f"of {was} memories that there were to see only {now} are here; the others have been erased"
+        ),
+        DifferenceKind.MISSING: f"the memory {make_printable(one.name or '')} is not here",
+        DifferenceKind.FORMULA: (
+            f"this version reads the formula of the profile {make_printable(one.name or '')} otherwise"
+        ),
+        DifferenceKind.ENCODER: f"the model is {now} now, and was {was}",
+        DifferenceKind.QUESTION: "the question is asked in other directions now",
+        DifferenceKind.RESTORED_VECTORS: f"the directions of {now} memories had left their index, and were made again",
+        DifferenceKind.VECTOR_COUNT: f"{now} memories have a direction now, and {was} had one",
+        DifferenceKind.ANALYZER: f"words are told by version {now} now, and were by version {was}",
+        DifferenceKind.NAMING: f"names are found by version {now} now, and were by version {was}",
+        DifferenceKind.COUNTER: f"tokens are counted by {now} now, and were by {was}",
+    }[one.what]
+
+
+REPEAT_REMEDY = "repeat --helped or --misled for each memory"
+"""What is told to who names several at once."""
+
+
+class FeedbackCommand(options.TextCommand):
+    """A command that is given ids by options: of more than one behind an option it is told to repeat that."""
+
+    def extra_words_remedy(self, ctx: click.Context) -> str:
+        return REPEAT_REMEDY
+
+
+@click.command(cls=FeedbackCommand, short_help="Say which memories helped and which misled.")
+@click.argument("context")
+@options.scope
+@click.option("--helped", metavar="ID", multiple=True, help="A memory that helped; may be repeated.")
+@click.option("--misled", metavar="ID", multiple=True, help="A memory that misled; may be repeated.")
+@click.option(
+    "--answer", metavar="TEXT", help="What was answered from it, or - for standard input: what it quotes is noted."
+)
+@click.option("--by", metavar="NAME", help="Who says so; the scope if not given. Saying it again replaces it.")
+@options.as_json
+@pass_target
+def feedback(
+    place: StoreTarget,
+    context: str,
+    scope: Scope,
+    helped: tuple[str, ...],
+    misled: tuple[str, ...],
+    answer: str | None,
+    by: str | None,
+    as_json: bool,
+) -> None:
+    """Say which memories of CONTEXT helped and which misled; it moves their usefulness, and only that.
+
+    CONTEXT is the id that `recollect recall` tells. With an answer, prints the ids of those that it quotes, which is
+    noted as weaker evidence; the answer is not kept.
+    """
+    if not helped and not misled and answer is None:
+        raise click.UsageError("Say what helped or misled, with --helped ID or --misled ID, or give the --answer TEXT.")
+    said = None if answer is None else options.read_text(answer)
+    with place.open_existing() as engine:
+        try:
+            noted = engine.feedback(context, scope=scope, helped=helped, misled=misled, by=by, answer=said)
+        except NotFound as error:
+            if not any("," in one for one in (*helped, *misled)):
+                raise
+            raise NotFound(f"{error}; {REPEAT_REMEDY}") from error
+    if as_json:
+        output.print_json(json_values.feedback_fields(noted, context, scope, helped=helped, misled=misled))
+    else:
+        output.print_lines(noted.quoted)
+    found = "" if answer is None else f", {len(noted.quoted)} quoted"
+    output.print_note(f"{len(helped)} helped, {len(misled)} misled{found}")
+    if noted.remark is not None:
+        output.print_note(f"nothing of the answer was noted: {noted.remark}")

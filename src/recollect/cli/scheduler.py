@@ -1,24 +1,29 @@
-"""recollect scheduler: jobs are run when they fall due, and looked at."""
+"""recollect scheduler: jobs are run when they fall due, and looked at.
+
+Jobs and their occurrences, told: as JSON, and to people.
+"""
 
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields as fields_of
+from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
 from types import FrameType
+from typing import Any
 
 import click
 
 from recollect import factory
-from recollect.cli import options, output, receipts
-from recollect.cli.target import StoreTarget, pass_target
+from recollect.cli import options, output
+from recollect.cli.options import StoreTarget, pass_target
 from recollect.errors import RecollectError
-from recollect.jobs.runner import JOBS, JobFailure
-from recollect.jobs.scheduler import Scheduler
-from recollect.model.format import make_printable
-from recollect.model.job_runs import JobOccurrence, JobState
-from recollect.render import scheduling
+from recollect.jobs.scheduler import JOBS, JobFailure, Scheduler
+from recollect.model.format import format_moment, make_printable
+from recollect.model.job_runs import JobOccurrence, JobState, JobStatus
+from recollect.render.tables import TextTable
 
 EXIT_JOB_FAILED = 1
 """What a shell learns of a job that failed."""
@@ -74,7 +79,7 @@ def run(place: StoreTarget, ctx: click.Context, once: bool, as_json: bool) -> No
     with factory.scheduler(place.target, heard=said.put) as ours:
         _run_in_thread(ours, said, tell, once=once)
         if once:
-            output.print_note(scheduling.describe_next_job(ours.status()))
+            output.print_note(describe_next_job(ours.status()))
     if once and states & {JobState.FAILED, JobState.INTERRUPTED}:
         ctx.exit(EXIT_JOB_FAILED)
 
@@ -116,9 +121,9 @@ def resume(place: StoreTarget, job: str | None, as_json: bool) -> None:
 def _print_status(ours: Scheduler, *, as_json: bool) -> None:
     found = ours.status()
     if as_json:
-        output.print_json({"jobs": [scheduling.job_fields(one) for one in found]})
+        output.print_json({"jobs": [job_fields(one) for one in found]})
     else:
-        output.print_table(scheduling.job_table(found))
+        output.print_table(job_table(found))
 
 
 def _print_message(one: JobOccurrence | JobFailure, *, as_json: bool) -> None:
@@ -128,13 +133,13 @@ def _print_message(one: JobOccurrence | JobFailure, *, as_json: bool) -> None:
             what = str(error) if isinstance(error, RecollectError) else f"{type(error).__name__}: {error}"
             output.print_note(make_printable(": ".join([*where, what])))
         case JobOccurrence() if one.ended_at is None:
-            output.print_note(scheduling.describe_occurrence(one))
+            output.print_note(describe_occurrence(one))
         case _ if as_json:
-            output.print_json(scheduling.finished_occurrence_fields(one))
+            output.print_json(finished_occurrence_fields(one))
         case _:
-            output.print_lines([scheduling.describe_occurrence(one)])
+            output.print_lines([describe_occurrence(one)])
             for scope, run in one.runs:
-                output.print_note(f"{scope}: {receipts.undo_hint(run, scope, 'admin')}")
+                output.print_note(f"{scope}: {output.undo_hint(run, scope, 'admin')}")
 
 
 def _run_in_thread(ours: Scheduler, said: "SimpleQueue[SchedulerMessage]", tell: PrintMessage, *, once: bool) -> None:
@@ -157,7 +162,7 @@ def _run_in_thread(ours: Scheduler, said: "SimpleQueue[SchedulerMessage]", tell:
     with _interrupt_on_sigterm():
         try:
             if not once:
-                output.print_note(f"{scheduling.describe_next_job(ours.status())}; Ctrl-C ends")
+                output.print_note(f"{describe_next_job(ours.status())}; Ctrl-C ends")
             thread.start()
             _print_messages(said, tell)
         except KeyboardInterrupt:
@@ -188,3 +193,110 @@ def _interrupt_on_sigterm() -> Iterator[None]:
 
 def _raise_interrupt(_: int, __: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+NO_VALUE = "–"
+
+
+def job_fields(status: JobStatus) -> dict[str, Any]:
+    """The JSON of how it stands with a job."""
+    return {
+        "job": status.job,
+        "schedule": status.schedule,
+        "paused": status.paused,
+        "next_at": None if status.next_at is None else status.next_at.isoformat(),
+        "under_way": None if status.under_way is None else occurrence_fields(status.under_way),
+        "last": None if status.last is None else occurrence_fields(status.last),
+    }
+
+
+def occurrence_fields(one: JobOccurrence) -> dict[str, Any]:
+    """The JSON of an occurrence, as it is kept."""
+    return {field.name: _to_json(getattr(one, field.name)) for field in fields_of(one) if field.compare}
+
+
+def finished_occurrence_fields(one: JobOccurrence) -> dict[str, Any]:
+    """The JSON of an occurrence that ended just now, with the runs that can be undone."""
+    return {**occurrence_fields(one), "runs": [{"scope": str(scope), "run": run} for scope, run in one.runs]}
+
+
+def job_table(statuses: Sequence[JobStatus]) -> TextTable:
+    """How it stands with each job, one a row."""
+    rows = [(one.job, one.schedule or "never", _format_next(one), _format_last(one)) for one in statuses]
+    return TextTable(("job", "schedule", "next", "last"), rows)
+
+
+def describe_occurrence(one: JobOccurrence) -> str:
+    """What became of an occurrence, or that it has begun."""
+    if one.ended_at is None:
+        return f"{one.job} began, due at {format_moment(one.due_at)}{_format_attempt(one)}"
+    took = _format_duration(max(one.ended_at - one.started_at, timedelta()))
+    return f"{one.job} {one.state.value} at {format_moment(one.ended_at)} in {took}{_describe_outcome(one)}"
+
+
+def describe_next_job(statuses: Sequence[JobStatus]) -> str:
+    """What is run next."""
+    moments = [(one.next_at, one.job) for one in statuses if one.next_at is not None]
+    if not moments:
+        return "no job falls due: all are paused, or have no schedule"
+    at, job = min(moments)
+    return f"next is {job}, at {format_moment(at)}"
+
+
+def _format_next(status: JobStatus) -> str:
+    if status.under_way is not None:
+        begun = status.under_way
+        since = begun.started_at if begun.ended_at is None else begun.ended_at
+        return f"{begun.state.value} since {_format_minute(since)}{_format_attempt(begun)}"
+    if status.paused:
+        return "paused"
+    return NO_VALUE if status.next_at is None else _format_minute(status.next_at)
+
+
+def _format_last(status: JobStatus) -> str:
+    last = status.last
+    return (
+        NO_VALUE
+        if last is None or last.ended_at is None
+        else f"{last.state.value} {_format_minute(last.ended_at)}{_describe_outcome(last)}"
+    )
+
+
+def _describe_outcome(one: JobOccurrence) -> str:
+    """What went wrong, and how much was done."""
+    done = ", ".join(_format_count(name, count) for name, count in one.counts.items() if count)
+    told = "; ".join(text for text in (one.problem, done) if text)
+    return f": {told}" if told else ""
+
+
+def _format_count(name: str, count: int) -> str:
+    return f"{count} {_SINGULARS.get(name, name) if count == 1 else name}"
+
+
+_SINGULARS = {"scopes": "scope", "topics": "topic", "events": "event", "memories": "memory"}
+"""What is counted that has another name when there is one of it."""
+
+
+def _format_attempt(one: JobOccurrence) -> str:
+    return "" if one.attempt == 1 else f", attempt {one.attempt}"
+
+
+def _format_minute(at: datetime) -> str:
+    """A moment to the minute, in UTC: jobs fall due at whole ones."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%MZ}"
+
+
+def _format_duration(took: timedelta) -> str:
+    if took < timedelta(minutes=1):
+        return f"{took.total_seconds():.1f} s"
+    return str(took - timedelta(microseconds=took.microseconds))
+
+
+def _to_json(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case JobState():
+            return value.value
+        case _:
+            return value

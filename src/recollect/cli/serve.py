@@ -1,10 +1,25 @@
-"""recollect serve: one process that answers over HTTP, MCP and gRPC for one store."""
+"""recollect serve: one process that answers over HTTP, MCP and gRPC for one store.
+
+recollect keys: who may ask a server, for what, and until when.
+"""
+
+from datetime import UTC, datetime
 
 import click
 
-from recollect.cli import output
-from recollect.cli.target import StoreTarget, pass_target
-from recollect.errors import InvalidInput
+from recollect import config
+from recollect.api.auth import WHOLE_STORE, Grant, Reach, Right
+from recollect.api.keys import ApiKey, KeyFile, describe_key, issue_key
+from recollect.cli import options, output
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.errors import FieldError, InvalidInput, show
+from recollect.model.enums import Provenance, parse_choice
+from recollect.model.format import format_moment
+from recollect.model.scope import as_scope
+from recollect.ranking.candidates_json import parse_datetime
+from recollect.ranking.profile_toml import DURATION_PATTERN, DURATION_UNITS
+from recollect.render.tables import TextTable
+from recollect.server.authenticator import keys_path
 
 PORT_RANGE = click.IntRange(0, 65_535)
 
@@ -56,3 +71,150 @@ def serve(
         scheduler=not no_scheduler,
     )
     ctx.exit(server.serve(wanted, place.open_or_create, lambda line: output.print_lines([line])))
+
+
+def _parse_rights(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Right, ...]:
+    return tuple(parse_choice(param.opts[0], one.strip(), Right) for several in value for one in several.split(","))
+
+
+def _parse_reaches(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Reach, ...]:
+    if WHOLE_STORE in value:
+        raise FieldError("'*' is no scope; say --whole-store if that is meant", field=param.opts[0])
+    return tuple(as_scope(one) for one in value)
+
+
+def _parse_expiry(_: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+    if value is None:
+        return None
+    written = DURATION_PATTERN.fullmatch(value)
+    try:
+        if written is not None:
+            return datetime.now(UTC) + float(written[1]) * DURATION_UNITS[written[2]]
+        return parse_datetime(param.opts[0], value)
+    except (OverflowError, FieldError) as error:
+        known = "write for how long, as 90d or 12h, or until when, as 2027-01-31T00:00Z"
+        raise FieldError(f"{show(value)} is no time to expire at; {known}", field=param.opts[0]) from error
+
+
+@click.group(cls=options.OrderedGroup, short_help="Say who may ask a server.")
+def keys() -> None:
+    """Say who may ask `recollect serve`, for what, and until when.
+
+    Keys are in a file that a server reads again when it has changed; of a key itself only a digest is kept.
+    """
+
+
+@keys.command(short_help="Make a key, which is printed once.")
+@click.argument("name")
+@options.choice(
+    Right,
+    "--right",
+    "rights",
+    multiple=True,
+    required=True,
+    callback=_parse_rights,
+    help="What it allows: read, write, admin or erase; several between commas, or repeated.",
+)
+@click.option(
+    "--scope",
+    "reaches",
+    metavar="SCOPE",
+    multiple=True,
+    callback=_parse_reaches,
+    help="Where it does: this scope and all below it; may be repeated.",
+)
+@click.option("--whole-store", is_flag=True, help="It does everywhere.")
+@click.option(
+    "--expires",
+    metavar="90d|ISO",
+    callback=_parse_expiry,
+    help="For how long it holds, or until when.  [default: for ever]",
+)
+@options.choice(
+    Provenance,
+    "--provenance",
+    metavar="CLASS",
+    default=Provenance.DIRECT_USER.value,
+    show_default=True,
+    help="The most that what is said through it is believed.",
+)
+@options.as_json
+def add(
+    name: str,
+    rights: tuple[Right, ...],
+    reaches: tuple[Reach, ...],
+    whole_store: bool,
+    expires: datetime | None,
+    provenance: Provenance,
+    as_json: bool,
+) -> None:
+    """Make a key by the name of whoever is to have it, and print it; it is shown this once.
+
+    \b
+    recollect keys add agent-7 --right read,write --scope acme/agent-7 --expires 90d
+    recollect keys add operator --right read,admin,erase --whole-store
+    """
+    if reaches and whole_store:
+        raise click.UsageError("Say one of --scope and --whole-store, not both.")
+    if not reaches and not whole_store:
+        raise click.UsageError("Say where the key is good: --scope acme/ana, or --whole-store.")
+    grants = [Grant(frozenset(rights), reach) for reach in (reaches or (WHOLE_STORE,))]
+    file = _open_key_file()
+    before = file.keys().values()
+    made, text = issue_key(name, grants, at=datetime.now(UTC), expires_at=expires, provenance=provenance)
+    file.add(made)
+    if as_json:
+        output.print_json({**describe_key(made), "key": text})
+    else:
+        output.print_lines([text])
+    output.print_note(f"key {made.id} of {made.name} is in {file.path}; what is printed above is shown this once")
+    if not before:
+        output.print_note("as long as there are keys, the token of a server's owner lets nobody in")
+    if any(one.name == made.name for one in before):
+        output.print_note(f"there was a key of {made.name} already: votes of both count as those of one")
+
+
+@keys.command("list", short_help="List the keys.")
+@options.as_json
+def list_keys(as_json: bool) -> None:
+    """Print every key: its id, whose it is, what it allows where, and until when; never the key itself."""
+    file = _open_key_file()
+    found = list(file.keys().values())
+    if not found:
+        output.print_note(f"there are no keys in {file.path}; `recollect keys add` makes one")
+    if as_json:
+        output.print_json({"keys": [describe_key(one) for one in found]})
+    else:
+        output.print_table(_key_table(found))
+
+
+@keys.command(short_help="Let a key open nothing any more.")
+@click.argument("id_or_name", metavar="ID|NAME")
+@options.as_json
+def revoke(id_or_name: str, as_json: bool) -> None:
+    """Take a key out, by its id or by its name; a server that runs refuses it from the next request on."""
+    gone = _open_key_file().revoke(id_or_name)
+    if as_json:
+        output.print_json({"revoked": describe_key(gone)})
+    else:
+        output.print_lines([f"revoked {gone.id} of {gone.name}"])
+
+
+def _open_key_file() -> KeyFile:
+    return KeyFile(keys_path(config.load_settings().server))
+
+
+def _key_table(found: list[ApiKey]) -> TextTable:
+    at = datetime.now(UTC)
+    rows = [(one.id, one.name, _format_expiry(one, at), one.provenance.value, _format_grants(one)) for one in found]
+    return TextTable(("id", "name", "until", "believed", "allows"), rows)
+
+
+def _format_expiry(key: ApiKey, at: datetime) -> str:
+    if key.expires_at is None:
+        return "–"
+    return f"{'' if key.is_valid(at) else 'expired '}{format_moment(key.expires_at)}"
+
+
+def _format_grants(key: ApiKey) -> str:
+    return ", ".join(f"{' '.join(sorted(one.rights))} in {one.reach}" for one in key.grants)

@@ -1,15 +1,28 @@
-"""recollect topics: what the memories of a scope are about."""
+"""recollect topics: what the memories of a scope are about.
+
+Topics, said: for people and as JSON.
+
+recollect graph: the names that memories mention, and what they link.
+
+Names and what they link, told: as JSON, and in rows.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC
+from typing import Any
 
 import click
 
-from recollect.cli import empty_hints, options, output, scopes
-from recollect.cli.progress import ReportProgress
-from recollect.cli.target import StoreTarget, pass_target
+from recollect.cli import formatting, options, output
+from recollect.cli.formatting import format_day, format_headline
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.output import ReportProgress
 from recollect.engine.engine import Engine
+from recollect.model.format import format_count, make_printable
 from recollect.model.scope import Scope
-from recollect.model.topic import TopicRefreshReport
-from recollect.render import json_values, listing
-from recollect.render import topics as rendered
+from recollect.model.timeline import Entity, EntityNeighbors, Topic, TopicRefreshReport
+from recollect.render import json_records, json_values
+from recollect.render.tables import Paint, TextStyle, TextTable, paint_plain
 
 
 @click.command(short_help="List what memories are about.")
@@ -56,23 +69,21 @@ def topics(
             topic = engine.topic(id, scope=scope)
             memories = [engine.get(one, scope=scope) for one in topic.memories]
             shown, table = (
-                {**rendered.topic_fields(topic), "memories": list(map(json_values.memory_fields, memories))},
-                listing.memory_table(memories),
+                {**json_records.topic_fields(topic), "memories": list(map(json_values.memory_fields, memories))},
+                formatting.memory_table(memories),
             )
-            told = list(rendered.format_topic_heading(topic, output.paint))
+            told = list(format_topic_heading(topic, output.paint))
         else:
             found = engine.topics(scope=scope, pruned=pruned, limit=limit)
             shown, table = (
-                {"scope": str(scope), "topics": list(map(rendered.topic_fields, found))},
-                rendered.topic_table(found),
+                {"scope": str(scope), "topics": list(map(json_records.topic_fields, found))},
+                topic_table(found),
             )
-            told = (
-                [] if found else _explain_no_topics(done is not None) + empty_hints.explain_empty_scope(engine, scope)
-            )
+            told = [] if found else _explain_no_topics(done is not None) + output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json(shown if done is None else {**shown, "refreshed": rendered.refresh_fields(done)})
+        output.print_json(shown if done is None else {**shown, "refreshed": refresh_fields(done)})
         return
-    for line in ([] if done is None else [rendered.describe_refresh(done)]) + told:
+    for line in ([] if done is None else [describe_refresh(done)]) + told:
         output.print_note(line)
     output.print_table(table)
 
@@ -81,11 +92,11 @@ def _refresh_all_scopes(place: StoreTarget, *, as_json: bool) -> None:
     def refresh(engine: Engine, one: Scope, _: ReportProgress) -> TopicRefreshReport:
         return engine.refresh_topics(scope=one)
 
-    done, failed = scopes.run_for_each_scope(place, None, "looking at", refresh)
+    done, failed = output.run_for_each_scope(place, None, "looking at", refresh)
     if as_json:
-        output.print_json({"scopes": [rendered.refresh_fields(one) for one in done]})
+        output.print_json({"scopes": [refresh_fields(one) for one in done]})
     else:
-        output.print_lines(map(rendered.describe_refresh, done))
+        output.print_lines(map(describe_refresh, done))
     if failed is not None:
         raise failed
 
@@ -93,3 +104,105 @@ def _refresh_all_scopes(place: StoreTarget, *, as_json: bool) -> None:
 def _explain_no_topics(refreshed: bool) -> list[str]:
     """What is told where there is no topic."""
     return [] if refreshed else ["no topics are known; --refresh looks for them, and --pruned shows old ones"]
+
+
+def refresh_fields(found: TopicRefreshReport) -> dict[str, Any]:
+    """The JSON of a refresh."""
+    names = ("memories", "grouped", "topics", "new", "gone")
+    return {"scope": str(found.scope), **{name: getattr(found, name) for name in names}}
+
+
+def topic_table(topics: Sequence[Topic]) -> TextTable:
+    """Topics in the order given."""
+    rows = [
+        (
+            f"{one.importance:.3f}",
+            one.id,
+            str(len(one.memories)),
+            str(one.served),
+            _mention_day(one),
+            "pruned" if one.pruned else "",
+            one.label,
+        )
+        for one in topics
+    ]
+    return TextTable(("importance", "id", "memories", "served", "mentioned", "marks", "label"), rows)
+
+
+def format_topic_heading(topic: Topic, paint: Paint = paint_plain) -> Iterator[str]:
+    """What a topic is called, and what is known of it."""
+    yield paint(TextStyle.STRONG, make_printable(topic.label))
+    pruned = ", pruned" if topic.pruned else ""
+    served = f"served {format_count(topic.served, 'time')}"
+    yield paint(
+        TextStyle.FAINT, f"importance {topic.importance:.3f}, mentioned {_mention_day(topic)}, {served}{pruned}"
+    )
+
+
+def describe_refresh(found: TopicRefreshReport) -> str:
+    """A refresh in a sentence."""
+    of = f"{found.grouped} of {format_count(found.memories, 'memory', 'memories')}"
+    changed = ", ".join(f"{count} {what}" for count, what in ((found.new, "new"), (found.gone, "gone")) if count)
+    return f"{found.scope}: {of} in {format_count(found.topics, 'topic')} ({changed or 'as before'})"
+
+
+def _mention_day(topic: Topic) -> str:
+    return topic.mentioned_at.astimezone(UTC).date().isoformat()
+
+
+@click.command(short_help="List names, and what they link.")
+@click.argument("name", metavar="[NAME|ID]", required=False)
+@options.scope
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", default=20, show_default=True, help="Print at most so many."
+)
+@options.as_json
+@pass_target
+def graph(place: StoreTarget, name: str | None, scope: Scope, limit: int, as_json: bool) -> None:
+    """List the names that the memories of a scope mention, the most mentioned first.
+
+    With NAME, what is linked to it: the names that are mentioned with it, and the memories that mention it. With ID,
+    the names that this memory mentions, and the memories that mention one of them. Looking counts as no use.
+
+    In a pipe there is one line a name or memory: how many mention it and the name, or with NAME or ID what
+    it is, date, the name that links it and text, between tabs.
+
+    \b
+    recollect graph --scope acme/ana
+    recollect graph "Access Bank" --scope acme/ana
+    """
+    with place.open_existing() as engine:
+        if name is not None:
+            found = engine.neighbours(name, scope=scope, limit=limit)
+            shown, table = json_records.neighbor_fields(found), neighbor_table(found)
+        else:
+            entities = engine.entities(scope=scope, limit=limit)
+            shown, table = (
+                {"scope": str(scope), "entities": json_records.entity_fields(entities)},
+                entity_table(entities),
+            )
+        hints = [] if table.rows else output.explain_empty_scope(engine, scope)
+    if as_json:
+        output.print_json(shown)
+    else:
+        output.print_table(table)
+    for hint in hints:
+        output.print_note(hint)
+
+
+def entity_table(entities: Iterable[Entity]) -> TextTable:
+    """Names, each with how many memories mention it."""
+    return TextTable(("memories", "name"), [(str(one.memories), one.name) for one in entities])
+
+
+def neighbor_table(found: EntityNeighbors) -> TextTable:
+    """The names that are linked, and then the memories, each with the name that links it and its text."""
+    of = "with it" if isinstance(found.of, str) else ""
+    rows = [
+        *(
+            ("name", "", one.name, f"{format_count(one.memories, 'memory', 'memories')} {of}".rstrip())
+            for one in found.entities
+        ),
+        *((one.memory.id, format_day(one.memory), one.through, format_headline(one.memory)) for one in found.memories),
+    ]
+    return TextTable(("id", "date", "through", "text"), rows)

@@ -1,22 +1,36 @@
-"""recollect export and import: all that a store knows goes out as lines of text, and comes in again."""
+"""recollect export and import: all that a store knows goes out as lines of text, and comes in again.
+
+What came of a file of somebody else's, told: of `recollect import --format`, and of what `extract` reads.
+
+recollect backup and verify: a copy of a store, and whether it is a good one.
+"""
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 import click
 
 from recollect import factory
-from recollect.cli import empty_hints, import_output, options, output
-from recollect.cli.extract import extract_imported_turns, format_preview, preview_extraction, preview_fields
-from recollect.cli.files import write_atomically
-from recollect.cli.lines import RereadableLines, open_rereadable
-from recollect.cli.progress import progress_bar
-from recollect.cli.target import StoreTarget, pass_target
+from recollect.cli import formatting, options, output
+from recollect.cli.extract import (
+    extract_imported_turns,
+    format_extractions,
+    format_notes,
+    format_preview,
+    format_redactions,
+    format_remainder,
+    notes_fields,
+    preview_extraction,
+    preview_fields,
+)
+from recollect.cli.files import RereadableLines, open_rereadable, write_atomically
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.output import progress_bar
 from recollect.engine import archive_format, transfer
 from recollect.engine.engine import Engine
 from recollect.engine.import_files import (
@@ -27,14 +41,19 @@ from recollect.engine.import_files import (
     refuse_foreign_format,
 )
 from recollect.errors import InvalidInput
+from recollect.importers.base import MAX_LISTED_ERRORS
 from recollect.importers.chat import CHAT_FORMAT
 from recollect.importers.formats import FORMATS
-from recollect.model.archive import ArchiveInfo
+from recollect.model import validation
+from recollect.model.archive import ArchiveInfo, ImportReport, VerifyReport
+from recollect.model.draft import Receipt
+from recollect.model.format import format_count, make_printable, shorten
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.render import json_values
-from recollect.render.extraction import Extractions, extraction_fields, format_extractions
-from recollect.render.text import describe_export, describe_import
+from recollect.render.json_records import Extractions, extraction_fields
+from recollect.render.tables import Paint, TextStyle, paint_plain
 
 
 @click.command(short_help="Write all that a store knows as lines of text.")
@@ -54,7 +73,7 @@ def export(place: StoreTarget, file: Path, scope: Scope | None, force: bool, as_
     recollect export --scope acme/ana | gzip > ana.jsonl.gz
     """
     with place.open_existing() as engine:
-        hints = [] if scope is None else empty_hints.explain_empty_scope(engine, scope, below=True)
+        hints = [] if scope is None else output.explain_empty_scope(engine, scope, below=True)
         if str(file) == options.STDIN:
             _write_export(engine, scope, sys.stdout)
             sys.stdout.flush()
@@ -73,7 +92,7 @@ def export(place: StoreTarget, file: Path, scope: Scope | None, force: bool, as_
     "--format",
     "format_name",
     metavar="FORMAT",
-    shell_complete=import_output.complete_formats,
+    shell_complete=options.complete_formats,
     help=f"What FILE is, if it is no export of recollect: {', '.join(FORMATS)}.",
 )
 @click.option("--scope", metavar="SCOPE", help="Whose memories they become, as acme/ana; with --format.")
@@ -131,11 +150,9 @@ def import_(
             left = preview_extraction(source) if dry_run else extract_imported_turns(place, source)
     if as_json:
         extracted = preview_fields(left) if dry_run else extraction_fields(left)
-        output.print_json(
-            {**import_output.foreign_import_fields(taken), **({"extracted": extracted} if extract else {})}
-        )
+        output.print_json({**foreign_import_fields(taken), **({"extracted": extracted} if extract else {})})
     else:
-        output.print_lines(import_output.format_foreign_import(taken))
+        output.print_lines(format_foreign_import(taken))
         if extract:
             output.print_lines(format_preview(left) if dry_run else format_extractions(left, output.paint))
 
@@ -207,3 +224,141 @@ def _write_export(engine: Engine, scope: Scope | None, to: TextIO) -> ArchiveInf
             to.write(line)
             show(min(done, total), total)  # behind them is one line more, with their sum
     return inventory
+
+
+def format_foreign_import(taken: FileImportReport) -> Iterator[str]:
+    """What came of a file, for people."""
+    became = ", ".join(f"{count} {verdict}" for verdict, count in taken.verdicts.items()) or "nothing was written"
+    ended = f"nothing was written; it would be {became}" if taken.dry_run and taken.verdicts else became
+    yield f"read {format_count(taken.read_count, 'memory', 'memories')} of the format {taken.format}: {ended}"
+    for id, receipt in taken.notable_receipts[:MAX_LISTED_ERRORS]:
+        draft, verdict = _describe_draft(taken, id, receipt), formatting.describe_verdict(receipt.verdict)
+        yield f"  {make_printable(draft)}: {make_printable(verdict)}"
+    yield from format_remainder(len(taken.notable_receipts))
+    yield from format_redactions(taken.redacted, "memory", "memories")
+    yield from format_notes(taken.notes)
+
+
+def foreign_import_fields(taken: FileImportReport) -> dict[str, Any]:
+    """What came of a file, as JSON has it."""
+    return {
+        "format": taken.format,
+        "dry_run": taken.dry_run,
+        "read": taken.read_count,
+        "verdicts": dict(taken.verdicts),
+        "receipts": [
+            {**json_values.receipt_fields(one), "given": id, **_location_fields(taken, id)}
+            for id, one in taken.notable_receipts
+        ],
+        "redacted": dict(taken.redacted),
+        **notes_fields(taken.notes),
+    }
+
+
+def _describe_draft(taken: FileImportReport, id: MemoryId | None, receipt: Receipt) -> str:
+    """What a draft says, as far as it was kept; of what was not, which may be secret, where in the file it stands."""
+    if receipt.kept:
+        return shorten(receipt.memory.text)
+    return str(id if id is None else taken.locations.get(id, id))
+
+
+def _location_fields(taken: FileImportReport, id: MemoryId | None) -> dict[str, Any]:
+    spot = None if id is None else taken.locations.get(id)
+    return {"line": None, "within": None} if spot is None else {"line": spot.line, "within": spot.path or None}
+
+
+MAX_HEADER_BYTES = 65_536
+"""How much of a file is read to see whether it is an export."""
+
+
+@click.command(short_help="Copy a store while it is in use.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@options.as_json
+@pass_target
+def backup(place: StoreTarget, file: Path, force: bool, as_json: bool) -> None:
+    """Copy the store as it is at one moment to FILE, while others go on reading and writing.
+
+    FILE is there only when it is whole, and is a store like any other. `recollect verify` checks it.
+
+    \b
+    recollect backup agent-backup.db && recollect verify agent-backup.db
+    """
+    factory.refuse_url(place.target)
+    if not validation.is_storable(str(file)):
+        raise InvalidInput(f"{str(file)!r} is not UTF-8, so no store could be opened by it; name another file")
+    with (
+        place.open_existing() as engine,
+        write_atomically(file, store=place.target, force=force) as path,
+        progress_bar("copying") as show,
+    ):
+        engine.backup(path, progress=show)
+    if as_json:
+        output.print_json({"path": str(file), "bytes": file.stat().st_size})
+    output.print_note(f"copied; `recollect verify {make_printable(str(file))}` checks it")
+
+
+@click.command(short_help="Restore a backup to one side, and check all of it.")
+@click.argument("file", type=click.Path(), required=False)
+@options.as_json
+@click.pass_context
+@pass_target
+def verify(place: StoreTarget, ctx: click.Context, file: str | None, as_json: bool) -> None:
+    """Restore the backup FILE, or the store that --db names, in a temporary place, check every row of it, and recall.
+
+    Neither FILE nor the store is changed. The exit code is 1 if there is any problem, and each is told.
+    """
+    named = place.target if file is None else file
+    checked = Path(named)
+    with progress_bar("checking") as show:
+        report = factory.verify(named, progress=show)
+    if not report.ok and _is_export(checked):
+        raise InvalidInput(
+            f"{str(checked)!r} is an export, not a store; `recollect --db NEW import FILE` checks it, "
+            "and makes a store of it"
+        )
+    if as_json:
+        output.print_json(json_values.report_fields(report))
+    else:
+        output.print_lines(format_report(report, output.paint))
+    if not report.ok:
+        ctx.exit(1)
+
+
+def _is_export(file: Path) -> bool:
+    """Whether it begins as `recollect export` writes."""
+    try:
+        with file.open("rb") as lines:
+            archive_format.read_header(lines.readline(MAX_HEADER_BYTES).decode())
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def describe_export(inventory: ArchiveInfo) -> str:
+    """What went into an export."""
+    return f"exported {_count_items(inventory.memories, inventory.contexts)}"
+
+
+def describe_import(imported: ImportReport) -> Iterator[str]:
+    """What came of an export that was taken in."""
+    added = _count_items(imported.memories, imported.contexts)
+    were = "was" if imported.skipped == 1 else "were"
+    yield f"added {added}; skipped {imported.skipped} that {were} there already"
+    if imported.re_embedded is not None:
+        yield f"embedded anew: the vectors of the export were of {imported.re_embedded}"
+
+
+def format_report(report: VerifyReport, paint: Paint = paint_plain) -> Iterator[str]:
+    """What is in a file that was checked, and all that is wrong with it."""
+    yield f"{paint(TextStyle.STRONG, make_printable(report.path))}  {_count_items(report.memories, report.contexts)}"
+    for problem in report.problems:
+        yield f"{paint(TextStyle.STRONG, 'problem')}  {make_printable(problem)}"
+    if report.ok:
+        sealed = "not a byte has changed since the backup was made" if report.sealed else "a store without a seal"
+        recalled = "a recall found what it had to find" if report.recalled else "there was nothing to recall"
+        yield f"{paint(TextStyle.SCORE, 'ok')}  restored, every row checked; {sealed}; {recalled}"
+
+
+def _count_items(memories: int, contexts: int) -> str:
+    return f"{format_count(memories, 'memory', 'memories')} and {format_count(contexts, 'context')}"

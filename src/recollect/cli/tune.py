@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 import click
 
 from recollect import config, factory
-from recollect.cli import eval_store, files, options, output
-from recollect.cli.progress import progress_bar
-from recollect.cli.target import StoreTarget, pass_target
+from recollect.cli import evaluate, files, options, output
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.output import progress_bar
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError
 from recollect.model.format import make_printable
 from recollect.model.scope import Scope, as_scope
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_writer import profile_to_toml
+from recollect.ranking.profile_toml import profile_to_toml
 from recollect.version import __version__
 
 if TYPE_CHECKING:
-    from recollect.evaluation.features import JudgmentTrainingSet
     from recollect.evaluation.judgments import Judgments
+    from recollect.evaluation.training_set import JudgmentTrainingSet
     from recollect.evaluation.tuned_profile import TunedProfile
     from recollect.model.training_example import TrainingSet
 
@@ -63,7 +63,7 @@ def _parse_scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]
     metavar="FILE.toml",
     help="The profile to write, with its report beside it.  [default: its name and its new version]",
 )
-@eval_store.store_option("FOLDER", "Keep the memories of each DIR in a file in this folder", "judged")
+@evaluate.store_option("FOLDER", "Keep the memories of each DIR in a file in this folder", "judged")
 @click.option("--embedder", metavar="NAME", help="The embedder of new stores: a name, or https://host/v1#model.")
 @click.option(
     "--folds",
@@ -117,7 +117,7 @@ def tune(
     recollect profiles tune judgements more-judgements --profile mine.toml --out mine-2.toml
     recollect profiles tune --from-feedback --scope acme/ana --scope acme/ben --out mine.toml
     """
-    from recollect.evaluation import tuning_text
+    from recollect.evaluation import tuned_profile
     from recollect.evaluation.tuned_profile import file_stem, next_profile, tuning_report_to_json
 
     if from_feedback:
@@ -147,7 +147,7 @@ def tune(
     if as_json:
         output.print_json({**tuning_report_to_json(found), "written": [named.name, report] if better else []})
     else:
-        output.print_lines(tuning_text.format_tuning(found, output.paint))
+        output.print_lines(tuned_profile.format_tuning(found, output.paint))
     if not better:
         remedy = "; --force writes it all the same" if found.tuning.changed and not from_feedback else ""
         raise RecollectError(f"{str(named)!r} was not written, for it would be no better than before{remedy}")
@@ -177,10 +177,10 @@ def _make_judgment_tuner(
         raise click.UsageError("Name a DIR of judgements, or give --from-feedback and --scope.")
     judgements = [read_judgments(folder) for folder in folders]
     refuse_duplicate_folders(judgements)
-    eval_store.warn_db_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
+    evaluate.warn_db_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
 
     def find(start: Profile, name: str, folds: int) -> "TunedProfile":
-        with eval_store.open_store_folder(store) as kept:
+        with evaluate.open_store_folder(store) as kept:
             return _fit_profile(judgements, start, kept, name=name, embedder=embedder, folds=folds, k=k)
 
     return find
@@ -193,7 +193,7 @@ def _make_feedback_tuner(place: StoreTarget, scopes: Sequence[Scope], *, seed: i
     place.refuse_missing()
 
     def find(start: Profile, name: str, folds: int) -> "TunedProfile":
-        from recollect.evaluation.learning import tune_on_feedback
+        from recollect.evaluation.feedback_data import tune_on_feedback
         from recollect.evaluation.tuned_profile import build_tuned_profile
         from recollect.model.training_example import TrainingSet
 
@@ -278,12 +278,12 @@ def _gather_features(
     judgements: "Judgments", profile: Profile, kept: Path, *, embedder: str | None, k: int
 ) -> "tuple[JudgmentTrainingSet, str]":
     """What the signals say of the folder's candidates, and the model that was asked."""
-    from recollect.evaluation import judgment_store
-    from recollect.evaluation.features import build_training_set
+    from recollect.evaluation import runner
+    from recollect.evaluation.training_set import build_training_set
 
     name = judgements.folder.resolve().name
     file = str(kept / f"{name}-{judgements.digest[:12]}.db")
     with progress_bar(f"loading {make_printable(name)}") as tell:
-        there = judgment_store.load_judgment_store(judgements, partial(factory.open, file, embedder=embedder), tell)
+        there = runner.load_judgment_store(judgements, partial(factory.open, file, embedder=embedder), tell)
     with there.open_engine() as engine, progress_bar(f"asking {make_printable(name)}") as tell:
         return build_training_set(engine, judgements, there.loaded, profile, k=k, tell=tell), there.embedder

@@ -5,9 +5,10 @@ from typing import Protocol, runtime_checkable
 from recollect.admission.salience import compute_salience as salience_of
 from recollect.compat import coercion
 from recollect.errors import InvalidInput, show
-from recollect.lifecycle import episode_retention
+from recollect.lifecycle import episodes
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind, MemoryId
+from recollect.model.enums import Kind
+from recollect.model.memory import MemoryId
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.scorer import explain
@@ -45,7 +46,7 @@ def rank_result(similarity: float, salience: float, access_count: int) -> float:
 
 def calculate_value(outcome_score: float) -> float:
     """How much an episode teaches: most where the task was neither easy nor hopeless."""
-    return episode_retention.compute_value(coercion.to_fraction("outcome_score", outcome_score))
+    return episodes.compute_value(coercion.to_fraction("outcome_score", outcome_score))
 
 
 def should_retain(episode: float | HasValueScore) -> bool:
@@ -56,7 +57,7 @@ def should_retain(episode: float | HasValueScore) -> bool:
     """
     if isinstance(episode, HasValueScore):
         return episode.value_score is None or should_retain(episode.value_score)
-    return episode_retention.is_retained(coercion.to_fraction("value_score", episode))
+    return episodes.is_retained(coercion.to_fraction("value_score", episode))
 
 
 def _explain(similarity: float, salience: float, access_count: int) -> Explanation:

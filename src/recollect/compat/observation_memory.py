@@ -12,12 +12,8 @@ from recollect.engine.engine import Engine
 from recollect.errors import FieldError, InvalidInput, NotFound, show
 from recollect.lifecycle.sessions import require_inactivity
 from recollect.model import validation
-from recollect.model.format import shorten
-from recollect.model.memory import Kind, Memory, Status, parse_choice
-from recollect.model.scope import as_scope
-from recollect.model.session import Session
-from recollect.model.trust import Provenance
-from recollect.model.verdict import (
+from recollect.model.conversation import Session
+from recollect.model.draft import (
     Changed,
     Created,
     Outdated,
@@ -31,6 +27,10 @@ from recollect.model.verdict import (
     Updated,
     Verdict,
 )
+from recollect.model.enums import Kind, Provenance, Status, parse_choice
+from recollect.model.format import shorten
+from recollect.model.memory import Memory
+from recollect.model.scope import as_scope
 
 SNIPPET_CHARS = 200
 """How many characters of an observation are in its compact form."""

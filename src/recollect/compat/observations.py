@@ -9,7 +9,8 @@ from pydantic import BaseModel, Field
 from recollect.compat import coercion
 from recollect.errors import InvalidInput, SchemesDiffer, show
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind, MemoryId
+from recollect.model.enums import Kind
+from recollect.model.memory import MemoryId
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Profile
 from recollect.ranking.profiles import builtin_profile

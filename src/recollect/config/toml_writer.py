@@ -4,9 +4,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from recollect.config.options import OPTIONS, Option
-from recollect.config.origin import ArgumentOrigin, DefaultOrigin, EnvironmentOrigin, FileOrigin, FlagOrigin, Origin
-from recollect.config.sources import Configuration
+from recollect.config.loader import (
+    ArgumentOrigin,
+    Configuration,
+    DefaultOrigin,
+    EnvironmentOrigin,
+    FileOrigin,
+    FlagOrigin,
+    Origin,
+)
+from recollect.config.settings import OPTIONS, Option
 
 _CREDENTIALS = re.compile(r"(?<=//)[^/]*@|\?.*", re.DOTALL)
 """What an address may have before an @ and after a question mark."""

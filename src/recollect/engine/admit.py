@@ -1,4 +1,7 @@
-"""Settle: one draft is judged by what its scope knows in this transaction, and that is written."""
+"""Settle: one draft is judged by what its scope knows in this transaction, and that is written.
+
+Novelty: which events are so much like what is known that they are kept without being indexed.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,19 +31,17 @@ from recollect.admission.decision import (
 from recollect.admission.policy import AdmissionPolicy
 from recollect.admission.prompt_injection import find_injection
 from recollect.admission.salience import SaliencePolicy
+from recollect.engine.dependencies import Dependencies
 from recollect.engine.edit import derive_trust_fields, known_since, next_version
-from recollect.engine.prior_status import with_prior_quarantine
-from recollect.engine.supersession import place_in_subject, superseded_verdict, without_quotes
+from recollect.engine.supersession import place_in_subject, superseded_verdict, with_prior_quarantine, without_quotes
 from recollect.errors import Conflict, show
-from recollect.model.draft import Draft
-from recollect.model.episode import FAILURE_TAG, LESSON_TAG
-from recollect.model.frozen_copy import copy_with
-from recollect.model.idempotency import IDEMPOTENCY_KEY_LIFETIME, HasIdempotencyKey, IdempotencyRecord
-from recollect.model.memory import MAX_LIST_ITEMS, Kind, Memory, MemoryId, Status
-from recollect.model.trust import TRUST_BY_PROVENANCE, Trust, lowest_trust
-from recollect.model.usage import Use
-from recollect.model.verdict import (
+from recollect.model.context import Use
+from recollect.model.draft import (
+    IDEMPOTENCY_KEY_LIFETIME,
     Created,
+    Draft,
+    HasIdempotencyKey,
+    IdempotencyRecord,
     Outdated,
     Quarantined,
     Reactivated,
@@ -51,6 +52,11 @@ from recollect.model.verdict import (
     Unindexed,
     Updated,
 )
+from recollect.model.enums import RECALL_LEVELS, TRUST_BY_PROVENANCE, Kind, Status, Trust, lowest_trust
+from recollect.model.episode import FAILURE_TAG, LESSON_TAG
+from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
+from recollect.model.scope import Scope
+from recollect.model.validation import copy_with
 from recollect.protocols import WriteTransaction
 
 if TYPE_CHECKING:
@@ -390,3 +396,56 @@ def _next_state(
         source=proposed.source,
         **derive_trust_fields(former, proposed.provenance, proposed.trust, upto=upto),
     )
+
+
+SimilarMemory = tuple[MemoryId, float]
+"""A memory, and how much something is like it."""
+
+
+def find_known_events(world: Dependencies, proposals: Sequence[Proposal], now: datetime) -> None:
+    """Note for each event the memory that it is too much like, be it in the store or before it among these.
+
+    Whatever goes wrong, an event is news: nothing is lost by a check that fails.
+    """
+    before: list[tuple[Memory, Vector]] = []
+    for one in proposals:
+        if one.memory.kind is not Kind.EVENT or one.vector is None:
+            continue
+        try:
+            stored = _find_nearest_stored(world, one.memory.scope, one.vector, now)
+        except Exception:  # whatever it is, the event is kept
+            stored = None
+        here = [(memory.id, vector) for memory, vector in before if memory.scope == one.memory.scope]
+        found = [near for near in (stored, _find_nearest(here, one.vector)) if near is not None]
+        nearest = max(found, key=lambda near: near[1], default=None)
+        if nearest is not None and nearest[1] > world.policy.novelty.threshold:
+            one.similar_event, one.similar_in_batch = nearest, nearest is not stored
+        else:
+            before.append((one.memory, one.vector))
+
+
+def _find_nearest_stored(world: Dependencies, scope: Scope, vector: "Vector", now: datetime) -> SimilarMemory | None:
+    """The memory of the scope that is most like it."""
+    import numpy as np
+
+    from recollect.retrieval.evidence import EvidenceRequest
+
+    probe = EvidenceRequest(
+        scope=scope, at=now, present=True, levels=RECALL_LEVELS, vectors=vector[None, :], encoder=world.encoder
+    )
+    found = world.store.gather(probe)
+    similarities = found.table.numbers.get("similarity")  # where there is nothing to compare with, there are none
+    near = np.empty(0) if similarities is None else similarities[found.rows]
+    if np.isnan(near).all():
+        return None
+    row = int(found.rows[int(np.nanargmax(near))])
+    (candidate,) = found.candidates([row])
+    return None if candidate.similarity is None else (MemoryId(candidate.id), candidate.similarity)
+
+
+def _find_nearest(others: "Sequence[tuple[MemoryId, Vector]]", vector: "Vector") -> SimilarMemory | None:
+    """The one of them that is most like it."""
+    from recollect.retrieval.vectors import nearest_cosines
+
+    found = [(id, float(nearest_cosines(other[None, :], vector[None, :])[0])) for id, other in others]
+    return max(found, key=lambda near: near[1], default=None)

@@ -9,33 +9,30 @@ from typing import Any, TypeVar, cast, get_args
 
 from recollect.admission.policy import SecretsPolicy
 from recollect.admission.screening import screen
-from recollect.engine.archive_contexts import encode_context, read_context
-from recollect.engine.archive_contexts import screen_context as screened_context
-from recollect.engine.archive_values import (
+from recollect.engine.archive_fields import (
     decode_vector,
+    encode_context,
     field_names,
     format_optional_time,
     format_time,
     parse_optional_time,
     parse_time,
+    read_context,
     require_commit,
     require_fields,
     require_list,
     to_json,
 )
+from recollect.engine.archive_fields import screen_context as screened_context
 from recollect.errors import FieldError, InvalidInput, show, suggest
 from recollect.model import validation
 from recollect.model.archive import ArchivedContent, ArchivedMemory, ArchivedUse, ArchivedVote, ArchiveInfo, ArchiveItem
-from recollect.model.context_record import ContextRecord
+from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote
+from recollect.model.draft import Changed, IdempotencyRecord, Refused, Updated, Verdict
 from recollect.model.encoder import Encoder
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, MemoryId, Status, parse_choice
+from recollect.model.enums import TRUST_BY_PROVENANCE, Index, Kind, Level, Provenance, Status, Trust, parse_choice
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust
-from recollect.model.usage import SIGN_USES, Use, Vote
-from recollect.model.verdict import Changed, Refused, Updated, Verdict
 
 T = TypeVar("T", bound=Any)
 

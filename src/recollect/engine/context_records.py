@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from recollect.engine.dependencies import Dependencies
 from recollect.errors import ProfileError, show
-from recollect.model.context_record import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry
-from recollect.model.level import PLAIN_LEVEL_NAME
-from recollect.model.memory import Kind
+from recollect.model.context import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry
+from recollect.model.enums import PLAIN_LEVEL_NAME, Kind
 from recollect.packing.pack import Context
 from recollect.ranking.profile_toml import ProfileDocument, profile_to_document
 from recollect.text import entities, tokenizer

@@ -9,16 +9,16 @@ from recollect.admission.phrase_extractor import PhraseExtractor
 from recollect.admission.policy import AdmissionPolicy
 from recollect.errors import FieldError, ProviderError, show
 from recollect.lifecycle.consolidation import ConsolidationPolicy
-from recollect.lifecycle.episode_retention import EpisodicPolicy
+from recollect.lifecycle.episodes import EpisodicPolicy
 from recollect.lifecycle.extractive_summarizer import ExtractiveSummarizer
 from recollect.lifecycle.policy import LifecyclePolicy
 from recollect.lifecycle.sessions import SessionsPolicy
 from recollect.lifecycle.topics import TopicsPolicy
 from recollect.model import validation
+from recollect.model.conversation import MAX_EXTRACTS
 from recollect.model.encoder import Encoder
-from recollect.model.extraction import MAX_EXTRACTS
+from recollect.model.enums import Provenance
 from recollect.model.format import describe_future
-from recollect.model.trust import Provenance
 from recollect.packing.tokens import TokenCounter
 from recollect.protocols import Embedder, Extractor, Purpose, Store, Summarizer
 from recollect.ranking.profile import Profile

@@ -9,52 +9,47 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect.admission.screening import ScreenedT
-from recollect.engine import browse, edit, entities, erase, extract, import_files, recall, topics, transfer, why
-from recollect.engine import plan as planning
-from recollect.engine.background import BackgroundWorker, Pending
-from recollect.engine.count_served import count_served
-from recollect.engine.curate import Curator
+from recollect.engine import edit, erase, extract, import_files, plans, recall, topics, transfer
+from recollect.engine import events as browse
+from recollect.engine.contexts import collect_training_examples, record_feedback, replay_context, require_context_id
+from recollect.engine.curator import Curator
 from recollect.engine.dependencies import Dependencies
+from recollect.engine.edit import restore
 from recollect.engine.episodes import Episodes
-from recollect.engine.exact_items import get_kept, keep_exact, read_keys, read_seen_versions, screen_or_raise
-from recollect.engine.extract import ExtractionResult, read_turns
+from recollect.engine.events import EventOrigin, observe
+from recollect.engine.extract import BackgroundWorker, ExtractionResult, Pending, read_turns
 from recollect.engine.extract_events import EventExtraction, extract_events
-from recollect.engine.feedback import record_feedback, require_context_id
-from recollect.engine.observe import EventOrigin, observe
-from recollect.engine.remember import remember_all
-from recollect.engine.replay import replay_context
-from recollect.engine.restore import restore
+from recollect.engine.recall import count_served
+from recollect.engine.remember import get_kept, keep_exact, read_keys, read_seen_versions, remember_all, screen_or_raise
 from recollect.engine.rollup import rollup
 from recollect.engine.sessions import Sessions
-from recollect.engine.training_data import collect_training_examples
 from recollect.errors import FieldError, InvalidInput, RecollectError, show
 from recollect.fork_safety import ForkSafeLock
 from recollect.model import validation
-from recollect.model.archive import ImportReport
+from recollect.model.archive import ImportReport, Stats
+from recollect.model.context import Noted, Usage
 from recollect.model.conversation import ConversationTurn
-from recollect.model.curation import UndoReport
-from recollect.model.draft import Draft, read_draft
-from recollect.model.entity_graph import Entity, EntityNeighbors
+from recollect.model.draft import Draft, Receipt, read_draft
+from recollect.model.enums import Kind, Level, Provenance, Status, parse_choice
 from recollect.model.erasure import ErasureReceipt
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, MemoryId, Status, parse_choice
-from recollect.model.plan import Job, Plan, RetentionOverrides, Run
-from recollect.model.rollup import RollupReport
+from recollect.model.memory import Memory, MemoryId
+from recollect.model.plan import Job, Plan, RetentionOverrides, Run, UndoReport
 from recollect.model.scope import Scope, as_scope
-from recollect.model.stats import Stats
-from recollect.model.timeline import GripExpansion, TimelinePage
-from recollect.model.topic import Topic, TopicRefreshReport
-from recollect.model.trust import Provenance
-from recollect.model.usage import Noted, Usage
-from recollect.model.verdict import Receipt
+from recollect.model.timeline import (
+    Entity,
+    EntityNeighbors,
+    GripExpansion,
+    RollupReport,
+    TimelinePage,
+    Topic,
+    TopicRefreshReport,
+)
 from recollect.packing.budget import Budget
-from recollect.packing.pack import Context
-from recollect.packing.replay import Replay
+from recollect.packing.pack import Context, Replay
 from recollect.protocols import ProgressListener, SupportsBackup, TracksFailures
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import ProfileDocument
-from recollect.ranking.proof import Exact
-from recollect.ranking.result import Ranking, Scored
+from recollect.ranking.result import Exact, Ranking, Scored
 from recollect.ranking.why import Why
 from recollect.retrieval.query import QueryTurn, parse_query
 
@@ -426,7 +421,7 @@ class Engine:
             levels=levels,
             overrides=overrides,
         )
-        return why.explain_why(world, request, id, _to_budget(tokens), depth)
+        return recall.explain_why(world, request, id, _to_budget(tokens), depth)
 
     def feedback(
         self,
@@ -566,11 +561,11 @@ class Engine:
 
     def entities(self, *, scope: str | Scope, limit: int = 100) -> list[Entity]:
         """The names that the memories of the scope mention, the most mentioned first."""
-        return entities.list_entities(self._dependencies, as_scope(scope), limit)
+        return topics.list_entities(self._dependencies, as_scope(scope), limit)
 
     def neighbours(self, name_or_id: str, *, scope: str | Scope, limit: int = 20) -> EntityNeighbors:
         """What is linked to a name, or to the memory of an id: names, and memories with the name that links them."""
-        return entities.find_neighbors(self._dependencies, as_scope(scope), name_or_id, limit)
+        return topics.find_neighbors(self._dependencies, as_scope(scope), name_or_id, limit)
 
     def refresh_topics(self, *, scope: str | Scope) -> TopicRefreshReport:
         """Look anew which of the scope's own plain memories belong together. The same again changes nothing."""
@@ -611,7 +606,7 @@ class Engine:
         before the settings.
         """
         wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
-        return planning.make_plan(self._dependencies, parse_choice("job", job, Job), as_scope(scope), wish)
+        return plans.make_plan(self._dependencies, parse_choice("job", job, Job), as_scope(scope), wish)
 
     def run(
         self,
@@ -626,7 +621,7 @@ class Engine:
     ) -> list[Run]:
         """Plan a job and do it, in parts that leave others room to write; each can be undone. `plan` says the rest."""
         wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
-        return planning.run_job(
+        return plans.run_job(
             self._dependencies, parse_choice("job", job, Job), as_scope(scope), wish, _check_progress(progress)
         )
 
@@ -634,11 +629,11 @@ class Engine:
         """Do exactly what the plan says, at once; refused, so that nothing is written, if any memory that it names has
         changed since.
         """
-        return planning.apply_plan(self._dependencies, plan)
+        return plans.apply_plan(self._dependencies, plan)
 
     def undo(self, run: Run | int, *, scope: str | Scope | None = None) -> UndoReport:
         """Let every memory that a run wrote stand as it did before; the number of a run needs its scope."""
-        return planning.undo_run(self._dependencies, run, None if scope is None else as_scope(scope))
+        return plans.undo_run(self._dependencies, run, None if scope is None else as_scope(scope))
 
     def erase(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False

@@ -12,8 +12,8 @@ from recollect.admission.policy import AdmissionPolicy
 from recollect.admission.prompt_injection import find_injection
 from recollect.admission.screening import ScreenedT, screen
 from recollect.engine.admit import check_retry_key
+from recollect.engine.contexts import filter_known_contexts, record_success, require_known_contexts
 from recollect.engine.dependencies import Dependencies, require_not_future
-from recollect.engine.feedback import filter_known_contexts, record_success, require_known_contexts
 from recollect.engine.remember import remember_all
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, show
 from recollect.lifecycle.episodes import (
@@ -24,14 +24,11 @@ from recollect.lifecycle.episodes import (
     read_outcome,
 )
 from recollect.model import validation
-from recollect.model.draft import Draft
+from recollect.model.draft import Created, Draft, IdempotencyRecord, Receipt, Refused, Unchanged
+from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Level, Provenance, Status, Trust, lowest_trust
 from recollect.model.episode import FAILURE_TAG, LESSON_TAG, Action, Outcome, Result, render_action
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
-from recollect.model.verdict import Created, Receipt, Refused, Unchanged
 from recollect.protocols import WriteTransaction
 
 OPEN_EPISODE_STATUSES = (Status.ACTIVE, Status.QUARANTINED)

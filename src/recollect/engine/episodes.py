@@ -16,16 +16,21 @@ from recollect.engine.episode_ops import (
     start_episode,
 )
 from recollect.errors import FieldError, show
-from recollect.lifecycle import episode_ranking as ranking
-from recollect.lifecycle.episode_ranking import FailureMode, Similar
-from recollect.lifecycle.episodes import build_start_metadata, read_episode, read_outcome, require_texts
+from recollect.lifecycle import episodes
+from recollect.lifecycle.episodes import (
+    FailureMode,
+    Similar,
+    build_start_metadata,
+    read_episode,
+    read_outcome,
+    require_texts,
+)
 from recollect.model import validation
 from recollect.model.draft import Draft
+from recollect.model.enums import Kind, Level, Provenance, parse_choice
 from recollect.model.episode import Episode, Result, read_action
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, parse_choice, require_metadata
+from recollect.model.memory import Memory, require_metadata
 from recollect.model.scope import Scope, as_scope
-from recollect.model.trust import Provenance
 
 DEFAULT_SIMILAR_EPISODES = 5
 """How many similar episodes are told, unless it is said."""
@@ -153,10 +158,10 @@ class Episodes:
         least, known = validation.require_fraction("min_score", min_score), list[tuple[Episode, float]]()
         for part, rest in _find_near(self._opened(), as_scope(scope), task, least):
             known += part
-            ranked = ranking.rank_similar(known, min_score=least)
+            ranked = episodes.rank_similar(known, min_score=least)
             if len(ranked) >= limit and ranked[limit - 1].score > rest:  # no score is above its similarity
                 break
-        return ranking.rank_similar(known, min_score=least)[:limit]
+        return episodes.rank_similar(known, min_score=least)[:limit]
 
     def failure_modes(
         self, task: str, *, scope: str | Scope, limit: int = DEFAULT_FAILURE_MODES, min_score: float = 0.0
@@ -165,7 +170,7 @@ class Episodes:
         validation.require_limit("limit", limit)
         least = validation.require_fraction("min_score", min_score)
         known = [one for part, _ in _find_near(self._opened(), as_scope(scope), task, least) for one in part]
-        return ranking.rank_failure_modes(known, min_score=least)[:limit]
+        return episodes.rank_failure_modes(known, min_score=least)[:limit]
 
     def list(
         self, *, scope: str | Scope, finished: bool | None = None, limit: int = DEFAULT_LISTED_EPISODES

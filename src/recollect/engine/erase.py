@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from recollect.admission.policy import AdmissionPolicy
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.edit import memory_not_found
-from recollect.engine.prior_status import load_prior_version
-from recollect.engine.supersession import find_rivals
+from recollect.engine.supersession import find_rivals, load_prior_version
 from recollect.errors import NotFound, show
 from recollect.model import validation
+from recollect.model.enums import Status
 from recollect.model.erasure import ErasedRows, ErasureReceipt, Lineage, ResidueSearch
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import SupportsForget, WriteTransaction
 from recollect.text import tokenizer

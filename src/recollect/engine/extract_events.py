@@ -10,10 +10,10 @@ from recollect.engine.dependencies import Dependencies
 from recollect.engine.extract import ExtractionResult, extract
 from recollect.errors import InvalidInput, ProviderError, RecollectError, StoreBusy
 from recollect.lifecycle.periods import Period
-from recollect.lifecycle.segments import group_by_session, split_into_segments
+from recollect.lifecycle.rollups import group_by_session, split_into_segments
 from recollect.model.conversation import ConversationTurn, Role
-from recollect.model.level import Level
-from recollect.model.memory import Memory, Status
+from recollect.model.enums import Level, Status
+from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.protocols import ProgressListener, WriteTransaction
 

@@ -14,13 +14,12 @@ from recollect.engine import archive_format
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.remember import remember_all
 from recollect.errors import Conflict, FieldError, InvalidInput, show, suggest
+from recollect.importers.base import DraftStream, ImportFormat, ImportNotes, RecordLocation
 from recollect.importers.formats import FORMATS, recognize_format
-from recollect.importers.reader import DraftStream, ImportFormat, ImportNotes, RecordLocation
 from recollect.model import validation
-from recollect.model.draft import Draft
+from recollect.model.draft import Created, Draft, Receipt, Reinforced, Unchanged, Unindexed
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.verdict import Created, Receipt, Reinforced, Unchanged, Unindexed
 from recollect.protocols import ProgressListener, Store, WriteTransaction
 
 T = TypeVar("T")

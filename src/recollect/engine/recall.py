@@ -1,4 +1,9 @@
-"""Recall: find, rank and pack the memories that best answer a question."""
+"""Recall: find, rank and pack the memories that best answer a question.
+
+Inspect: why this one, why not that one.
+
+Serve: what a face handed to an agent without packing it counts as served.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,27 +14,25 @@ from typing import TYPE_CHECKING
 from recollect.admission.screening import redact_text
 from recollect.engine.context_records import make_context_record
 from recollect.engine.dependencies import Dependencies, require_not_future
+from recollect.engine.edit import get_visible, require_memory_id
 from recollect.errors import FieldError
 from recollect.model import validation
 from recollect.model.candidate import Candidate
-from recollect.model.context_record import ContextRecord
-from recollect.model.level import BRIEF_LEVELS, RECALL_LEVELS, Level, parse_level
-from recollect.model.memory import Kind, Memory, MemoryId, parse_choice
+from recollect.model.context import ContextRecord, Use
+from recollect.model.enums import BRIEF_LEVELS, RECALL_LEVELS, Kind, Level, parse_choice, parse_level
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope, as_scope
-from recollect.model.usage import Use
 from recollect.packing.budget import Budget
-from recollect.packing.pack import Context, pack
+from recollect.packing.pack import Context, pack, why_packed
 from recollect.packing.prompt import Prompt
 from recollect.protocols import WriteTransaction
 from recollect.ranking import scorer
-from recollect.ranking.merge import merge
 from recollect.ranking.profile import Hearing, Profile
 from recollect.ranking.profile_toml import ProfileDocument
-from recollect.ranking.proof import Exact
-from recollect.ranking.result import PRUNED, Ranking, Scored, order_exclusions
-from recollect.retrieval.eligibility import Barrier
-from recollect.retrieval.query import Query
-from recollect.retrieval.query_analysis import QueryAnalysis
+from recollect.ranking.result import PRUNED, Exact, Ranking, Scored, merge, order_exclusions
+from recollect.ranking.why import Barred, Ranked, Why
+from recollect.retrieval.eligibility import Barrier, find_barrier, version_at
+from recollect.retrieval.query import Query, QueryAnalysis
 from recollect.text.entities import find_candidate_names
 from recollect.text.tokenizer import tokenize
 
@@ -320,7 +323,7 @@ def with_pinned(ranking: Ranking, found: "RecallEvidence", request: RecallReques
     """The ranking with every pinned memory in its place, also those that a gate or the depth kept out."""
     import numpy as np
 
-    from recollect.ranking.row_explanation import explain_rows
+    from recollect.ranking.selection import explain_rows
 
     there = {scored.id for scored in ranking}
     wanted = select_rows(found, request)
@@ -350,3 +353,90 @@ def _exclusion_reason(scored: Scored, request: RecallRequest) -> str:
     if gate is not None:
         return f"gate:{gate.signal.name}"
     return "min_score" if float(scored.score) < request.profile.min_score else "limit"
+
+
+def explain_why(world: Dependencies, request: RecallRequest, id: str, budget: Budget, depth: int) -> Why:
+    """At which step the memory stands or falls when the request is recalled, and what would change it."""
+    validation.require_limit("depth", depth)
+    asked = require_memory_id(request.scope, id)
+    found = find_evidence(world, request)
+    seen = world.store.get(request.scope, [asked], known_at=request.known_at)
+    if not seen:
+        return _explain_barred(get_visible(world, request.scope, id), request, Barrier.NOT_YET_KNOWN)
+
+    then = (
+        seen[0] if request.present else version_at(_load_known_versions(world, request, seen[0]), request.at) or seen[0]
+    )
+    in_the_way = find_barrier(then, request.at, present=request.present, past=request.past) or _find_filter_barrier(
+        then, request
+    )
+    if in_the_way is not None:
+        return _explain_barred(then, request, in_the_way)
+    ranking = with_pinned(rank_evidence(found, request, depth), found, request)
+    reason = _explain_ranking(found, request, seen[0], depth)
+    place = next((place for place, scored in enumerate(ranking, start=1) if scored.id == id), None)
+    if place is not None:
+        reason = replace(reason, fate=Ranked(place), changes=())
+    return why_packed(reason, ranking, budget, Prompt(world.new_marker(), world.count_tokens))
+
+
+def _load_known_versions(world: Dependencies, request: RecallRequest, memory: Memory) -> list[Memory]:
+    """The versions of the memory that were known when the request says, the oldest first."""
+    versions = world.store.history(request.scope, memory.id)
+    return [one for one in versions if one.commit is None or one.commit <= (memory.commit or 0)]
+
+
+def _find_filter_barrier(memory: Memory, request: RecallRequest) -> Barrier | None:
+    if not memory.answers(request.levels):
+        return Barrier.LEVEL
+    return None if memory.kind in request.kinds else Barrier.KIND
+
+
+def _explain_ranking(found: "RecallEvidence", request: RecallRequest, memory: Memory, depth: int) -> Why:
+    from recollect.ranking.selection import why_in_table
+
+    return why_in_table(
+        memory.id,
+        found.table,
+        request.profile,
+        request.at,
+        limit=depth,
+        asked=request.question is not None,
+        fetch=found.candidates,
+        rows=select_rows(found, request),
+    )
+
+
+def _explain_barred(memory: Memory, request: RecallRequest, in_the_way: Barrier) -> Why:
+    """What there is to say of a memory that nobody was asked about: what it says for itself."""
+    candidate = Candidate(
+        id=memory.id,
+        kind=memory.kind,
+        created_at=memory.created_at,
+        updated_at=memory.updated_at,
+        valid_from=memory.valid_from,
+        importance=memory.importance,
+        confidence=memory.confidence,
+        salience=memory.salience,
+        revisions=memory.revisions,
+        memory=memory,
+    )
+    explanation = scorer.explain(candidate, request.profile.lenient, request.at)
+    return Why(candidate, explanation, Barred(in_the_way, memory.status))
+
+
+def count_served(world: Dependencies, scope: Scope, handed: Iterable[Scored | str]) -> None:
+    """Count each of these memories as served now, soon and together with others; nobody waits for it.
+
+    Those that the scope may not see are skipped, and where nothing can be written nothing is.
+    """
+    now = world.now()
+    ids = tuple(dict.fromkeys(_id_of(one) for one in validation.require_several("handed", handed)))
+
+    known = [id for id in ids if validation.is_storable(id)]
+    if known and not world.store.read_only:
+        world.store.later(lambda writing: writing.record(scope, known, Use.SERVED, now, None))
+
+
+def _id_of(one: Scored | str) -> MemoryId:
+    return one.id if isinstance(one, Scored) else MemoryId(validation.require_text("handed", one))

@@ -6,8 +6,7 @@ from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING
 
 from recollect.engine.dependencies import embed
-from recollect.model.encoder import Encoder
-from recollect.model.reembedding import ContentRow, ReembeddingProgress, ReembeddingReport, ReembeddingStage
+from recollect.model.encoder import ContentRow, Encoder, ReembeddingProgress, ReembeddingReport, ReembeddingStage
 from recollect.protocols import Embedder, Reembedding
 
 if TYPE_CHECKING:

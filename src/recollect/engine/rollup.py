@@ -12,21 +12,26 @@ from recollect.admission.salience import rate_salience
 from recollect.engine.dependencies import Dependencies
 from recollect.errors import StoreBusy
 from recollect.lifecycle.periods import Period
-from recollect.lifecycle.record import RollupRecord, make_period_id, period_of, read_inputs
-from recollect.lifecycle.rollup_checkpoint import RollupCheckpoint
-from recollect.lifecycle.rollup_targets import (
+from recollect.lifecycle.rollups import (
     MAX_POINTS_BY_LEVEL,
+    RollupCheckpoint,
+    RollupRecord,
     RollupTarget,
     cite_grips,
+    group_by_session,
+    is_segment_closed,
+    make_period_id,
+    period_of,
     period_target,
+    read_inputs,
     segment_target,
+    split_into_segments,
 )
-from recollect.lifecycle.segments import group_by_session, is_segment_closed, split_into_segments
-from recollect.model.level import CALENDAR_LEVELS, Level
-from recollect.model.llm_usage import LlmUsage
-from recollect.model.memory import Memory, MemoryId, Status
-from recollect.model.rollup import RollupReport
+from recollect.model.conversation import LlmUsage
+from recollect.model.enums import CALENDAR_LEVELS, Level, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
+from recollect.model.timeline import RollupReport
 from recollect.protocols import ProgressListener, WriteTransaction
 
 if TYPE_CHECKING:

@@ -1,32 +1,49 @@
-"""Sessions: what users hold to begin a stretch of work with what is known, to save in it, and to sum it up."""
+"""Sessions: what users hold to begin a stretch of work with what is known, to save in it, and to sum it up.
+
+Attend: a session begins, is active with whatever is saved in it, and ends, by a word or by silence.
+
+Of a scope one session is under way at a time: whoever begins one looks and writes in one transaction. The state of each
+is in the store alone, so it is the same for every process and after every restart.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from heapq import nlargest, nsmallest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from recollect.engine import session_ops
-from recollect.engine.count_served import count_served
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.edit import get_visible, memory_not_found
-from recollect.engine.recall import read_request, search
-from recollect.errors import FieldError, show
-from recollect.lifecycle.sessions import read_session, require_inactivity, require_summary
+from recollect.engine.episode_ops import quarantine_if_injected, screen_field
+from recollect.engine.recall import count_served, read_request, search
+from recollect.engine.remember import remember_all
+from recollect.errors import FieldError, NotFound, show
+from recollect.lifecycle.sessions import (
+    end_session,
+    is_inactive,
+    read_ended_at,
+    read_last_active_at,
+    read_session,
+    require_inactivity,
+    require_summary,
+    set_summary,
+    start_session,
+    touch_session,
+)
 from recollect.model import validation
-from recollect.model.draft import Draft
-from recollect.model.level import BRIEF_LEVELS, Level
-from recollect.model.memory import Kind, Memory, MemoryId, parse_choice
+from recollect.model.conversation import NearbyMemories, ScopeHoldings, Session
+from recollect.model.draft import Draft, Receipt
+from recollect.model.enums import BRIEF_LEVELS, Kind, Level, Provenance, Status, parse_choice
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope, as_scope
-from recollect.model.session import NearbyMemories, ScopeHoldings, Session
-from recollect.model.trust import Provenance
-from recollect.model.verdict import Receipt
+from recollect.protocols import WriteTransaction
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking
 
 if TYPE_CHECKING:
     from recollect.retrieval.evidence import RecallEvidence
+
 
 DEFAULT_EARLIER_SESSIONS = 5
 """How many earlier sessions are told when one starts."""
@@ -87,8 +104,8 @@ class Sessions:
         validation.require_limit("limit", limit)
         world, whose = self._opened(), as_scope(scope)
         request = read_request(world, None, scope=whose, profile=profile, as_of=None, known_at=None)
-        memory, new = session_ops.start_or_resume_session(world, whose, _resolve_inactivity(world, inactivity), by)
-        before = session_ops.load_ended_sessions(world.store, whose, request.made_at, earlier)
+        memory, new = start_or_resume_session(world, whose, _resolve_inactivity(world, inactivity), by)
+        before = load_ended_sessions(world.store, whose, request.made_at, earlier)
         ranking = search(world, request, limit)
         count_served(world, whose, ranking)
         return StartedSession(
@@ -97,7 +114,7 @@ class Sessions:
 
     def current(self, *, scope: str | Scope) -> Session | None:
         """The session that is under way, also if it has been silent for long: only the next one that starts ends it."""
-        there = session_ops.load_open_sessions(self._opened().store, as_scope(scope))
+        there = load_open_sessions(self._opened().store, as_scope(scope))
         return read_session(there[-1]) if there else None
 
     def remember(
@@ -127,7 +144,7 @@ class Sessions:
             provenance=parse_choice("provenance", provenance, Provenance),
         )
         world = self._opened()
-        return SessionReceipt(*session_ops.remember_in_session(world, draft, _resolve_inactivity(world, inactivity)))
+        return SessionReceipt(*remember_in_session(world, draft, _resolve_inactivity(world, inactivity)))
 
     def summarise(
         self, summary: str, *, scope: str | Scope, provenance: Provenance | str = Provenance.MODEL_INFERENCE
@@ -135,7 +152,7 @@ class Sessions:
         """Note what the session that is under way has come to, in place of what was noted before; it goes on."""
         by = parse_choice("provenance", provenance, Provenance)
         return read_session(
-            session_ops.summarize_open_session(self._opened(), as_scope(scope), require_summary("summary", summary), by)
+            summarize_open_session(self._opened(), as_scope(scope), require_summary("summary", summary), by)
         )
 
     def end(
@@ -143,15 +160,13 @@ class Sessions:
     ) -> Session:
         """End the session that is under way with what it came to. The same again changes nothing."""
         by = parse_choice("provenance", provenance, Provenance)
-        return read_session(
-            session_ops.end_open_session(self._opened(), as_scope(scope), require_summary("summary", summary), by)
-        )
+        return read_session(end_open_session(self._opened(), as_scope(scope), require_summary("summary", summary), by))
 
     def list(self, *, scope: str | Scope, limit: int = DEFAULT_EARLIER_SESSIONS) -> list[Session]:
         """The scope's last sessions that have ended, the newest first."""
         validation.require_limit("limit", limit)
         world, whose = self._opened(), as_scope(scope)
-        return list(_to_sessions(world, whose, session_ops.load_ended_sessions(world.store, whose, world.now(), limit)))
+        return list(_to_sessions(world, whose, load_ended_sessions(world.store, whose, world.now(), limit)))
 
     def timeline(
         self,
@@ -177,9 +192,9 @@ class Sessions:
         """How many plain memories and sessions of its own the scope has."""
         world, whose = self._opened(), as_scope(scope)
         sessions = world.store.timeline(
-            whose, [Level.SESSION], statuses=(*session_ops.OPEN_SESSION_STATUSES, *session_ops.LISTED_SESSION_STATUSES)
+            whose, [Level.SESSION], statuses=(*OPEN_SESSION_STATUSES, *LISTED_SESSION_STATUSES)
         )
-        there = session_ops.load_open_sessions(world.store, whose)
+        there = load_open_sessions(world.store, whose)
         found = _gather_memories(world, whose)
         own = [one for one in found.candidates(found.rows.tolist()) if one.scope == whose]
         kinds = Counter(one.kind for one in own if one.kind is not None)
@@ -246,3 +261,162 @@ def _make_surroundings(found: "RecallEvidence", memory: Memory, before: int, aft
 
 def _load_memories(found: "RecallEvidence", places: Sequence[tuple[float, MemoryId, int]]) -> tuple[Memory, ...]:
     return tuple(one for one in found.memories([row for _, _, row in places]) if one is not None)
+
+
+OPEN_SESSION_STATUSES = (Status.ACTIVE, Status.QUARANTINED)
+"""Where a session stands that is under way."""
+
+LISTED_SESSION_STATUSES = (Status.ACTIVE, Status.COMPLETED)
+"""Where one stands whose summary is told."""
+
+RECENT_WINDOW = timedelta(days=30)
+"""How far is looked back for the last sessions before all of them are read."""
+
+_TIME_STEP = timedelta(microseconds=1)
+
+
+class _TimelineReader(Protocol):
+    """A store, or a transaction of one: whatever knows the records of a scope."""
+
+    def timeline(
+        self,
+        scope: Scope,
+        levels: Sequence[Level],
+        *,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        statuses: Sequence[Status] = (Status.ACTIVE,),
+    ) -> list[Memory]: ...
+
+
+def load_open_sessions(reading: _TimelineReader, scope: Scope) -> list[Memory]:
+    """The scope's sessions that have not ended. The last one is the one; others came by an import, or were restored."""
+    found = reading.timeline(scope, [Level.SESSION], statuses=OPEN_SESSION_STATUSES)
+    return [one for one in found if read_ended_at(one) is None]
+
+
+def load_ended_sessions(
+    reading: _TimelineReader,
+    scope: Scope,
+    now: datetime,
+    limit: int,
+    statuses: Sequence[Status] = LISTED_SESSION_STATUSES,
+) -> list[Memory]:
+    """The scope's last sessions that have ended, the newest first."""
+    found: list[Memory] = []
+    for since in (now - RECENT_WINDOW, None):
+        if len(found) < limit:
+            sessions = reading.timeline(scope, [Level.SESSION], since=since, statuses=statuses)
+            found = [one for one in sessions if read_ended_at(one) is not None]
+    return found[-limit:][::-1]
+
+
+def start_or_resume_session(
+    world: Dependencies, scope: Scope, inactivity: timedelta, by: Provenance
+) -> tuple[Memory, bool]:
+    """The session that is under way, and whether it has just begun; one that fell silent is ended before."""
+    now = world.now()
+    new = MemoryId(world.new_id(now))
+
+    def change(writing: WriteTransaction) -> tuple[Memory, bool]:
+        there = load_open_sessions(writing, scope)
+        present = [one for one in there[-1:] if not is_inactive(one, inactivity, now)]
+        for one in there:
+            if one not in present:
+                _end_abandoned(writing, one)
+        if present:
+            return writing.put(touch_session(present[0], now), None), False
+        writing.adopt(world.encoder)  # a store with memories has a model, also if no vector was made yet
+        return writing.put(start_session(new, scope, _next_start(writing, scope, now), by), None), True
+
+    return world.store.write(change)
+
+
+def _end_abandoned(writing: WriteTransaction, session: Memory) -> None:
+    """End a session that nobody ended, when something happened in it last."""
+    writing.put(end_session(session, read_last_active_at(session)), None)
+
+
+def _next_start(writing: WriteTransaction, scope: Scope, now: datetime) -> datetime:
+    """When a new session begins: now, and after every other one, whatever the clock says."""
+    later = writing.timeline(scope, [Level.SESSION], since=now, statuses=tuple(Status))
+    return later[-1].created_at + _TIME_STEP if later else now
+
+
+class _SessionEnded(Exception):
+    """The session ended while something was about to be saved in it."""
+
+
+def remember_in_session(world: Dependencies, draft: Draft, inactivity: timedelta) -> tuple[Receipt, MemoryId]:
+    """Remember a draft in the session that is under way, or in a new one, which is active with that; gives both."""
+    while True:
+        session = _get_open_session(world, draft, inactivity)
+
+        def attend(writing: WriteTransaction, session: MemoryId = session) -> None:
+            there = load_open_sessions(writing, draft.scope)
+            if not there or there[-1].id != session:
+                raise _SessionEnded
+            writing.put(touch_session(there[-1], world.now()), None)
+
+        try:
+            (receipt,) = remember_all(world, [replace(draft, session=session)], attend)
+        except _SessionEnded:
+            continue
+        return receipt, session
+
+
+def _get_open_session(world: Dependencies, draft: Draft, inactivity: timedelta) -> MemoryId:
+    there = load_open_sessions(world.store, draft.scope)
+    if len(there) == 1 and not is_inactive(there[0], inactivity, world.now()):
+        return there[0].id
+    return start_or_resume_session(world, draft.scope, inactivity, draft.provenance)[0].id
+
+
+@dataclass(frozen=True, slots=True)
+class _ScreenedSummary:
+    """What is said of a session, under a name that is screened."""
+
+    text: str
+
+
+def summarize_open_session(world: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
+    """Note what the session that is under way has come to until now, in place of what was noted before."""
+    now, text = world.now(), screen_field(world, _ScreenedSummary(summary), "summary").text
+
+    def change(writing: WriteTransaction) -> Memory:
+        there = load_open_sessions(writing, scope)
+        if not there:
+            raise session_not_found(scope)
+        return writing.put(touch_session(_with_summary(world, there[-1], text, by), now), None)
+
+    return world.store.write(change)
+
+
+def end_open_session(world: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
+    """End the session that is under way with what it came to; the last one that ended just so is left as it is."""
+    now, text = world.now(), screen_field(world, _ScreenedSummary(summary), "summary").text
+
+    def change(writing: WriteTransaction) -> Memory:
+        there = load_open_sessions(writing, scope)
+        if not there:
+            last = load_ended_sessions(writing, scope, now, 1, (*LISTED_SESSION_STATUSES, Status.QUARANTINED))
+            if last and last[0].text == text:
+                return last[0]
+            raise session_not_found(scope)
+        for one in there[:-1]:
+            _end_abandoned(writing, one)
+        return writing.put(end_session(touch_session(_with_summary(world, there[-1], text, by), now), now), None)
+
+    return world.store.write(change)
+
+
+def _with_summary(world: Dependencies, session: Memory, text: str, by: Provenance) -> Memory:
+    """The session with its summary; quarantined if that speaks to a model."""
+    return quarantine_if_injected(
+        set_summary(session, text, by).changed(status=Status.ACTIVE, remark=None), [text], world.policy
+    )
+
+
+def session_not_found(scope: Scope) -> NotFound:
+    """What is said where no session is under way."""
+    return NotFound(f"no session is under way in {scope}; start one first")

@@ -1,17 +1,20 @@
-"""Succession: of a subject one thing holds at a time, and what takes the place of what."""
+"""Succession: of a subject one thing holds at a time, and what takes the place of what.
 
-from collections.abc import Iterable, Sequence
+Former: where a memory stood before it was put away, by which the same words are judged when they come again.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from recollect.admission.decision import SubjectPosition, effective_from
+from recollect.admission.decision import SubjectPosition, effective_from, find_quarantined_by_hand, quarantine_reason
 from recollect.admission.policy import AdmissionPolicy
+from recollect.model.draft import Changed, Receipt, Refused, Superseded, Verdict
+from recollect.model.enums import Kind, Status
 from recollect.model.format import shorten
-from recollect.model.memory import Kind, Memory, Status
-from recollect.model.verdict import Changed, Receipt, Superseded, Verdict
+from recollect.model.memory import Memory
 from recollect.protocols import WriteTransaction
-from recollect.text.paraphrase import SameMeaning, compare_meanings
-from recollect.text.paraphrase_key import MAX_COMPARED_CHARS
+from recollect.text.paraphrase import MAX_COMPARED_CHARS, SameMeaning, compare_meanings
 from recollect.text.updates.claims import are_compatible, distinguishing_context, find_subject, first_person_name
 
 
@@ -131,3 +134,32 @@ def is_exclusive(memory: Memory, policy: AdmissionPolicy) -> bool:
 def status_receipt(kept: Memory, instead_of: Sequence[Memory] = ()) -> Receipt:
     """What is said of a memory that got another standing, and of those that hold no longer for it."""
     return Receipt(kept.id, Changed(kept.status.value, instead_of[-1].id if instead_of else None), kept)
+
+
+def load_prior_version(writing: WriteTransaction, former: Memory, away: Collection[Status]) -> Memory:
+    """The memory as it was before it was put away so; active, if it never was anything else."""
+    one = former
+    while one.status in away:
+        earlier = writing.before(one.scope, one.id, one.commit or 0)
+        if earlier is None:
+            return former.changed(status=Status.ACTIVE, remark=None)
+        one, _ = earlier
+    return one
+
+
+def with_prior_quarantine(writing: WriteTransaction, memory: Memory) -> Memory:
+    """The memory; if it was quarantined when it was forgotten, as it would stand there again."""
+    if memory.status is not Status.FORGOTTEN:
+        return memory
+    stood = load_prior_version(writing, memory, {Status.FORGOTTEN})
+    return (
+        memory if stood.status is not Status.QUARANTINED else memory.changed(status=stood.status, remark=stood.remark)
+    )
+
+
+def find_quarantine_refusal(writing: WriteTransaction, proposed: Memory) -> Refused | None:
+    """Why words are not taken that an operator put into quarantine, also if they were forgotten there since."""
+    sayings = writing.sayings(proposed)
+    apart = find_quarantined_by_hand((with_prior_quarantine(writing, one) for one in sayings), proposed)
+    other = next((one for one in sayings if apart is not None and one.id == apart.id), None)
+    return None if other is None else Refused(quarantine_reason(other), other.id)

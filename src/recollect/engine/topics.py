@@ -1,19 +1,34 @@
-"""Topics: which memories of a scope belong together is looked for and noted, and told with what holds now."""
+"""Topics: which memories of a scope belong together is looked for and noted, and told with what holds now.
 
-from collections.abc import Sequence
+Graph: the names that memories mention, and what is linked by them; looking counts as no use.
+
+Plain: the scope's own plain memories that hold now, as columns, for whoever compares them with each other.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from recollect.engine.active_memories import load_active_memories
 from recollect.engine.dependencies import Dependencies
+from recollect.engine.edit import get_visible
 from recollect.errors import NotFound, StoreBusy, show
 from recollect.lifecycle.topics import TopicAssignments, label_memories
 from recollect.model import validation
-from recollect.model.memory import Kind, Memory, MemoryId
+from recollect.model.context import Usage
+from recollect.model.enums import Kind
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.topic import Topic, TopicRefreshReport
-from recollect.model.usage import Usage
+from recollect.model.timeline import Entity, EntityNeighbors, LinkedMemory, Topic, TopicRefreshReport
 from recollect.protocols import WriteTransaction
 from recollect.retrieval.eligibility import find_barrier
+from recollect.text.entities import canonicalize_name
+
+if TYPE_CHECKING:
+    from recollect.model.table import Rows
+    from recollect.retrieval.evidence import RecallEvidence, Vectors
+
 
 TOPICS_CHECKPOINT = "topics"
 """Under which name it is noted which memories of a scope belong together."""
@@ -81,8 +96,7 @@ def _group_memories(world: Dependencies, scope: Scope) -> tuple[int, list[list[M
     """How many memories were looked at, and those that belong together, the oldest first."""
     import numpy as np
 
-    from recollect.lifecycle.clusters import find_clusters
-    from recollect.lifecycle.near_pairs import find_near_pairs
+    from recollect.lifecycle.clustering import find_clusters, find_near_pairs
 
     rules = world.topics
     here = load_active_memories(world, scope, world.now())
@@ -167,3 +181,121 @@ def _is_active(memory: Memory, scope: Scope, now: datetime) -> bool:
     """Whether it is a plain memory of the scope that holds now."""
     own = memory.scope == scope and memory.level is None and memory.kind is not Kind.EVENT
     return own and find_barrier(memory, now, present=True) is None
+
+
+Mentions = Mapping[MemoryId, Sequence[str]]
+"""The names that each memory mentions."""
+
+
+def list_entities(world: Dependencies, scope: Scope, limit: int) -> list[Entity]:
+    """The names that the scope's memories mention, the most mentioned first, then by name."""
+    validation.require_limit("limit", limit)
+    return _rank_by_mentions(Counter(name for names in _load_mentions(world, scope).values() for name in names), limit)
+
+
+def find_neighbors(world: Dependencies, scope: Scope, name_or_id: str, limit: int) -> EntityNeighbors:
+    """What is linked to a memory of this id, or else to this name."""
+    validation.require_limit("limit", limit)
+    asked = validation.require_text("name_or_id", name_or_id)
+    mentions = _load_mentions(world, scope)
+    having = Counter(name for names in mentions.values() for name in names)
+    if MemoryId(asked) in mentions:
+        return _neighbors_of_memory(world, scope, MemoryId(asked), mentions, having, limit)
+    return _neighbors_of_name(world, scope, _resolve_name(scope, asked, having), mentions, limit)
+
+
+def _load_mentions(world: Dependencies, scope: Scope) -> Mentions:
+    """The names of every memory that may be recalled now."""
+    from recollect.retrieval.evidence import EvidenceRequest
+
+    return world.store.mentions(EvidenceRequest(scope=scope, at=world.now(), present=True))
+
+
+def _resolve_name(scope: Scope, asked: str, having: Mapping[str, int]) -> str:
+    """The name as it is mentioned: itself, or the only one that has it as one of its words."""
+    name = canonicalize_name(asked)
+    wider = [name] if name in having else [one for one in having if name and name in one.split(" ")]
+    if len(wider) == 1:
+        return wider[0]
+    if wider:
+        known = ", ".join(sorted(wider)[:MAX_SUGGESTED_NAMES])
+        raise NotFound(f"{show(asked)} is part of {len(wider)} names in {scope}; give one of them: {known}")
+    raise NotFound(f"no memory in {scope} mentions {show(asked)} or has that id")
+
+
+MAX_SUGGESTED_NAMES = 5
+"""How many names a message lists."""
+
+
+def _neighbors_of_name(world: Dependencies, scope: Scope, name: str, mentions: Mentions, limit: int) -> EntityNeighbors:
+    there = [id for id, names in mentions.items() if name in names]
+    beside = Counter(other for id in there for other in mentions[id] if other != name)
+    newest = sorted(there, reverse=True)[:limit]  # ids that were made here sort by the time they were made
+    return EntityNeighbors(
+        name, tuple(_rank_by_mentions(beside, limit)), _load_linked(world, scope, [(id, name) for id in newest])
+    )
+
+
+def _neighbors_of_memory(
+    world: Dependencies, scope: Scope, id: MemoryId, mentions: Mentions, having: Mapping[str, int], limit: int
+) -> EntityNeighbors:
+    own = sorted(mentions[id], key=lambda name: (having[name], name))
+    linked: dict[MemoryId, str] = {}
+    for name in own:
+        for other in sorted((other for other, names in mentions.items() if name in names), reverse=True):
+            if other != id:
+                linked.setdefault(other, name)
+    names = tuple(Entity(name, having[name]) for name in own[:limit])
+    return EntityNeighbors(
+        get_visible(world, scope, id), names, _load_linked(world, scope, list(linked.items())[:limit])
+    )
+
+
+def _rank_by_mentions(counts: Mapping[str, int], limit: int) -> list[Entity]:
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return [Entity(name, times) for name, times in ordered[:limit]]
+
+
+def _load_linked(world: Dependencies, scope: Scope, linked: Iterable[tuple[MemoryId, str]]) -> tuple[LinkedMemory, ...]:
+    """The memories of these ids with the names that link them, without those that went meanwhile."""
+    through = dict(linked)
+    return tuple(LinkedMemory(memory, through[memory.id]) for memory in world.store.get(scope, list(through)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ActiveMemories:
+    """What a store found, how many of the scope's own plain memories hold now, and the rows of those that are no
+    events, in the order of ids.
+    """
+
+    evidence: "RecallEvidence"
+    active_count: int
+    rows: "Rows"
+
+    @property
+    def vectors(self) -> "Vectors":
+        """The directions of these rows."""
+        import numpy as np
+
+        vectors = self.evidence.table.vectors
+        return np.empty((0, 0), dtype=np.float32) if vectors is None else vectors[self.rows].astype(np.float32)
+
+
+def load_active_memories(world: Dependencies, scope: Scope, now: datetime) -> ActiveMemories:
+    """The scope's own plain memories that hold now; what only happened is counted, and no row: it may well happen
+    twice, and says little of what is known.
+    """
+    import numpy as np
+
+    from recollect.model.table import KINDS
+    from recollect.retrieval.evidence import EvidenceRequest
+
+    probe = EvidenceRequest(scope=scope, at=now, present=True, levels=frozenset({None}), encoder=world.encoder)
+    found = world.store.gather(probe)
+    table, whose = found.table, found.table.labels["scope"]
+    own = np.flatnonzero(whose.codes == whose.names.index(str(scope))) if str(scope) in whose.names else found.rows[:0]
+    rows = np.intersect1d(found.rows, own)
+    active = len(rows)
+    if table.kinds is not None:
+        rows = rows[table.kinds[rows] != KINDS.index(Kind.EVENT)]
+    return ActiveMemories(found, active, np.array(sorted(rows.tolist(), key=lambda row: table.ids[row]), dtype=np.intp))

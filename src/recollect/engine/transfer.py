@@ -1,4 +1,7 @@
-"""Transfer: all that a store knows goes out as lines of text, and comes in again."""
+"""Transfer: all that a store knows goes out as lines of text, and comes in again.
+
+Move: all of a store goes to another one as it is, and is compared there piece by piece before that one is used.
+"""
 
 import hashlib
 import tempfile
@@ -6,6 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from hashlib import sha256
 from itertools import islice, pairwise
 from typing import IO, AnyStr, TypeVar
 
@@ -21,18 +25,27 @@ from recollect.admission.decision import (
 )
 from recollect.admission.policy import AdmissionPolicy, SecretsPolicy
 from recollect.engine import archive_format
+from recollect.engine.archive_format import encode_item
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.supersession import is_exclusive, place_in_subject
-from recollect.errors import FieldError, InvalidInput, StoreError, show
+from recollect.errors import Conflict, FieldError, InvalidInput, StoreError, show
 from recollect.model import validation
-from recollect.model.archive import ArchivedMemory, ArchiveInfo, ArchiveItem, ImportReport, strip_store_fields
-from recollect.model.context_record import ContextRecord
+from recollect.model.archive import (
+    ArchivedMemory,
+    ArchiveInfo,
+    ArchiveItem,
+    ImportReport,
+    MoveReport,
+    strip_store_fields,
+)
+from recollect.model.context import ContextRecord
 from recollect.model.encoder import Encoder
+from recollect.model.enums import Status
 from recollect.model.format import describe_future, format_count
-from recollect.model.frozen_copy import copy_with
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.protocols import ProgressListener, WriteTransaction
+from recollect.model.validation import copy_with
+from recollect.protocols import ProgressListener, Store, StoreImport, WriteTransaction
 
 T = TypeVar("T")
 
@@ -382,3 +395,42 @@ def _with_vectors(items: Iterable[ArchiveItem], vectors: IO[bytes], encoder: Enc
     vectors.seek(0)
     for item in items:
         yield embedded(item) if isinstance(item, ArchivedMemory) else item
+
+
+MOVE_BATCH_ITEMS = 200
+"""How many items go in one transaction: as much as is lost by a kill."""
+
+MOVE_REMEDY = "see that nobody writes to the store that is moved, and run it again, which begins anew"
+
+
+def move_store(source: Store, name: str, receiving: StoreImport, report: ProgressListener) -> MoveReport:
+    """Move all that the source of that name knows. What arrived is counted and compared before it becomes a store.
+
+    It may be stopped at any moment: the next run goes on from there, or begins anew if the source has changed since.
+    """
+    inventory, items = source.export(None)
+    total = inventory.memories + inventory.contexts
+    resumed = done = receiving.begin(name, inventory)
+    left = islice(items, resumed, None)
+    while batch := list(islice(left, MOVE_BATCH_ITEMS)):
+        receiving.take(batch)
+        done += len(batch)
+        report(done, total)
+
+    expected, found = _checksum_items(*source.export(None)), _checksum_items(*receiving.received())
+    if found != expected:
+        receiving.reject()
+        (memories, contexts, _), (memories_here, contexts_here, _) = expected, found
+        told = f"{memories} memories and {contexts} contexts were to come, {memories_here} and {contexts_here} are here"
+        raise Conflict(f"what arrived is not what is there: {told}; {MOVE_REMEDY}")
+    receiving.finish()
+    *_, checksum = found
+    return MoveReport(memories=inventory.memories, contexts=inventory.contexts, resumed=resumed, checksum=checksum)
+
+
+def _checksum_items(inventory: ArchiveInfo, items: Iterator[ArchiveItem]) -> tuple[int, int, str]:
+    """How many memories and contexts there are, and the sum of all that is known of them."""
+    digest = sha256()
+    for item in items:
+        digest.update(encode_item(item).encode())
+    return inventory.memories, inventory.contexts, digest.hexdigest()

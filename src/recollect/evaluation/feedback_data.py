@@ -1,20 +1,233 @@
-"""Shown: recorded contexts as material, where a ranking is worth what the memories that helped gain by their places."""
+"""Shown: recorded contexts as material, where a ranking is worth what the memories that helped gain by their places.
+
+Words: what was said of memories that were shown, and how much of it counts.
+
+Places: how much less a memory is looked at, the further down it stands.
+
+Learning: the numbers of a profile that rank best what was said to have helped, in contexts that were recorded.
+"""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from recollect.evaluation.features import JudgedRows
-from recollect.evaluation.position_bias import PositionBias, fit_position_bias
-from recollect.evaluation.training_set import TrainingSetSummary, TunableNumbers, find_varied_rows, score_candidates
-from recollect.evaluation.votes import WeighedVotes
+from recollect.errors import InvalidInput
+from recollect.evaluation.runner import ProgressCallback
+from recollect.evaluation.training_set import (
+    JudgedRows,
+    TrainingSetSummary,
+    TunableNumbers,
+    find_varied_rows,
+    score_candidates,
+)
+from recollect.evaluation.tuning import Tuning, tune
+from recollect.model.context import Use, Vote, select_counted_votes
+from recollect.model.format import format_count, make_printable
+from recollect.model.memory import MemoryId
+from recollect.model.scope import Scope
 from recollect.model.table import Floats, Rows
-from recollect.model.training_example import ShownMemory, TrainingExample
+from recollect.model.training_example import ShownMemory, SkipReason, TrainingExample, TrainingSet
 from recollect.ranking.profile import Profile
 from recollect.ranking.tuning_report_check import WORTH_MEASURE
 from recollect.text.tokenizer import tokenize
+
+WORTH_BY_USE: Mapping[Use, float] = {Use.HELPED: 1.0, Use.MISLED: -1.0, Use.QUOTED: 0.5}
+"""What one word is worth: a sign speaks less clearly than somebody who says so.
+
+That success followed is said of all that a context shows alike, so it says nothing of which should come first.
+"""
+
+MAX_VOTES_PER_VOICE = 100
+"""What one voice said in more words than this, and than some other did, counts for as many, each for less."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedVotes:
+    """What all words on a memory in a context are worth together, for it or, below zero, against it; how many there are
+    of each use, and how many principals voted.
+    """
+
+    worth_by_memory: Mapping[tuple[str, MemoryId], float]
+    count_by_use: Mapping[Use, int]
+    principals: int
+
+
+def weigh_votes(experiences: Sequence[TrainingExample]) -> WeighedVotes:
+    """What counts of all that was said of what these contexts show.
+
+    Of one voice the newest few words on a memory count, as for its usefulness. All that it said counts for no more than
+    a hundred words, in however many contexts, so that it does not drown all others. Principals are voices, and so are
+    the signs of a scope; but however many signs there are, no vote counts for less.
+    """
+    votes = select_counted_votes(_sort_votes(vote for one in experiences for vote in _shown_votes(one)))
+    signs = select_counted_votes(_sort_votes(sign for one in experiences for sign in _quoted_signs(one)))
+    principals, others = (Counter(word.by for word in words) for words in (votes, signs))
+    everyone = [*principals.values(), *others.values()]
+    said: dict[tuple[str, MemoryId], float] = {}
+    for words, shares in (
+        (votes, _vote_weights(principals, [*principals.values()])),
+        (signs, _vote_weights(others, everyone)),
+    ):
+        for word in words:
+            at = (word.context, word.memory)
+            said[at] = said.get(at, 0.0) + WORTH_BY_USE[word.use] * shares[word.by]
+    return WeighedVotes(said, Counter(word.use for word in (*votes, *signs)), len(principals))
+
+
+def _sort_votes(words: Iterable[Vote]) -> list[Vote]:
+    """The words, the oldest first, ties by context; an experience has its votes in no order of their own."""
+    return sorted(words, key=lambda word: (word.at, word.context))
+
+
+def _vote_weights(voices: Mapping[str, int], beside: Sequence[int]) -> dict[str, float]:
+    """What one word of each voice counts for, beside voices of so many words: where all are loud, all of it does."""
+    most = max(MAX_VOTES_PER_VOICE, min(beside, default=0))
+    return {voice: min(1.0, most / words) for voice, words in voices.items()}
+
+
+def _shown_votes(one: TrainingExample) -> Iterator[Vote]:
+    """The votes on what was shown and is a candidate."""
+    shown = {showing.memory for showing in one.shown}
+    return (vote for vote in one.votes if vote.memory in shown)
+
+
+def _quoted_signs(one: TrainingExample) -> Iterator[Vote]:
+    """A word for each memory that was shown, quoted, and voted on by nobody; all of a scope are of one voice."""
+    quoted = {sign.memory for sign in one.signs if sign.use is Use.QUOTED}
+    voted = {vote.memory for vote in one.votes}
+    for memory in sorted(({showing.memory for showing in one.shown} & quoted) - voted):
+        yield Vote(context=one.context, memory=memory, by=f"quoted {one.scope}", use=Use.QUOTED, at=one.made_at)
+
+
+MAX_STEEPNESS = 2.0
+"""At most so steep: at the second place a quarter of the first."""
+
+MAX_INVERSE_PROPENSITY = 10.0
+"""For how many words at the first place one further down counts at most, however rarely anybody looks there."""
+
+POSITION_PENALTY = 4.0
+"""How strongly it is doubted that places matter at all, as a penalty on the square of the steepness, halved.
+
+It is worth a few dozen words: with fewer, what was said is taken as it is, which favours the ranking as it is.
+"""
+
+SIGNAL_PENALTY = 1.0
+"""The same of what signals say: with few words they explain little."""
+
+GRADIENT_TOLERANCE = 1e-9
+"""How steep it may still be, for each word that was said, where it counts as the top."""
+
+MAX_NEWTON_STEPS, MAX_STEP_HALVINGS = 100, 60
+"""How many steps are made at most, and how often one that leads down is halved: enough for whatever was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class PositionBias:
+    """How steeply attention falls: at place k a memory is looked at k to the power of minus `steepness` as often."""
+
+    steepness: float = 0.0
+
+    def propensities(self, places: Rows) -> Floats:
+        """How often each place is looked at, for every time that the first one is."""
+        return np.asarray(places, dtype=np.float64) ** -self.steepness
+
+    def inverse_propensities(self, places: Rows) -> Floats:
+        """For how many words at the first place one at each of these counts."""
+        return np.minimum(1.0 / self.propensities(places), MAX_INVERSE_PROPENSITY)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConditionalLogit:
+    """Whom somebody spoke of: of each that was shown the number of its context, what tells it apart, and how much was
+    said of it.
+
+    The first of the traits is the place, as minus its logarithm. Whom somebody says something of is taken as a choice
+    among those of the context, each as likely as the exponential of its traits times their slopes (a conditional
+    logit); slopes are doubted, each as strongly as `penalties` says.
+    """
+
+    contexts: Rows
+    features: Floats
+    weights: Floats
+    penalties: Floats
+
+    @classmethod
+    def of(cls, contexts: Rows, places: Rows, opinions: Floats, said: Floats) -> Self:
+        """Those of the contexts of which anything was said; `opinions` has a row for each signal."""
+        total = np.bincount(contexts, said)
+        rows = np.flatnonzero(total[contexts] > 0.0)
+        return cls(
+            contexts=np.unique(contexts[rows], return_inverse=True)[1],
+            features=np.vstack([-np.log(places[rows]), opinions[:, rows]]),
+            weights=said[rows],
+            penalties=np.append(POSITION_PENALTY, np.full(len(opinions), SIGNAL_PENALTY)),
+        )
+
+    def log_likelihood(self, slopes: Floats) -> float:
+        """How well the slopes explain the choices, as a logarithm, less what is doubted of them; there is one top."""
+        return float(self.weights @ self._log_probabilities(slopes) - self.penalties @ slopes**2 / 2.0)
+
+    def gradient(self, slopes: Floats) -> Floats:
+        """Which way the likelihood rises, and how steeply: nowhere at the top."""
+        uphill: Floats = self.features @ (self.weights - self._expected_weights(slopes)) - self.penalties * slopes
+        return uphill
+
+    def newton_step(self, slopes: Floats) -> Floats:
+        """The way to where the top would be if the likelihood were bent everywhere as it is here (Newton's)."""
+        expected, chances = self._expected_weights(slopes), np.exp(self._log_probabilities(slopes))
+        means = np.array([np.bincount(self.contexts, chances * one) for one in self.features])
+        centred = self.features - means[:, self.contexts]
+        curvature = (centred * expected) @ centred.T + np.diag(self.penalties)
+        return np.asarray(np.linalg.solve(curvature, self.gradient(slopes)), dtype=np.float64)
+
+    def _log_probabilities(self, slopes: Floats) -> Floats:
+        """How likely each is chosen in its context by these slopes, as a logarithm."""
+        heights = slopes @ self.features
+        tops = np.full(int(self.contexts.max()) + 1, -np.inf)
+        np.maximum.at(tops, self.contexts, heights)
+        powers = np.exp(heights - tops[self.contexts])
+        chances: Floats = heights - (tops + np.log(np.bincount(self.contexts, powers)))[self.contexts]
+        return chances
+
+    def _expected_weights(self, slopes: Floats) -> Floats:
+        """How much would be said of each by these slopes."""
+        total = np.asarray(np.bincount(self.contexts, self.weights), dtype=np.float64)
+        expected: Floats = np.exp(self._log_probabilities(slopes)) * total[self.contexts]
+        return expected
+
+
+def fit_coefficients(choices: ConditionalLogit) -> Floats:
+    """The slopes that explain the choices best: uphill step by step, each halved as long as it leads down.
+
+    A whole step may go too far, and the next one further still: with many shown, or a few that stand out.
+    """
+    slopes = np.zeros(len(choices.features))
+    level = GRADIENT_TOLERANCE * float(choices.weights.sum())
+    for _ in range(MAX_NEWTON_STEPS):
+        if np.abs(choices.gradient(slopes)).max() <= level:
+            break
+        step, reached = choices.newton_step(slopes), choices.log_likelihood(slopes)
+        parts = (step * 0.5**halved for halved in range(MAX_STEP_HALVINGS))
+        slopes = next((there for part in parts if choices.log_likelihood(there := slopes + part) >= reached), slopes)
+    return slopes
+
+
+def fit_position_bias(contexts: Rows, places: Rows, opinions: Floats, said: Floats) -> PositionBias:
+    """How steep it is, by the memories that were shown: of which context each is, its place, and how much was said.
+
+    So that what ranks first is better is not mistaken for its being seen first: like opinions at different places tell
+    the two apart. `opinions` has a row for each signal.
+    """
+    if not said.any():
+        return PositionBias()
+    steepness, *_ = fit_coefficients(ConditionalLogit.of(contexts, places, opinions, said))
+    return PositionBias(float(np.clip(steepness, 0.0, MAX_STEEPNESS)))
+
 
 FEEDBACK_NAME = "feedback"
 """What this material is called in a report."""
@@ -151,3 +364,113 @@ def _summarize_feedback(
         judgments=len(said),
         scopes=len({one.scope for one in experiences if one.context in spoken_of}),
     )
+
+
+MIN_QUESTIONS = 30
+"""Of how many questions something must be known: with fewer, an interval promises more than it holds."""
+
+LEFT_OUT_DESCRIPTIONS: Mapping[SkipReason, str] = {
+    SkipReason.OTHER_STORE: "made in another store",
+    SkipReason.ONLY_FOLLOWED: "of which only success is known, and not what led to it",
+    SkipReason.HAS_QUESTION: "with a question, which the profile does not take",
+    SkipReason.NO_QUESTION: "without a question, which the profile needs",
+    SkipReason.OTHER_PROFILE: "ranked by another profile",
+    SkipReason.UNRECORDED: "that cannot be asked again without asking a model",
+}
+"""Which contexts were left out, in words."""
+
+OTHER_PROFILE_REMEDY = (
+    "contexts of another profile teach nothing about this one: give feedback on contexts that it makes, or begin with "
+    "the other one"
+)
+"""What to do where contexts are left out that another profile ranked."""
+
+MAX_NAMED_SCOPES = 3
+"""How many scopes are named where there are more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FeedbackOrigin:
+    """What was learned: the tuning, from which contexts, and what was made of what was said.
+
+    Of `unplaced_contexts` contexts it is not known what stood where; from those `left_out` nothing could be learned.
+    """
+
+    held_by: ClassVar[Literal["question"]] = "question"
+    measure: ClassVar[str] = "what helped, by its place,"
+    remedy: ClassVar[str] = "gather more feedback"
+
+    tuning: Tuning
+    training_set: FeedbackTrainingSet
+    contexts: int
+    unplaced_contexts: int
+    left_out: Mapping[SkipReason, int]
+    votes: WeighedVotes
+    position_bias: PositionBias
+    seed: int
+
+    def describe_amount(self, sources: Sequence[TrainingSetSummary]) -> str:
+        """How much there is of what it was learned from, in words."""
+        questions, scopes = sum(one.queries for one in sources), sum(one.scopes for one in sources)
+        contexts = format_count(self.contexts, "context")
+        return f"{format_count(questions, 'question')} in {contexts} of {format_count(scopes, 'scope')}"
+
+
+def tune_on_feedback(
+    experiences: TrainingSet,
+    profile: Profile,
+    *,
+    folds: int,
+    seed: int,
+    tell: ProgressCallback,
+    places: PositionBias | None = None,
+) -> FeedbackOrigin:
+    """Fit the profile to what was said of what these contexts showed, each question held out once.
+
+    Numbers that have nothing in common with the present ones must be better by one standard error of what these are
+    worth: the more is known, the less. Without `places`, how steeply attention falls is found from what was said.
+    """
+    told = sorted(experiences.examples, key=lambda one: one.sort_key)
+    heard = weigh_votes(told)
+    found = estimate_position_bias(told, heard) if places is None else places
+    material = build_feedback_training_set(told, heard, found, profile, seed=seed)
+    if len(material.groups) < MIN_QUESTIONS:
+        raise _too_few_questions_error(experiences, len(material.groups))
+    values = material.measure(TunableNumbers.of(profile))[WORTH_MEASURE]
+    error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    spoken_of = {context for context, _ in heard.worth_by_memory}
+    return FeedbackOrigin(
+        tuning=tune([material], profile, folds=folds, tell=tell, restraint=error),
+        training_set=material,
+        contexts=len(spoken_of),
+        unplaced_contexts=sum(not one.has_all_places for one in told if one.context in spoken_of),
+        left_out=experiences.skipped,
+        votes=heard,
+        position_bias=found,
+        seed=seed,
+    )
+
+
+def describe_left_out(left_out: Mapping[SkipReason, int]) -> Iterator[str]:
+    """How many contexts were left out and why, in words, reason by reason."""
+    return (
+        f"{format_count(count, 'context')} {LEFT_OUT_DESCRIPTIONS[why]}"
+        for why in SkipReason
+        if (count := left_out.get(why, 0))
+    )
+
+
+def _too_few_questions_error(experiences: TrainingSet, questions: int) -> InvalidInput:
+    left_out = ", ".join(describe_left_out(experiences.skipped))
+    asked, scopes = format_count(questions, "question"), _name_scopes(experiences.scopes)
+    told = f"there is feedback on what was shown for {asked} in {scopes}"
+    remedy = OTHER_PROFILE_REMEDY if experiences.skipped.get(SkipReason.OTHER_PROFILE) else "give more"
+    return InvalidInput(
+        f"{told}{f' (left out: {left_out})' if left_out else ''}, and fewer than {MIN_QUESTIONS} cannot tell better "
+        f"weights from chance; {remedy}, or name more scopes"
+    )
+
+
+def _name_scopes(scopes: Sequence[Scope]) -> str:
+    names = [make_printable(str(one)) for one in scopes[:MAX_NAMED_SCOPES]]
+    return ", ".join(names) + (f" and {len(scopes) - MAX_NAMED_SCOPES} more" if len(scopes) > MAX_NAMED_SCOPES else "")

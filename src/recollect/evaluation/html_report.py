@@ -1,13 +1,152 @@
-"""An evaluation as one page of HTML that needs nothing else: no script, no file, no network."""
+"""An evaluation as one page of HTML that needs nothing else: no script, no file, no network.
 
+Plots as SVG: bars with their intervals, the curve of recall, and how many queries a budget serves.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
-from recollect.evaluation import plots, report_text
-from recollect.evaluation.figures import MeanFigures, ProfileComparison, ProfileEvaluation, QueryAnswer
-from recollect.evaluation.plots import PlotBar
-from recollect.evaluation.report import EvaluationReport
+from recollect.evaluation import report
+from recollect.evaluation.report import EvaluationReport, MeanFigures, ProfileComparison, ProfileEvaluation, QueryAnswer
 from recollect.model.format import make_printable, shorten
+
+PLOT_WIDTH, PLOT_HEIGHT = 760, 270
+LEFT_MARGIN, RIGHT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 44, 28, 12, 30
+"""The room around what is plotted, for the axes and what they say."""
+
+SERIES_COLORS = 8
+"""How many series have a colour of their own."""
+
+MAX_LABEL_CHARS = 24
+GRID_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PlotBar:
+    """A share, and between which it may lie."""
+
+    value: float
+    low: float
+    high: float
+
+
+def color_class(place: int) -> str:
+    """The class of the series' colour."""
+    return f"s{place % SERIES_COLORS}"
+
+
+def plot_bars(title: str, groups: Sequence[tuple[str, Sequence[PlotBar]]], series: Sequence[str]) -> str:
+    """A group of bars for each label, a bar for each series, with whiskers for the interval."""
+    room = (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) / len(groups)
+    wide = min(0.8 * room / len(series), 56.0)
+    parts: list[str] = []
+    for place, (label, values) in enumerate(groups):
+        middle = LEFT_MARGIN + room * (place + 0.5)
+        parts.append(_svg_text(middle, PLOT_HEIGHT - BOTTOM_MARGIN + 18, _shorten_label(label, room), "middle"))
+        for number, (name, bar) in enumerate(zip(series, values, strict=True)):
+            left = middle + (number - len(series) / 2) * wide
+            told = f"{name}, {label}: {bar.value:.3f} [{bar.low:.3f}, {bar.high:.3f}]"
+            parts.append(_svg_bar(left, wide, bar, color_class(number), told))
+    return _svg_image(title, [*_svg_share_axis(), *parts])
+
+
+def plot_curves(title: str, series: Sequence[tuple[str, Sequence[float]]]) -> str:
+    """The share among the first 1, 2, 3, … of each series."""
+    longest = max(len(values) for _, values in series)
+
+    def across(k: int) -> float:
+        return LEFT_MARGIN + (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) * (k - 1) / max(longest - 1, 1)
+
+    ticks = sorted({1, longest, *range(10, longest, 10)})
+    marks = [_svg_tick(across(k), str(k)) for k in ticks]
+    lines = [
+        _svg_line(
+            [(across(k), _share_to_y(value)) for k, value in enumerate(values, start=1)], color_class(place), name
+        )
+        for place, (name, values) in enumerate(series)
+    ]
+    return _svg_image(title, [*_svg_share_axis(), *marks, *lines])
+
+
+def plot_served_queries(title: str, series: Sequence[tuple[str, Sequence[int], int]]) -> str:
+    """The share of queries that a budget serves, of each series: its name, the budgets needed, and of how many."""
+    needed = [tokens for _, values, _ in series for tokens in values]
+    if not needed:
+        return ""
+    steps = [step * 10**power for power in range(12) for step in (1, 2, 5)]
+    after = bisect_left(steps, max(*needed, 2))
+    budgets = steps[bisect_right(steps, max(min(needed), 1)) - 1 : after + 1]
+    first, last = math.log10(budgets[0]), math.log10(budgets[-1])
+
+    def across(tokens: int) -> float:
+        return LEFT_MARGIN + (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) * (math.log10(max(tokens, 1)) - first) / max(
+            last - first, 1e-9
+        )
+
+    marks = [_svg_tick(across(one), f"{one:,}".replace(",", " ")) for one in budgets]
+    lines: list[str] = []
+    for place, (name, values, queries) in enumerate(series):
+        points, height = [(float(LEFT_MARGIN), _share_to_y(0.0))], _share_to_y(0.0)
+        for done, tokens in enumerate(sorted(values), start=1):
+            points.append((across(tokens), height))
+            height = _share_to_y(done / queries)
+            points.append((across(tokens), height))
+        lines.append(_svg_line([*points, (float(PLOT_WIDTH - RIGHT_MARGIN), height)], color_class(place), name))
+    return _svg_image(title, [*_svg_share_axis(), *marks, *lines])
+
+
+def _share_to_y(value: float) -> float:
+    """How far down a share is drawn."""
+    return TOP_MARGIN + (PLOT_HEIGHT - TOP_MARGIN - BOTTOM_MARGIN) * (1.0 - value)
+
+
+def _shorten_label(label: str, room: float) -> str:
+    return shorten(label, max(min(int(room / 7), MAX_LABEL_CHARS), 3))
+
+
+def _svg_text(x: float, y: float, said: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
+
+
+def _svg_tick(x: float, said: str) -> str:
+    foot = PLOT_HEIGHT - BOTTOM_MARGIN
+    mark = f'<line class="axis" x1="{x:.1f}" y1="{foot}" x2="{x:.1f}" y2="{foot + 4}"/>'
+    return mark + _svg_text(x, foot + 18, said, "middle")
+
+
+def _svg_share_axis() -> Iterable[str]:
+    for share in GRID_SHARES:
+        y = _share_to_y(share)
+        yield f'<line class="grid" x1="{LEFT_MARGIN}" y1="{y:.1f}" x2="{PLOT_WIDTH - RIGHT_MARGIN}" y2="{y:.1f}"/>'
+        yield _svg_text(LEFT_MARGIN - 6, y + 4, f"{share:.2f}", "end")
+
+
+def _svg_bar(left: float, wide: float, bar: PlotBar, look: str, told: str) -> str:
+    top, middle, cap = _share_to_y(bar.value), left + wide / 2, min(wide / 4, 5.0)
+    whisker = (
+        f"M{middle:.1f} {_share_to_y(bar.low):.1f}V{_share_to_y(bar.high):.1f}"
+        f"M{middle - cap:.1f} {_share_to_y(bar.low):.1f}h{2 * cap:.1f}"
+        f"M{middle - cap:.1f} {_share_to_y(bar.high):.1f}h{2 * cap:.1f}"
+    )
+    return (
+        f"<g><title>{escape(make_printable(told))}</title>"
+        f'<rect class="{look}" x="{left + 1:.1f}" y="{top:.1f}" width="{max(wide - 2, 1):.1f}" '
+        f'height="{_share_to_y(0.0) - top:.1f}"/><path class="whisker" d="{whisker}"/></g>'
+    )
+
+
+def _svg_line(points: Sequence[tuple[float, float]], look: str, name: str) -> str:
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<g><title>{escape(make_printable(name))}</title><polyline class="line {look}" points="{path}"/></g>'
+
+
+def _svg_image(title: str, parts: Iterable[str]) -> str:
+    drawn = "\n".join(parts)
+    return f'<svg viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" role="img" aria-label="{escape(title)}">\n{drawn}\n</svg>'
+
 
 MAX_WORST_QUERIES = 20
 """How many of the queries that found least are shown."""
@@ -57,7 +196,7 @@ svg text { fill: var(--faint); }
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; list-style: none; margin: 0 0 .4rem; padding: 0; }
 """ + "\n".join(
     f".s{n} {{ fill: var(--c{n}); stroke: var(--c{n}); background: var(--c{n}); }} rect.s{n} {{ stroke: none; }}"
-    for n in range(plots.SERIES_COLORS)
+    for n in range(SERIES_COLORS)
 )
 
 READING_GUIDE = (
@@ -113,7 +252,7 @@ def _render_body(report: EvaluationReport) -> Iterable[str]:
     yield _render_figure("Every measure, with its 95 % interval", legend, _measure_bars(wholes, names))
     curves = [(outcome.profile, outcome.curve) for outcome in outcomes]
     yield _render_figure(
-        f"Recall among the first 1 to {len(outcomes[0].curve)}", legend, plots.plot_curves("Recall by k", curves)
+        f"Recall among the first 1 to {len(outcomes[0].curve)}", legend, plot_curves("Recall by k", curves)
     )
     budgets = [
         (one.profile, [answer.tokens for answer in one.answers if answer.tokens is not None], len(one.answers))
@@ -122,7 +261,7 @@ def _render_body(report: EvaluationReport) -> Iterable[str]:
     yield _render_figure(
         "Share of queries whose judged memories within reach fit into a budget of so many tokens",
         legend,
-        plots.plot_served_queries("Queries served by a budget", budgets),
+        plot_served_queries("Queries served by a budget", budgets),
     )
     if report.comparison is not None:
         yield from _render_comparison(report.comparison)
@@ -133,13 +272,13 @@ def _render_body(report: EvaluationReport) -> Iterable[str]:
 
 def _figure_rows(wholes: Sequence[MeanFigures]) -> list[list[str]]:
     measured = [[name, *(_mean_cell(whole, name) for whole in wholes)] for name in wholes[0].means]
-    others = [report_text.other_figures(whole) for whole in wholes]
+    others = [report.other_figures(whole) for whole in wholes]
     return measured + [[_escape_line(name), *(_escape_line(cells[name]) for cells in others)] for name in others[0]]
 
 
 def _measure_bars(wholes: Sequence[MeanFigures], names: Sequence[str]) -> str:
     groups = [(name, [_interval_bar(whole, name) for whole in wholes]) for name in wholes[0].means]
-    return plots.plot_bars("Measures by profile", groups, names)
+    return plot_bars("Measures by profile", groups, names)
 
 
 def _render_categories(outcomes: Sequence[ProfileEvaluation], legend: str) -> Iterable[str]:
@@ -152,22 +291,22 @@ def _render_categories(outcomes: Sequence[ProfileEvaluation], legend: str) -> It
         for category in outcomes[0].categories
     ]
     yield _render_figure(
-        f"{measures[0]} by category, with its 95 % interval", legend, plots.plot_bars(measures[0], groups, names)
+        f"{measures[0]} by category, with its 95 % interval", legend, plot_bars(measures[0], groups, names)
     )
     rows = [
         [_escape_line(category), str(outcome.categories[category].queries), _escape_line(outcome.profile)]
         + [_mean_cell(outcome.categories[category], name) for name in measures]
-        + [_escape_line(report_text.other_figures(outcome.categories[category])[report_text.MEDIAN_TOKENS])]
+        + [_escape_line(report.other_figures(outcome.categories[category])[report.MEDIAN_TOKENS])]
         for category in outcomes[0].categories
         for outcome in outcomes
     ]
     rows += [
-        [report_text.MEAN_OVER_CATEGORIES, str(outcome.overall.queries), _escape_line(outcome.profile)]
-        + [report_text.format_share(outcome.category_means[name]) for name in measures]
-        + [report_text.NO_FIGURE]
+        [report.MEAN_OVER_CATEGORIES, str(outcome.overall.queries), _escape_line(outcome.profile)]
+        + [report.format_share(outcome.category_means[name]) for name in measures]
+        + [report.NO_FIGURE]
         for outcome in outcomes
     ]
-    yield _render_table(["category", "queries", "profile", *measures, report_text.MEDIAN_TOKENS], rows)
+    yield _render_table(["category", "queries", "profile", *measures, report.MEDIAN_TOKENS], rows)
 
 
 def _render_comparison(comparison: ProfileComparison) -> Iterable[str]:
@@ -176,7 +315,7 @@ def _render_comparison(comparison: ProfileComparison) -> Iterable[str]:
         [
             name,
             f"{found.mean:+.3f} <small>[{found.interval.low:+.3f}, {found.interval.high:+.3f}]</small>",
-            escape(report_text.format_p_value(found.p)),
+            escape(report.format_p_value(found.p)),
             *map(str, (found.wins, found.losses, found.ties)),
         ]
         for name, found in comparison.differences.items()
@@ -224,8 +363,8 @@ def _found_cell(answer: QueryAnswer, texts: Mapping[str, str]) -> str:
 
 def _mean_cell(figures: MeanFigures, name: str) -> str:
     interval = figures.intervals[name]
-    ends = f"[{report_text.format_share(interval.low)}, {report_text.format_share(interval.high)}]"
-    return f"{report_text.format_share(figures.means[name])} <small>{ends}</small>"
+    ends = f"[{report.format_share(interval.low)}, {report.format_share(interval.high)}]"
+    return f"{report.format_share(figures.means[name])} <small>{ends}</small>"
 
 
 def _interval_bar(figures: MeanFigures, name: str) -> PlotBar:
@@ -234,9 +373,7 @@ def _interval_bar(figures: MeanFigures, name: str) -> PlotBar:
 
 
 def _render_legend(names: Sequence[str]) -> str:
-    keys = [
-        f'<li><span class="key {plots.color_class(n)}"></span>{_escape_line(name)}</li>' for n, name in enumerate(names)
-    ]
+    keys = [f'<li><span class="key {color_class(n)}"></span>{_escape_line(name)}</li>' for n, name in enumerate(names)]
     return f'<ul class="legend">{"".join(keys)}</ul>'
 
 

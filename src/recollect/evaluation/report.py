@@ -1,12 +1,213 @@
-"""Report: all that one evaluation came to, and what it was made with."""
+"""Report: all that one evaluation came to, and what it was made with.
 
-from collections.abc import Mapping
+Figures: what a profile came to over all queries of a folder, and over those of a category.
+
+The JSON shape of an evaluation; full precision, nothing rounded.
+
+An evaluation in lines for people: measures by profile, then categories, then what was compared.
+"""
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
-from recollect.evaluation.figures import ProfileComparison, ProfileEvaluation
-from recollect.evaluation.judgments import Judgments
-from recollect.model.format import format_count
+from recollect.evaluation.judgments import JudgedQuery, Judgments
+from recollect.evaluation.measures import (
+    Interval,
+    MeanDifference,
+    Twins,
+    bootstrap_intervals,
+    compare_paired,
+    measure_names,
+    measure_ranking,
+    quantile,
+    recall,
+)
+from recollect.model.format import format_count, make_printable
+from recollect.render.tables import Paint, TextStyle, TextTable, format_aligned, paint_plain
+
+MAX_CURVE_K = 50
+"""Up to which k the curve of recall goes."""
+
+DEFAULT_K = 10
+"""The k that queries are sorted by, if it is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryAnswer:
+    """What came of one query: ids of the folder, one for each memory that was found, best first, and how long it took.
+
+    `twins` are the judged ids that are found where another one is, with that one, and `replaced_ids` those whose
+    words a later memory had replaced by then, which are not found. `tokens` is the budget with which packing in rank
+    order has packed every judged memory that is within reach, `None` if none is; `complete` if that is all that was
+    judged.
+    """
+
+    query: JudgedQuery
+    found_ids: tuple[str, ...]
+    tokens: int | None
+    complete: bool
+    duration: timedelta
+    exact: bool = True
+    twins: Twins = field(default_factory=dict[str, str], hash=False)
+    replaced_ids: tuple[str, ...] = ()
+
+    def measure(self, ks: Sequence[int]) -> dict[str, float]:
+        """Every measure of what was found, by its name."""
+        return measure_ranking(self.found_ids, self.query.grades, ks, self.twins)
+
+    def find_place(self, id: str) -> int | None:
+        """The place at which a judged memory was found, from 1; none if it was not."""
+        ranked = self.twins.get(id, id)
+        return self.found_ids.index(ranked) + 1 if ranked in self.found_ids else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokensNeeded:
+    """The budgets that queries need, over the `reached` of them that have any judged memory within reach.
+
+    `complete` counts those whose judged memories are all within reach.
+    """
+
+    median: int | None
+    p95: int | None
+    reached: int
+    complete: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanFigures:
+    """The means of all measures with their intervals, the tokens needed and the time taken."""
+
+    queries: int
+    means: Mapping[str, float] = field(hash=False)
+    intervals: Mapping[str, Interval] = field(hash=False)
+    tokens: TokensNeeded
+    p50: timedelta
+    p95: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileEvaluation:
+    """All that is to be said of one profile: the figures, those of each category, and each query's own measures.
+
+    `k` is the one that queries are sorted by, and the only one where there is no room for all. `curve` is the mean
+    recall among the first 1, 2, 3, ….
+    """
+
+    profile: str
+    version: str
+    depth: int
+    ks: tuple[int, ...]
+    answers: tuple[QueryAnswer, ...]
+    scores: tuple[Mapping[str, float], ...] = field(hash=False)
+    overall: MeanFigures
+    categories: Mapping[str, MeanFigures] = field(hash=False)
+    curve: tuple[float, ...]
+
+    @property
+    def k(self) -> int:
+        return DEFAULT_K if DEFAULT_K in self.ks else self.ks[-1]
+
+    @property
+    def category_means(self) -> dict[str, float]:
+        """Every measure as the mean over categories, each of which counts the same however many queries it has."""
+        categories = self.categories.values()
+        return {name: statistics.fmean(one.means[name] for one in categories) for name in self.overall.means}
+
+    @property
+    def exact(self) -> bool:
+        return all(answer.exact for answer in self.answers)
+
+    def worst_answers(self, most: int) -> list[QueryAnswer]:
+        """The answers that found least, the least first."""
+
+        def order(place: int) -> tuple[float, float, float, str]:
+            values = self.scores[place]
+            return (
+                values[f"recall@{self.k}"],
+                values[f"ndcg@{self.k}"],
+                values["mrr"],
+                self.answers[place].query.id,
+            )
+
+        places = sorted(range(len(self.answers)), key=order)
+        lacking = [place for place in places if self.scores[place][f"recall@{self.k}"] < 1.0]
+        return [self.answers[place] for place in lacking[:most]]
+
+
+def evaluate_answers(
+    profile: str, version: str, depth: int, answers: Sequence[QueryAnswer], ks: Sequence[int]
+) -> ProfileEvaluation:
+    """What the answers come to."""
+    each = [answer.measure(ks) for answer in answers]
+    categories = sorted({answer.query.category for answer in answers})
+
+    def of(category: str) -> MeanFigures:
+        places = [place for place, answer in enumerate(answers) if answer.query.category == category]
+        return _mean_figures([answers[place] for place in places], [each[place] for place in places], ks)
+
+    return ProfileEvaluation(
+        profile=profile,
+        version=version,
+        depth=depth,
+        ks=tuple(ks),
+        answers=tuple(answers),
+        scores=tuple(each),
+        overall=_mean_figures(answers, each, ks),
+        categories={category: of(category) for category in categories},
+        curve=tuple(
+            statistics.fmean(recall(answer.found_ids, answer.query.grades, k, answer.twins) for answer in answers)
+            for k in range(1, min(MAX_CURVE_K, depth) + 1)
+        ),
+    )
+
+
+def _mean_figures(
+    answers: Sequence[QueryAnswer], each: Sequence[Mapping[str, float]], ks: Sequence[int]
+) -> MeanFigures:
+    measured = measure_names(ks)
+    intervals = bootstrap_intervals([[values[name] for name in measured] for values in each])
+    took = [answer.duration / timedelta(microseconds=1) for answer in answers]
+    return MeanFigures(
+        queries=len(answers),
+        means={name: statistics.fmean(values[name] for values in each) for name in measured},
+        intervals=dict(zip(measured, intervals, strict=True)),
+        tokens=_summarize_tokens(answers),
+        p50=timedelta(microseconds=quantile(took, 0.5)),
+        p95=timedelta(microseconds=quantile(took, 0.95)),
+    )
+
+
+def _summarize_tokens(answers: Sequence[QueryAnswer]) -> TokensNeeded:
+    needed = [answer.tokens for answer in answers if answer.tokens is not None]
+    return TokensNeeded(
+        median=quantile(needed, 0.5) if needed else None,
+        p95=quantile(needed, 0.95) if needed else None,
+        reached=len(needed),
+        complete=sum(answer.complete for answer in answers),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileComparison:
+    """What the second of two profiles gains over the first, measure by measure, on the same queries."""
+
+    one: str
+    other: str
+    differences: Mapping[str, MeanDifference] = field(hash=False)
+
+
+def compare_profiles(one: ProfileEvaluation, other: ProfileEvaluation) -> ProfileComparison:
+    """The two outcomes, query by query; any@k says nothing that recall@k does not."""
+    compared = [name for name in measure_names(one.ks) if not name.startswith("any")]
+    differences = {
+        name: compare_paired([values[name] for values in one.scores], [values[name] for values in other.scores])
+        for name in compared
+    }
+    return ProfileComparison(one=one.profile, other=other.profile, differences=differences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,3 +257,173 @@ class EvaluationReport:
             ),
         )
         return [f"{format_count(count, one, several)} {what}" for count, one, several, what in told if count]
+
+
+def report_to_json(report: EvaluationReport) -> dict[str, Any] | list[dict[str, Any]]:
+    """One profile as an object, several as a list of such, a comparison as both and what it came to."""
+    shown = [evaluation_to_json(one, report) for one in report.outcomes]
+    if report.comparison is not None:
+        return {"profiles": shown, "compared": comparison_to_json(report.comparison)}
+    return shown[0] if len(shown) == 1 else shown
+
+
+def evaluation_to_json(outcome: ProfileEvaluation, report: EvaluationReport) -> dict[str, Any]:
+    """The figures of one profile, with what they were made with."""
+    judgements = report.judgments
+    return {
+        "profile": outcome.profile,
+        "version": outcome.version,
+        **_figures_to_json(outcome.overall),
+        "exact": outcome.exact,
+        "by_category": {category: _figures_to_json(figures) for category, figures in outcome.categories.items()},
+        "by_category_mean": outcome.category_means,
+        "depth": outcome.depth,
+        "folder": judgements.folder.resolve().name,
+        "digest": judgements.digest,
+        "memories": len(judgements.memories),
+        "merged": report.merged_count,
+        "judgements": judgements.pairs,
+        "absent": judgements.absent_pairs,
+        "later": judgements.late_pairs,
+        "replaced": report.replaced_count,
+        "outside": report.invisible_count,
+        "blind": judgements.blind_queries,
+        "unjudged": judgements.unjudged_queries,
+        "embedder": report.embedder,
+    }
+
+
+def comparison_to_json(comparison: ProfileComparison) -> dict[str, Any]:
+    """What the second profile gains over the first."""
+    return {
+        "one": comparison.one,
+        "other": comparison.other,
+        "differences": {name: difference_to_json(found) for name, found in comparison.differences.items()},
+    }
+
+
+def difference_to_json(difference: MeanDifference) -> dict[str, Any]:
+    """What is gained by going over from one to the other."""
+    return {
+        "mean": difference.mean,
+        "interval": interval_to_json(difference.interval),
+        "p": difference.p,
+        "wins": difference.wins,
+        "losses": difference.losses,
+        "ties": difference.ties,
+    }
+
+
+def interval_to_json(interval: Interval) -> list[float]:
+    """The low end and the high one."""
+    return [interval.low, interval.high]
+
+
+def _figures_to_json(figures: MeanFigures) -> dict[str, Any]:
+    millisecond = timedelta(milliseconds=1)
+    tokens = figures.tokens
+    return {
+        "queries": figures.queries,
+        **figures.means,
+        "latency_ms": {"p50": figures.p50 / millisecond, "p95": figures.p95 / millisecond},
+        "tokens": {
+            "median": tokens.median,
+            "p95": tokens.p95,
+            "reached": tokens.reached,
+            "complete": tokens.complete,
+        },
+        "intervals": {name: interval_to_json(one) for name, one in figures.intervals.items()},
+    }
+
+
+NO_FIGURE = "–"
+
+MEAN_OVER_QUERIES, MEAN_OVER_CATEGORIES = "mean over queries", "mean over categories"
+"""The rows under the categories: every query counts the same, or every category does."""
+
+MAX_LINE_WIDTH = 1_000_000
+"""How wide a terminal is taken to be, so that no figure is cut, however many profiles stand beside each other."""
+
+
+def format_report(report: EvaluationReport, paint: Paint = paint_plain) -> Iterator[str]:
+    """The report, one line after the other."""
+    judgements, outcomes = report.judgments, report.outcomes
+    memories = format_count(len(judgements.drafts), "memory", "memories")
+    queries = format_count(len(judgements.queries), "query", "queries")
+    folder, embedder = make_printable(judgements.folder.resolve().name), make_printable(report.embedder)
+    yield f"{folder}: {memories}, {queries}, embedder {embedder}"
+    yield from (paint(TextStyle.FAINT, note) for note in report.notes)
+    yield ""
+    names = [make_printable(one.profile) for one in outcomes]
+    rows = [(name, *(_format_mean(one.overall, name) for one in outcomes)) for name in outcomes[0].overall.means]
+    others = [other_figures(one.overall) for one in outcomes]
+    rows += [(name, *(cells[name] for cells in others)) for name in others[0]]
+    yield from format_aligned(TextTable(("", *names), rows), MAX_LINE_WIDTH, paint)
+    k = outcomes[0].k
+    for measure in (f"recall@{k}", f"ndcg@{k}"):
+        yield ""
+        queries = str(outcomes[0].overall.queries)
+        by_category = [
+            (category, str(figures.queries), *(_format_mean(one.categories[category], measure) for one in outcomes))
+            for category, figures in outcomes[0].categories.items()
+        ]
+        by_category.append((MEAN_OVER_QUERIES, queries, *(_format_mean(one.overall, measure) for one in outcomes)))
+        by_category.append(
+            (MEAN_OVER_CATEGORIES, queries, *(format_share(one.category_means[measure]) for one in outcomes))
+        )
+        yield from format_aligned(TextTable((measure, "queries", *names), by_category), MAX_LINE_WIDTH, paint)
+    if report.comparison is not None:
+        yield ""
+        yield from _format_comparison(report.comparison, paint)
+
+
+def format_share(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def format_milliseconds(time: timedelta) -> str:
+    return f"{time / timedelta(milliseconds=1):.1f} ms"
+
+
+def format_p_value(p: float) -> str:
+    return f"{p:.4f}" if p >= 0.001 else "< 0.001"
+
+
+def _format_comparison(comparison: ProfileComparison, paint: Paint) -> Iterator[str]:
+    one, other = make_printable(comparison.one), make_printable(comparison.other)
+    rows = [
+        (
+            name,
+            f"{found.mean:+.3f}",
+            f"[{found.interval.low:+.3f}, {found.interval.high:+.3f}]",
+            format_p_value(found.p),
+            str(found.wins),
+            str(found.losses),
+            str(found.ties),
+        )
+        for name, found in comparison.differences.items()
+    ]
+    yield f"{other} over {one}"
+    yield from format_aligned(
+        TextTable(("", "gain", "95 %", "p", "wins", "losses", "ties"), rows), MAX_LINE_WIDTH, paint
+    )
+
+
+MEDIAN_TOKENS = "tokens needed, median"
+
+
+def other_figures(figures: MeanFigures) -> dict[str, str]:
+    """What is said beside the measures, by its name."""
+    tokens = figures.tokens
+    return {
+        MEDIAN_TOKENS: NO_FIGURE if tokens.median is None else str(tokens.median),
+        "tokens needed, p95": NO_FIGURE if tokens.p95 is None else str(tokens.p95),
+        "all within reach": f"{tokens.complete} of {figures.queries}",
+        "latency p50": format_milliseconds(figures.p50),
+        "latency p95": format_milliseconds(figures.p95),
+    }
+
+
+def _format_mean(figures: MeanFigures, name: str) -> str:
+    interval = figures.intervals[name]
+    return f"{format_share(figures.means[name])} [{format_share(interval.low)}, {format_share(interval.high)}]"

@@ -1,24 +1,110 @@
-"""Trial: the memories of a folder are remembered by an engine, and its queries asked of it."""
+"""Trial: the memories of a folder are remembered by an engine, and its queries asked of it.
+
+Loaded: what became of a folder's memories in a store, and which of them it has in mind when a query is asked.
+
+Stored: a folder of judgements in a store of its own, which can be asked any number of times.
+"""
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Protocol
 
 from recollect.engine.engine import DEFAULT_DEPTH, Engine
 from recollect.errors import Conflict, InvalidInput, NotFound, show
-from recollect.evaluation.figures import QueryAnswer
-from recollect.evaluation.judgments import MEMORIES_FILE, JudgedQuery, Judgments
-from recollect.evaluation.loaded_folder import LoadedFolder, StoredHistory
-from recollect.model.draft import Draft
+from recollect.evaluation.judgments import MEMORIES_FILE, JudgedQuery, Judgments, can_see
+from recollect.evaluation.measures import Twins
+from recollect.evaluation.report import QueryAnswer
+from recollect.model.context import Use
+from recollect.model.draft import Created, Draft, Receipt, Refused, Reinforced, Unchanged, Updated
+from recollect.model.enums import Status
 from recollect.model.format import format_count
-from recollect.model.memory import Memory, Status
-from recollect.model.usage import Use
-from recollect.model.verdict import Created, Receipt, Refused, Reinforced, Unchanged, Updated
+from recollect.model.memory import Memory
 from recollect.packing.prompt import Prompt
 from recollect.ranking.profile import Profile
 from recollect.ranking.result import Ranking
+from recollect.retrieval.eligibility import version_at
+from recollect.text.paraphrase import are_paraphrases, paraphrase_key
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    """One memory of the store: those of the folder that it was made of, and its own versions, both the oldest first.
+
+    Only memories of one topic become one; texts that repeat are not merged.
+    """
+
+    sources: tuple[Memory, ...]
+    versions: tuple[Memory, ...]
+
+    def version_at(self, at: datetime) -> Memory:
+        """What it was at a moment at which it was there."""
+        return version_at(self.versions, at) or self.versions[0]
+
+    def sources_until(self, at: datetime) -> dict[str, Memory]:
+        """Those that had gone into it by that moment, by their ids."""
+        return {one.id: one for one in self.sources if one.created_at <= at}
+
+    def ids_saying(self, at: datetime) -> list[str]:
+        """The ids whose words it had at the moment, or others that say the same, out of those that had gone into it."""
+        written = self.sources_until(at)
+        if len(self.sources) == 1:
+            return list(written)
+        said = self.version_at(at)
+        return [id for id, one in written.items() if _say_the_same(one, said)]
+
+    @property
+    def merged_count(self) -> int:
+        """How many of those that it was made of say what one before them said."""
+        return len(self.sources) - len({paraphrase_key(one) or one.hash for one in self.sources})
+
+
+def _say_the_same(one: Memory, other: Memory) -> bool:
+    return one.hash == other.hash or are_paraphrases(one, other)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFolder:
+    """The course of the stored memory that each id of the folder went into, by that id."""
+
+    histories: Mapping[str, StoredHistory] = field(hash=False)
+
+    @property
+    def merged_count(self) -> int:
+        """How many memories of the folder say what an earlier one of their topic does, which is kept in their place."""
+        return sum(course.merged_count for id, course in self.histories.items() if id == course.sources[0].id)
+
+    def name_at(self, id: str, at: datetime) -> str:
+        """What a stored memory that is found for a moment is called: the first id whose words it has then."""
+        return next(iter(self.histories[id].ids_saying(at)), id)
+
+    def find_twins(self, query: JudgedQuery) -> Twins:
+        """The judged ids that are found under the name of another one, each with that one."""
+        named = {id: self.name_at(id, query.asked_at) for id in self._current_ids(query)}
+        return {id: name for id, name in named.items() if id != name}
+
+    def find_replaced(self, query: JudgedQuery) -> tuple[str, ...]:
+        """The judged ids that were there, but whose words a later one had replaced when it was asked."""
+        said = self._current_ids(query)
+        return tuple(id for id in self._earlier_ids(query) if id not in said)
+
+    def find_invisible(self, query: JudgedQuery) -> tuple[str, ...]:
+        """The judged ids whose words were there when it was asked, in a memory that the query did not see."""
+        return tuple(
+            id for id in self._current_ids(query) if not can_see(query, self.histories[id].version_at(query.asked_at))
+        )
+
+    def _current_ids(self, query: JudgedQuery) -> list[str]:
+        return [id for id in self._earlier_ids(query) if id in self.histories[id].ids_saying(query.asked_at)]
+
+    def _earlier_ids(self, query: JudgedQuery) -> list[str]:
+        """The judged ids of the folder that are no later than the query."""
+        there = {id: self.histories[id] for id in query.grades if id in self.histories}
+        return [id for id, course in there.items() if id in course.sources_until(query.asked_at)]
+
 
 ProgressCallback = Callable[[int, int], None]
 """Told how much is done, and of how much."""
@@ -172,3 +258,60 @@ def _count_tokens(ranking: Ranking, last: int, prompt: Prompt, costs: dict[str, 
 
 def ignore_progress(done: int, total: int) -> None:
     """Nobody is told how far it is."""
+
+
+class StoreOpener(Protocol):
+    """Opens the store of a folder, by the clock that it is given."""
+
+    def __call__(self, *, clock: Callable[[], datetime]) -> AbstractContextManager[Engine]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgmentStore:
+    """A folder that is loaded: what became of its memories, the model of their vectors, and how it is opened."""
+
+    judgments: Judgments
+    loaded: LoadedFolder
+    embedder: str
+    open_store: StoreOpener
+
+    @property
+    def merged_count(self) -> int:
+        """How many memories say what an earlier one of their topic does, which is kept in their place."""
+        return self.loaded.merged_count
+
+    @property
+    def invisible_count(self) -> int:
+        """How many judged memories were written when it was asked, but are not the scope's to see or were not valid.
+
+        What counts is the stored memory as it was then: what one of two twins shares or ends, the other does.
+        """
+        return sum(len(self.loaded.find_invisible(query)) for query in self.judgments.queries)
+
+    @contextmanager
+    def open_engine(self) -> Iterator[Engine]:
+        """The store at the end of all that the folder tells.
+
+        An engine of its own for whoever asks: what one has embedded already would make the next one look faster.
+        """
+        ended_at = self.judgments.ended_at
+        with self.open_store(clock=lambda: ended_at) as engine:
+            yield engine
+
+    def ask(
+        self, profile: Profile, *, depth: int = DEFAULT_DEPTH, tell: ProgressCallback = ignore_progress
+    ) -> list[QueryAnswer]:
+        """What the profile answers to every query."""
+        with self.open_engine() as engine:
+            return ask_queries(engine, self.judgments, self.loaded, profile, depth=depth, tell=tell)
+
+
+def load_judgment_store(
+    judgements: Judgments, opens: StoreOpener, tell: ProgressCallback = ignore_progress
+) -> JudgmentStore:
+    """Load the folder into its store, unless that has it already, and say what is there to be asked."""
+    written_at = judgements.written_at
+    # by a clock of the memories' own time, so that what is kept of loading them is never too old
+    with opens(clock=lambda: written_at) as engine:
+        loaded = load_folder(engine, judgements, tell)
+        return JudgmentStore(judgments=judgements, loaded=loaded, embedder=engine.embedder, open_store=opens)

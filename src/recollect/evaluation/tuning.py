@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.intervals import MeanDifference, compare_paired
+from recollect.evaluation.measures import MeanDifference, compare_paired
 from recollect.evaluation.runner import ProgressCallback
 from recollect.evaluation.training_set import (
     HeldOutGroup,

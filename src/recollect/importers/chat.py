@@ -8,13 +8,22 @@ from types import MappingProxyType
 from typing import Any
 
 from recollect.errors import FieldError, show
-from recollect.importers.fields import find_first_field, read_datetime, read_label, require_list, require_object
-from recollect.importers.reader import ImportFormat, ImportOptions, RecordPart, digest
+from recollect.importers.base import (
+    ImportFormat,
+    ImportOptions,
+    RecordPart,
+    digest,
+    find_first_field,
+    read_datetime,
+    read_label,
+    require_list,
+    require_object,
+)
 from recollect.model import validation
 from recollect.model.conversation import Role
 from recollect.model.draft import Draft
-from recollect.model.memory import Kind, MemoryId
-from recollect.model.trust import Provenance
+from recollect.model.enums import Kind, Provenance
+from recollect.model.memory import MemoryId
 
 FORMAT_NAME = "chat"
 TEXT_FIELDS = ("text", "content")

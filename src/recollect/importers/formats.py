@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from recollect.errors import FieldError
+from recollect.importers.base import ImportFormat, parse_record, read_records
 from recollect.importers.chat import CHAT_FORMAT
 from recollect.importers.mcp_memory import MCP_MEMORY_FORMAT
 from recollect.importers.mem0 import MEM0_FORMAT
-from recollect.importers.reader import ImportFormat
-from recollect.importers.records import parse_record, read_records
 
 FORMATS: Mapping[str, ImportFormat] = MappingProxyType(
     {one.name: one for one in (CHAT_FORMAT, MCP_MEMORY_FORMAT, MEM0_FORMAT)}

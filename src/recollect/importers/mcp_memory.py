@@ -4,13 +4,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from recollect.errors import FieldError
-from recollect.importers.fields import read_tags, require_list, require_object
-from recollect.importers.reader import ImportFormat, ImportOptions, RecordPart
-from recollect.importers.relations import draft_relation, require_name, to_words
+from recollect.importers.base import (
+    ImportFormat,
+    ImportOptions,
+    RecordPart,
+    draft_relation,
+    read_tags,
+    require_list,
+    require_name,
+    require_object,
+    to_words,
+)
 from recollect.model import validation
 from recollect.model.draft import Draft
-from recollect.model.memory import Kind
-from recollect.model.trust import Provenance
+from recollect.model.enums import Kind, Provenance
 
 FORMAT_NAME = "mcp-memory"
 UNDATED_REASON = "memories without a date are observed now"

@@ -5,21 +5,23 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import FieldError
-from recollect.importers.fields import (
+from recollect.importers.base import (
+    ImportFormat,
+    ImportOptions,
+    RecordPart,
+    draft_relation,
     find_first_field,
     read_datetime,
     read_end,
     read_label,
     read_metadata,
     read_tags,
+    require_name,
     require_object,
 )
-from recollect.importers.reader import ImportFormat, ImportOptions, RecordPart
-from recollect.importers.relations import draft_relation, require_name
 from recollect.model import validation
 from recollect.model.draft import Draft
-from recollect.model.memory import Kind
-from recollect.model.trust import Provenance
+from recollect.model.enums import Kind, Provenance
 
 FORMAT_NAME = "mem0"
 TEXT_FIELDS = ("memory", "text", "content", "data")

@@ -7,13 +7,12 @@ from typing import Any, TypeGuard
 
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, InvalidInput, NotFound, show
-from recollect.integrations.key_codec import notes_of, to_topic_key
-from recollect.integrations.optional_deps import requires_extra
+from recollect.integrations.shared import notes_of, requires_extra, to_topic_key
 from recollect.model import validation
 from recollect.model.draft import Draft
-from recollect.model.memory import Memory, parse_choice
+from recollect.model.enums import Provenance, parse_choice
+from recollect.model.memory import Memory
 from recollect.model.scope import Scope, as_scope
-from recollect.model.trust import Provenance
 
 with requires_extra("anthropic"):
     from anthropic.lib.tools import (

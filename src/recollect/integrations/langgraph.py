@@ -10,22 +10,22 @@ from typing import Any
 
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, show, suggest
-from recollect.integrations.key_codec import (
+from recollect.integrations.shared import (
+    TtlSweeper,
     child_scope,
     decode_value,
     encode_value,
     labels_of,
     name_of,
     notes_of,
+    requires_extra,
     to_topic_key,
 )
-from recollect.integrations.optional_deps import requires_extra
-from recollect.integrations.ttl_sweeper import TtlSweeper
 from recollect.model import validation
 from recollect.model.draft import Draft
-from recollect.model.memory import Memory, parse_choice
+from recollect.model.enums import Provenance, parse_choice
+from recollect.model.memory import Memory
 from recollect.model.scope import Scope, as_scope
-from recollect.model.trust import Provenance
 from recollect.ranking.profile import Profile
 
 with requires_extra("langgraph"):

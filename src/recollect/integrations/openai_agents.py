@@ -10,11 +10,11 @@ from itertools import count
 from typing import Any, cast
 from uuid import uuid4
 
-from recollect.admission.private_tags import REDACTED_MARK
+from recollect.admission.screening import REDACTED_MARK
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, NotFound
 from recollect.fork_safety import ForkSafeLock
-from recollect.integrations.key_codec import (
+from recollect.integrations.shared import (
     MAX_NESTING,
     EncodedValue,
     child_scope,
@@ -22,14 +22,14 @@ from recollect.integrations.key_codec import (
     encode_value,
     is_too_deep,
     notes_of,
+    requires_extra,
     to_topic_key,
 )
-from recollect.integrations.optional_deps import requires_extra
 from recollect.model.conversation import PROVENANCE_BY_ROLE, Role
-from recollect.model.draft import Draft
-from recollect.model.memory import Kind, Memory, Status
+from recollect.model.draft import Changed, Draft
+from recollect.model.enums import Kind, Status
+from recollect.model.memory import Memory
 from recollect.model.scope import Scope, as_scope
-from recollect.model.verdict import Changed
 
 with requires_extra("openai-agents"):
     from agents.items import TResponseInputItem

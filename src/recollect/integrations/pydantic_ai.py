@@ -10,13 +10,13 @@ from pydantic import Field
 
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, InvalidInput, NotFound
-from recollect.integrations.optional_deps import requires_extra
-from recollect.model.memory import Kind, Memory, parse_choice
+from recollect.integrations.shared import requires_extra
+from recollect.model.draft import Receipt
+from recollect.model.enums import Kind, Provenance, parse_choice
+from recollect.model.memory import Memory
 from recollect.model.scope import Scope, as_scope
-from recollect.model.trust import Provenance
-from recollect.model.verdict import Receipt
 from recollect.ranking.profile import Profile
-from recollect.ranking.why_text import describe_change, describe_fate
+from recollect.ranking.why import describe_change, describe_fate
 
 with requires_extra("pydantic-ai"):
     from pydantic_ai import FunctionToolset

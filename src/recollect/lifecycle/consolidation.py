@@ -16,11 +16,10 @@ from heapq import heapify, heappop, heappush
 from recollect.errors import FieldError, show
 from recollect.model import validation
 from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
-from recollect.model.nfc import to_nfc
-from recollect.text.canonical_tokens import POSSESSIVE
+from recollect.model.validation import to_nfc
 from recollect.text.lexicon import split_words
-from recollect.text.paraphrase import SameMeaning, canonicalize_text, compare_meanings
-from recollect.text.paraphrase_key import MAX_COMPARED_CHARS
+from recollect.text.paraphrase import MAX_COMPARED_CHARS, SameMeaning, canonicalize_text, compare_meanings
+from recollect.text.tokens import POSSESSIVE
 
 IMPORTANCE_BONUS = 0.1
 """How much more important the one is than the most important of those that it speaks for, once."""

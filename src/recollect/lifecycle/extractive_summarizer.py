@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from recollect.errors import FieldError
 from recollect.model import validation
+from recollect.model.conversation import LlmUsage
+from recollect.model.enums import CALENDAR_LEVELS, Level
 from recollect.model.format import format_count
-from recollect.model.level import CALENDAR_LEVELS, Level
-from recollect.model.llm_usage import LlmUsage
 from recollect.model.memory import build_embedded_text
-from recollect.model.summary import MAX_BULLET_CHARS, MAX_BULLETS, MAX_KEYWORDS, Bullet, Passage, Summary
-from recollect.text.excerpts import ELLIPSIS, Sentence, join_sentences, split_sentences, to_single_line, truncate
+from recollect.model.timeline import MAX_BULLET_CHARS, MAX_BULLETS, MAX_KEYWORDS, Bullet, Passage, Summary
 from recollect.text.keywords import TopicTerms, extract_name_terms, extract_terms
 from recollect.text.questions import ROLE_LABELS, is_first_person, is_question
+from recollect.text.sentences import ELLIPSIS, Sentence, join_sentences, split_sentences, to_single_line, truncate
 
 MAX_POINT_CHARS = 240
 """How many characters of what somebody said make one point, if it has sentences."""

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from recollect.model.index import Index
-from recollect.model.level import CALENDAR_LEVELS, TIMELINE_LEVELS, Level
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.enums import CALENDAR_LEVELS, TIMELINE_LEVELS, Index, Level, Status
+from recollect.model.memory import Memory, MemoryId
 
 LEVELS_COARSEST_FIRST = (*reversed(CALENDAR_LEVELS), Level.SEGMENT, Level.GRIP, Level.EVENT)
 

@@ -11,8 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.level import CALENDAR_LEVELS, Level
-from recollect.model.memory import require_choice
+from recollect.model.enums import CALENDAR_LEVELS, Level, require_choice
 
 _DAY = timedelta(days=1)
 _WEEK = timedelta(weeks=1)

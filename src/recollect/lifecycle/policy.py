@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Literal, get_args
 
 from recollect.errors import FieldError, show, suggest
+from recollect.lifecycle.rollups import DEFAULT_SEGMENT_GAP, DEFAULT_SEGMENT_TOKENS
 from recollect.lifecycle.schedule import require_expression
-from recollect.lifecycle.segments import DEFAULT_SEGMENT_GAP, DEFAULT_SEGMENT_TOKENS
 from recollect.model import validation
-from recollect.model.level import Level
+from recollect.model.enums import Level
 from recollect.model.plan import AGING_LEVELS, MAX_AGE_DAYS
 
 SummarizerName = Literal["extractive", "llm"]

@@ -9,13 +9,11 @@ from datetime import datetime, timedelta
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
+from recollect.model.conversation import Session
+from recollect.model.enums import TRUST_BY_PROVENANCE, Index, Kind, Level, Provenance, Status
 from recollect.model.format import format_count, shorten
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.session import Session
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance
 
 SESSION_METADATA_FIELDS = ("last_active_at", "ended_at", "summarised")
 """What is kept in the metadata of a session."""

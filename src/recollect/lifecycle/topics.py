@@ -19,9 +19,9 @@ from recollect.model import validation
 from recollect.model.format import format_count
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.summary import MAX_KEYWORDS
-from recollect.text.excerpts import split_sentences
+from recollect.model.timeline import MAX_KEYWORDS
 from recollect.text.keywords import TopicTerms, extract_name_terms, extract_terms
+from recollect.text.sentences import split_sentences
 
 MIN_TOPIC_MEMORIES, MAX_TOPIC_MEMORIES = 2, 1_000
 """Within how many memories a topic may be told to begin."""

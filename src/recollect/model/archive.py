@@ -1,15 +1,23 @@
-"""Archive: what a store holds, as values that another store can take in."""
+"""Archive: what a store holds, as values that another store can take in.
 
-from dataclasses import dataclass
+Stats: how much a store, or a part of it, holds.
+
+Report: what a check of a store or a backup found.
+
+Moving: what became of a store that was moved to another place.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from recollect.model.context_record import ContextRecord
+from recollect.model.context import ContextRecord, Use, Vote
+from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.index import Index
+from recollect.model.enums import Index, Kind, Status
+from recollect.model.format import format_count
 from recollect.model.memory import Memory, build_embedded_text, build_searched_text
 from recollect.model.scope import Scope
-from recollect.model.usage import Use, Vote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,3 +139,71 @@ class ImportReport:
 def strip_store_fields(versions: "tuple[Memory, ...] | list[Memory]") -> list[Memory]:
     """The versions without what only a store says of them: equal for two stores that know the same."""
     return [one.changed(recorded_at=None, commit=None) for one in versions]
+
+
+MAX_NAMED_SCOPES = 10
+"""How many of the largest scopes are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """What there is: memories by status, by kind and by scope, and what happened to them.
+
+    `scopes` is how many scopes have memories, and `largest` names those with most. `versions` counts every memory as
+    often as it was written, `unembedded` the active ones that no question can be near to, since they have no vector.
+    `bytes` is the size of all files of the store, whichever part was asked about; 0 if it has none.
+    """
+
+    memories: int
+    statuses: Mapping[Status, int] = field(hash=False)
+    kinds: Mapping[Kind, int] = field(hash=False)
+    scopes: int
+    largest: tuple[tuple[Scope, int], ...]
+    versions: int
+    contexts: int
+    uses: Mapping[Use, int] = field(hash=False)
+    unembedded: int
+    encoder: Encoder | None
+    analyser: str
+    schema: int
+    bytes: int
+
+    def __repr__(self) -> str:
+        memories = f"{format_count(self.memories, 'memory', 'memories')} of {format_count(self.scopes, 'scope')}"
+        versions, contexts = format_count(self.versions, "version"), format_count(self.contexts, "context")
+        return f"<Stats: {memories}, {versions}, {contexts}, {format_count(self.bytes, 'byte')}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyReport:
+    """What is in a file, and everything that is wrong with it, in words.
+
+    `sealed` says that the file carries the sum of all its bytes, and that it is right: a backup does, a store in use
+    cannot. `recalled` says that a recall from the restored copy found what it had to find.
+    """
+
+    path: str
+    bytes: int
+    sealed: bool
+    schema: int = 0
+    encoder: Encoder | None = None
+    memories: int = 0
+    versions: int = 0
+    contexts: int = 0
+    recalled: bool = False
+    problems: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveReport:
+    """How much was moved, how much of it an earlier run had moved, and the sum that both stores have in common."""
+
+    memories: int
+    contexts: int
+    resumed: int
+    checksum: str

@@ -7,10 +7,11 @@ from typing import Any
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
+from recollect.model.enums import Kind, require_kind
 from recollect.model.format import make_printable, shorten
-from recollect.model.frozen_copy import copy_with
-from recollect.model.memory import Kind, Memory, MemoryId, require_kind
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
+from recollect.model.validation import copy_with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

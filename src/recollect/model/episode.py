@@ -6,10 +6,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from recollect.model import validation
+from recollect.model.draft import Receipt
+from recollect.model.enums import Status
 from recollect.model.format import format_count, shorten
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.verdict import Receipt
 
 LESSON_TAG, FAILURE_TAG = "lesson", "failure"
 """The tags of what was learned of an episode: what it taught, and what went wrong."""

@@ -1,4 +1,7 @@
-"""Erasure: what was erased, and the proof that nothing of it is left."""
+"""Erasure: what was erased, and the proof that nothing of it is left.
+
+Sweeping: what was written anew, so that no file has what was erased.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -116,3 +119,23 @@ class ErasureReceipt:
     def retryable(self) -> bool:
         """Whether `prove_erased` may succeed in a moment."""
         return self.search.unfinished is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepReport:
+    """The tables that were written anew, how many bytes they took `before` and take `after`, and of how many erasures
+    there is nothing in their files any more.
+    """
+
+    tables: tuple[str, ...] = ()
+    before: int = 0
+    after: int = 0
+    erasures: int = 0
+
+    def __add__(self, other: "SweepReport") -> "SweepReport":
+        return SweepReport(
+            tables=(*self.tables, *(one for one in other.tables if one not in self.tables)),
+            before=self.before + other.before,
+            after=self.after + other.after,
+            erasures=self.erasures + other.erasures,
+        )

@@ -5,56 +5,28 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
 from itertools import islice
-from typing import Any, NewType, TypeVar, cast
+from typing import Any, NewType, cast
 
-from recollect.errors import FieldError, show, show_name, suggest
+from recollect.errors import FieldError, show
 from recollect.model import validation
+from recollect.model.enums import (
+    TRUST_BY_PROVENANCE,
+    ChoiceT,
+    Index,
+    Kind,
+    Level,
+    Provenance,
+    Status,
+    Trust,
+    require_choice,
+    require_kind,
+)
 from recollect.model.format import make_printable, shorten
-from recollect.model.frozen_copy import copy_with
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.nfc import to_nfc
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust
+from recollect.model.validation import copy_with, to_nfc
 
 MemoryId = NewType("MemoryId", str)
-
-ChoiceT = TypeVar("ChoiceT", bound=StrEnum)
-
-
-class Kind(StrEnum):
-    """The closed list of kinds of memory."""
-
-    PROFILE = "profile"
-    PREFERENCE = "preference"
-    DECISION = "decision"
-    PATTERN = "pattern"
-    DISCOVERY = "discovery"
-    SUMMARY = "summary"
-    FACT = "fact"
-    ENTITY = "entity"
-    LEARNING = "learning"
-    PROCEDURE = "procedure"
-    CONSTRAINT = "constraint"
-    DEFINITION = "definition"
-    OBSERVATION = "observation"
-    TASK = "task"
-    CORRECTION = "correction"
-    EVENT = "event"
-
-
-class Status(StrEnum):
-    """Where a memory stands: only active ones are recalled, superseded ones as of a time when they still held."""
-
-    ACTIVE = "active"
-    SUPERSEDED = "superseded"
-    CONSOLIDATED = "consolidated"
-    COMPLETED = "completed"
-    ARCHIVED = "archived"
-    QUARANTINED = "quarantined"
-    FORGOTTEN = "forgotten"
 
 
 MAX_LIST_ITEMS = 64
@@ -263,30 +235,6 @@ def said_hash(text: str, speaker: str | None, kind: str) -> str:
         return content_hash(text)
     whose = "" if speaker is None else to_nfc(speaker).casefold()
     return hashlib.sha256(f"{content_hash(text)} {'event' if raw else ''} {whose}".encode()).hexdigest()
-
-
-def require_choice(field: str, value: ChoiceT, choices: type[ChoiceT]) -> ChoiceT:
-    """The value; refused if it is none of the choices, a text that names one among them."""
-    if not isinstance(value, choices):
-        name = choices.__name__
-        raise FieldError(f"{show(value)} is no {name.lower()}; give one of recollect.{name}", field=field)
-    return value
-
-
-def require_kind(field: str, value: Kind) -> Kind:
-    """The kind; refused if it is none."""
-    return require_choice(field, value, Kind)
-
-
-def parse_choice(field: str, value: str, choices: type[ChoiceT]) -> ChoiceT:
-    """The choice of that name, as a caller outside writes it; refused with the nearest known one."""
-    try:
-        return choices(value)
-    except ValueError:
-        what = choices.__name__.lower()
-        raise FieldError(
-            f"{show(value)} is no {what}; {suggest(show_name(value), [one.value for one in choices])}", field=field
-        ) from None  # it would say the same in Python's words
 
 
 def _require_title(field: str, value: str) -> str | None:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from recollect.errors import FieldError, suggest
 from recollect.model import validation
 from recollect.model.candidate import COUNT_FIELDS, DATE_FIELDS, FRACTION_FIELDS, LABEL_FIELDS, LINK_FIELD, Candidate
-from recollect.model.memory import Kind, MemoryId
+from recollect.model.enums import Kind
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 
 Floats = NDArray[np.float64]

@@ -10,10 +10,10 @@ from typing import Self
 import numpy as np
 
 from recollect.errors import InvalidInput
+from recollect.model.context import Sign, Vote
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import Floats
-from recollect.model.usage import Sign, Vote
 
 
 @dataclass(frozen=True, slots=True)

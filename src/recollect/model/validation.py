@@ -1,4 +1,9 @@
-"""What a value may be: the checks every noun shares, each naming the field, the value and the remedy."""
+"""What a value may be: the checks every noun shares, each naming the field, the value and the remedy.
+
+Copies of frozen values, made without checking again what was checked when the first was made.
+
+The composed form of a text (NFC), in time that grows with the text and no faster.
+"""
 
 import math
 import re
@@ -319,3 +324,50 @@ def require_same_dimensions(vectors: Iterable[tuple[str, tuple[float, ...] | Non
             dimensions = dimensions or len(vector)
             if len(vector) != dimensions:
                 raise FieldError(f"{show(id)} has {len(vector)} dimensions, others {dimensions}", field="vector")
+
+
+FrozenT = TypeVar("FrozenT")
+
+
+def copy_with(value: FrozenT, **changes: Any) -> FrozenT:
+    """The same value with some of its fields changed; whoever asks vouches for those."""
+    kind = type(value)
+    found: FrozenT = object.__new__(kind)
+    for name in kind.__slots__:  # type: ignore[attr-defined]
+        object.__setattr__(found, name, changes[name] if name in changes else getattr(value, name))
+    return found
+
+
+MAX_COMBINING_MARKS = 30
+"""After so many marks in a row a joiner is put, as Unicode's stream-safe text has it (annex 15); no script needs more.
+
+Marks are sorted when a text is composed, and that takes quadratic time: a few hundred kilobytes of them, minutes.
+"""
+
+JOINER = "\u034f"
+
+_LONG_MARK_RUN = re.compile(f"[\u0300-\U0010ffff]{{{MAX_COMBINING_MARKS + 1},}}")
+
+
+def to_nfc(text: str) -> str:
+    """The text in its composed form; no two texts that differ in more than joiners become the same."""
+    return text if text.isascii() else unicodedata.normalize("NFC", to_stream_safe(text))
+
+
+def to_stream_safe(text: str) -> str:
+    """The text with a joiner in every run of marks that is longer than any script has."""
+    return _LONG_MARK_RUN.sub(lambda run: _insert_joiners(run[0]), text)
+
+
+def _insert_joiners(run: str) -> str:
+    if not any(map(unicodedata.combining, run)):
+        return run
+    parts: list[str] = []
+    marks = 0
+    for character in run:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks > MAX_COMBINING_MARKS:
+            parts.append(JOINER)
+            marks = 1
+        parts.append(character)
+    return "".join(parts)

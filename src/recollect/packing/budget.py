@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from recollect.errors import BudgetError, show
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 from recollect.model.validation import MAX_LIMIT
 
 PINNED_SHARE = 0.3

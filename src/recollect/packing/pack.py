@@ -1,14 +1,35 @@
-"""Pack: a ranking and a budget make a context, and nothing vanishes unnamed."""
+"""Pack: a ranking and a budget make a context, and nothing vanishes unnamed.
 
+Choice: which of a ranking's memories a budget takes.
+
+Shortfall: how large a budget would have had to be for a memory to be packed.
+
+why(): where a memory stands or fell, from the gates to the last token.
+
+Replay: a recorded context, made again from what was known when it was made.
+"""
+
+import math
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
+from recollect.errors import InvalidInput, NotFound
+from recollect.model.candidate import Candidate
+from recollect.model.context import ReplayDifference
+from recollect.model.enums import Kind
 from recollect.model.format import format_count, format_left_out
+from recollect.model.memory import MemoryId
 from recollect.packing.budget import Budget
-from recollect.packing.choice import RenderedRanking, choose_memories, fit_text
-from recollect.packing.prompt import Prompt
+from recollect.packing.prompt import READING_ORDER, Prompt, PromptBlock
+from recollect.ranking.profile import Profile
+from recollect.ranking.profile_toml import ProfileDocument
 from recollect.ranking.result import Ranking, Scored, format_listing
+from recollect.ranking.scorer import parse_candidates, rank, resolve_profile
+from recollect.ranking.why import Ranked, SignalChange, Unpacked, Why, changes_to_reach, why_in_ranking
 
 
 class OmissionReason(StrEnum):
@@ -97,3 +118,288 @@ def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
         ranking=ranking,
         marker=prompt.marker,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedRanking:
+    """Everything considered, each rendered and counted once; a place is a position in the ranking.
+
+    `limit` is how many may be taken: the least of what the budget and the profile allow and what there is.
+    """
+
+    prompt: Prompt
+    blocks: tuple[PromptBlock, ...]
+    costs: tuple[int, ...]
+    frame: int
+    limit: int
+    pinned: tuple[int, ...]
+    by_kind: Mapping[Kind, Sequence[int]]
+
+    @classmethod
+    def of(cls, ranking: Ranking, budget: Budget, prompt: Prompt) -> "RenderedRanking":
+        blocks = tuple(PromptBlock(scored, prompt.block(scored)) for scored in ranking)
+        limits = (budget.items, ranking.scheme.profile.max_items, len(blocks))
+        by_kind: dict[Kind, list[int]] = {kind: [] for kind in READING_ORDER}
+        for place, block in enumerate(blocks):
+            by_kind[block.scored.memory.kind].append(place)
+        return cls(
+            prompt=prompt,
+            blocks=blocks,
+            costs=tuple(prompt.tokens(block.text) for block in blocks),
+            frame=prompt.tokens(prompt.frame),
+            limit=min(limit for limit in limits if limit is not None),
+            pinned=tuple(place for place, block in enumerate(blocks) if block.scored.memory.pinned),
+            by_kind=by_kind,
+        )
+
+    def has_priority(self, place: int, budget: Budget) -> bool:
+        """Whether the memory may be taken before its turn in rank order."""
+        memory = self.blocks[place].scored.memory
+        return memory.pinned or memory.kind in budget.reserves
+
+    def render(self, places: Iterable[int]) -> str:
+        """These memories rendered together, in rank order within a kind."""
+        return self.prompt.assemble(self.blocks[place] for place in sorted(places))
+
+    def tokens_alone(self, place: int) -> int:
+        """What a context of this memory alone counts."""
+        return self.prompt.tokens(self.render([place]))
+
+
+@dataclass(slots=True)
+class PackingChoice:
+    """The places taken, in the order of taking, and how much room the others met at their last turn.
+
+    A place that is neither taken nor in `room_met` came when the limit of items was reached. `more` is the
+    smallest larger budget with which anything could come out differently: every decision asks whether the
+    budget is at least so much, and a yes stays a yes, so nothing changes before the least of those that were
+    answered with no.
+    """
+
+    tokens: int
+    limit: int
+    spent: int
+    chosen: dict[int, None] = field(default_factory=dict[int, None])
+    room_met: dict[int, int] = field(default_factory=dict[int, int])
+    next_budget: float = math.inf
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.chosen) >= self.limit
+
+    def take(self, place: int, cost: int, *, least: float = 0) -> bool:
+        """Take the memory if an item is left and the budget is `least` and has the room; says whether."""
+        if self.is_full:
+            return False
+        needs = max(least, self.spent + cost)
+        if needs > self.tokens:
+            self.next_budget = min(self.next_budget, needs)
+            return False
+        self.chosen[place] = None
+        self.spent += cost
+        return True
+
+
+def choose_memories(offer: RenderedRanking, budget: Budget, *, last: int | None = None) -> PackingChoice:
+    """Take pinned memories into their share, each kind into its reserve, then whatever fits in rank order.
+
+    What does not fit is passed over, so that a smaller one further down gets its chance. With `last`, the
+    turns in rank order end with that place.
+    """
+    choice = PackingChoice(budget.tokens, offer.limit, offer.frame)
+    shared = 0
+    for place in offer.pinned:
+        cost = offer.costs[place]
+        if choice.take(place, cost, least=budget.tokens_for_pinned(shared + cost)):
+            shared += cost
+    for kind in sorted(budget.reserves, key=READING_ORDER.index):
+        reserve = budget.reserves[kind]
+        for place in offer.by_kind[kind]:
+            cost = offer.costs[place]
+            if place not in choice.chosen and cost <= reserve and choice.take(place, cost):
+                reserve -= cost
+    for place, cost in enumerate(offer.costs if last is None else offer.costs[: last + 1]):
+        if place not in choice.chosen and not choice.take(place, cost) and not choice.is_full:
+            choice.room_met[place] = choice.tokens - choice.spent
+    return choice
+
+
+@dataclass(frozen=True, slots=True)
+class FittedText:
+    """What remains of a choice once its text is counted as a whole.
+
+    `over` is by how much the text exceeded the budget with each place that had to go. `more` is the smallest
+    larger budget with which the same choice could settle differently.
+    """
+
+    places: tuple[int, ...]
+    text: str
+    tokens: int
+    excess: Mapping[int, int]
+    next_budget: float
+
+
+def fit_text(offer: RenderedRanking, choice: PackingChoice) -> FittedText:
+    """Drop the last taken until the text is within the budget; if none remains, the first that fits alone.
+
+    Counters do not add up: a text may count more than its parts, and also less.
+    """
+    over: dict[int, int] = {}
+    more = math.inf
+    taken = list(choice.chosen)
+    while taken:
+        text = offer.render(taken)
+        tokens = offer.prompt.tokens(text)
+        if tokens <= choice.tokens:
+            return FittedText(tuple(sorted(taken)), text, tokens, over, more)
+        more = min(more, tokens)
+        over[taken.pop()] = tokens - choice.tokens
+    for place in range(len(offer.costs)):
+        tokens = offer.tokens_alone(place)
+        if tokens <= choice.tokens:
+            return FittedText((place,), offer.render([place]), tokens, over, more)
+        more = min(more, tokens)
+    return FittedText((), "", 0, over, more)
+
+
+MAX_TRIED_BUDGETS = 300
+"""After so many budgets tried in vain, one that is enough is told, though a smaller one may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class SufficientBudget:
+    """A budget with which the memory is packed; the smallest one, unless finding it took too long."""
+
+    tokens: int
+    smallest: bool
+
+
+def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: MemoryId) -> SufficientBudget | None:
+    """The fewest tokens, not below the given, with which the memory is packed; `None` if no number helps.
+
+    More room can let a larger memory in that keeps this one out, so budgets are tried in turn, but only those
+    with which something can come out differently.
+    """
+    place = next((place for place, scored in enumerate(ranking) if scored.id == id), None)
+    if place is None:
+        raise NotFound(f"memory {id!r} is not in the ranking; ask about one that was considered")
+
+    offer = RenderedRanking.of(ranking, budget, prompt)
+    tokens: float = _lower_bound(offer, budget, place)
+    for _ in range(MAX_TRIED_BUDGETS):
+        if tokens == math.inf:
+            return None
+        budget = replace(budget, tokens=int(tokens))
+        choice = choose_memories(offer, budget, last=place)
+        if place in choice.chosen or not _first_remains(offer, choice):
+            choice = choose_memories(offer, budget)
+            settled = fit_text(offer, choice)
+            if place in settled.places:
+                return SufficientBudget(budget.tokens, smallest=True)
+            tokens = min(choice.next_budget, settled.next_budget)
+        else:
+            tokens = choice.next_budget
+    return _budget_for_all(offer, budget, place)
+
+
+def _budget_for_all(offer: RenderedRanking, budget: Budget, place: int) -> SufficientBudget | None:
+    """A budget with room for everyone, if the memory is then packed."""
+    everyone = offer.frame + sum(offer.costs)
+    together = offer.prompt.tokens(offer.render(range(len(offer.costs))))
+    pinned = budget.tokens_for_pinned(sum(offer.costs[pin] for pin in offer.pinned))
+    pinned = pinned if pinned < math.inf else 0  # a share of nothing is never enough: they come in by rank
+    budget = replace(budget, tokens=max(budget.tokens, everyone, together, int(pinned)))
+    settled = fit_text(offer, choose_memories(offer, budget))
+    return SufficientBudget(budget.tokens, smallest=False) if place in settled.places else None
+
+
+def _lower_bound(offer: RenderedRanking, budget: Budget, place: int) -> int:
+    """A budget below which the memory is not packed, and not below the given.
+
+    If it comes in by its rank, then whoever had a turn before it met room for it and for those taken between,
+    `rest`; who costs no more than that was not passed over and is in as well. A pinned one, one with a reserve
+    and the first that fits alone may come in otherwise.
+    """
+    if offer.has_priority(place, budget) or place == 0 or offer.tokens_alone(0) > budget.tokens:
+        return budget.tokens
+    rest = all_in = offer.costs[place]
+    for other in reversed(range(place)):
+        cost = offer.costs[other]
+        if cost <= rest:
+            all_in += cost
+            rest += 0 if offer.has_priority(other, budget) else cost
+    return max(budget.tokens, offer.frame + all_in)
+
+
+def _first_remains(offer: RenderedRanking, choice: PackingChoice) -> bool:
+    """Whether the first taken is sure to remain, so that settling brings nothing else in."""
+    first = next(iter(choice.chosen), None)
+    return first is not None and offer.tokens_alone(first) <= choice.tokens
+
+
+def why(
+    id: str,
+    candidates: Iterable[Candidate | Mapping[str, Any]],
+    profile: Profile | str,
+    at: datetime,
+    *,
+    overrides: ProfileDocument | None = None,
+    limit: int | None = None,
+    asked: bool = False,
+    budget: Budget | None = None,
+    prompt: Prompt | None = None,
+) -> Why:
+    """Why the candidate of that id is in, or at which step it fell and the smallest change that would have helped.
+
+    With a budget and a prompt it tells of packing too: what was ranked but not packed learns the budget that
+    would have been enough, or, where a limit of items kept it out, what would have ranked it among the first.
+    """
+    if (budget is None) != (prompt is None):
+        raise InvalidInput("packing is asked about with a budget and a prompt; give both or neither")
+    pool, chosen = parse_candidates(candidates), resolve_profile(profile, overrides)
+    reason = why_in_ranking(id, pool, chosen, at, limit=limit, asked=asked)
+    if budget is None or prompt is None or not isinstance(reason.fate, Ranked):
+        return reason
+    return why_packed(reason, rank(pool, chosen, at, limit=limit, asked=asked), budget, prompt)
+
+
+def why_packed(reason: Why, ranking: Ranking, budget: Budget, prompt: Prompt) -> Why:
+    """The reason, where ranking is all there is to tell; or why the memory was ranked and not packed.
+
+    The ranking is the one that the reason is about, as far as it was considered for packing.
+    """
+    if not isinstance(reason.fate, Ranked):
+        return reason
+    if reason.id not in {one.id for one in ranking}:
+        raise InvalidInput(f"memory {reason.id!r} is ranked, but not in this ranking; give the one the reason is about")
+    omitted = next((one for one in pack(ranking, budget, prompt).omitted if one.scored.id == reason.id), None)
+    if omitted is None:
+        return reason
+    enough = smallest_budget(ranking, budget, prompt, reason.id)
+    tokens, smallest = (enough.tokens, enough.smallest) if enough else (None, True)
+    fate = Unpacked(omitted.reason.value, omitted.cost, omitted.room, tokens, smallest)
+    changes = _changes_to_be_packed(reason, ranking, budget) if omitted.reason is OmissionReason.ITEMS else ()
+    return replace(reason, fate=fate, changes=changes)
+
+
+def _changes_to_be_packed(reason: Why, ranking: Ranking, budget: Budget) -> tuple[SignalChange, ...]:
+    """What would have ranked it among as many as may be packed."""
+    limit = min(number for number in (budget.items, ranking.scheme.profile.max_items) if number is not None)
+    return changes_to_reach(reason, ranking, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A context that was made again, and how it differs from what was recorded; it is identical if nothing does."""
+
+    context: Context
+    differences: tuple[ReplayDifference, ...]
+
+    def __repr__(self) -> str:
+        told = "identical" if self.identical else format_count(len(self.differences), "difference")
+        return f"<Replay of {self.context.id}: {told}>"
+
+    @property
+    def identical(self) -> bool:
+        """Whether ids, scores, order, costs, counts and the rendered text are what they were, to the last bit."""
+        return not self.differences

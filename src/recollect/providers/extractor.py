@@ -1,4 +1,7 @@
-"""An extractor behind an address: a model reads a conversation, and what it claims is checked word for word."""
+"""An extractor behind an address: a model reads a conversation, and what it claims is checked word for word.
+
+Transcript: a conversation as a model is shown it, turn by turn.
+"""
 
 import re
 from collections.abc import Mapping, Sequence, Set
@@ -8,16 +11,30 @@ from typing import Any, Protocol
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.conversation import ConversationTurn, Role
-from recollect.model.extraction import Extract, Extraction, ModelPrices, RejectedExtract, RejectionReason
+from recollect.model.conversation import (
+    ConversationTurn,
+    Extract,
+    Extraction,
+    LlmUsage,
+    ModelPrices,
+    RejectedExtract,
+    RejectionReason,
+    Role,
+)
+from recollect.model.enums import Kind
 from recollect.model.format import shorten
-from recollect.model.llm_usage import LlmUsage
-from recollect.model.memory import Kind
-from recollect.providers.chat import COMPLETION_TIMEOUT, MAX_ANSWER_TOKENS, BadAnswer, ChatClient, ChatRequest
+from recollect.providers.chat import (
+    COMPLETION_TIMEOUT,
+    MAX_ANSWER_TOKENS,
+    BadAnswer,
+    ChatClient,
+    ChatRequest,
+    Window,
+    WindowFormat,
+    split_into_windows,
+)
 from recollect.providers.http_client import DEFAULT_RETRY_POLICY, RetryPolicy
-from recollect.providers.transcript import split_conversation
-from recollect.providers.windows import Window
-from recollect.text.quote_match import SPACED_SCRIPTS_END, find_quote, fold_quotes
+from recollect.text.grounding import SPACED_SCRIPTS_END, find_quote, fold_quotes
 
 MAX_REQUESTED_MEMORIES = 50
 """How many memories a model is asked for at once, however many are wanted."""
@@ -391,3 +408,22 @@ def _reject(text: str, reason: RejectionReason) -> RejectedExtract:
     return RejectedExtract(
         shorten(text, MAX_TEXT_CHARS), reason
     )  # far longer than is shown, so no secret is cut in two there
+
+
+def split_conversation(turns: Sequence[ConversationTurn]) -> list[Window[ConversationTurn]]:
+    """The conversation in as few windows as it fits into, in its order; too many are refused before any is read."""
+    return split_into_windows(turns, _CONVERSATION_FORMAT)
+
+
+def _describe_turn(place: int, turn: ConversationTurn) -> Mapping[str, object]:
+    return {
+        "turn": place,
+        "role": turn.role.value,
+        "speaker": turn.speaker,
+        "date": None if turn.at is None else turn.at.date().isoformat(),
+    }
+
+
+_CONVERSATION_FORMAT = WindowFormat(
+    tag="conversation", describe=_describe_turn, field="turns", remedy="extract from its parts one by one"
+)

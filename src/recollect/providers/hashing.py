@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput, show
-from recollect.model.nfc import to_stream_safe
+from recollect.model.validation import to_stream_safe
 from recollect.protocols import Purpose
-from recollect.providers.texts import clean_texts
-from recollect.providers.vectors import Vectors, normalize_rows
+from recollect.providers.base import Vectors, clean_texts, normalize_rows
 
 WORD_PATTERN = re.compile(r"\w+")
 GRAM_CHARS = 3

@@ -11,11 +11,14 @@ import numpy as np
 from recollect.errors import ProviderError
 from recollect.protocols import Purpose
 from recollect.providers import minilm_graph
-from recollect.providers.embedder_assets import MINILM_REQUIREMENTS, MINILM_TOKENIZER_FILE, MINILM_WEIGHTS_FILE
-from recollect.providers.lazy_value import Lazy
-from recollect.providers.model_cache import cache_folders, load_or_build
-from recollect.providers.texts import clean_texts
-from recollect.providers.vectors import Vectors, normalize_rows
+from recollect.providers.base import Lazy, Vectors, clean_texts, normalize_rows
+from recollect.providers.embedder_assets import (
+    MINILM_REQUIREMENTS,
+    MINILM_TOKENIZER_FILE,
+    MINILM_WEIGHTS_FILE,
+    cache_folders,
+    load_or_build,
+)
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

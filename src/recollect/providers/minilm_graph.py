@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.providers.tensors import read_tensors
+from recollect.providers.base import read_tensors
 
 if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto

@@ -11,9 +11,8 @@ from recollect.errors import InvalidInput, ProviderError, show
 from recollect.fork_safety import ForkSafeLock
 from recollect.model import validation
 from recollect.protocols import Purpose
+from recollect.providers.base import Vectors, blank_vector, clean_texts, normalize_rows
 from recollect.providers.http_client import DEFAULT_RETRY_POLICY, DEFAULT_TIMEOUT, Endpoint, RetryPolicy, complete_url
-from recollect.providers.texts import clean_texts
-from recollect.providers.vectors import Vectors, blank_vector, normalize_rows
 
 MODEL_NAME_PREFIX = "http:"
 """What the recorded name of such a model begins with: the model is the server's, the address may change."""

@@ -7,12 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.protocols import Purpose
+from recollect.providers.base import Lazy, Vectors, clean_texts, normalize_rows, read_tensors
 from recollect.providers.bpe import BytePairTokenizer
 from recollect.providers.embedder_assets import STATIC_TABLE_FILE, STATIC_TOKENIZER_FILE, WORDLLAMA_REQUIREMENTS
-from recollect.providers.lazy_value import Lazy
-from recollect.providers.tensors import read_tensors
-from recollect.providers.texts import clean_texts
-from recollect.providers.vectors import Vectors, normalize_rows
 
 MODEL_NAME = "wordllama-256"
 DIMENSIONS = 256

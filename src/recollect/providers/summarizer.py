@@ -8,11 +8,10 @@ from typing import Any
 
 from recollect.errors import FieldError, show
 from recollect.model import validation
-from recollect.model.extraction import ModelPrices
-from recollect.model.level import Level
-from recollect.model.llm_usage import LlmUsage
-from recollect.model.memory import MemoryId, require_choice
-from recollect.model.summary import (
+from recollect.model.conversation import LlmUsage, ModelPrices
+from recollect.model.enums import Level, require_choice
+from recollect.model.memory import MemoryId
+from recollect.model.timeline import (
     MAX_BULLET_CHARS,
     MAX_BULLETS,
     MAX_KEYWORDS,
@@ -21,11 +20,19 @@ from recollect.model.summary import (
     Passage,
     Summary,
 )
-from recollect.providers.chat import COMPLETION_TIMEOUT, MAX_ANSWER_TOKENS, BadAnswer, ChatClient, ChatRequest
+from recollect.providers.chat import (
+    COMPLETION_TIMEOUT,
+    MAX_ANSWER_TOKENS,
+    BadAnswer,
+    ChatClient,
+    ChatRequest,
+    Window,
+    WindowFormat,
+    split_into_windows,
+    to_safe_json,
+)
 from recollect.providers.http_client import DEFAULT_RETRY_POLICY, RetryPolicy
-from recollect.providers.windows import Window, WindowFormat, split_into_windows, to_safe_json
-from recollect.text.claim_support import ClaimSupport
-from recollect.text.quote_match import fold_quotes
+from recollect.text.grounding import ClaimSupport, fold_quotes
 
 MAX_PROPOSED_POINTS = 100
 """How many points an answer may have and still be read."""

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.ranking.columns import ROUNDING_ERROR, SignalColumns, nth_largest
 from recollect.ranking.profile import Hearing, Profile
-from recollect.ranking.proof import Proof, StopReason
-from recollect.retrieval.remote_similarity import RemoteSimilarities
+from recollect.ranking.result import Proof, StopReason
+from recollect.retrieval.evidence import RemoteSimilarities
 
 FIRST_BATCH_ROWS = 1_024
 """How many similarities are asked for first; then all that may matter still, for each time is a round trip."""

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 from recollect.errors import FieldError, ScopeError, show, suggest
 from recollect.model import validation
 from recollect.model.candidate import COUNT_FIELDS, DATE_FIELDS, FRACTION_FIELDS, LABEL_FIELDS, LINK_FIELD, Candidate
-from recollect.model.memory import Kind, Memory, MemoryId, parse_choice
+from recollect.model.enums import Kind, parse_choice
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope, as_scope
 
 

@@ -16,8 +16,16 @@ from recollect.errors import InvalidInput
 from recollect.model.candidate import Candidate
 from recollect.model.memory import MemoryId
 from recollect.model.table import KINDS, MICROSECOND, NO_LABEL, CandidateTable, Floats, Rows, to_microseconds
-from recollect.ranking.curves import Clamp, Curve, ExponentialDecay, HalfLife, HyperbolicDecay, LinearSaturation
-from recollect.ranking.fusion import Fusion, NoisyOr
+from recollect.ranking.curves import (
+    Clamp,
+    Curve,
+    ExponentialDecay,
+    Fusion,
+    HalfLife,
+    HyperbolicDecay,
+    LinearSaturation,
+    NoisyOr,
+)
 from recollect.ranking.profile import Factor, Profile, Term
 from recollect.ranking.quantities import (
     CLOCK_DATE_FIELDS,

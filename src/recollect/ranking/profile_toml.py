@@ -1,11 +1,14 @@
-"""A profile as written in TOML → Profile, or why not; and back, so that one can be overridden."""
+"""A profile as written in TOML → Profile, or why not; and back, so that one can be overridden.
+
+A profile → TOML as a person would write it, from which the same profile is read again.
+"""
 
 import hashlib
 import json
 import math
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +17,7 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 from recollect.errors import ProfileError, show, show_name, suggest
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 from recollect.ranking.profile import Factor, Gate, Hearing, Profile, QuestionPolicy, Term
 from recollect.ranking.quantities import AgeClock
 from recollect.ranking.set_signals import SET_SIGNALS, SetSignal
@@ -322,3 +325,30 @@ OPTION_READERS: Mapping[Any, Callable[[object, str], object]] = {
     Mapping[Kind, float]: _read_priorities,
 }
 """How each type of option is read from TOML."""
+
+
+def profile_to_toml(profile: Profile, comments: Sequence[str] = ()) -> str:
+    """The profile with every option spelled out, under these comments."""
+    return "".join(f"{line}\n" for line in [*(f"# {comment}" for comment in comments), *_toml_lines(profile)])
+
+
+def _toml_lines(profile: Profile) -> Iterator[str]:
+    document = profile_to_document(profile)
+    tables = {key: value for key, value in document.items() if isinstance(value, Mapping)}
+    yield from (f"{key} = {_toml_value(value)}" for key, value in document.items() if key not in tables)
+    for name, table in tables.items():
+        if table:
+            yield ""
+            yield f"[{name}]"
+            yield from (f"{key} = {_toml_value(value)}" for key, value in table.items())
+
+
+def _toml_value(value: object) -> str:
+    match value:
+        case Mapping():
+            inside = ", ".join(f"{key} = {_toml_value(one)}" for key, one in value.items())
+            return f"{{ {inside} }}" if inside else "{}"
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case _:
+            return repr(value)

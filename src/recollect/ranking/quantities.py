@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from recollect.model.candidate import Candidate
+from recollect.model.enums import Kind
 from recollect.model.format import format_count, shorten
-from recollect.model.memory import Kind
-from recollect.ranking.fusion import Fusion
+from recollect.ranking.curves import Fusion
 
 DAY = timedelta(days=1)
 

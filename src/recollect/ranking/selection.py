@@ -2,21 +2,167 @@
 
 Whatever lies within the columns' error of a gate, of `min_score` or of the last place is scored by the
 oracle, so the outcome is the oracle's to the last bit.
+
+Survey: what columns can tell of every candidate, and the oracle where they cannot.
+
+Gates are settled exactly, for set signals look at those that passed; scores are known to within an error.
+
+Where one row of a table stands, and why, without scoring all the others.
 """
 
 import heapq
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import NDArray
 
+from recollect.errors import InvalidInput
+from recollect.model.candidate import Candidate
 from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.ranking import scorer
-from recollect.ranking.column_scores import ScoredColumns, score_columns
 from recollect.ranking.columns import FetchCandidates, SignalColumns, nth_largest
-from recollect.ranking.profile import Profile
-from recollect.ranking.proof import Proof
-from recollect.ranking.result import Ranking, Scheme, Scored, order_exclusions
+from recollect.ranking.explanation import Explanation
+from recollect.ranking.profile import Gate, Profile
+from recollect.ranking.result import Proof, Ranking, Scheme, Scored, order_exclusions
+from recollect.ranking.set_signal_columns import SetSignalColumns, all_rows, compute_set_signals, set_evidence
+from recollect.ranking.set_signals import SetSignal
+from recollect.ranking.why import (
+    CandidatePosition,
+    Why,
+    candidate_not_found,
+    explain_candidate,
+    explain_position,
+    find_rival,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredColumns:
+    """Those that passed the gates, with scores that are at most `slack` from the oracle's.
+
+    `shut` counts those that did not pass, by gate.
+    """
+
+    profile: Profile
+    columns: SignalColumns
+    sets: SetSignalColumns
+    scores: Floats
+    error_bound: float
+    gated_out: Mapping[str, int]
+    _explanations: dict[int, Explanation] = field(default_factory=dict[int, Explanation])
+
+    def explain_rows_once(self, rows: Rows) -> list[Explanation]:
+        """What the oracle says of these rows, each asked about once."""
+        new = np.array([row for row in rows.tolist() if row not in self._explanations], dtype=np.intp)
+        for row, candidate in zip(new.tolist(), self.columns.candidates(new), strict=True):
+            given = set_evidence(self.sets, row)
+            self._explanations[row] = scorer.explain(candidate, self.profile, self.columns.at, given)
+        return [self._explanations[row] for row in rows.tolist()]
+
+    def exact_scores(self, rows: Rows) -> Floats:
+        """The oracle's scores of these rows; of those that must score alike, one is asked about."""
+        keys = self._score_keys(rows)
+        first = dict(zip(reversed(keys), reversed(rows.tolist()), strict=True))
+        asked = np.fromiter(first.values(), dtype=np.intp, count=len(first))
+        scores = {key: one.score for key, one in zip(first, self.explain_rows_once(asked), strict=True)}
+        return np.array([scores[key] for key in keys], dtype=np.float64)
+
+    def _score_keys(self, rows: Rows) -> list[bytes]:
+        """A key for each row: those with equal keys score alike, for all that a score is made of is equal.
+
+        Where a similarity is only near the truth, a row is like no other; and all that are worth nothing are alike.
+        """
+        columns = self.columns
+        made_of: list[Floats] = []
+        alone = np.zeros(len(rows), dtype=np.bool_)
+        for use in self.profile.uses:
+            if isinstance(use.signal, SetSignal):
+                made_of.append(self.sets[use.signal.name].values[rows])
+            elif use.signal.curve.exact:
+                made_of.append(columns.signal_values(use.signal)[rows])
+                alone |= columns.needs_exact(use.signal, rows)
+            else:
+                made_of += columns.table.field_columns(columns.table_rows(rows), use.signal.quantity.fields)
+        keys = np.column_stack([*made_of, np.where(alone, rows, -1.0)])
+        keys[columns.find_worthless(self.profile, rows) & ~alone] = np.inf
+        return [bytes(key) for key in keys.view(np.dtype((np.void, keys.itemsize * keys.shape[1]))).ravel().tolist()]
+
+
+def score_columns(
+    table: CandidateTable,
+    profile: Profile,
+    at: datetime,
+    *,
+    asked: bool,
+    fetch: FetchCandidates | None,
+    rows: Rows | None,
+) -> ScoredColumns:
+    """The table, or these rows of it as if there were no others, seen through the profile."""
+    if table.similarity_error > 0.0 and fetch is None:
+        raise InvalidInput(
+            f"the similarities are up to {table.similarity_error:g} off; give `fetch`, which brings the true ones"
+        )
+    everyone = SignalColumns(table, at, _check_rows(rows, table), fetch)
+    scorer.check_question(profile, asked=asked, found=asked or not len(everyone) or everyone.questioned)
+
+    shut: Counter[str] = Counter()
+    passed = _apply_gates(everyone, profile, shut)
+    sets = compute_set_signals(passed, profile, all_rows(passed))
+    scores = passed.score(profile, {name: found.values for name, found in sets.items()})
+    seen = ScoredColumns(
+        profile=profile,
+        columns=passed,
+        sets=sets,
+        scores=scores,
+        error_bound=passed.score_error_bound(profile),
+        gated_out=shut,
+    )
+    _refuse_missing(seen)
+    return seen
+
+
+def _check_rows(rows: Rows | None, table: CandidateTable) -> Rows | None:
+    """The rows to look at, or `None` if they are all."""
+    if rows is None:
+        return None
+    numbers = np.asarray(rows, dtype=np.intp)
+    ordered = bool((numbers[1:] > numbers[:-1]).all())
+    if not ordered or (len(numbers) and not 0 <= numbers[0] <= numbers[-1] < len(table)):
+        raise InvalidInput(f"`rows` are not rows of a table of {len(table)}, in order and each once")
+    return None if len(numbers) == len(table) else numbers
+
+
+def _apply_gates(columns: SignalColumns, profile: Profile, shut: Counter[str]) -> SignalColumns:
+    """Those that pass every gate."""
+    for gate in profile.gates:
+        kept = np.flatnonzero(np.logical_or.reduce([_passes_gate(columns, way) for way in gate.alternatives]))
+        if len(kept) < len(columns):
+            shut[f"gate:{gate.signal.name}"] = len(columns) - len(kept)
+            columns = columns.take_rows(kept)
+    return columns
+
+
+def _passes_gate(columns: SignalColumns, way: Gate) -> NDArray[np.bool_]:
+    """Whether each has enough of what opens a gate; the ones too close to tell are asked of the oracle."""
+    value = columns.signal_values(way.signal)
+    passes: NDArray[np.bool_] = value >= way.at_least
+    slack = columns.error_bound(way.signal)
+    if slack > 0.0:
+        close = np.flatnonzero(np.abs(value - way.at_least) <= slack)
+        passes[close] = columns.exact_values(way.signal, close) >= way.at_least
+    return passes
+
+
+def _refuse_missing(seen: ScoredColumns) -> None:
+    """Have the oracle say what the first one lacks of what the profile insists on, if any does."""
+    missing = np.isnan(seen.scores)
+    if missing.any():
+        first = np.flatnonzero(missing)[:1]
+        seen.explain_rows_once(first)
+        raise InvalidInput(f"`fetch` brought evidence for {seen.columns.ids(first)[0]!r} that the table does not have")
 
 
 def rank_table(
@@ -73,3 +219,79 @@ def _find_contenders(scores: Floats, profile: Profile, limit: int, slack: float,
     if least > 0.0 and np.count_nonzero(scores <= least + slack) > excluded["min_score"]:
         chosen |= np.abs(scores - least) <= slack
     return np.flatnonzero(chosen)
+
+
+def why_in_table(
+    id: str,
+    table: CandidateTable,
+    profile: Profile,
+    at: datetime,
+    *,
+    limit: int | None = None,
+    asked: bool = False,
+    fetch: FetchCandidates | None = None,
+    rows: Rows | None = None,
+) -> Why:
+    """Why the candidate of that id is in the best `limit` of the table, or what kept it out.
+
+    It is what `why_ranked` tells of the table's candidates; `fetch` and `rows` are as for `rank_table`.
+    """
+    at = scorer.check_arguments(at, limit)
+    row = _find_row(id, table, rows)
+    seen = score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows)
+
+    def rival(last: int) -> Scored | None:
+        return find_rival(select_best(seen, last), table.ids[row], last)
+
+    return explain_position(_position_of(seen, row), profile, at, limit=limit, rival=rival)
+
+
+def explain_rows(
+    wanted: Sequence[int],
+    table: CandidateTable,
+    profile: Profile,
+    at: datetime,
+    *,
+    asked: bool = False,
+    fetch: FetchCandidates | None = None,
+    rows: Rows | None = None,
+) -> list[tuple[Candidate, Explanation]]:
+    """The candidates of some of the rows looked at, each with the explanation that `why_in_table` gives of it."""
+    at = scorer.check_arguments(at, None)
+    seen = score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows)
+    standings = [_position_of(seen, row) for row in wanted]
+    return [(one.candidate, explain_candidate(one, profile, at)) for one in standings]
+
+
+def _find_row(id: str, table: CandidateTable, rows: Rows | None) -> int:
+    """The row of that id, if it is one of those looked at."""
+    looked_at = range(len(table)) if rows is None else rows.tolist()
+    row = next((row for row in looked_at if table.ids[row] == id), None)
+    if row is None:
+        raise candidate_not_found(id)
+    return row
+
+
+def _position_of(seen: ScoredColumns, row: int) -> CandidatePosition:
+    """How the row stands among those that passed the gates; if it did not, it is seen beside them."""
+    columns, sets = seen.columns, seen.sets
+    passed = columns.has_row(row)
+    if not passed:
+        columns = columns.with_row(row)
+        sets = compute_set_signals(columns, seen.profile, all_rows(columns))
+    here = columns.row_index(row)
+    (candidate,) = columns.candidates(np.array([here]))
+    return CandidatePosition(candidate, set_evidence(sets, here), _find_place(seen, here) if passed else None)
+
+
+def _find_place(seen: ScoredColumns, here: int) -> int | None:
+    """Its place among all that score enough; those too close to tell are asked of the oracle."""
+    own = float(seen.exact_scores(np.array([here]))[0])
+    if own < seen.profile.min_score:
+        return None
+    ahead = seen.scores > own + seen.error_bound
+    close = np.flatnonzero(~ahead & (seen.scores >= own - seen.error_bound))
+    scores = seen.exact_scores(close)
+    (id,) = seen.columns.ids(np.array([here]))
+    tied = seen.columns.ids(close[scores == own])
+    return 1 + int(np.count_nonzero(ahead)) + int(np.count_nonzero(scores > own)) + sum(other < id for other in tied)

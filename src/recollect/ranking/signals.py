@@ -7,9 +7,18 @@ from typing import ClassVar, Protocol
 
 from recollect.errors import ProfileError
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind
-from recollect.ranking.curves import Clamp, Curve, ExponentialDecay, HalfLife, HyperbolicDecay, LinearSaturation
-from recollect.ranking.fusion import Blend, Fusion, NoisyOr
+from recollect.model.enums import Kind
+from recollect.ranking.curves import (
+    Blend,
+    Clamp,
+    Curve,
+    ExponentialDecay,
+    Fusion,
+    HalfLife,
+    HyperbolicDecay,
+    LinearSaturation,
+    NoisyOr,
+)
 from recollect.ranking.quantities import DAY, Age, AgeClock, FieldValue, FusedRelevance, KindWorth, Quantity
 
 

@@ -1,4 +1,7 @@
-"""Why a candidate stands where it does, and the smallest change that would have put it in."""
+"""Why a candidate stands where it does, and the smallest change that would have put it in.
+
+A fate and a change in words: where a candidate stands or fell, and what would have put it in.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,14 +12,16 @@ from typing import assert_never
 from recollect.errors import NotFound
 from recollect.model import validation
 from recollect.model.candidate import Candidate
-from recollect.model.format import make_printable
-from recollect.model.memory import MemoryId, Status
+from recollect.model.enums import Status
+from recollect.model.format import format_moment, make_printable
+from recollect.model.memory import Memory, MemoryId
 from recollect.ranking import scorer
 from recollect.ranking.curves import Clamp, Curve, ExponentialDecay, HalfLife, HyperbolicDecay, LinearSaturation
 from recollect.ranking.explanation import Explanation
 from recollect.ranking.profile import Gate, Profile
 from recollect.ranking.quantities import Age, KindWorth
 from recollect.ranking.result import Ranking, Scored
+from recollect.ranking.scorer import MIN_COLUMN_CANDIDATES
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Addressed, Linked, Signal, signal_value
 from recollect.retrieval.eligibility import Barrier
@@ -357,3 +362,119 @@ def _invert_curve(curve: Curve, value: float) -> float:
             return value
         case _ as unknown:
             assert_never(unknown)
+
+
+def describe_fate(fate: Fate, memory: Memory | None = None, by: str | None = None) -> str:
+    """What is said of a candidate behind its name; `by` is how one speaks of what took its place, if not by its id."""
+    match fate:
+        case Barred(barrier, status):
+            replacement = _describe_replacement(barrier, memory, by)
+            return f"is not recalled: {_describe_barrier(barrier, status, memory)}{replacement}"
+        case Gated(signal, value, at_least, otherwise):
+            found = (
+                f"{signal} is {_format_below(value, at_least)}"
+                if value is not None
+                else f"it has no evidence for {signal}"
+            )
+            return f"did not pass the gate: {found}, and {at_least:g} is needed{_describe_alternatives(otherwise)}"
+        case BelowMinimum(min_score):
+            return f"is below the minimum score of {min_score:g}"
+        case Outranked(place, limit):
+            return f"is at place {place}, and the limit is {limit}"
+        case Unpacked(reason, cost, room, None, _):
+            left = tokens_left(room)
+            return f"was ranked but not packed: it costs {cost} tokens, {left} were left, and {reason} decided"
+        case Unpacked(_, cost, room, budget, _):
+            left = tokens_left(room)
+            return f"was ranked but not packed: it costs {cost} tokens, {left} were left; {budget} in all would do"
+        case Ranked(place):
+            return f"is in, at place {place}"
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def describe_change(change: SignalChange) -> str:
+    """What a signal would have had to be, rounded to the side that is still enough, and what it is."""
+    needed = math.ceil(change.needed * 1000.0) / 1000.0
+    means = f" ({change.means})" if change.means else ""
+    now = "none at all" if change.value is None else _format_below(change.value, needed)
+    return f"{change.signal} {needed:.3f} instead of {now}{means}"
+
+
+def format_start(at: datetime) -> str:
+    """The day, where it is the beginning of one, or else the moment."""
+    shown = format_moment(at)
+    return shown.removesuffix(" 00:00:00Z")
+
+
+def tokens_left(room: int) -> int:
+    """The room as people count it: where what is already in takes more than there is, nothing is left."""
+    return max(room, 0)
+
+
+def _describe_barrier(barrier: Barrier, status: Status, memory: Memory | None) -> str:
+    since, until = (None, None) if memory is None else (memory.valid_from, memory.valid_until)
+    match barrier:
+        case Barrier.STATUS:
+            return f"it is {status.value}"
+        case Barrier.UNINDEXED:
+            if memory is not None and memory.left:
+                return "it was old enough to leave the indexes; a coarser record is found in its place"
+            return "it is an event like another, kept without being indexed"
+        case Barrier.NOT_YET_KNOWN:
+            return "it was not known yet"
+        case Barrier.NOT_YET_VALID:
+            return "it holds only from later on" if since is None else f"it holds only from {format_start(since)} on"
+        case Barrier.NO_LONGER_VALID:
+            return "it held only until before" if until is None else f"it held only until {format_start(until)}"
+        case Barrier.KIND:
+            return "only other kinds were asked for"
+        case Barrier.LEVEL:
+            return "only other levels were asked for"
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _describe_replacement(barrier: Barrier, memory: Memory | None, by: str | None) -> str:
+    """What took its place, if that is why it is out."""
+    ended = barrier in (Barrier.STATUS, Barrier.NO_LONGER_VALID)
+    if memory is None or memory.superseded_by is None or not ended:
+        return ""
+    return f"; it was replaced by {memory.superseded_by if by is None else by}"
+
+
+def _describe_alternatives(ways: Mapping[str, float]) -> str:
+    """What else would have opened a gate."""
+    return "".join(f", or {at_least:g} of {signal}" for signal, at_least in ways.items())
+
+
+def _format_below(value: float, needed: float) -> str:
+    """A value that was not enough, rounded, but never to what was needed."""
+    near = f"{value:.3f}"
+    return near if float(near) < needed else f"{math.floor(value * 1000.0) / 1000.0:.3f}"
+
+
+def why_in_ranking(
+    id: str,
+    candidates: Sequence[Candidate],
+    profile: Profile,
+    at: datetime,
+    *,
+    limit: int | None = None,
+    asked: bool = False,
+) -> Why:
+    """Why the candidate of that id is in the best `limit`, or what kept it out."""
+    if len(candidates) < MIN_COLUMN_CANDIDATES:
+        return why_ranked(id, candidates, profile, at, limit=limit, asked=asked)
+    from recollect.model.table import CandidateTable  # NumPy, only where there are many
+    from recollect.ranking.selection import why_in_table
+
+    return why_in_table(
+        id,
+        CandidateTable.of(candidates),
+        profile,
+        at,
+        limit=limit,
+        asked=asked,
+        fetch=lambda rows: [candidates[row] for row in rows],
+    )

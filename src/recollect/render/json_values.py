@@ -7,19 +7,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, assert_never
 
-from recollect.model.archive import ImportReport
+from recollect.model.archive import ImportReport, Stats, VerifyReport
+from recollect.model.context import Noted, Usage
+from recollect.model.draft import Receipt
 from recollect.model.encoder import Encoder
 from recollect.model.erasure import ErasureReceipt
 from recollect.model.memory import Memory
-from recollect.model.report import VerifyReport
 from recollect.model.scope import Scope
-from recollect.model.stats import Stats
-from recollect.model.usage import Noted, Usage
-from recollect.model.verdict import Receipt
 from recollect.packing.pack import Context, Omitted
 from recollect.ranking.explanation import Explanation
-from recollect.ranking.proof import Proof
-from recollect.ranking.result import Ranking, Scored
+from recollect.ranking.result import Proof, Ranking, Scored
 from recollect.ranking.why import Barred, BelowMinimum, Gated, Outranked, Ranked, SignalChange, Unpacked, Why
 
 MAX_FOUR_DIGIT_CODE = 0xFFFF

@@ -2,13 +2,26 @@
 
 This is the oracle. `postings` computes the same in NumPy, equal to the last bit: both add up over the question's terms
 in order of first occurrence, and take nothing but sums, products and quotients in the order written here.
+
+Postings: which memories have which terms, as an index in memory that only grows.
+
+A memory is a row; its terms come as the bytes that are stored with it. What is the formula is in `lexical`; here it is
+computed over columns, and equal to it to the last bit.
 """
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import struct
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import accumulate, chain
+from typing import Any, Self
 
-from recollect.errors import InvalidInput, show
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import FieldError, InvalidInput, show
+from recollect.model.table import Floats
+from recollect.text.tokenizer import MAX_TERM_COUNT, hash_term
 
 K1 = 1.2
 """How soon a word said again stops counting."""
@@ -107,3 +120,231 @@ def score_terms(
             dampened = K1 * (1.0 - B + B * length / (statistics.total_length / statistics.count))
             total += weight * times * (K1 + 1.0) / (times + dampened)
     return min(total / weights.best, 1.0) if total > 0.0 else None
+
+
+EligibleRows = NDArray[np.bool_]
+"""For every row whether it counts."""
+
+BLOCK_GROWTH_FACTOR = 8
+"""A block of rows is merged into the one before it unless that is more than so many times larger."""
+
+_ENTRY = struct.Struct("<QH")
+_ENTRIES = np.dtype([("key", "<u8"), ("count", "<u2")])
+
+
+def encode_terms(counts: Mapping[str, int]) -> bytes:
+    """A memory's terms as they are stored: for each, its key in 8 bytes and its count in 2, by ascending key.
+
+    Numbers are little-endian. A term is there at least once, and at most `MOST` times are counted.
+    """
+    entries: dict[int, int] = {}
+    for term, times in counts.items():
+        if times > 0:
+            number = hash_term(term)
+            entries[number] = min(entries.get(number, 0) + times, MAX_TERM_COUNT)
+    return struct.pack("<" + len(entries) * "QH", *chain.from_iterable(sorted(entries.items())))
+
+
+def decode_terms(blob: bytes) -> dict[int, int]:
+    """How often each term is in the memory, by the term's key; what `encode_terms` did not write is refused."""
+    entries, _ = _read_entries([blob])
+    return dict(zip(entries["key"].tolist(), entries["count"].tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """The memories that have each term, and how often; rows are numbered in the order they came.
+
+    It is a value: `append` makes another that shares what is old with this one, so whoever reads this one, in whatever
+    thread, goes on reading the same. Rows never go; those that no longer count are not eligible.
+    """
+
+    blocks: "tuple[PostingsBlock, ...]" = ()
+
+    @classmethod
+    def of(cls, blobs: Sequence[bytes]) -> Self:
+        """The postings of these memories, each given as its terms are stored."""
+        return cls((PostingsBlock.of(blobs),)) if blobs else cls()
+
+    def append(self, *others: "Postings") -> "Postings":
+        """The same with the rows of others; cheap for a few of them, because large blocks are seldom touched."""
+        blocks, new = list(self.blocks), [block for other in others for block in other.blocks]
+        while new and blocks and len(blocks[-1]) <= BLOCK_GROWTH_FACTOR * sum(map(len, new)):
+            new.insert(0, blocks.pop())
+        return Postings((*blocks, PostingsBlock.join(new)) if new else tuple(blocks))
+
+    def __len__(self) -> int:
+        return sum(map(len, self.blocks))
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        columns = (getattr(block, one.name) for block in self.blocks for one in fields(PostingsBlock))
+        return sum(column.nbytes for column in columns)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many terms every row has, repetitions included."""
+        return np.concatenate([np.empty(0, np.int64), *(block.lengths for block in self.blocks)])
+
+    def rows_having(self, term: str) -> tuple[NDArray[np.intp], Floats]:
+        """The rows that have a term, in order, and how often each has it."""
+        rows, counts, first = [np.empty(0, np.intp)], [np.empty(0)], 0
+        for block in self.blocks:
+            for _, here, times in block.iter_terms((term,)):
+                rows.append(here.astype(np.intp) + first)
+                counts.append(times.astype(np.float64))
+            first += len(block)
+        return np.concatenate(rows), np.concatenate(counts)
+
+    def statistics(self, terms: Sequence[str], eligible: EligibleRows) -> TermStatistics:
+        """How the eligible rows use the terms; statistics of several postings add up."""
+        found = TermStatistics(count=0, total_length=0, frequencies=dict.fromkeys(terms, 0))
+        for block, rows in self._split_eligible(eligible):
+            found += block.statistics(terms, rows)
+        return found
+
+    def score_rows(self, terms: Sequence[str], eligible: EligibleRows, statistics: TermStatistics) -> Floats:
+        """What `lexical.share` says of every row; NaN for no evidence, and for rows that are not eligible.
+
+        The statistics are those of all eligible memories, of these postings and of whatever belongs to them.
+        """
+        weights = weigh_terms(terms, statistics)
+        parts = [block.score_rows(weights, rows, statistics) for block, rows in self._split_eligible(eligible)]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
+
+    def _split_eligible(self, eligible: EligibleRows) -> "list[tuple[PostingsBlock, EligibleRows]]":
+        if eligible.dtype != np.bool_ or eligible.shape != (len(self),):
+            raise FieldError(
+                f"{eligible.dtype} of shape {eligible.shape} for {len(self)} rows; give true or false for each",
+                field="eligible",
+            )
+        starts = accumulate(map(len, self.blocks), initial=0)
+        return [
+            (block, eligible[start : start + len(block)]) for block, start in zip(self.blocks, starts, strict=False)
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PostingsBlock:
+    """An inverted index of some rows, numbered from 0, that never changes.
+
+    The rows that have the term `keys[n]` are at `starts[n]` to `starts[n + 1]` of `rows` and `counts`.
+    """
+
+    keys: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, blobs: Sequence[bytes]) -> Self:
+        """The index of these memories' terms."""
+        entries, rows = _read_entries(blobs)
+        lengths = np.bincount(rows, weights=entries["count"], minlength=len(blobs)).astype(np.int64)
+        order = np.argsort(entries["key"], kind="stable")
+        every = entries["key"][order]
+        first = np.flatnonzero(np.concatenate([np.ones(min(len(every), 1), np.bool_), every[1:] != every[:-1]]))
+        keys, counts = every[first].astype(np.uint64), entries["count"][order].astype(np.uint16)
+        return cls._freeze(keys, np.append(first, len(every)), rows[order], counts, lengths)
+
+    @classmethod
+    def join(cls, blocks: "Sequence[PostingsBlock]") -> "PostingsBlock":
+        """One index of all of them, the rows of each after those of the ones before it.
+
+        Every posting is put where it belongs: sorting all of them anew would take several times their memory.
+        """
+        if len(blocks) == 1:
+            return blocks[0]
+        keys = np.unique(np.concatenate([block.keys for block in blocks]))
+        places = [np.searchsorted(keys, block.keys) for block in blocks]
+        sizes = np.zeros(len(keys), np.int64)
+        for block, place in zip(blocks, places, strict=True):
+            sizes[place] += np.diff(block.starts)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        rows, counts = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint16)
+        free, before = starts[:-1].copy(), 0
+        for block, place in zip(blocks, places, strict=True):
+            held = np.diff(block.starts)
+            to = np.repeat(free[place] - block.starts[:-1], held) + np.arange(len(block.rows))
+            rows[to], counts[to] = block.rows + np.int32(before), block.counts
+            free[place] += held
+            before += len(block)
+        return cls._freeze(keys, starts, rows, counts, np.concatenate([block.lengths for block in blocks]))
+
+    @classmethod
+    def _freeze(cls, *columns: NDArray[Any]) -> Self:
+        """The index with these columns, which nobody may change from now on."""
+        for column in columns:
+            column.flags.writeable = False
+        return cls(*columns)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def statistics(self, terms: Sequence[str], eligible: EligibleRows) -> TermStatistics:
+        """How the eligible rows use the terms."""
+        everyone = bool(eligible.all())
+        frequencies = dict.fromkeys(terms, 0)
+        for term, rows, _ in self.iter_terms(tuple(frequencies)):
+            frequencies[term] = len(rows) if everyone else int(np.count_nonzero(eligible[rows]))
+        return TermStatistics(
+            count=len(self) if everyone else int(np.count_nonzero(eligible)),
+            total_length=int(self.lengths.sum() if everyone else self.lengths[eligible].sum()),
+            frequencies=frequencies,
+        )
+
+    def score_rows(self, weights: TermWeights, eligible: EligibleRows, statistics: TermStatistics) -> Floats:
+        """The share of every row; NaN for no evidence, and for rows that are not eligible."""
+        if not weights.terms:
+            return np.full(len(self), np.nan)
+        # step by step in place, which spares an array for each step
+        dampened = self.lengths.astype(np.float64)
+        dampened *= B
+        dampened /= statistics.total_length / statistics.count
+        dampened += 1.0 - B
+        dampened *= K1
+        totals = np.zeros(len(self))
+        for term, rows, counts in self.iter_terms(weights.terms):
+            share, here = counts.astype(np.float64), rows.astype(np.intp)  # else it is converted at each use
+            below = dampened.take(here)
+            below += share
+            share *= weights.terms[term]
+            share *= K1 + 1.0
+            share /= below
+            totals[here] += share
+        silent = totals == 0.0
+        if not eligible.all():
+            silent |= ~eligible
+        totals /= weights.best
+        np.minimum(totals, 1.0, out=totals)
+        totals[silent] = np.nan
+        return totals
+
+    def iter_terms(self, terms: Collection[str]) -> Iterator[tuple[str, NDArray[np.int32], NDArray[np.uint16]]]:
+        """The terms that any row has, each with its rows and counts."""
+        keys = np.fromiter(map(hash_term, terms), np.uint64, len(terms))
+        places = np.searchsorted(self.keys, keys)
+        for term, wanted, place in zip(terms, keys, places, strict=True):
+            if place < len(self.keys) and self.keys[place] == wanted:
+                here = slice(self.starts[place], self.starts[place + 1])
+                yield term, self.rows[here], self.counts[here]
+
+
+def _read_entries(blobs: Sequence[bytes]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The entries of all blobs, one after the other, and the row of each."""
+    sizes, left = np.divmod(np.fromiter(map(len, blobs), np.int64, len(blobs)), _ENTRY.size)
+    _refuse_rows(np.flatnonzero(left), f"its size is no multiple of {_ENTRY.size} bytes")
+    entries = np.frombuffer(b"".join(blobs), _ENTRIES)
+    rows = np.repeat(np.arange(len(blobs), dtype=np.int32), sizes)
+    keys = entries["key"]
+    _refuse_rows(rows[1:][(keys[1:] <= keys[:-1]) & (rows[1:] == rows[:-1])], "its keys do not ascend")
+    _refuse_rows(rows[entries["count"] == 0], "it counts a term that is not there")
+    return entries, rows
+
+
+def _refuse_rows(rows: NDArray[np.integer[Any]], problem: str) -> None:
+    if rows.size:
+        problem = f"row {rows[0]} is not what `encode_terms` writes: {problem}; analyze its text again"
+        raise FieldError(problem, field="terms")

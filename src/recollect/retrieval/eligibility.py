@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from recollect.model.frozen_copy import copy_with
-from recollect.model.memory import Memory, Status
+from recollect.model.enums import Status
+from recollect.model.memory import Memory
+from recollect.model.validation import copy_with
 
 RECALLABLE_STATUSES = (Status.ACTIVE, Status.SUPERSEDED)
 """The standings of what may be recalled for some moment."""

@@ -5,18 +5,22 @@ of what all of them tell: of a long request that names ten things, one of them a
 
 `linked` in plain Python is the oracle. `Index.link_rows` computes the same over columns, equal to the last bit: both
 take nothing but sums, products and quotients in the order written here, and of several ways the best, ties by name.
+
+Mentions: the names that the rows of a shelf mention, as they are stored, and their index when it is first needed.
 """
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.model.memory import build_searched_text
 from recollect.model.table import NO_LABEL, Floats, Labels, Rows
-from recollect.text.entities import may_be_name
+from recollect.retrieval.lock_free_property import lock_free_property
+from recollect.text.entities import find_entities, may_be_name, speaker_entity
 
 HOP_WEIGHT = 0.5
 """What a link counts that goes through another memory, of one that does not."""
@@ -249,3 +253,81 @@ def _find_group_maxima(groups: Rows, values: Floats, ties: Rows) -> Rows:
     begins = np.append(True, sorted_groups[1:] != sorted_groups[:-1])[: len(order)]
     found: Rows = order[begins]
     return found
+
+
+MENTIONS_GROWTH_FACTOR = 8
+"""A block of rows is merged into the one before it unless that is more than so many times larger."""
+
+TEXT_OVERHEAD_BYTES = 56
+"""What a text in memory takes beside its characters."""
+
+
+def encode_names(title: str | None, text: str) -> str:
+    """The names in what a memory says, as they are stored: one a line."""
+    return "\n".join(find_entities(build_searched_text(title, text)))
+
+
+def add_speaker_names(names: Sequence[str], speakers: Sequence[str | None]) -> list[str]:
+    """What some rows mention: the names as they are stored, and who said it where that is a name."""
+    called = {speaker: speaker_entity(speaker) for speaker in set(speakers)}
+    return [
+        "\n".join(filter(None, (stored, name))) if (name := called[speaker]) is not None else stored
+        for stored, speaker in zip(names, speakers, strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _MentionsBlock:
+    """What some rows mention, which never changes."""
+
+    texts: tuple[str, ...]
+
+    @lock_free_property
+    def name_codes(self) -> tuple[list[str], Rows, Rows]:
+        """The names, and which row has which of them."""
+        numbers: dict[str, int] = {}
+        pairs = [
+            (row, numbers.setdefault(name, len(numbers)))
+            for row, text in enumerate(self.texts)
+            if text
+            for name in dict.fromkeys(text.split("\n"))
+        ]
+        rows, codes = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        return list(numbers), rows, codes
+
+
+@dataclass(frozen=True, eq=False)
+class EntityMentions:
+    """What rows mention, in the order they came. It is a value: `append` makes another."""
+
+    blocks: tuple[_MentionsBlock, ...] = ()
+    _bytes: int = field(default=0)
+
+    def append(self, texts: Sequence[str]) -> "EntityMentions":
+        """The same with more rows."""
+        if not texts:
+            return self
+        blocks, new = list(self.blocks), tuple(texts)
+        while blocks and len(blocks[-1].texts) <= MENTIONS_GROWTH_FACTOR * len(new):
+            new = (*blocks.pop().texts, *new)
+        return EntityMentions(
+            (*blocks, _MentionsBlock(new)), self._bytes + sum(TEXT_OVERHEAD_BYTES + len(text) for text in texts)
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes, nearly, before it is indexed."""
+        return self._bytes
+
+
+def build_entity_index(shelves: Iterable[EntityMentions]) -> EntityIndex:
+    """The index of the rows of several shelves, one below the other."""
+    numbers: dict[str, int] = {}
+    rows, codes, first = [np.empty(0, np.intp)], [np.empty(0, np.intp)], 0
+    for block in (block for mentions in shelves for block in mentions.blocks):
+        names, here, mentioned = block.name_codes
+        places = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.intp, len(names))
+        rows.append(here + first)
+        codes.append(places[mentioned])
+        first += len(block.texts)
+    return EntityIndex.of(first, numbers, np.concatenate(rows), np.concatenate(codes))

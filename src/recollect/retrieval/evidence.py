@@ -1,20 +1,62 @@
-"""Probe: what recall asks a store for, and what the store found."""
+"""Probe: what recall asks a store for, and what the store found.
+
+Nearby: similarities that a store does not hand over, but can be asked for.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model.candidate import Candidate
 from recollect.model.encoder import Encoder
-from recollect.model.level import Level
+from recollect.model.enums import Level
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import CandidateTable, Floats, Rows
 from recollect.retrieval.eligibility import Barrier
-from recollect.retrieval.remote_similarity import RemoteSimilarities
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearestRows:
+    """The rows that an index says are nearest, their similarities, and how near any other is at most, if it is right.
+
+    The similarities are within the error of the `RemoteSimilarities`; a `ceiling` of 1 says nothing of the others.
+    """
+
+    rows: Rows
+    similarities: Floats
+    ceiling: float
+
+
+class RemoteSimilarities(Protocol):
+    """What is known of rows whose vectors stay in the store."""
+
+    @property
+    def rows(self) -> Rows:
+        """These rows, in order."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """How far a similarity may be off."""
+        ...
+
+    def nearest(self) -> NearestRows:
+        """What an index finds, if there is one; it may pass over some."""
+        ...
+
+    def similarities(self, rows: Rows) -> Floats:
+        """Those of some of these rows, within the error; NaN where a vector is gone."""
+        ...
+
+    def true_similarities(self, rows: Sequence[int]) -> Floats:
+        """Those of some rows, whichever, to the last bit."""
+        ...
+
 
 Vector = NDArray[np.float32]
 """A direction: a vector of length 1."""

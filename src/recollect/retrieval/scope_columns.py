@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model.candidate import LABEL_FIELDS
-from recollect.model.level import Level
-from recollect.model.memory import MemoryId, Status
+from recollect.model.enums import Level, Status
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import KINDS, Floats, Rows, to_microseconds
-from recollect.retrieval.entity_columns import EntityMentions, add_speaker_names
+from recollect.retrieval.bm25 import Postings
+from recollect.retrieval.entity_links import EntityMentions, add_speaker_names
 from recollect.retrieval.lock_free_property import lock_free_property
-from recollect.retrieval.postings import Postings
 from recollect.text.questions import is_question
 from recollect.text.tokenizer import hash_term
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from recollect import config
-from recollect.api.host_policy import HostPolicy
+from recollect.api.auth import HostPolicy
 from recollect.api.keys import Authenticator, KeyFile, create_authenticator, read_or_create_token
 from recollect.config import ServerSettings
 from recollect.errors import InvalidInput, RecollectError

@@ -1,40 +1,95 @@
-"""serve(): one process for one store; it listens until it is told to end, and ends well."""
+"""serve(): one process for one store; it listens until it is told to end, and ends well.
+
+The faces beside HTTP: MCP on the same port, gRPC on one of its own; each is loaded when it is wanted.
+
+Allocation: what a server does once so that requests spend less on memory.
+"""
 
 import asyncio
+import ctypes
 import errno
+import gc
 import logging
 import math
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, replace
 from types import FrameType
-from typing import Any
+from typing import Any, Final, Protocol
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect import config, factory
-from recollect.api.dispatcher import Dispatcher, RequestOutcome
-from recollect.api.operation_runner import OperationRunner
+from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestOutcome
 from recollect.config import Settings
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError, StoreError
-from recollect.jobs.runner import JobFailure
+from recollect.jobs.scheduler import JobFailure
 from recollect.model.job_runs import JobOccurrence
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.server import logs, transports
-from recollect.server.allocator_tuning import freeze_garbage_collector, tune_allocator
+from recollect.server import telemetry
 from recollect.server.authenticator import Authentication, create_authentication, create_host_policy
-from recollect.server.health_monitor import DEGRADED_MODES, create_monitor
+from recollect.server.health import DEGRADED_MODES, create_monitor
 from recollect.server.http.app import create_app as http_app
 from recollect.server.http.connection import LimitedHttpConnection, require_known_uvicorn
-from recollect.server.metrics import Metrics
 from recollect.server.request_limits import build_request_limits
+from recollect.server.telemetry import Metrics
+
+MCP_PATH = "/mcp"
+
+
+class RunningTransport(Protocol):
+    """A face that listens by itself."""
+
+    @property
+    def port(self) -> int:
+        """Where."""
+        ...
+
+    def stop(self, grace: float) -> object:
+        """Take nothing more, and finish what is under way within so many seconds."""
+        ...
+
+
+class MountedTransport(Protocol):
+    """A face that speaks HTTP at a path of a server, while it runs."""
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """Have requests answered meanwhile."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one."""
+        ...
+
+
+def create_mcp_transport(front: Dispatcher, tools: str) -> MountedTransport:
+    """What speaks MCP, with the tools of the toolsets that are named."""
+    from recollect.server.mcp.catalog import parse_toolsets
+    from recollect.server.mcp.http_transport import McpHttpApp
+
+    return McpHttpApp(front, parse_toolsets(tools))
+
+
+def start_grpc(front: Dispatcher, address: str, is_ready: Callable[[], bool]) -> RunningTransport:
+    """gRPC, listening at an address; its health is what HTTP tells, too."""
+    from recollect.server.grpc.server import start_server
+
+    return start_server(front, address, is_ready)
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -112,7 +167,7 @@ def serve(
     server = wanted.settings.server
     let_in = create_authentication(server)
     with _listen(server.host, server.port) as listening, opened() as engine:
-        logs.configure_logging()
+        telemetry.configure_logging()
         tune_allocator()
         serving = ServerProcess(wanted, let_in, engine, listening)
         with serving.run_scheduler():
@@ -171,8 +226,8 @@ class ServerProcess:
     def run(self, tell: Callable[[str], None]) -> None:
         """Listen until it is told to end, and finish what is under way; `left` says what could not be."""
         tools = self._wanted.settings.server.tools
-        mounted = transports.create_mcp_transport(self._front, tools) if self._wanted.mcp else None
-        mounts: dict[str, ASGIApp] = {} if mounted is None else {transports.MCP_PATH: mounted}
+        mounted = create_mcp_transport(self._front, tools) if self._wanted.mcp else None
+        mounts: dict[str, ASGIApp] = {} if mounted is None else {MCP_PATH: mounted}
 
         beside = self._start_grpc()
 
@@ -202,22 +257,22 @@ class ServerProcess:
         self.left += ["a request"] * self._front.close(self._drain.remaining_seconds)
         self._watch.close()
 
-    def _start_grpc(self) -> transports.RunningTransport | None:
+    def _start_grpc(self) -> RunningTransport | None:
         if not self._wanted.grpc:
             return None
         server = self._wanted.settings.server
-        beside = transports.start_grpc(self._front, format_address(server.host, server.grpc_port), self._is_ready)
+        beside = start_grpc(self._front, format_address(server.host, server.grpc_port), self._is_ready)
         self._front.gate = create_host_policy(
             server, self._port, beside.port
         )  # which nobody knew before, if any would do
         return beside
 
-    def _describe_startup(self, mcp: bool, beside: transports.RunningTransport | None) -> Iterator[str]:
+    def _describe_startup(self, mcp: bool, beside: RunningTransport | None) -> Iterator[str]:
         host = self._wanted.settings.server.host
         yield f"listening at http://{format_address(host, self._port)}"
         yield f"the store is {self._wanted.store_label}"
         if mcp:
-            yield f"MCP at http://{format_address(host, self._port)}{transports.MCP_PATH}"
+            yield f"MCP at http://{format_address(host, self._port)}{MCP_PATH}"
         if beside is not None:
             yield f"gRPC at {format_address(host, beside.port)}"
         yield f"authorised {self._let_in.description}"
@@ -229,7 +284,7 @@ class ServerProcess:
 
     def _on_request(self, one: RequestOutcome) -> None:
         self._metrics.count_request(one)
-        logs.log_request(one)
+        telemetry.log_request(one)
         self._watch.on_request(one)
 
     def _on_job(self, one: JobOccurrence | JobFailure) -> None:
@@ -307,3 +362,39 @@ def _run_within(do: Callable[[], object], seconds: float) -> bool:
     thread.start()
     thread.join(seconds)
     return not thread.is_alive()
+
+
+M_TRIM_THRESHOLD: Final = -1
+M_MMAP_THRESHOLD: Final = -3
+"""The names that the C library has for what can be chosen."""
+
+KEPT_HEAP_BYTES: Final = 64 * 1024 * 1024
+"""How many bytes at the end of its heap a thread keeps when they are free."""
+
+MMAP_THRESHOLD_BYTES: Final = 32 * 1024 * 1024
+"""From how many bytes on an array is a mapping of its own, which is given back as soon as it is free."""
+
+
+def tune_allocator() -> bool:
+    """Have the C library give freed memory back later; whether it does, for only the GNU one can be told so.
+
+    By itself it gives back the end of the heap of every thread but the first after each recall, and takes it again for
+    the next one, page by page, which costs a tenth of the recall (docs/adr/0077).
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    choose = getattr(ctypes.CDLL(None), "mallopt", None)
+    return choose is not None and all(
+        choose(name, size)
+        for name, size in ((M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES), (M_TRIM_THRESHOLD, KEPT_HEAP_BYTES))
+    )
+
+
+def freeze_garbage_collector() -> None:
+    """Have the garbage collector look no more through what is there now: modules, classes and schemas, for good.
+
+    By itself it looks through all of it after some thirty recalls, which takes as long as three of them
+    (docs/adr/0077). How often it looks at what is new stays as it is: a body of megabytes may be garbage.
+    """
+    gc.collect()
+    gc.freeze()

@@ -1,12 +1,17 @@
-"""Refusals: what no store takes in, said alike by all of them."""
+"""Refusals: what no store takes in, said alike by all of them.
+
+Moments: when a store says it took something in.
+"""
 
 from collections.abc import Collection
+from datetime import datetime
 
 from recollect.errors import Conflict, EmbedderMismatch, FieldError, InvalidInput, show
 from recollect.model import validation
+from recollect.model.context import SIGN_USES, Use
 from recollect.model.encoder import Encoder
 from recollect.model.memory import MemoryId
-from recollect.model.usage import SIGN_USES, Use
+from recollect.model.validation import MAX_CLOCK_LEAD
 from recollect.retrieval.evidence import Vector
 
 COUNTED_USES = frozenset({Use.SERVED, Use.ECHOED}) | SIGN_USES
@@ -77,3 +82,11 @@ def duplicate_text_error(twin: MemoryId) -> Conflict:
 def topic_taken_error(other: MemoryId, topic_key: str) -> Conflict:
     """What is said of a second active memory of a topic."""
     return Conflict(f"the topic {show(topic_key)} has the memory {show(other)} already; forget one of the two first")
+
+
+def next_commit_time(now: datetime, last: datetime | None) -> datetime:
+    """When what comes now is recorded: not before the last commit, unless that came by a clock far ahead.
+
+    If it were followed for ever, nothing written since would be known at any moment of this life.
+    """
+    return now if last is None or last - now > MAX_CLOCK_LEAD else max(now, last)

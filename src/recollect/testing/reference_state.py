@@ -5,15 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.model.archive import ArchivedContent, ArchivedMemory, ArchivedUse, ArchivedVote
-from recollect.model.context_record import ContextRecord
+from recollect.model.context import ContextRecord, Usage, Use, Vote, count_votes, select_current_votes
+from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
+from recollect.model.enums import Index, Level, Status
 from recollect.model.erasure import Lineage
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import Usage, Use, Vote, count_votes, select_current_votes
 from recollect.retrieval.eligibility import version_at, was_revised_since
 from recollect.retrieval.evidence import EvidenceRequest, Vector
 

@@ -11,19 +11,16 @@ import numpy as np
 
 from recollect.errors import RecollectError
 from recollect.fork_safety import ForkSafeLock
-from recollect.model.archive import ArchiveInfo, ArchiveItem
+from recollect.model.archive import MAX_NAMED_SCOPES, ArchiveInfo, ArchiveItem, Stats
 from recollect.model.candidate import Candidate
-from recollect.model.context_record import ContextRecord
+from recollect.model.context import NO_USAGE, SIGN_USES, ContextRecord, Sign, Usage, Use, Vote, select_current_votes
+from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
+from recollect.model.enums import Index, Level, Status
 from recollect.model.erasure import Lineage, ResidueSearch
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.stats import MAX_NAMED_SCOPES, Stats
 from recollect.model.table import CandidateTable
-from recollect.model.usage import NO_USAGE, SIGN_USES, Sign, Usage, Use, Vote, select_current_votes
 from recollect.protocols import WriteTransaction
 from recollect.retrieval import bm25, entity_links, turn_context
 from recollect.retrieval.eligibility import Barrier, find_barrier

@@ -8,18 +8,15 @@ from itertools import takewhile
 import numpy as np
 
 from recollect.model.archive import ArchivedMemory, ArchiveItem, ImportReport, strip_store_fields
-from recollect.model.context_record import ContextRecord
+from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote, anonymize_votes
+from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
 from recollect.model.encoder import Encoder
+from recollect.model.enums import Index, Level, Status
 from recollect.model.erasure import ErasedRows, Lineage
-from recollect.model.idempotency import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import SIGN_USES, Use, Vote, anonymize_votes
 from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval.evidence import Vector
-from recollect.stores.commit_clock import next_commit_time
 from recollect.stores.write_checks import (
     COUNTED_USES,
     VOTE_USES,
@@ -27,6 +24,7 @@ from recollect.stores.write_checks import (
     duplicate_text_error,
     history_differs_error,
     id_taken_error,
+    next_commit_time,
     refuse_invalid_checkpoint,
     refuse_mismatched_vector,
     refuse_other_encoder,
@@ -35,7 +33,7 @@ from recollect.stores.write_checks import (
     topic_taken_error,
 )
 from recollect.testing.reference_state import CommitNumber, MemoryVersion, RecordedUse, ReferenceState, can_see
-from recollect.text.paraphrase_key import are_paraphrases
+from recollect.text.paraphrase import are_paraphrases
 
 
 class ReferenceWriter:

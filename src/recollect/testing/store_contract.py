@@ -13,31 +13,46 @@ from typing import ClassVar
 import pytest
 
 from recollect.protocols import Store
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from recollect.testing.variants import Variant
 
-pytest.register_assert_rewrite("recollect.testing.contract")
+pytest.register_assert_rewrite("recollect.testing.contract")  # before the imports: a failed assertion shows its values
 
-from recollect.testing.contract.archives import ArchiveContract, StatsContract  # noqa: E402 — after what makes assertions tell more
-from recollect.testing.contract.commit_history import CommitHistoryContract  # noqa: E402
-from recollect.testing.contract.commits import AfterCommitContract, DroppedVectorContract, ImportedContextContract  # noqa: E402
-from recollect.testing.contract.concurrency import ConcurrencyContract  # noqa: E402
+from recollect.testing.contract.archives import ArchiveContract, StatsContract  # noqa: E402
 from recollect.testing.contract.entity_links import EntityLinkContract  # noqa: E402
 from recollect.testing.contract.erasure import ErasureContract  # noqa: E402
 from recollect.testing.contract.evidence import EligibilityContract, EvidenceContract  # noqa: E402
-from recollect.testing.contract.hostile_input import HostileTextContract  # noqa: E402
-from recollect.testing.contract.implicit_feedback import ImplicitFeedbackContract  # noqa: E402
+from recollect.testing.contract.history import (  # noqa: E402
+    AfterCommitContract,
+    AsOfContract,
+    DroppedVectorContract,
+    ImportedContextContract,
+    KnownAtContract,
+)
+from recollect.testing.contract.memories import (  # noqa: E402
+    CommitHistoryContract,
+    TransactionContract,
+    VersionContract,
+)
 from recollect.testing.contract.records import (  # noqa: E402
     CheckpointContract,
     RecordDuplicateContract,
     RecordLevelContract,
     TimelineContract,
 )
+from recollect.testing.contract.robustness import (  # noqa: E402
+    ConcurrencyContract,
+    HostileTextContract,
+)
 from recollect.testing.contract.scopes import ScopeContract  # noqa: E402
-from recollect.testing.contract.time_travel import AsOfContract, KnownAtContract  # noqa: E402
 from recollect.testing.contract.turn_context import TurnContextContract  # noqa: E402
-from recollect.testing.contract.usage import ContextRecordContract, IdempotencyKeyContract, UseContract, VoteContract  # noqa: E402
-from recollect.testing.contract.versions import TransactionContract, VersionContract  # noqa: E402
+from recollect.testing.contract.usage import (  # noqa: E402
+    ContextRecordContract,
+    IdempotencyKeyContract,
+    ImplicitFeedbackContract,
+    UseContract,
+    VoteContract,
+)
 
 
 class StoreContract(

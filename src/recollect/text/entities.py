@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from recollect.model.nfc import to_nfc
-from recollect.model.validation import find_invisible_character
+from recollect.model.validation import find_invisible_character, to_nfc
 from recollect.text.questions import ROLE_LABELS
 from recollect.text.tokenizer import STOP_WORDS
 

@@ -4,31 +4,37 @@ import re
 from datetime import date
 from decimal import Decimal
 
-from recollect.text.amounts import (
-    AMBIGUOUS_THOUSANDS,
-    CURRENCY_SYMBOLS,
-    LEADING_NUMBER,
-    NUMBER_PATTERN,
-    SCALE_FACTORS,
-    UNITS,
-)
-from recollect.text.canonical_tokens import COMMA, POSSESSIVE, Token, TokenKind
 from recollect.text.lexicon import (
     ACRONYM_HOMOGRAPHS,
+    AMERICAN_SPELLINGS,
     AUXILIARIES,
     CASE_SENSITIVE_NOUNS,
     CLOCK_WORDS,
+    CONTRACTION_ENDINGS,
+    CONTRACTIONS,
     FUNCTION_WORDS,
     FUNCTION_WORDS_AS_TITLES,
     MONTHS,
     NAME_HOMOGRAPHS,
     SHORT_WEEKDAYS,
     VERB_FORMS,
-    WORD_KINDS,
-    classify_word,
     split_words,
+    to_american,
 )
-from recollect.text.synonyms import AMERICAN_SPELLINGS, CONTRACTION_ENDINGS, CONTRACTIONS, to_american
+from recollect.text.tokens import (
+    AMBIGUOUS_THOUSANDS,
+    COMMA,
+    CURRENCY_SYMBOLS,
+    LEADING_NUMBER,
+    NUMBER_PATTERN,
+    POSSESSIVE,
+    SCALE_FACTORS,
+    UNITS,
+    WORD_KINDS,
+    Token,
+    TokenKind,
+    classify_word,
+)
 
 
 def tokenize_sentences(text: str) -> list[list[Token]]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from recollect.model.nfc import to_nfc
+from recollect.model.validation import to_nfc
 from recollect.text.tokenizer import STOP_WORDS
 
 USER_LABELS = frozenset({"user", "human", "me", "i", "myself", "customer", "client", "caller", "visitor", "guest"})

@@ -28,8 +28,8 @@ from langgraph.store.memory import InMemoryStore
 
 import recollect
 from recollect.integrations.langgraph import RecollectStore
-from recollect.integrations.ttl_sweeper import TtlSweeper
-from recollect.testing.store_builders import ManualClock
+from recollect.integrations.shared import TtlSweeper
+from recollect.testing.builders import ManualClock
 from tests.tables import table
 
 ROOT = "acme/graph"

@@ -11,17 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import recollect
-from recollect.api.auth import Caller, Grant, Right, create_owner
-from recollect.api.dispatcher import Dispatcher, RequestLimits, RequestOutcome
-from recollect.api.host_policy import HostPolicy
+from recollect.api.auth import Caller, Grant, HostPolicy, Right, create_owner
+from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestLimits, RequestOutcome
 from recollect.api.operation import Answer
-from recollect.api.operation_runner import OperationRunner
 from recollect.engine.engine import Engine
 from recollect.errors import Unauthenticated
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
 from recollect.model.scope import Scope
 from recollect.server.grpc.server import GrpcServer, start_server
-from recollect.testing.store_builders import ManualClock, a_vector
+from recollect.testing.builders import ManualClock, a_vector
 
 OWNER, ANA, READER = "key-of-the-owner", "key-of-ana", "key-of-a-reader"
 CALLERS = {

@@ -10,8 +10,7 @@ from google.protobuf.struct_pb2 import Value
 from recollect.errors import InvalidInput
 from recollect.grpc.v1 import recollect_pb2
 from recollect.grpc.v1.recollect_pb2_grpc import RecollectStub
-from recollect.server.grpc.server import start_server
-from recollect.server.grpc.statuses import PROBLEM_METADATA
+from recollect.server.grpc.server import PROBLEM_METADATA, start_server
 from tests.tables import table
 
 from .serving import ANA, OWNER, READER, a_place, a_stub, called

@@ -60,7 +60,7 @@ def test_as_many_who_say_nothing_as_there_are_threads_hold_up_nobody() -> None:
 
 def test_when_too_many_say_nothing_only_those_are_let_go_of_whoever_has_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.server.grpc.server._MIN_READ_SECONDS", 0.5)
-    monkeypatch.setattr("recollect.server.grpc.deadlines.MAX_POLL_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.server.grpc.server.MAX_POLL_SECONDS", 0.05)
     with a_place(threads=2, waiting=8, seconds=LONGER) as place, silent(place) as begun:
         slow = begun.call(ANA)
         for _ in range(5):

@@ -182,7 +182,7 @@ def test_a_call_under_way_is_answered_when_the_server_stops() -> None:
 
 def test_a_caller_who_says_nothing_does_not_hold_up_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.server.grpc.server._SHUTDOWN_READ_SECONDS", 0.05)
-    monkeypatch.setattr("recollect.server.grpc.deadlines.MAX_POLL_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.server.grpc.server.MAX_POLL_SECONDS", 0.05)
     with (
         a_place(seconds=2 * PATIENT, threads=1) as place,
         place.channel() as channel,

@@ -19,11 +19,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 import recollect
-from recollect.api.auth import WHOLE_STORE, Grant, Reach, Right
-from recollect.api.dispatcher import Dispatcher, RequestLimits, RequestOutcome
-from recollect.api.host_policy import HostPolicy
+from recollect.api.auth import WHOLE_STORE, Grant, HostPolicy, Reach, Right
+from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestLimits, RequestOutcome
 from recollect.api.keys import ApiKey, authenticate_key, issue_key
-from recollect.api.operation_runner import OperationRunner
 from recollect.model.scope import Scope
 from recollect.server.mcp.catalog import Toolsets, parse_toolsets
 from recollect.server.mcp.http_transport import McpHttpApp

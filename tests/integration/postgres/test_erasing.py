@@ -19,14 +19,15 @@ from psycopg import sql
 import recollect
 from recollect.errors import StoreBusy, StoreError
 from recollect.factory import index_scope, re_embed, sweep
+from recollect.model.context import Use
+from recollect.model.enums import Level
 from recollect.model.erasure import UNREACHABLE_SERVER_COPIES
-from recollect.model.level import Level
 from recollect.model.scope import Scope
-from recollect.model.usage import Use
-from recollect.stores.postgres import admin_connection, table_rewrite
+from recollect.stores.postgres import erasure as table_rewrite
+from recollect.stores.postgres import pool as admin_connection
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.sql.statements import load_statements
-from recollect.testing.store_builders import ManualClock
+from recollect.stores.sql.transaction import load_statements
+from recollect.testing.builders import ManualClock
 from tests.integration.postgres.scene import AGENT, Db, a_role, grant, named, until
 from tests.integration.postgres.scene import an_engine as any_engine
 from tests.postgres import Server, admin_url

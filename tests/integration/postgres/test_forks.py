@@ -14,8 +14,8 @@ import pytest
 import recollect
 from recollect.errors import RecollectError
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.sql import atexit_flush
-from recollect.testing.store_builders import ManualClock, a_note, put, visible_ids
+from recollect.stores.sql import deferred
+from recollect.testing.builders import ManualClock, a_note, put, visible_ids
 from tests.integration.postgres.scene import an_engine, until
 from tests.postgres import Server
 
@@ -155,5 +155,5 @@ def test_a_process_that_closes_nothing_keeps_what_it_put_off(
 
 
 def _recall_and_end(url: str) -> None:
-    atexit_flush.EXIT_FLUSH_SECONDS = 60.0
+    deferred.EXIT_FLUSH_SECONDS = 60.0
     an_engine(url).recall("a seat", scope=ANA)

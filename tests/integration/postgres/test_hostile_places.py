@@ -11,8 +11,7 @@ from recollect.errors import ScopeError
 from recollect.factory import index_scope
 from recollect.model.memory import MemoryId
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.builders import SCOPE
-from recollect.testing.store_builders import ManualClock, a_note, put
+from recollect.testing.builders import SCOPE, ManualClock, a_note, put
 from tests.postgres import admin_url
 
 SEAT = "Ana prefers window seats."

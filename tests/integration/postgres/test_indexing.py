@@ -13,14 +13,14 @@ from psycopg import sql
 import recollect
 from recollect.errors import InvalidInput, NotFound, StoreBusy, StoreError
 from recollect.factory import drop_index, drop_useless_indexes, index_scope, list_indexes, re_embed
+from recollect.model.encoder import ScopeVectorIndex
 from recollect.model.scope import Scope
-from recollect.model.vector_index import ScopeVectorIndex
 from recollect.protocols import WriteTransaction
 from recollect.providers.hashing import HashingEmbedder
-from recollect.stores.postgres.rls_scope import RlsScope
+from recollect.stores.postgres.sql import RlsScope
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.postgres.vector_index import PostgresVectorIndexes, index_name
-from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector, put
+from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector, put
 from tests.integration.postgres.scene import AGENT, Db, a_role, grant, named, undone, until
 from tests.postgres import ROLE, Server, admin_url
 from tests.postgres.pooler import a_pooler

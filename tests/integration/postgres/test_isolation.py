@@ -13,16 +13,15 @@ from psycopg import errors, sql
 
 import recollect
 from recollect.errors import NotFound
+from recollect.model.context import Use
 from recollect.model.scope import Scope
-from recollect.model.usage import Use
 from recollect.stores.postgres import transaction
-from recollect.stores.postgres.adapters import register_vector_type
-from recollect.stores.postgres.rls_scope import RlsScope
-from recollect.stores.postgres.sql import SQL
+from recollect.stores.postgres.connection import register_vector_type
+from recollect.stores.postgres.sql import SQL, RlsScope
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.postgres.transaction import PostgresTransaction
 from recollect.stores.sql.rows import STATE_COLUMNS
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, undone
 from tests.postgres import ROLE, Server
 

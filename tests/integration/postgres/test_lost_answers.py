@@ -11,7 +11,7 @@ from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres import writer
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector
+from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector
 from tests.integration.postgres.proxy import PATIENCE, Proxy, a_proxy
 from tests.integration.postgres.scene import an_engine, until
 from tests.postgres import Server

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.cli.main import cli
-from recollect.engine import move
+from recollect.engine import transfer
 from recollect.errors import Conflict, InvalidInput, NotFound, StoreError
 from recollect.factory import migrate_store
-from recollect.model.context_record import ContextRecord
-from recollect.model.usage import Use
+from recollect.model.context import ContextRecord, Use
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.store_builders import (
+from recollect.testing.builders import (
+    NOW,
+    SCOPE,
     ManualClock,
     a_context_record,
     a_note,
@@ -48,7 +48,7 @@ MANY = 4 * BATCH + 7
 
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(move, "MOVE_BATCH_ITEMS", BATCH)
+    monkeypatch.setattr(transfer, "MOVE_BATCH_ITEMS", BATCH)
 
 
 @pytest.fixture

@@ -19,13 +19,12 @@ from recollect.model.encoder import Encoder
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.ranking import bound_pruning
-from recollect.ranking.proof import StopReason
-from recollect.ranking.result import Ranking
+from recollect.ranking.result import Ranking, StopReason
 from recollect.retrieval.evidence import EvidenceRequest
-from recollect.stores.postgres import vector_search
-from recollect.stores.postgres.rls_scope import RlsScope
+from recollect.stores.postgres import vector_index
+from recollect.stores.postgres.sql import RlsScope
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.postgres.transaction_runner import ALL_SCOPES, read_with_retry
+from recollect.stores.postgres.transaction import ALL_SCOPES, read_with_retry
 from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import Server
 
@@ -109,7 +108,7 @@ def facts(ranking: Ranking) -> object:
 @pytest.fixture(autouse=True)
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few are found by the index and asked about at first, so that there is a second time, and some are passed over."""
-    monkeypatch.setattr(vector_search, "MAX_NEAREST", 40)
+    monkeypatch.setattr(vector_index, "MAX_NEAREST", 40)
     monkeypatch.setattr(bound_pruning, "FIRST_BATCH_ROWS", 5)
 
 
@@ -319,7 +318,7 @@ def test_nobody_else_is_near(store: PostgresStore) -> None:
     """With the conditions of the statements taken out, row-level security still shows no one else's."""
     question = sql.Literal(f"[{','.join(['1'] * DIMENSIONS)}]")
     marks = {"vectors": sql.Identifier(store._database.vectors), "vector": question}
-    statement = sql.SQL(vector_search._SELECT_SIMILARITIES.partition(" WHERE ")[0]).format(**marks)
+    statement = sql.SQL(vector_index._SELECT_SIMILARITIES.partition(" WHERE ")[0]).format(**marks)
 
     def shown(reach: RlsScope) -> set[int]:
         return {

@@ -8,12 +8,10 @@ import psycopg
 import pytest
 
 import recollect
-from recollect.model.context_record import ContextRecord
-from recollect.model.level import Level
-from recollect.model.memory import Status
+from recollect.model.context import ContextRecord
+from recollect.model.enums import Level, Status
 from recollect.model.scope import Scope
-from recollect.stores.postgres.connection import MIGRATIONS
-from recollect.stores.postgres.migration_log import PostgresMigrationLog
+from recollect.stores.postgres.connection import MIGRATIONS, PostgresMigrationLog
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql.migrations import load_migrations
 from tests.integration.postgres.scene import AGENT, a_role, grant, named

@@ -10,14 +10,13 @@ import pytest
 
 import recollect
 from recollect.factory import re_embed
-from recollect.model.encoder import Encoder
-from recollect.model.reembedding import ReembeddingStage
+from recollect.model.encoder import Encoder, ReembeddingStage
 from recollect.protocols import WriteTransaction
 from recollect.providers.hashing import HashingEmbedder
-from recollect.stores.postgres.reembedding import PostgresReembedding
 from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.postgres.writer import PostgresReembedding
 from recollect.stores.sql.transaction import Transaction
-from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector, put
+from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector, put
 from tests.postgres import admin_url
 
 T = TypeVar("T")

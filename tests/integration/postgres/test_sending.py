@@ -8,14 +8,12 @@ import pytest
 
 from recollect.errors import Conflict, StoreError
 from recollect.model.archive import ArchivedMemory
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.memory import Status
+from recollect.model.draft import Created, IdempotencyRecord
+from recollect.model.enums import Status
 from recollect.model.scope import Scope
-from recollect.model.verdict import Created
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.builders import NOW
-from recollect.testing.store_builders import ENCODER, ManualClock, a_note, a_vector, put, visible_ids
+from recollect.testing.builders import ENCODER, NOW, ManualClock, a_note, a_vector, put, visible_ids
 from tests.integration.postgres.scene import named
 from tests.postgres import Server, admin_url
 

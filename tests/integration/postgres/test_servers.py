@@ -12,7 +12,7 @@ import recollect
 from recollect.errors import StoreBusy, StoreError
 from recollect.model.memory import MemoryId
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.store_builders import ManualClock, a_note, put, visible_ids
+from recollect.testing.builders import ManualClock, a_note, put, visible_ids
 from tests.integration.postgres import writers_rig as rig
 from tests.integration.postgres.processes import Process
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, named, until

@@ -10,12 +10,11 @@ from psycopg import sql
 
 import recollect
 from recollect.errors import SchemaMismatch, StoreError
-from recollect.stores.postgres import extension
-from recollect.stores.postgres.connection import MIGRATIONS
-from recollect.stores.postgres.migration_log import PostgresMigrationLog
+from recollect.stores.postgres import connection
+from recollect.stores.postgres.connection import MIGRATIONS, PostgresMigrationLog
 from recollect.stores.postgres.store import PostgresStore
 from recollect.stores.sql.migrations import Migration, load_migrations
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.integration.postgres import writers_rig as rig
 from tests.integration.postgres.processes import Process
 from tests.integration.postgres.scene import AGENT, a_role, an_engine, grant, named, until
@@ -232,7 +231,7 @@ def test_a_database_that_is_not_there_is_named(postgres_server: Server) -> None:
 
 
 def test_a_server_that_is_too_old_is_refused(postgres_store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extension, "MIN_SERVER_VERSION", 99)  # instead of having an old one
+    monkeypatch.setattr(connection, "MIN_SERVER_VERSION", 99)  # instead of having an old one
     assert "PostgreSQL 18 is too old; version 99 or newer is needed" in opened(postgres_store_url)
 
 

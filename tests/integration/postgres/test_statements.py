@@ -15,7 +15,7 @@ from psycopg import sql
 from recollect.stores import sql as shared
 from recollect.stores.postgres.sql import SQL as POSTGRES
 from recollect.stores.sql.rows import STATE_COLUMNS
-from recollect.stores.sqlite.sql import SQL as SQLITE
+from recollect.stores.sqlite.transaction import SQL as SQLITE
 from tests.integration.postgres.scene import Db, undone
 from tests.postgres import Server
 from tests.tables import table

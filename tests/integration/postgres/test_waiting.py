@@ -8,7 +8,7 @@ import psycopg
 import recollect
 from recollect.stores.postgres import pool
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.store_builders import ManualClock, a_note, put, visible_ids
+from recollect.testing.builders import ManualClock, a_note, put, visible_ids
 from tests.postgres import admin_url
 
 HELD, FREE = recollect.Scope.parse("held/ana"), recollect.Scope.parse("free/ana")

@@ -4,11 +4,11 @@ import threading
 from itertools import count
 from multiprocessing.connection import Connection
 
-from recollect.engine import move
+from recollect.engine import transfer
 from recollect.errors import RecollectError, StoreBusy
 from recollect.factory import migrate_store
 from recollect.stores.postgres.store import PostgresStore
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from tests.integration.postgres.scene import an_engine
 
 BATCH = 20
@@ -59,7 +59,7 @@ def goes_on(pipe: Connection, url: str, scope: str, name: str, patience: float) 
 
 def moves(pipe: Connection, source: str, target: str) -> None:
     """Move a store from a file, a few memories at a time, say how far it is, and go on when told."""
-    move.MOVE_BATCH_ITEMS = BATCH
+    transfer.MOVE_BATCH_ITEMS = BATCH
 
     def wait(done: int, total: int) -> None:
         pipe.send((done, total))

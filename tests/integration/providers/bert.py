@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.providers.base import read_tensors
 from recollect.providers.embedder_assets import MINILM_WEIGHTS_FILE
-from recollect.providers.tensors import read_tensors
 
 Array = NDArray[Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError, InvalidInput, ProviderBusy, ProviderError
-from recollect.model.llm_usage import LlmUsage
+from recollect.model.conversation import LlmUsage
 from recollect.providers.chat import (
     MAX_ANSWER_CHARS,
     MAX_ANSWER_TOKENS,

@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
 from recollect.errors import FieldError, ProviderBusy, ProviderError
-from recollect.model.conversation import ConversationTurn, Role
-from recollect.model.extraction import Extract, Extraction, ModelPrices, RejectionReason
-from recollect.model.memory import Kind
+from recollect.model.conversation import ConversationTurn, Extract, Extraction, ModelPrices, RejectionReason, Role
+from recollect.model.enums import Kind
 from recollect.protocols import Extractor
+from recollect.providers.chat import MAX_WINDOWS, WINDOW_CHARS
 from recollect.providers.extractor import (
     MAX_PROPOSED_MEMORIES,
     MAX_QUOTE_CHARS,
     MAX_REQUESTED_MEMORIES,
     MAX_TEXT_CHARS,
     ChatExtractor,
+    split_conversation,
 )
 from recollect.providers.http_client import RetryPolicy
-from recollect.providers.transcript import split_conversation
-from recollect.providers.windows import MAX_WINDOWS, WINDOW_CHARS
 from tests.examples import at_most
 from tests.tables import table
 

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from recollect.admission.prompt_injection import find_injection
 from recollect.errors import FieldError, ProviderBusy, ProviderError
-from recollect.model.extraction import ModelPrices
-from recollect.model.level import Level
-from recollect.model.llm_usage import LlmUsage
+from recollect.model.conversation import LlmUsage, ModelPrices
+from recollect.model.enums import Level
 from recollect.model.memory import MemoryId
-from recollect.model.summary import (
+from recollect.model.timeline import (
     MAX_BULLET_CHARS,
     MAX_BULLETS,
     MAX_KEYWORDS,
@@ -28,6 +27,7 @@ from recollect.model.summary import (
     Summary,
 )
 from recollect.protocols import Summarizer
+from recollect.providers.chat import MAX_WINDOWS, WINDOW_CHARS
 from recollect.providers.http_client import RetryPolicy
 from recollect.providers.summarizer import (
     LEVEL_DESCRIPTIONS,
@@ -37,7 +37,6 @@ from recollect.providers.summarizer import (
     ChatSummarizer,
     PointFlaw,
 )
-from recollect.providers.windows import MAX_WINDOWS, WINDOW_CHARS
 from tests.examples import at_most
 from tests.tables import table
 

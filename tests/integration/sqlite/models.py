@@ -9,8 +9,8 @@ import apsw
 
 import recollect
 from recollect.protocols import Purpose
+from recollect.providers.base import Vectors
 from recollect.providers.hashing import HashingEmbedder
-from recollect.providers.vectors import Vectors
 from tests.integration.sqlite.engines import NOW, SCOPE, Ticking
 
 LATER = NOW + timedelta(days=365)

@@ -14,8 +14,8 @@ from pathlib import Path
 import apsw
 
 from recollect.errors import RecollectError
-from recollect.stores.sql import atexit_flush
-from recollect.stores.sqlite import descriptors
+from recollect.stores.sql import deferred
+from recollect.stores.sqlite import store_files
 from recollect.stores.sqlite.process_lock import _byte_lock
 from recollect.stores.sqlite.writer import SqliteWriter
 from tests.integration.sqlite.scene import a_database, note
@@ -142,7 +142,7 @@ PATIENCE = 60.0
 def ends(path: str, patience: float = PATIENCE) -> None:
     """Put notes off with two writers, one of which nobody has any more, and end when told, without closing any."""
     _complain_aloud()
-    atexit_flush.EXIT_FLUSH_SECONDS = float(patience)
+    deferred.EXIT_FLUSH_SECONDS = float(patience)
     writer = SqliteWriter(a_database(path))
     writer.defer(note("first"))
     SqliteWriter(a_database(path)).defer(note("second"))
@@ -157,7 +157,7 @@ KEPT: list[SqliteWriter] = []
 def ends_with_nothing_to_write(path: str, kept: str = "") -> None:
     """Write what is written at once, and end when told; the writer is gone by then, or kept."""
     _complain_aloud()
-    atexit_flush.EXIT_FLUSH_SECONDS = PATIENCE
+    deferred.EXIT_FLUSH_SECONDS = PATIENCE
     writer = SqliteWriter(a_database(path))
     writer.write(note("first"))
     KEPT.extend([writer] if kept else [])
@@ -168,7 +168,7 @@ def ends_with_nothing_to_write(path: str, kept: str = "") -> None:
 def ends_while_it_writes(path: str) -> None:
     """End while another thread goes on writing."""
     _complain_aloud()
-    atexit_flush.EXIT_FLUSH_SECONDS = PATIENCE
+    deferred.EXIT_FLUSH_SECONDS = PATIENCE
     writer = SqliteWriter(a_database(path))
 
     def write() -> None:
@@ -215,7 +215,7 @@ def opens_too_many_files(path: str) -> None:
         database.connect_reading,
         lambda: SqliteWriter(database).write(note("never")),
         lambda: a_database(path),
-        lambda: descriptors.read_bytes(Path(path), 0, 9),
+        lambda: store_files.read_bytes(Path(path), 0, 9),
     ):
         try:
             act()

@@ -10,7 +10,7 @@ import apsw
 
 import recollect
 from recollect.factory import re_embed
-from recollect.model.reembedding import ReembeddingProgress, ReembeddingStage
+from recollect.model.encoder import ReembeddingProgress, ReembeddingStage
 from recollect.stores.sqlite.verify import SampleMemory, verify
 from tests.integration.sqlite.engines import SCOPE
 from tests.integration.sqlite.models import FORMER, NEW, Watched

@@ -12,7 +12,7 @@ from typing import IO, ClassVar
 import apsw
 
 from recollect.stores.sqlite.connection import SqliteDatabase
-from recollect.stores.sqlite.readers import ReaderPool
+from recollect.stores.sqlite.transaction import ReaderPool
 from recollect.stores.sqlite.writer import SqliteWriter
 
 HERE = Path(__file__).parent

@@ -16,8 +16,7 @@ import recollect
 from recollect import Engine
 from recollect.model.archive import ImportReport
 from recollect.model.encoder import Encoder
-from recollect.model.level import Level
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind, Level
 from recollect.packing.budget import Budget
 from tests.integration.sqlite.engines import NOW, SCOPE, Ticking, an_engine
 from tests.tables import table

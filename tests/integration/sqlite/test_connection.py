@@ -13,10 +13,15 @@ import apsw
 import pytest
 
 from recollect.errors import InvalidInput, RecollectError, SchemaMismatch, StoreBusy, StoreError
-from recollect.stores.sqlite import process_lock, writer_thread
-from recollect.stores.sqlite.connection import APPLICATION_ID, PAGE_SIZE, SqliteDatabase
-from recollect.stores.sqlite.driver_errors import translate_error, translate_errors
-from recollect.stores.sqlite.readers import ReaderPool
+from recollect.stores.sqlite import process_lock, write_queue
+from recollect.stores.sqlite.connection import (
+    APPLICATION_ID,
+    PAGE_SIZE,
+    SqliteDatabase,
+    translate_error,
+    translate_errors,
+)
+from recollect.stores.sqlite.transaction import ReaderPool
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 from tests.rights import heeding
 from tests.tables import table
@@ -358,7 +363,7 @@ def test_what_is_in_memory_is_shared_by_the_threads(monkeypatch: pytest.MonkeyPa
 
 
 def test_in_memory_a_change_waits_for_readers_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer_thread, "MAX_BATCH_WRITES", 1)
+    monkeypatch.setattr(write_queue, "MAX_BATCH_WRITES", 1)
     database = a_database(":memory:")
     readers = ReaderPool(database)
     begun = threading.Event()
@@ -374,7 +379,7 @@ def test_in_memory_a_change_waits_for_readers_to_end(monkeypatch: pytest.MonkeyP
             assert begun.wait(30)
             with pytest.raises(StoreBusy):
                 writer.write(
-                    note("never"), timeout=2 * writer_thread.BUSY_RETRY_SECONDS
+                    note("never"), timeout=2 * write_queue.BUSY_RETRY_SECONDS
                 )  # longer than SQLite's own lock is waited for
         assert done.result() == 1
     assert notes(database) == ["first"]
@@ -521,7 +526,7 @@ def test_what_is_left_in_a_deleted_log_after_a_checkpoint_of_our_own_is_saved(
         before = path.stat().st_mtime_ns
         with readers.borrow() as db:
             db.execute("SELECT count(*) FROM notes").fetchall()  # holds on to all that comes after
-            writer.write(note("x" * (writer_thread.CHECKPOINT_PAGES * PAGE_SIZE)))
+            writer.write(note("x" * (write_queue.CHECKPOINT_PAGES * PAGE_SIZE)))
             after = database.open_write_lock()
             assert after.acquire()  # behind the checkpoint, which is part of the writer's turn
             after.release()

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 import recollect
 from recollect.factory import verify
+from recollect.model.context import Use
 from recollect.model.erasure import UNREACHABLE_COPIES, ErasureReceipt, ResidueSearch
 from recollect.model.scope import Scope
-from recollect.model.usage import Use
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.text import tokenizer
 from tests.integration.sqlite.engines import SCOPE, OtherEngine, Ticking, an_engine, content

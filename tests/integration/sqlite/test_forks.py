@@ -16,10 +16,10 @@ import apsw
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.stores.sql import atexit_flush
+from recollect.stores.sql import deferred
 from recollect.stores.sqlite import fork
 from recollect.stores.sqlite.connection import SqliteDatabase
-from recollect.stores.sqlite.readers import ReaderPool
+from recollect.stores.sqlite.transaction import ReaderPool
 from recollect.stores.sqlite.writer import SqliteWriter
 from tests.integration.sqlite.engines import SCOPE, an_engine
 from tests.integration.sqlite.scene import a_database, a_writer, note, notes
@@ -350,7 +350,7 @@ def test_a_process_of_multiprocessing_that_gives_up_says_so_once_for_every_store
 
 def _put_off_and_end(folder: Path) -> None:
     logging.basicConfig(filename=folder / "log", format="%(message)s", force=True)
-    atexit_flush.EXIT_FLUSH_SECONDS = 0.5
+    deferred.EXIT_FLUSH_SECONDS = 0.5
     for path in sorted(folder.glob("*.db")):
         KEPT.append(SqliteWriter(a_database(path)))
         KEPT[-1].defer(note("never"))
@@ -361,5 +361,5 @@ KEPT: list[SqliteWriter] = []
 
 
 def _recall_and_end(path: Path) -> None:
-    atexit_flush.EXIT_FLUSH_SECONDS = 60.0
+    deferred.EXIT_FLUSH_SECONDS = 60.0
     an_engine(path, clock=None).recall("a seat", scope=SCOPE)

@@ -7,7 +7,7 @@ import pytest
 
 from recollect.errors import SchemaMismatch, StoreError
 from recollect.stores.sql.migrations import Migration, load_migrations
-from recollect.stores.sqlite import checksum
+from recollect.stores.sqlite import store_files
 from recollect.stores.sqlite.backup import write_backup
 from recollect.stores.sqlite.connection import SqliteDatabase
 from tests.integration.sqlite.scene import FOLDER, LATER, Other, a_database, a_writer, note, notes
@@ -209,10 +209,10 @@ def test_a_backup_that_is_brought_up_to_date_is_a_store_even_if_the_process_is_k
     db = database.connect_reading()
     write_backup(db, tmp_path / "backup.db", 0o600, lambda _, __: None)
     database.disconnect(db)
-    assert checksum.has_checksum(tmp_path / "backup.db")
+    assert store_files.has_checksum(tmp_path / "backup.db")
     held = apsw.Connection(str(tmp_path / "backup.db"))  # so that the log is not merged
     held.execute("SELECT count(*) FROM notes").fetchall()
     a_database(tmp_path / "backup.db", folder=LATER)
     assert (tmp_path / "backup.db-wal").stat().st_size
-    assert not checksum.has_checksum(tmp_path / "backup.db")
+    assert not store_files.has_checksum(tmp_path / "backup.db")
     held.close()

@@ -9,15 +9,14 @@ import pytest
 
 import recollect
 from recollect.factory import verify
-from recollect.model.context_record import ContextRecord
-from recollect.model.level import Level
-from recollect.model.memory import Status, said_hash
+from recollect.model.context import ContextRecord
+from recollect.model.enums import Level, Status, Trust
+from recollect.model.memory import said_hash
 from recollect.model.scope import Scope
-from recollect.model.trust import Trust
 from recollect.stores.sql.migrations import load_migrations
 from recollect.stores.sqlite.connection import MIGRATIONS
 from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.store_builders import ManualClock
+from recollect.testing.builders import ManualClock
 from recollect.text import entities, paraphrase, tokenizer
 
 OLD = sorted((Path(__file__).parent.parent / "old").glob("schema-*.sql"))

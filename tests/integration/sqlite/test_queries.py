@@ -10,10 +10,9 @@ import pytest
 
 from recollect.model.scope import Scope
 from recollect.stores.sql.archive import read_inventory, read_items
-from recollect.stores.sql.stats import count_stats
+from recollect.stores.sql.reader import count_stats
 from recollect.stores.sqlite.connection import SqliteDatabase
-from recollect.stores.sqlite.sql import SQL
-from recollect.stores.sqlite.transaction import SqliteTransaction
+from recollect.stores.sqlite.transaction import SQL, SqliteTransaction
 from tests.integration.sqlite.engines import SCOPE, an_engine
 
 

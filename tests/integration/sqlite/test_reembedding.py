@@ -12,12 +12,11 @@ import recollect
 from recollect.engine import reembed
 from recollect.engine.reembed import BATCH_CONTENTS, HURRIED_THREAD_NAME, MAX_PATIENT_ATTEMPTS
 from recollect.factory import re_embed
-from recollect.model.encoder import Encoder
+from recollect.model.encoder import Encoder, ReembeddingProgress, ReembeddingReport, ReembeddingStage
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.reembedding import ReembeddingProgress, ReembeddingReport, ReembeddingStage
 from recollect.model.scope import Scope
 from recollect.providers.hashing import HashingEmbedder
-from recollect.stores.sqlite.reembedding import SqliteReembedding
+from recollect.stores.sqlite.store import SqliteReembedding
 from tests.integration.sqlite.engines import NOW, SCOPE, OtherEngine
 from tests.integration.sqlite.models import (
     FORMER,

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.erasure import ResidueSearch
-from recollect.stores.sql import byte_search
-from recollect.stores.sql.byte_search import NeedleFinder, join_ranges
-from recollect.stores.sql.erasure_needles import ANCHOR_BYTES, NEEDLE_BYTES, cut_needles
+from recollect.stores.sql import erasure
+from recollect.stores.sql.erasure import ANCHOR_BYTES, NEEDLE_BYTES, NeedleFinder, cut_needles, join_ranges
 from recollect.stores.sqlite.residue import find_cells, search_files
 
 SAID = b"Ana is allergic to peanuts, and nobody but her doctor may know about that."
@@ -131,7 +130,7 @@ def leave_in_a_gap(database: apsw.Connection, said: bytes) -> None:
 def test_of_what_is_everywhere_not_every_place_is_looked_at(
     database: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(byte_search, "MAX_PLACES_PER_NEEDLE", 10)
+    monkeypatch.setattr(erasure, "MAX_PLACES_PER_NEEDLE", 10)
     database.execute("DELETE FROM notes; DELETE FROM words; VACUUM")
     said = SAID[:NEEDLE_BYTES].decode()
     database.executemany("INSERT INTO words VALUES (?, ?)", [(str(number), said) for number in range(40)])

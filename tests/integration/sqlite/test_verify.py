@@ -14,9 +14,10 @@ import pytest
 
 import recollect
 from recollect.factory import verify
+from recollect.model.archive import VerifyReport
 from recollect.model.encoder import Encoder
-from recollect.model.report import VerifyReport
-from recollect.stores.sqlite import checksum, descriptors, integrity_check
+from recollect.stores.sqlite import store_files
+from recollect.stores.sqlite import verify as integrity_check
 from tests.integration.sqlite.engines import NOW, SCOPE, OtherEngine, an_engine
 
 
@@ -133,7 +134,7 @@ def test_a_log_that_says_nothing_new_leaves_a_backup_as_sealed_as_it_was(backup:
 def test_a_store_that_is_opened_written_and_closed_while_it_is_copied_is_good(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks, times = descriptors.read_blocks, iter(range(100))
+    blocks, times = store_files.read_blocks, iter(range(100))
 
     def disturbed(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
         for number, block in enumerate(blocks(path, **given)):
@@ -143,8 +144,8 @@ def test_a_store_that_is_opened_written_and_closed_while_it_is_copied_is_good(
                 assert other.hear()
                 other.end()
 
-    monkeypatch.setattr(descriptors, "BLOCK_BYTES", 65_536)
-    monkeypatch.setattr(descriptors, "read_blocks", disturbed)
+    monkeypatch.setattr(store_files, "BLOCK_BYTES", 65_536)
+    monkeypatch.setattr(store_files, "read_blocks", disturbed)
     report = verify(store)
     assert (report.problems, report.memories) == ((), 63)
 
@@ -152,19 +153,19 @@ def test_a_store_that_is_opened_written_and_closed_while_it_is_copied_is_good(
 def test_a_store_that_never_rests_is_told_as_busy_and_not_as_damaged(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks = descriptors.read_blocks
+    blocks = store_files.read_blocks
 
     def disturbed(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
         os.utime(store)
         return blocks(path, **given)
 
-    monkeypatch.setattr(descriptors, "read_blocks", disturbed)
+    monkeypatch.setattr(store_files, "read_blocks", disturbed)
     with pytest.raises(recollect.StoreBusy, match="others open, write and close it all the time"):
         verify(store)
 
 
 def test_a_log_that_vanishes_while_it_is_copied_is_no_damage(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = descriptors.read_blocks
+    blocks = store_files.read_blocks
     journal = beside(store, "-journal")
     journal.write_bytes(b"left by somebody who is about to remove it")
 
@@ -173,32 +174,32 @@ def test_a_log_that_vanishes_while_it_is_copied_is_no_damage(store: Path, monkey
             journal.unlink()
         return blocks(path, **given)
 
-    monkeypatch.setattr(descriptors, "read_blocks", vanishing)
+    monkeypatch.setattr(store_files, "read_blocks", vanishing)
     assert verify(store).ok
 
 
 def test_a_seal_is_at_the_end_of_a_file_and_not_in_its_last_page(tmp_path: Path) -> None:
     page = bytes(16) + (512).to_bytes(2) + bytes(512 - 18)
     file = tmp_path / "store.db"
-    file.write_bytes(page + bytes(512 - checksum.CHECKSUM_BYTES) + checksum.CHECKSUM_MARK + bytes(32))
-    assert checksum.read_checksum_state(file) is checksum.ChecksumState.ABSENT
-    file.write_bytes(page + checksum.CHECKSUM_MARK + bytes(32))
-    assert checksum.read_checksum_state(file) is checksum.ChecksumState.BROKEN
+    file.write_bytes(page + bytes(512 - store_files.CHECKSUM_BYTES) + store_files.CHECKSUM_MARK + bytes(32))
+    assert store_files.read_checksum_state(file) is store_files.ChecksumState.ABSENT
+    file.write_bytes(page + store_files.CHECKSUM_MARK + bytes(32))
+    assert store_files.read_checksum_state(file) is store_files.ChecksumState.BROKEN
     file.write_bytes(page + bytes(48))
-    assert checksum.read_checksum_state(file) is checksum.ChecksumState.CUT
+    assert store_files.read_checksum_state(file) is store_files.ChecksumState.CUT
 
 
 def test_a_seal_that_is_taken_off_while_it_is_looked_at_is_not_broken(
     backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocks = descriptors.read_blocks
+    blocks = store_files.read_blocks
 
     def taken_off(path: Path, **given: int) -> Iterator[tuple[int, bytes]]:
-        if checksum.has_checksum(path):
-            checksum.remove_checksum(path)
+        if store_files.has_checksum(path):
+            store_files.remove_checksum(path)
         return blocks(path, **given)
 
-    monkeypatch.setattr(descriptors, "read_blocks", taken_off)
+    monkeypatch.setattr(store_files, "read_blocks", taken_off)
     report = verify(backup)
     assert (report.ok, report.sealed) == (True, False)
 

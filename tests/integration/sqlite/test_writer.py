@@ -17,12 +17,11 @@ import apsw
 import pytest
 
 from recollect.errors import InvalidInput, StoreBusy, StoreError
-from recollect.stores.sqlite import process_lock, writer_thread
+from recollect.stores.sqlite import process_lock, write_queue
 from recollect.stores.sqlite.connection import PAGE_SIZE, SqliteDatabase
-from recollect.stores.sqlite.readers import ReaderPool
-from recollect.stores.sqlite.write_queue import WriteRequest
+from recollect.stores.sqlite.transaction import ReaderPool
+from recollect.stores.sqlite.write_queue import CHECKPOINT_PAGES, WriteRequest
 from recollect.stores.sqlite.writer import MAX_DEFERRED_WRITES, SqliteWriter
-from recollect.stores.sqlite.writer_thread import CHECKPOINT_PAGES
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
 MOMENT = 0.05
@@ -43,7 +42,7 @@ def writer(database: SqliteDatabase) -> Iterator[SqliteWriter]:
 @pytest.fixture(autouse=True)
 def no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction goes on until nothing waits, however slow the machine is."""
-    monkeypatch.setattr(writer_thread, "MAX_BATCH_SECONDS", 60.0)
+    monkeypatch.setattr(write_queue, "MAX_BATCH_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -720,8 +719,8 @@ def test_changes_and_what_is_done_alone_keep_their_order(writer: SqliteWriter) -
 def test_the_log_stays_short_while_others_read_all_the_time(
     database: SqliteDatabase, writer: SqliteWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer_thread, "CHECKPOINT_PAGES", 50)
-    monkeypatch.setattr(writer_thread, "LONG_LOG_PAGES", 200)
+    monkeypatch.setattr(write_queue, "CHECKPOINT_PAGES", 50)
+    monkeypatch.setattr(write_queue, "LONG_LOG_PAGES", 200)
     readers = ReaderPool(database)
     over = threading.Event()
 

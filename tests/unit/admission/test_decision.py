@@ -30,15 +30,14 @@ from recollect.admission.policy import AdmissionPolicy, QuarantinePolicy, TruthP
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.engine import Engine
 from recollect.ids import make_id_generator, new_marker
-from recollect.model.memory import Kind, Memory, MemoryId, Status
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust
+from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Provenance, Status, Trust
+from recollect.model.memory import Memory, MemoryId
 from recollect.packing.tokens import Estimate
 from recollect.providers.hashing import HashingEmbedder
 from recollect.ranking.profiles import builtin_profile
 from recollect.retrieval.eligibility import find_barrier, version_at
-from recollect.testing.builders import NOW, SCOPE, a_memory
+from recollect.testing.builders import NOW, SCOPE, ManualClock, a_memory
 from recollect.testing.reference_store import ReferenceStore
-from recollect.testing.store_builders import ManualClock
 
 DAY = timedelta(days=1)
 POLICY = AdmissionPolicy()

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.admission.importance import RECURRING_KINDS, detect_importance
+from recollect.admission.classify import RECURRING_KINDS, detect_importance
 from recollect.admission.policy import ImportancePolicy
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 
 POLICY = ImportancePolicy()
 OTHER = ImportancePolicy(stated=0.5, critical=0.4, business=0.3, preference=0.2, casual=0.1)

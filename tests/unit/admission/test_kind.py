@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.admission.kind import MAX_KIND_CHARS, detect_kind
-from recollect.model.memory import Kind
+from recollect.admission.classify import MAX_KIND_CHARS, detect_kind
+from recollect.model.enums import Kind
 
 
 @table(

@@ -6,9 +6,8 @@ from tests.tables import table
 
 from recollect.admission.phrase_rules import extract_phrases
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
-from recollect.model.conversation import ConversationTurn, Role
-from recollect.model.extraction import Extract
-from recollect.model.memory import Kind
+from recollect.model.conversation import ConversationTurn, Extract, Role
+from recollect.model.enums import Kind
 
 IMPORTANCE, CONFIDENCE = ImportancePolicy(), ConfidencePolicy()
 

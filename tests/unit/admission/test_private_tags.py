@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.admission.private_tags import redact_private
+from recollect.admission.screening import redact_private
 
 
 @table(

@@ -9,7 +9,7 @@ from tests.tables import table
 
 from recollect.admission.salience import SaliencePolicy, compute_salience
 from recollect.errors import InvalidInput
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 
 BOOSTED = {Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION}
 SHARES = st.floats(0, 1)

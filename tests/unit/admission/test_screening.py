@@ -9,10 +9,9 @@ from recollect.admission.policy import SecretAction, SecretsPolicy
 from recollect.admission.screening import PRIVATE_MARK, PROSE_FIELDS, Screened, redact_text, screen
 from recollect.engine.edit import Revision
 from recollect.engine.merge import Wording
-from recollect.model.draft import Draft
+from recollect.model.draft import Draft, Refused
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.verdict import Refused
 from recollect.testing.builders import NOW, SCOPE
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"[:36]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 
 VALUES: dict[str, Any] = {
     **dict.fromkeys(("text", "id", "query", "context_id", "name_or_id", "task", "type"), "x"),

@@ -6,10 +6,10 @@ import pytest
 
 import recollect
 from recollect.api.auth import WHOLE_STORE, Caller, Grant, Reach, Right, create_owner, parse_reach, parse_right
-from recollect.api.operation_runner import OperationRunner
+from recollect.api.dispatcher import OperationRunner
 from recollect.errors import AccessDenied, FieldError, NotFound
+from recollect.model.enums import Provenance
 from recollect.model.scope import Scope
-from recollect.model.trust import Provenance
 from tests.tables import table
 
 REACHES: dict[str, Reach] = {

@@ -9,11 +9,11 @@ import pytest
 
 import recollect
 from recollect.api.auth import Caller, Grant, Right, create_owner, parse_reach
-from recollect.api.operation_runner import OperationRunner
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.dispatcher import OperationRunner
+from recollect.api.operations import OPERATIONS
 from recollect.errors import AccessDenied, Conflict, InvalidInput, NotFound
+from recollect.model.enums import Provenance
 from recollect.model.plan import Job
-from recollect.model.trust import Provenance
 
 ANA, BOB, TEAM = "acme/ana", "beta/bob", "acme"
 

@@ -12,11 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 import recollect
-from recollect.api.auth import Caller, create_owner
-from recollect.api.dispatcher import CANCELLED, OK, Dispatcher, RequestLimits, RequestOutcome
-from recollect.api.host_policy import HostPolicy
+from recollect.api.auth import Caller, HostPolicy, create_owner
+from recollect.api.dispatcher import CANCELLED, OK, Dispatcher, OperationRunner, RequestLimits, RequestOutcome
 from recollect.api.operation import Answer
-from recollect.api.operation_runner import OperationRunner
 from recollect.errors import NotFound, Overdue, ServerBusy
 from recollect.protocols import Purpose
 

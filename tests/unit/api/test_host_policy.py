@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.api.host_policy import HostPolicy
+from recollect.api.auth import HostPolicy
 from recollect.errors import AccessDenied
 from tests.tables import table
 

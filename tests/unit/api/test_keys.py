@@ -21,7 +21,7 @@ from recollect.api.keys import (
     read_private_file,
 )
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, Unauthenticated
-from recollect.model.trust import Provenance
+from recollect.model.enums import Provenance
 from tests.platforms import posix_only
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)

@@ -4,14 +4,13 @@ import pytest
 
 import recollect
 from recollect.api.auth import Caller, Grant, Right, create_owner, parse_reach
-from recollect.api.operation_runner import OperationRunner
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.dispatcher import OperationRunner, read_json, read_request
+from recollect.api.operations import OPERATIONS
 from recollect.api.operations.admin import Erase
 from recollect.api.operations.episodes import CompleteEpisode
 from recollect.api.operations.memories import Remember, RememberAll
 from recollect.api.operations.recall import Recall
 from recollect.api.problems import problem_of
-from recollect.api.request_parser import read_json, read_request
 from recollect.errors import FieldError, InvalidInput, NotFound
 from tests.tables import table
 

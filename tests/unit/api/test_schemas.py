@@ -7,10 +7,10 @@ from typing import Any
 import jsonschema
 
 import recollect
+from recollect.api import schemas
 from recollect.api.auth import create_owner
-from recollect.api.operation_runner import OperationRunner
-from recollect.api.operation_table import OPERATIONS
-from recollect.api.schemas import memories as shapes
+from recollect.api.dispatcher import OperationRunner
+from recollect.api.operations import OPERATIONS
 from recollect.model.memory import Memory
 from tests.tables import table
 
@@ -28,7 +28,7 @@ def test_every_operation_answers_in_its_shape() -> None:
 
 
 def test_a_memory_is_told_with_all_of_its_fields() -> None:
-    assert set(shapes.Memory.model_fields) == {one.name for one in fields(Memory)} | {"trust"}
+    assert set(schemas.Memory.model_fields) == {one.name for one in fields(Memory)} | {"trust"}
 
 
 OBJECTS = {"metadata", "overrides", "input", "output"}

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import ablation
 import pytest
 
-from recollect.evaluation.figures import ProfileEvaluation, QueryAnswer, evaluate_answers
 from recollect.evaluation.judgments import JudgedQuery
 from recollect.evaluation.measures import ndcg
+from recollect.evaluation.report import ProfileEvaluation, QueryAnswer, evaluate_answers
 from recollect.model.scope import Scope
 from recollect.ranking.profile import Hearing
 from recollect.ranking.profiles import builtin_profile

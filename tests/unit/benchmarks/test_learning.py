@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from learning import START, WANTED, Life, People
 
-from recollect.evaluation.position_bias import PositionBias
+from recollect.evaluation.feedback_data import PositionBias
 from recollect.evaluation.training_set import TunableNumbers
 from tests.tables import table
 

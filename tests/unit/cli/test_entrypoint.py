@@ -42,7 +42,7 @@ def test_the_door_loads_next_to_nothing_and_no_engine_before_it_is_needed() -> N
 def test_listing_tools_needs_no_engine_either() -> None:
     script = "import recollect.server.mcp.stdio_transport, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"numpy", "apsw", "recollect.engine.engine", "recollect.api.operation_table"} & set(loaded)
+    assert not {"numpy", "apsw", "recollect.engine.engine", "recollect.api.operations"} & set(loaded)
 
 
 @table("typed", [["hook", "-h"], ["mcp", "--tools", "nonsense"]])

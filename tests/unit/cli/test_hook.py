@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.cli.hook import hook
+from recollect.cli.agent_commands import hook
 from recollect.cli.hook_runner import describe_failure, parse_plain_arguments
 from recollect.errors import InvalidInput
 from tests.tables import table

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from recollect.cli.main import cli
-from recollect.cli.target import StoreTarget, expand_home
+from recollect.cli.options import StoreTarget, expand_home
 from tests.tables import table
 
 TEA = ("remember", "Ana likes tea", "--scope", "acme/ana")

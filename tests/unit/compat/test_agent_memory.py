@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.compat.agent_memory import calculate_salience, calculate_value, rank_result, should_retain, usage_penalty
 from recollect.errors import InvalidInput
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 from tests.tables import table
 
 SHARES = st.floats(0, 1)

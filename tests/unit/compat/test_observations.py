@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from recollect.compat.observations import ContextScore, SearchScore, recency_score, revision_score, type_priority
 from recollect.errors import InvalidInput, SchemesDiffer
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 from recollect.ranking.profiles import builtin_profile
 from recollect.testing import NOW
 from tests.tables import table

@@ -9,13 +9,10 @@ from recollect.admission.policy import SecretsPolicy
 from recollect.engine import archive_format
 from recollect.errors import FieldError
 from recollect.model.archive import ArchivedContent, ArchivedMemory, ArchivedVote, ArchiveItem
-from recollect.model.context_record import ContextRecord
-from recollect.model.idempotency import IdempotencyRecord
+from recollect.model.context import ContextRecord, Use, Vote
+from recollect.model.draft import Created, IdempotencyRecord
 from recollect.model.memory import Memory, MemoryId
-from recollect.model.usage import Use, Vote
-from recollect.model.verdict import Created
-from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.store_builders import a_context_record, some_replay_inputs
+from recollect.testing.builders import NOW, SCOPE, a_context_record, some_replay_inputs
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"[:36]
 VECTOR = b"\0\0\x80?" + b"\0" * 28

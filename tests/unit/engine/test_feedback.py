@@ -7,16 +7,15 @@ from typing import TypeVar
 import pytest
 
 import recollect
+from recollect.engine.contexts import record_success
 from recollect.engine.dependencies import Dependencies
-from recollect.engine.feedback import record_success
 from recollect.errors import NotFound
+from recollect.model.context import NO_USAGE, Sign, Usage, Use
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import NO_USAGE, Sign, Usage, Use
 from recollect.protocols import WriteTransaction
-from recollect.testing.builders import NOW, SCOPE
+from recollect.testing.builders import NOW, SCOPE, ManualClock, a_context_record, a_note, ids, put
 from recollect.testing.reference_store import ReferenceStore
-from recollect.testing.store_builders import ManualClock, a_context_record, a_note, ids, put
 from tests.tables import table
 
 T = TypeVar("T")

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from recollect.admission.decision import effective_from
 from recollect.admission.policy import AdmissionPolicy
 from recollect.engine.merge import Wording, build_merged
-from recollect.model.level import Level
-from recollect.model.memory import MAX_LIST_ITEMS, Kind, Memory, MemoryId
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust, lowest_trust
+from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Level, Provenance, Trust, lowest_trust
+from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
 from recollect.model.validation import MAX_TEXT_BYTES
 from recollect.testing import NOW, a_memory
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from recollect.admission.policy import AdmissionPolicy
 from recollect.engine.supersession import is_exclusive, superseded_verdict, without_quotes
-from recollect.model.level import Level
-from recollect.model.verdict import Created, Superseded
+from recollect.model.draft import Created, Superseded
+from recollect.model.enums import Level
 from recollect.testing import a_memory
 from tests.tables import table
 

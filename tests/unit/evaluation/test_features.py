@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.evaluation import runner
-from recollect.evaluation.features import JudgedRows, JudgmentTrainingSet, build_training_set
 from recollect.evaluation.judgments import Judgments, read_judgments
-from recollect.evaluation.loaded_folder import LoadedFolder
-from recollect.evaluation.training_set import TunableNumbers
+from recollect.evaluation.runner import LoadedFolder
+from recollect.evaluation.training_set import JudgedRows, JudgmentTrainingSet, TunableNumbers, build_training_set
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import parse_profile
 from recollect.ranking.profiles import builtin_profile

@@ -9,14 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.feedback_data import FeedbackTrainingSet, build_feedback_training_set
-from recollect.evaluation.position_bias import PositionBias
+from recollect.evaluation.feedback_data import (
+    FeedbackTrainingSet,
+    PositionBias,
+    build_feedback_training_set,
+    weigh_votes,
+)
 from recollect.evaluation.training_set import TunableNumbers
-from recollect.evaluation.votes import weigh_votes
+from recollect.model.context import Use, Vote
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.training_example import ShownMemory, TrainingExample
-from recollect.model.usage import Use, Vote
 from recollect.ranking.profile import Profile
 from recollect.ranking.profile_toml import parse_profile
 from tests.tables import table

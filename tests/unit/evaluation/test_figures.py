@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.evaluation.figures import QueryAnswer, TokensNeeded, compare_profiles, evaluate_answers
 from recollect.evaluation.judgments import JudgedQuery
+from recollect.evaluation.report import QueryAnswer, TokensNeeded, compare_profiles, evaluate_answers
 from recollect.model.scope import Scope
 from tests.tables import table
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.evaluation.intervals import SIGN_FLIPS, Interval, MeanDifference, bootstrap_intervals, compare_paired
+from recollect.evaluation.measures import SIGN_FLIPS, Interval, MeanDifference, bootstrap_intervals, compare_paired
 
 values = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=30)
 

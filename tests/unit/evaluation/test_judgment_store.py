@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect import factory
 from recollect.errors import InvalidInput
-from recollect.evaluation import judgment_store, runner
+from recollect.evaluation import runner
 from recollect.evaluation.judgments import Judgments, read_judgments
 from recollect.ranking.profiles import builtin_profile
 
@@ -27,9 +27,7 @@ def judgements(tmp_path: Path) -> Judgments:
 
 
 def test_a_folder_is_loaded_and_asked_as_trials_do_it_by_hand(judgements: Judgments, tmp_path: Path) -> None:
-    there = judgment_store.load_judgment_store(
-        judgements, partial(factory.open, tmp_path / "kept.db", embedder="hashing")
-    )
+    there = runner.load_judgment_store(judgements, partial(factory.open, tmp_path / "kept.db", embedder="hashing"))
     assert (there.embedder, there.merged_count) == ("hashing-256", 0)
     with recollect.open(":memory:", embedder="hashing", clock=lambda: judgements.ended_at) as engine:
         loaded = runner.load_folder(engine, judgements, untold)
@@ -47,7 +45,7 @@ def test_it_is_opened_by_the_time_of_its_memories_and_then_at_the_end_of_all(
         moments.append(clock())
         return factory.open(tmp_path / "kept.db", embedder="hashing", clock=clock)
 
-    there = judgment_store.load_judgment_store(judgements, opens)
+    there = runner.load_judgment_store(judgements, opens)
     there.ask(builtin_profile("salience"))
     with there.open_engine():
         pass
@@ -60,7 +58,7 @@ def test_whoever_wants_to_know_is_told_how_far_it_is(judgements: Judgments, tmp_
     def tell(done: int, total: int) -> None:
         told.append((done, total))
 
-    there = judgment_store.load_judgment_store(
+    there = runner.load_judgment_store(
         judgements, partial(factory.open, tmp_path / "kept.db", embedder="hashing"), tell
     )
     there.ask(builtin_profile("salience"), depth=1, tell=tell)
@@ -72,17 +70,13 @@ def test_a_store_of_something_else_is_refused(judgements: Judgments, tmp_path: P
     with opens() as engine:
         engine.remember("Ana has a dog", scope="acme/ana")
     with pytest.raises(InvalidInput, match="name another file with --store"):
-        judgment_store.load_judgment_store(judgements, opens)
+        runner.load_judgment_store(judgements, opens)
 
 
-def outside(
-    folder: Path, memories: list[dict[str, Any]], *qrels: str
-) -> tuple[judgment_store.JudgmentStore, list[str]]:
+def outside(folder: Path, memories: list[dict[str, Any]], *qrels: str) -> tuple[runner.JudgmentStore, list[str]]:
     """The folder in a store, and which of the judged memories are found."""
     judgements = read_judgments(write_folder(folder, memories, qrels=[("q", id, 1) for id in qrels]))
-    there = judgment_store.load_judgment_store(
-        judgements, partial(factory.open, folder / "kept.db", embedder="hashing")
-    )
+    there = runner.load_judgment_store(judgements, partial(factory.open, folder / "kept.db", embedder="hashing"))
     (answer,) = there.ask(builtin_profile("salience"))
     return there, [id for id in qrels if answer.find_place(id) is not None]
 

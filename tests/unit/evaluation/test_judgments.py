@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.evaluation.judgments import DEFAULT_CATEGORY, can_see, read_judgments
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 from recollect.model.scope import Scope
 from tests.platforms import posix_only
 from tests.tables import table

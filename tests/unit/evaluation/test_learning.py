@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.learning import (
+from recollect.evaluation.feedback_data import (
     LEFT_OUT_DESCRIPTIONS,
     MIN_QUESTIONS,
     FeedbackOrigin,
+    PositionBias,
     describe_left_out,
     tune_on_feedback,
 )
-from recollect.evaluation.position_bias import PositionBias
 from recollect.evaluation.training_set import TunableNumbers
+from recollect.model.context import Sign, Use
 from recollect.model.scope import Scope
 from recollect.model.training_example import SkipReason, TrainingExample, TrainingSet
-from recollect.model.usage import Sign, Use
 from tests.tables import table
 
 from .test_features import untold

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import factory
-from recollect.evaluation import judgment_store
-from recollect.evaluation.features import build_training_set
-from recollect.evaluation.figures import QueryAnswer
+from recollect.evaluation import runner
 from recollect.evaluation.judgments import read_judgments
-from recollect.evaluation.training_set import TunableNumbers
+from recollect.evaluation.report import QueryAnswer
+from recollect.evaluation.training_set import TunableNumbers, build_training_set
 from recollect.ranking.profiles import builtin_profile
 from tests.examples import at_most
 
@@ -39,14 +38,12 @@ def cat_and_dog(**more: Any) -> list[dict[str, Any]]:
 
 def asked_in(
     folder: Path, months: Sequence[int], memories: Sequence[dict[str, Any]]
-) -> tuple[judgment_store.JudgmentStore, list[QueryAnswer]]:
+) -> tuple[runner.JudgmentStore, list[QueryAnswer]]:
     """The folder in a store, and the answers to a query a month, for each of which every memory is judged."""
     queries = [a_query(f"q{month}", "cat or dog?", asked_at=on(month)) for month in months]
     qrels = [(query["id"], memory["id"], 1) for query in queries for memory in memories]
     judgements = read_judgments(write_folder(folder, memories, queries, qrels))
-    there = judgment_store.load_judgment_store(
-        judgements, partial(factory.open, folder / "kept.db", embedder="hashing")
-    )
+    there = runner.load_judgment_store(judgements, partial(factory.open, folder / "kept.db", embedder="hashing"))
     return there, there.ask(EVERYTHING)
 
 

@@ -6,8 +6,15 @@ import pytest
 
 from recollect.admission.policy import DEFAULT_DUPLICATE_THRESHOLD, MEASURED_THRESHOLDS, DuplicatesPolicy
 from recollect.errors import FieldError, InvalidInput
-from recollect.evaluation import calibration
-from recollect.evaluation.pairs import THRESHOLDS, Calibration, ThresholdFigures, calibrate, read_pairs, shipped_pairs
+from recollect.evaluation import duplicates
+from recollect.evaluation.duplicates import (
+    THRESHOLDS,
+    Calibration,
+    ThresholdFigures,
+    calibrate,
+    read_pairs,
+    shipped_pairs,
+)
 from recollect.providers import registry
 from tests.tables import table
 
@@ -70,7 +77,7 @@ def test_a_calibration_is_told_as_rows_and_as_fields() -> None:
         ]
     )
     found = calibrate(registry.find_embedder("hashing"), pairs)
-    told = calibration.calibration_to_json(found)
+    told = duplicates.calibration_to_json(found)
     assert told["embedder"] == "hashing-256"
     assert [row["threshold"] for row in told["thresholds"]] == sorted(THRESHOLDS)
     assert told["thresholds"][0] == {
@@ -81,5 +88,5 @@ def test_a_calibration_is_told_as_rows_and_as_fields() -> None:
         "right": 1,
         "same": 1,
     }
-    assert calibration.calibration_table(found).rows[0][:3] == ("0.50", "1.000", "1.000")
-    assert '"hashing-256" = ' in calibration.describe_calibration(found)
+    assert duplicates.calibration_table(found).rows[0][:3] == ("0.50", "1.000", "1.000")
+    assert '"hashing-256" = ' in duplicates.describe_calibration(found)

@@ -5,10 +5,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from recollect.evaluation import pairs
+from recollect.evaluation import duplicates
 from tests.tables import table
 
-FILE = Path(pairs.__file__).with_name("pairs.jsonl")
+FILE = Path(duplicates.__file__).with_name("pairs.jsonl")
 CATEGORIES = {
     "same": {
         "articles",

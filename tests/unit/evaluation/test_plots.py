@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.evaluation import plots
-from recollect.evaluation.plots import PLOT_HEIGHT, PLOT_WIDTH, PlotBar
+from recollect.evaluation import html_report
+from recollect.evaluation.html_report import PLOT_HEIGHT, PLOT_WIDTH, PlotBar
 from tests.tables import table
 
 names = st.text(max_size=40)
@@ -28,27 +28,27 @@ def within(plot: str) -> bool:
 
 @given(st.lists(st.tuples(names, st.lists(bars, min_size=2, max_size=2)), min_size=1, max_size=12), names)
 def test_bars_are_well_formed_whatever_they_are_called(groups: list[tuple[str, list[PlotBar]]], name: str) -> None:
-    plot = plots.plot_bars("title", groups, [name, "other"])
+    plot = html_report.plot_bars("title", groups, [name, "other"])
     assert within(plot)
     assert len(list(parsed(plot).iter("rect"))) == 2 * len(groups)
 
 
 @given(st.lists(st.lists(shares, min_size=1, max_size=50), min_size=1, max_size=10), names)
 def test_a_curve_is_well_formed_however_long_it_is(series: list[list[float]], name: str) -> None:
-    assert within(plots.plot_curves("title", [(name, values) for values in series]))
+    assert within(html_report.plot_curves("title", [(name, values) for values in series]))
 
 
 @given(st.lists(st.lists(st.integers(0, 10**9), max_size=20), min_size=1, max_size=10), names)
 def test_budgets_are_well_formed_however_large_they_are(series: list[list[int]], name: str) -> None:
-    plot = plots.plot_served_queries("title", [(name, values, len(values) + 1) for values in series])
+    plot = html_report.plot_served_queries("title", [(name, values, len(values) + 1) for values in series])
     assert (plot == "") == (not any(series))
     assert plot == "" or within(plot)
 
 
 @table("needed", [[100], [100, 100], [1], [0]])
 def test_a_single_budget_has_its_place(needed: list[int]) -> None:
-    assert within(plots.plot_served_queries("title", [("one", needed, 2)]))
+    assert within(html_report.plot_served_queries("title", [("one", needed, 2)]))
 
 
 def test_series_beyond_the_last_colour_begin_with_the_first_again() -> None:
-    assert plots.color_class(plots.SERIES_COLORS) == plots.color_class(0) == "s0"
+    assert html_report.color_class(html_report.SERIES_COLORS) == html_report.color_class(0) == "s0"

@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.evaluation.feedback_data import estimate_position_bias
-from recollect.evaluation.position_bias import (
+from recollect.evaluation.feedback_data import (
     MAX_INVERSE_PROPENSITY,
     MAX_STEEPNESS,
     ConditionalLogit,
     PositionBias,
+    estimate_position_bias,
     fit_coefficients,
     fit_position_bias,
+    weigh_votes,
 )
-from recollect.evaluation.votes import weigh_votes
+from recollect.model.context import Sign, Use
 from recollect.model.memory import MemoryId
 from recollect.model.training_example import TrainingExample
-from recollect.model.usage import Sign, Use
 from tests.tables import table
 
 from .users import Users, a_vote, an_experience

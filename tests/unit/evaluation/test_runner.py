@@ -10,8 +10,8 @@ import pytest
 import recollect
 from recollect.errors import InvalidInput
 from recollect.evaluation import runner
-from recollect.evaluation.figures import QueryAnswer
 from recollect.evaluation.judgments import Judgments, read_judgments
+from recollect.evaluation.report import QueryAnswer
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt
 from recollect.ranking.profiles import builtin_profile

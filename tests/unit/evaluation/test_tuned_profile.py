@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import InvalidInput, ProfileError
-from recollect.evaluation.features import JudgmentTrainingSet
-from recollect.evaluation.intervals import compare_paired
-from recollect.evaluation.training_set import mean_of_means
+from recollect.evaluation.measures import compare_paired
+from recollect.evaluation.training_set import JudgmentTrainingSet, mean_of_means
 from recollect.evaluation.tuned_profile import (
     JudgmentOrigin,
     TunedNumber,
     TunedProfile,
     build_tuned_profile,
     file_stem,
+    format_tuning,
     next_profile,
     next_version,
     refuse_duplicate_folders,
@@ -24,9 +24,7 @@ from recollect.evaluation.tuned_profile import (
     tuning_report_to_json,
 )
 from recollect.evaluation.tuning import tune
-from recollect.evaluation.tuning_text import format_tuning
-from recollect.ranking.profile_toml import parse_profile
-from recollect.ranking.profile_writer import profile_to_toml
+from recollect.ranking.profile_toml import parse_profile, profile_to_toml
 from recollect.ranking.tuning_report_check import fingerprint, refuse_unproven_profile
 from tests.tables import table
 

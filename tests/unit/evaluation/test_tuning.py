@@ -12,9 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.evaluation.features import JudgmentTrainingSet
-from recollect.evaluation.intervals import compare_paired
-from recollect.evaluation.training_set import MeasuredValues, TunableNumbers, equalize, mean_of_means
+from recollect.evaluation.measures import compare_paired
+from recollect.evaluation.training_set import (
+    JudgmentTrainingSet,
+    MeasuredValues,
+    TunableNumbers,
+    equalize,
+    mean_of_means,
+)
 from recollect.evaluation.tuning import (
     GAIN_TOLERANCE,
     MIN_FLOOR_PRODUCT,

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.evaluation.votes import MAX_VOTES_PER_VOICE, WORTH_BY_USE, weigh_votes
+from recollect.evaluation.feedback_data import MAX_VOTES_PER_VOICE, WORTH_BY_USE, weigh_votes
+from recollect.model.context import MAX_COUNTED_VOTES, Sign, Use
 from recollect.model.memory import MemoryId
 from recollect.model.training_example import TrainingExample
-from recollect.model.usage import MAX_COUNTED_VOTES, Sign, Use
 
 from .users import ANA, a_vote, an_experience
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError
-from recollect.model.memory import Kind
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance
+from recollect.model.enums import TRUST_BY_PROVENANCE, Kind, Provenance
 from tests.tables import table
 
 from .reading import ANA, NOW, drafts, reading

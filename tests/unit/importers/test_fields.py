@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
-from recollect.importers.fields import read_datetime, read_end, read_label, read_metadata, read_tags
+from recollect.importers.base import read_datetime, read_end, read_label, read_metadata, read_tags
 from recollect.model import validation
 from recollect.model.memory import MAX_LIST_ITEMS, MAX_METADATA_CHARS
 from tests.tables import table

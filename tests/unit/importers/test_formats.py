@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
+from recollect.importers.base import MAX_LISTED_ERRORS
 from recollect.importers.formats import FORMATS, recognize_format
-from recollect.importers.reader import MAX_LISTED_ERRORS
+from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance
 from tests.tables import table
 
 from .reading import ANA, NOW, drafts, reading

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError
-from recollect.model.memory import Kind
-from recollect.model.trust import Provenance
+from recollect.model.enums import Kind, Provenance
 from tests.tables import table
 
 from .reading import drafts, reading

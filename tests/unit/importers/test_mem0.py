@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError
-from recollect.model.memory import MAX_METADATA_CHARS, Kind
-from recollect.model.trust import Provenance
+from recollect.model.enums import Kind, Provenance
+from recollect.model.memory import MAX_METADATA_CHARS
 from tests.tables import table
 
 from .reading import drafts, reading

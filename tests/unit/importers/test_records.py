@@ -5,7 +5,7 @@ import json
 import pytest
 
 from recollect.errors import FieldError
-from recollect.importers.records import MAX_RECORD_CHARS, parse_record, read_records
+from recollect.importers.base import MAX_RECORD_CHARS, parse_record, read_records
 from tests.tables import table
 
 

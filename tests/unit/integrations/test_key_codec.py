@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import recollect
-from recollect.integrations.key_codec import child_scope, decode_value, encode_value, labels_of, name_of, to_topic_key
+from recollect.integrations.shared import child_scope, decode_value, encode_value, labels_of, name_of, to_topic_key
 from recollect.model.scope import Scope
 from recollect.model.validation import require_id
 from recollect.testing.builders import a_memory

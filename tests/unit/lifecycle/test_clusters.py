@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.tables import table
 
-from recollect.lifecycle import clusters as clustering
-from recollect.lifecycle.clusters import MEAN_SHARE, find_clusters
-from recollect.lifecycle.near_pairs import find_near_pairs
+from recollect.lifecycle import clustering
+from recollect.lifecycle.clustering import MEAN_SHARE, find_clusters, find_near_pairs
 from recollect.retrieval.vectors import normalize_vectors
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.tables import table
 
 from recollect.errors import FieldError
-from recollect.evaluation.pairs import shipped_pairs
+from recollect.evaluation.duplicates import shipped_pairs
 from recollect.lifecycle.consolidation import (
     MAX_GROUP_MEMORIES,
     Consolidation,
@@ -20,8 +20,8 @@ from recollect.lifecycle.consolidation import (
     find_consolidation,
     raise_importance,
 )
-from recollect.model.memory import Kind, Memory, MemoryId
-from recollect.model.trust import Provenance
+from recollect.model.enums import Kind, Provenance
+from recollect.model.memory import Memory, MemoryId
 from recollect.testing.builders import NOW, a_memory
 
 UNSEEN = Path(__file__).parents[2] / "integration" / "unseen_pairs.jsonl"

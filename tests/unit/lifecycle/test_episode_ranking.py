@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle.episode_ranking import rank_failure_modes, rank_similar
+from recollect.lifecycle.episodes import rank_failure_modes, rank_similar
 from recollect.model.episode import Episode, Outcome
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.tables import table
 
 from recollect.errors import InvalidInput
-from recollect.lifecycle.episode_retention import (
+from recollect.lifecycle.episodes import (
     MIN_VALUE,
     TARGET_OUTCOME,
     EpisodicPolicy,

@@ -18,9 +18,9 @@ from recollect.lifecycle.episodes import (
     read_outcome,
     require_texts,
 )
+from recollect.model.enums import Kind, Level
 from recollect.model.episode import Action, Outcome, Result, read_action, render_action
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, MemoryId
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

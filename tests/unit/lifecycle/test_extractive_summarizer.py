@@ -11,9 +11,9 @@ from tests.tables import table
 
 from recollect.errors import FieldError
 from recollect.lifecycle.extractive_summarizer import MAX_POINT_CHARS, ExtractiveSummarizer
-from recollect.model.level import CALENDAR_LEVELS, Level
+from recollect.model.enums import CALENDAR_LEVELS, Level
 from recollect.model.memory import MemoryId
-from recollect.model.summary import MAX_BULLET_CHARS, MAX_BULLETS, Bullet, Passage, Summary
+from recollect.model.timeline import MAX_BULLET_CHARS, MAX_BULLETS, Bullet, Passage, Summary
 from recollect.protocols import Summarizer
 from recollect.testing.builders import NOW
 from recollect.text.keywords import extract_terms

@@ -12,11 +12,10 @@ from tests.tables import table
 from recollect.errors import FieldError
 from recollect.lifecycle.index_retention import AgingResult, IndexRetention, age_records, find_uncovered
 from recollect.lifecycle.policy import Bm25Policy, LifecyclePolicy, VectorPolicy, retention_of
-from recollect.model.index import Index
-from recollect.model.level import CALENDAR_LEVELS, TIMELINE_LEVELS, Level
-from recollect.model.memory import Memory, Status
+from recollect.model.enums import CALENDAR_LEVELS, TIMELINE_LEVELS, Index, Level, Status
+from recollect.model.memory import Memory
 from recollect.model.plan import AGING_LEVELS, Job, RetentionOverrides
-from recollect.testing.store_builders import a_note
+from recollect.testing.builders import a_note
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recollect.lifecycle import near_pairs as module
-from recollect.lifecycle.near_pairs import find_near_pairs
+from recollect.lifecycle import clustering
+from recollect.lifecycle.clustering import find_near_pairs
 from recollect.retrieval.vectors import cosines, normalize_vectors
 
 
@@ -27,7 +27,7 @@ def plainly(vectors: NDArray[np.float32], threshold: float) -> set[tuple[int, in
     }
 
 
-def pairs(found: module.NearPairs) -> set[tuple[int, int]]:
+def pairs(found: clustering.NearPairs) -> set[tuple[int, int]]:
     return set(zip(found.first.tolist(), found.second.tolist(), strict=True))
 
 
@@ -51,7 +51,7 @@ def test_beyond_that_far_fewer_pairs_are_compared_and_nearly_all_that_are_near_a
 ) -> None:
     vectors = clustered(4_000)
     whole = find_near_pairs(vectors, 0.8)
-    monkeypatch.setattr(module, "MAX_EXACT_VECTORS", 100)
+    monkeypatch.setattr(clustering, "MAX_EXACT_VECTORS", 100)
     found = find_near_pairs(vectors, 0.8)
     assert not found.exact
     assert found.compared < whole.compared / 3
@@ -60,10 +60,10 @@ def test_beyond_that_far_fewer_pairs_are_compared_and_nearly_all_that_are_near_a
 
 
 def test_a_crowd_of_the_same_stays_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_EXACT_VECTORS", 100)
-    monkeypatch.setattr(module, "MAX_CELL_VECTORS", 200)
+    monkeypatch.setattr(clustering, "MAX_EXACT_VECTORS", 100)
+    monkeypatch.setattr(clustering, "MAX_CELL_VECTORS", 200)
     found = find_near_pairs(np.tile(normalize_vectors([1.0, 2.0, 3.0]), (3_000, 1)), 0.8)
-    assert len(found.first) <= 3_000 * module.MAX_NEAR_VECTORS * module.CELLS_PER_VECTOR
+    assert len(found.first) <= 3_000 * clustering.MAX_NEAR_VECTORS * clustering.CELLS_PER_VECTOR
     assert set(found.similarities.tolist()) <= {1.0, float(found.similarities[0])}
 
 

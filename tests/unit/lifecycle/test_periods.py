@@ -12,7 +12,7 @@ from tests.tables import table
 from recollect.errors import FieldError
 from recollect.lifecycle.periods import Period
 from recollect.model import validation
-from recollect.model.level import CALENDAR_LEVELS, Level
+from recollect.model.enums import CALENDAR_LEVELS, Level
 
 HOUR = timedelta(hours=1)
 INSTANT = timedelta(microseconds=1)

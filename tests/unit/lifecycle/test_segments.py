@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.lifecycle.segments import (
+from recollect.lifecycle.rollups import (
     DEFAULT_SEGMENT_GAP,
     DEFAULT_SEGMENT_TOKENS,
     MAX_SEGMENT_EVENTS,
@@ -17,7 +17,7 @@ from recollect.lifecycle.segments import (
     is_segment_closed,
     split_into_segments,
 )
-from recollect.model.level import Level
+from recollect.model.enums import Level
 from recollect.model.memory import Memory
 from recollect.testing.builders import NOW, a_memory
 

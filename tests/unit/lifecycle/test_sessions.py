@@ -21,10 +21,9 @@ from recollect.lifecycle.sessions import (
     start_session,
     touch_session,
 )
-from recollect.model.level import BRIEF_LEVELS, RECALL_LEVELS, Level
-from recollect.model.memory import MemoryId, Status
-from recollect.model.session import Session
-from recollect.model.trust import Provenance
+from recollect.model.conversation import Session
+from recollect.model.enums import BRIEF_LEVELS, RECALL_LEVELS, Level, Provenance, Status
+from recollect.model.memory import MemoryId
 from recollect.testing import NOW
 from recollect.testing.builders import SCOPE
 

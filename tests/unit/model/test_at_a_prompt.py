@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from recollect.lifecycle.episode_ranking import FailureMode, Similar
+from recollect.lifecycle.episodes import FailureMode, Similar
+from recollect.model.archive import Stats
+from recollect.model.context import DifferenceKind, Noted, ReplayDifference, Usage, Use
+from recollect.model.draft import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
+from recollect.model.enums import Kind, Status
 from recollect.model.episode import Action, Episode, Outcome
 from recollect.model.erasure import ErasureReceipt, ResidueSearch
-from recollect.model.memory import Kind, Memory, MemoryId, Status
-from recollect.model.replay_diff import DifferenceKind, ReplayDifference
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.stats import Stats
-from recollect.model.usage import Noted, Usage, Use
-from recollect.model.verdict import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
 from recollect.ranking.explanation import Explanation, ScorePart
 from recollect.testing import a_candidate, a_memory
 from recollect.testing.builders import NOW

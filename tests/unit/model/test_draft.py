@@ -7,9 +7,8 @@ import pytest
 
 from recollect.errors import FieldError, ScopeError
 from recollect.model.draft import Draft, read_draft
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind, Provenance
 from recollect.model.scope import Scope
-from recollect.model.trust import Provenance
 from recollect.testing import NOW
 from tests.tables import table
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError
-from recollect.model.extraction import TOKENS_PER_PRICE, Extraction, ModelPrices, RejectedExtract, RejectionReason
+from recollect.model.conversation import TOKENS_PER_PRICE, Extraction, ModelPrices, RejectedExtract, RejectionReason
 from tests.tables import table
 
 

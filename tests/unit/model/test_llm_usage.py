@@ -1,7 +1,6 @@
 """Tally: requests and tokens are added up, and cost what they cost."""
 
-from recollect.model.extraction import ModelPrices
-from recollect.model.llm_usage import LlmUsage
+from recollect.model.conversation import LlmUsage, ModelPrices
 
 ONE = LlmUsage(calls=1, prompt_tokens=1000, completion_tokens=200, uncounted=3)
 OTHER = LlmUsage(calls=10, prompt_tokens=5, completion_tokens=7, uncounted=1)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from recollect.errors import FieldError
-from recollect.model.level import Level
-from recollect.model.memory import MAX_LIST_ITEMS, MAX_METADATA_CHARS, Kind, Status, content_hash, parse_choice
+from recollect.model.enums import Kind, Level, Status, parse_choice
+from recollect.model.memory import MAX_LIST_ITEMS, MAX_METADATA_CHARS, content_hash
 from recollect.model.validation import MAX_TEXT_BYTES
 from recollect.testing import NOW, a_memory
 from tests.tables import table

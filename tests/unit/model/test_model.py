@@ -9,7 +9,7 @@ import pytest
 from recollect.errors import FieldError, InvalidInput, show
 from recollect.model import validation
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 from recollect.testing import NOW, a_candidate, a_memory
 from tests.tables import table
 

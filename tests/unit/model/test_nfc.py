@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.nfc import JOINER, MAX_COMBINING_MARKS, to_nfc, to_stream_safe
+from recollect.model.validation import JOINER, MAX_COMBINING_MARKS, to_nfc, to_stream_safe
 from tests.tables import table
 
 MARKS = st.text(st.sampled_from("a\u00e9\u0301\u0316\u0300\u3042\u3099 "), max_size=120)

@@ -3,11 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from recollect.model.context_record import ContextRecord, PackedEntry
+from recollect.model.context import ContextRecord, DifferenceKind, PackedEntry, ReplayDifference, compare_records
 from recollect.model.encoder import Encoder
 from recollect.model.memory import MemoryId
-from recollect.model.replay_diff import DifferenceKind, ReplayDifference, compare_records
-from recollect.testing.store_builders import a_context_record, an_omitted_memory, some_replay_inputs
+from recollect.testing.builders import a_context_record, an_omitted_memory, some_replay_inputs
 from tests.tables import table
 
 MADE = a_context_record(

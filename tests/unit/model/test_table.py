@@ -11,7 +11,8 @@ from hypothesis import given
 from recollect.errors import FieldError, ScopeError
 from recollect.model import validation
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind, MemoryId
+from recollect.model.enums import Kind
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import NO_LABEL, CandidateTable, Labels
 from recollect.testing import NOW, a_candidate, a_memory

@@ -5,8 +5,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.memory import MemoryId
-from recollect.model.usage import (
+from recollect.model.context import (
     MAX_COUNTED_VOTES,
     NO_USAGE,
     Usage,
@@ -17,6 +16,7 @@ from recollect.model.usage import (
     select_counted_votes,
     select_current_votes,
 )
+from recollect.model.memory import MemoryId
 from recollect.testing import NOW
 from tests.tables import table
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import BudgetError
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 from recollect.packing.budget import (
     MAX_RESPONSE_TOKENS,
     MIN_RESPONSE_TOKENS,

@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.packing import escaping
+from recollect.packing import prompt
 from tests.tables import table
 from tests.unit.packing.reading import unescape
 
@@ -18,8 +18,8 @@ HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 def test_every_control_and_format_character_but_tab_and_line_feed_is_a_reference() -> None:
     hidden = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in HIDDEN_CATEGORIES]
-    assert [c for c in hidden if escaping.escape_text(f"a{c}") != f"a&#{ord(c)};"] == ["\t", "\n"]
-    assert [c for c in hidden if escaping.escape_attribute(f"a{c}") != f"a&#{ord(c)};"] == []
+    assert [c for c in hidden if prompt.escape_text(f"a{c}") != f"a&#{ord(c)};"] == ["\t", "\n"]
+    assert [c for c in hidden if prompt.escape_attribute(f"a{c}") != f"a&#{ord(c)};"] == []
 
 
 @table(
@@ -41,7 +41,7 @@ def test_every_control_and_format_character_but_tab_and_line_feed_is_a_reference
     ],
 )
 def test_what_has_no_shape_is_a_reference(hidden: str) -> None:
-    assert escaping.escape_text(f"a{hidden}b") == f"a&#{ord(hidden)};b"
+    assert prompt.escape_text(f"a{hidden}b") == f"a&#{ord(hidden)};b"
 
 
 @table(
@@ -54,38 +54,38 @@ def test_what_has_no_shape_is_a_reference(hidden: str) -> None:
     ],
 )
 def test_a_selector_that_gives_an_emoji_its_colours_stays_but_not_a_second_one(value: str, escaped: str) -> None:
-    assert escaping.escape_text(value) == escaped
+    assert prompt.escape_text(value) == escaped
 
 
 def test_what_people_write_stays_as_it_is() -> None:
     written = "Größe “naïve” – 漢字 かな 한국어 😀 Привет مرحبا 'it' \"is\" #1 100 %? \\n {x}\n\tnext"
-    assert escaping.escape_text(written) == written
+    assert prompt.escape_text(written) == written
 
 
 def test_an_attribute_is_one_line_without_quotes() -> None:
-    assert escaping.escape_attribute('a "b"?\n\tc') == "a &quot;b&quot;?&#10;&#9;c"
+    assert prompt.escape_attribute('a "b"?\n\tc') == "a &quot;b&quot;?&#10;&#9;c"
 
 
 def test_what_makes_a_tag_has_its_name() -> None:
-    assert escaping.escape_text("<a & b>") == "&lt;a &amp; b&gt;"
+    assert prompt.escape_text("<a & b>") == "&lt;a &amp; b&gt;"
 
 
 def test_what_looks_like_a_reference_stays_what_it_is() -> None:
-    assert escaping.escape_text("&lt;&#60;&amp;") == "&amp;lt;&amp;#60;&amp;amp;"
+    assert prompt.escape_text("&lt;&#60;&amp;") == "&amp;lt;&amp;#60;&amp;amp;"
 
 
 @given(ANY_TEXT)
 def test_escaped_text_can_be_read_back(value: str) -> None:
-    assert unescape(escaping.escape_text(value)) == value
-    assert unescape(escaping.escape_attribute(value)) == value
+    assert unescape(prompt.escape_text(value)) == value
+    assert unescape(prompt.escape_attribute(value)) == value
 
 
 @given(ANY_TEXT)
 def test_escaped_text_opens_and_closes_nothing(value: str) -> None:
-    assert not set("<>\r\u2028\u2029") & set(escaping.escape_text(value))
-    assert not set('<>"\n\r\u2028\u2029') & set(escaping.escape_attribute(value))
+    assert not set("<>\r\u2028\u2029") & set(prompt.escape_text(value))
+    assert not set('<>"\n\r\u2028\u2029') & set(prompt.escape_attribute(value))
 
 
 @table("wide", "＜＞＂＆﹤﹥")
 def test_what_becomes_a_tag_when_normalised_is_escaped_before(wide: str) -> None:
-    assert escaping.escape_text(wide) == f"&#{ord(wide)};"
+    assert prompt.escape_text(wide) == f"&#{ord(wide)};"

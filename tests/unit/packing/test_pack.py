@@ -6,7 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.memory import Kind, Memory
+from recollect.model.enums import Kind
+from recollect.model.memory import Memory
 from recollect.packing.budget import Budget
 from recollect.packing.pack import Context, OmissionReason, Omitted, pack
 from recollect.packing.prompt import Prompt

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.model.frozen_copy import copy_with
-from recollect.model.memory import Kind, Memory
+from recollect.model.enums import Kind
+from recollect.model.memory import Memory
+from recollect.model.validation import copy_with
 from recollect.packing.prompt import READING_ORDER, Prompt, speaker_to_show
 from recollect.packing.tokens import Estimate
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking

@@ -1,10 +1,9 @@
 """A context that was made again says at a prompt whether it is what it was."""
 
-from recollect.model.replay_diff import DifferenceKind, ReplayDifference
+from recollect.model.context import DifferenceKind, ReplayDifference
 from recollect.packing.budget import Budget
-from recollect.packing.pack import pack
+from recollect.packing.pack import Replay, pack
 from recollect.packing.prompt import Prompt
-from recollect.packing.replay import Replay
 from recollect.testing import a_memory, a_ranking
 from tests.unit.packing.counters import Letters
 

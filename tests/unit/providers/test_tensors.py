@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.providers.tensors import read_tensors
+from recollect.providers.base import read_tensors
 
 
 def a_file(header: dict[str, object], numbers: bytes) -> bytes:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
-from recollect.providers.texts import clean_texts
+from recollect.providers.base import clean_texts
 from tests.tables import table
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))

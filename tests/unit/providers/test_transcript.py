@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import FieldError
 from recollect.model.conversation import ConversationTurn, Role
-from recollect.providers.transcript import split_conversation
-from recollect.providers.windows import MAX_WINDOWS, PIECE_CHARS, WINDOW_CHARS, Window
+from recollect.providers.chat import MAX_WINDOWS, PIECE_CHARS, WINDOW_CHARS, Window
+from recollect.providers.extractor import split_conversation
 from tests.examples import at_most
 from tests.tables import table
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, ProviderError
 from recollect.protocols import Embedder, Purpose
-from recollect.providers import vector_cache
+from recollect.providers import base
+from recollect.providers.base import CachedEmbedder, Vectors
 from recollect.providers.hashing import HashingEmbedder
-from recollect.providers.vector_cache import CachedEmbedder
-from recollect.providers.vectors import Vectors
 from recollect.testing.embedder_contract import EmbedderContract, embed
 from tests.tables import table
 
@@ -94,7 +93,7 @@ def test_an_embedder_that_is_silent_for_long_counts_as_one_that_fails_until_it_a
         work = threads.submit(embed, cached, "tea")
         assert asked.wait(60)
         seen = [cached.failing]
-        monkeypatch.setattr(vector_cache, "MAX_SILENT_SECONDS", 0.0)
+        monkeypatch.setattr(base, "MAX_SILENT_SECONDS", 0.0)
         seen.append(cached.failing)
         heir = copy(cached)
         heir.after_fork()

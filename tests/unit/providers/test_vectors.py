@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from recollect.providers.vectors import blank_vector, normalize_rows
+from recollect.providers.base import blank_vector, normalize_rows
 from recollect.testing.embedder_contract import check_vectors
 from tests.tables import table
 

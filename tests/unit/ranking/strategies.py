@@ -11,7 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind, MemoryId
+from recollect.model.enums import Kind
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import CandidateTable, Rows
 from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term

@@ -18,13 +18,12 @@ from recollect.ranking import bound_pruning
 from recollect.ranking.bound_pruning import can_prune, prune_rows
 from recollect.ranking.profile import Hearing, Profile, Term
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
-from recollect.ranking.proof import Proof, StopReason
-from recollect.ranking.result import Ranking
+from recollect.ranking.result import Proof, Ranking, StopReason
 from recollect.ranking.scorer import rank_candidates
 from recollect.ranking.selection import rank_table
 from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Similarity
-from recollect.retrieval.remote_similarity import NearestRows
+from recollect.retrieval.evidence import NearestRows
 from recollect.testing import NOW, a_candidate
 from tests.tables import table
 from tests.unit.ranking.strategies import candidates, near, profiles, varied

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import FieldError
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind, Memory, MemoryId
+from recollect.model.enums import Kind
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.ranking.candidates_json import (
     CALLER_SCOPE,

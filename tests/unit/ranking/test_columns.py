@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind, MemoryId
+from recollect.model.enums import Kind
+from recollect.model.memory import MemoryId
 from recollect.model.table import CandidateTable, Rows, to_microseconds
 from recollect.ranking.columns import ROUNDING_ERROR, SignalColumns, clock_dates, pick_rows
 from recollect.ranking.profile import Factor, Profile, Term

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from recollect.errors import ProfileError
 from recollect.model.table import CandidateTable
 from recollect.ranking.columns import SignalColumns
-from recollect.ranking.fusion import Blend, NoisyOr
+from recollect.ranking.curves import Blend, NoisyOr
 from recollect.ranking.signals import Relevance
 from recollect.testing import NOW, a_candidate
 from tests.tables import table

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from recollect.errors import InvalidInput, SchemesDiffer
-from recollect.ranking.merge import fuse, merge
 from recollect.ranking.profiles import builtin_profile
+from recollect.ranking.result import fuse, merge
 from recollect.ranking.scorer import rank_candidates
 from recollect.testing import NOW, a_candidate
 from tests.tables import table

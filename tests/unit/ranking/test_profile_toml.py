@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from recollect.errors import NotFound, ProfileError
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 from recollect.ranking.profile import Factor, Gate, Profile, QuestionPolicy, Term
 from recollect.ranking.profile_toml import build_profile, override_profile, parse_profile, profile_to_document
 from recollect.ranking.profiles import BUILTIN_PROFILES, PROFILE_TEXTS, builtin_profile

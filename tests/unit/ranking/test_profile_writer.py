@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.ranking.profile import Profile
-from recollect.ranking.profile_toml import parse_profile
-from recollect.ranking.profile_writer import profile_to_toml
+from recollect.ranking.profile_toml import parse_profile, profile_to_toml
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 from tests.tables import table
 from tests.unit.ranking.strategies import profiles

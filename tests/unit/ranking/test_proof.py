@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from recollect.ranking.proof import STOP_DESCRIPTIONS, Proof, StopReason
-from recollect.render import text
+from recollect.cli import formatting
+from recollect.ranking.result import STOP_DESCRIPTIONS, Proof, StopReason
 from recollect.testing import a_memory, a_ranking
 from tests.tables import table
 
@@ -24,6 +24,6 @@ def test_every_reason_is_said_in_words() -> None:
 
 def test_people_are_told_of_it_where_not_all_were_looked_at() -> None:
     every = a_ranking([a_memory("a")])
-    assert text.tally_ranking(every) == "1 ranked"
+    assert formatting.tally_ranking(every) == "1 ranked"
     some = replace(every, proof=Proof(StopReason.INDEX, 1, 9), excluded={"unseen": 8})
-    assert text.tally_ranking(some) == f"1 ranked, left out: 8 by unseen; {some.proof}"
+    assert formatting.tally_ranking(some) == f"1 ranked, left out: 8 by unseen; {some.proof}"

@@ -10,8 +10,7 @@ import pytest
 
 from recollect.errors import InvalidInput, SchemesDiffer
 from recollect.ranking.profiles import builtin_profile
-from recollect.ranking.proof import Proof, StopReason
-from recollect.ranking.result import MAX_LISTED, Scheme, Score
+from recollect.ranking.result import MAX_LISTED, Proof, Scheme, Score, StopReason
 from recollect.ranking.scorer import rank_candidates
 from recollect.testing import NOW, a_candidate, a_memory, a_ranking
 from tests.tables import table

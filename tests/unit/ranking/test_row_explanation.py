@@ -15,7 +15,7 @@ from recollect.model.candidate import Candidate
 from recollect.model.table import CandidateTable
 from recollect.ranking.profile import Profile, Term
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
-from recollect.ranking.row_explanation import explain_rows, why_in_table
+from recollect.ranking.selection import explain_rows, why_in_table
 from recollect.ranking.signals import Importance
 from recollect.ranking.why import Gated, Outranked, Ranked, why_ranked
 from recollect.testing import NOW, a_candidate

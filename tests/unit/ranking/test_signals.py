@@ -10,7 +10,7 @@ from hypothesis import given
 
 from recollect.errors import ProfileError
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind
 from recollect.ranking.profile_toml import parse_profile
 from recollect.ranking.quantities import Age, AgeClock, FieldValue, FusedRelevance, clock_date
 from recollect.ranking.set_signals import SET_SIGNALS, Newest, SetSignal, Thread

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput, NotFound
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind, MemoryId, Status
+from recollect.model.enums import Kind, Status
+from recollect.model.memory import MemoryId
 from recollect.ranking import why
 from recollect.ranking.profile import Factor, Gate, Profile, Term
 from recollect.ranking.profile_toml import override_profile

@@ -2,11 +2,21 @@
 
 from datetime import timedelta
 
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import MemoryId, Status
-from recollect.ranking.why import Barred, BelowMinimum, Fate, Gated, Outranked, Ranked, SignalChange, Unpacked
-from recollect.ranking.why_text import describe_change, describe_fate, format_start
+from recollect.model.enums import Index, Level, Status
+from recollect.model.memory import MemoryId
+from recollect.ranking.why import (
+    Barred,
+    BelowMinimum,
+    Fate,
+    Gated,
+    Outranked,
+    Ranked,
+    SignalChange,
+    Unpacked,
+    describe_change,
+    describe_fate,
+    format_start,
+)
 from recollect.retrieval.eligibility import Barrier
 from recollect.testing import NOW, a_memory
 from tests.tables import table

@@ -7,9 +7,8 @@ from typing import Any, get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.memory import Kind, MemoryId, Status
-from recollect.model.usage import Usage
-from recollect.model.verdict import (
+from recollect.model.context import Usage
+from recollect.model.draft import (
     Changed,
     Created,
     Outdated,
@@ -24,6 +23,8 @@ from recollect.model.verdict import (
     Updated,
     Verdict,
 )
+from recollect.model.enums import Kind, Status
+from recollect.model.memory import MemoryId
 from recollect.packing.budget import Budget
 from recollect.packing.pack import pack
 from recollect.packing.prompt import Prompt

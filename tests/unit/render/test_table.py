@@ -5,11 +5,11 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.render.styles import TextStyle
-from recollect.render.table import (
+from recollect.render.tables import (
     COLUMN_GAP,
     MIN_TEXT_COLUMNS,
     LongColumn,
+    TextStyle,
     TextTable,
     format_aligned,
     format_tabs,

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from recollect.model.memory import Status
+from recollect.model.enums import Status
 from recollect.retrieval.eligibility import Barrier, find_barrier, version_at
 from recollect.testing import NOW, a_memory
 from tests.tables import table

@@ -12,8 +12,14 @@ from numpy.typing import NDArray
 
 from recollect.errors import FieldError
 from recollect.retrieval import bm25
-from recollect.retrieval.bm25 import TermStatistics
-from recollect.retrieval.postings import BLOCK_GROWTH_FACTOR, EligibleRows, Postings, decode_terms, encode_terms
+from recollect.retrieval.bm25 import (
+    BLOCK_GROWTH_FACTOR,
+    EligibleRows,
+    Postings,
+    TermStatistics,
+    decode_terms,
+    encode_terms,
+)
 from recollect.text.tokenizer import MAX_TERM_COUNT, count_terms, hash_term
 from tests.tables import table
 

@@ -9,7 +9,7 @@ ROUNDS = """
 import resource, sys
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
-from recollect.server.allocator_tuning import tune_allocator
+from recollect.server.serve import tune_allocator
 
 def pages():
     return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
@@ -42,7 +42,7 @@ def test_a_thread_that_does_the_same_again_takes_hardly_any_memory_anew() -> Non
 
 GARBAGE = """
 import gc
-from recollect.server.allocator_tuning import freeze_garbage_collector
+from recollect.server.serve import freeze_garbage_collector
 
 usual, there = gc.get_threshold(), len(gc.get_objects())
 freeze_garbage_collector()

@@ -18,25 +18,18 @@ from numpy.typing import NDArray
 import recollect
 from recollect.api.dispatcher import RequestOutcome
 from recollect.errors import ProviderError, StoreError
-from recollect.jobs.runner import JobFailure
+from recollect.jobs.scheduler import JobFailure
+from recollect.model.draft import Refused
 from recollect.model.job_runs import JobOccurrence, JobState
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.verdict import Refused
 from recollect.protocols import Purpose, WriteTransaction
 from recollect.providers.hashing import HashingEmbedder
-from recollect.server import health_monitor
+from recollect.server import health
 from recollect.server.authenticator import AUTH_OK, KEYS_EXPIRED, KEYS_UNREADABLE, NO_KEYS, TOKEN_AUTH, AuthStatus
-from recollect.server.health_monitor import (
-    DEGRADED_MODES,
-    NO_EMBEDDER,
-    NO_SCHEDULER,
-    NO_STORE,
-    NO_WRITES,
-    HealthMonitor,
-)
+from recollect.server.health import DEGRADED_MODES, NO_EMBEDDER, NO_SCHEDULER, NO_STORE, NO_WRITES, HealthMonitor
 from recollect.server.json_log import JsonFormatter
-from recollect.server.metrics import Metrics
+from recollect.server.telemetry import Metrics
 from tests.tables import table
 
 NOW = datetime(2026, 11, 17, 9, 0, tzinfo=UTC)
@@ -60,7 +53,7 @@ def well() -> AuthStatus:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that has to wait for a processor is no store that does not answer."""
-    monkeypatch.setattr(health_monitor, "PROBE_TIMEOUT_SECONDS", 60.0)
+    monkeypatch.setattr(health, "PROBE_TIMEOUT_SECONDS", 60.0)
 
 
 @table(
@@ -130,7 +123,7 @@ def test_a_model_that_failed_and_works_again_before_anybody_looks_is_logged_as_b
         watch.close()
         assert engine.embedder_failures == 4
     assert [one.getMessage() for one in caplog.records] == ["degraded", "recovered"] * 3
-    assert {str(vars(one)["modes"]) for one in caplog.records} == {str([health_monitor.EMBEDDER_FAILS])}
+    assert {str(vars(one)["modes"]) for one in caplog.records} == {str([health.EMBEDDER_FAILS])}
 
 
 def test_a_scheduler_fails_for_as_long_as_it_does_not_reach_its_store(caplog: pytest.LogCaptureFixture) -> None:
@@ -190,9 +183,7 @@ def test_a_request_that_goes_wrong_has_the_store_looked_at_until_it_is_there(
 
 def test_a_store_that_has_what_is_looked_for_is_there_all_the_same() -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
-        engine.remember_all(
-            [{"text": "nobody would", "scope": health_monitor.PROBE_SCOPE, "id": health_monitor.PROBE_ID}]
-        )
+        engine.remember_all([{"text": "nobody would", "scope": health.PROBE_SCOPE, "id": health.PROBE_ID}])
         watch = HealthMonitor(engine, "hashing-256", well)
         watch._is_there = False
         assert watch.health_now().ready
@@ -235,7 +226,7 @@ def test_a_store_that_does_not_answer_is_not_ready_and_is_asked_once(monkeypatch
             assert go.wait(60)
             raise recollect.NotFound("nothing")
 
-    monkeypatch.setattr(health_monitor, "PROBE_TIMEOUT_SECONDS", 0.02)
+    monkeypatch.setattr(health, "PROBE_TIMEOUT_SECONDS", 0.02)
     with recollect.open(":memory:", embedder="hashing") as engine:
         watch = HealthMonitor(Stuck(engine._world), "hashing-256", well)
         look, _ = watch._current_probe()

@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from recollect.errors import StoreBusy, StoreError
-from recollect.stores.postgres import background_writes
-from recollect.stores.postgres.background_writes import BackgroundWrites
+from recollect.stores.sql import deferred
+from recollect.stores.sql.deferred import BackgroundWrites
 
 
 def failing(error: Exception) -> None:
@@ -64,7 +64,7 @@ def test_who_closes_while_the_server_is_away_does_not_wait_for_each_of_them() ->
 
 
 def test_nothing_is_taken_after_the_end_also_from_who_waited_for_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_writes, "MAX_WAITING_WRITES", 1)
+    monkeypatch.setattr(deferred, "MAX_WAITING_WRITES", 1)
     line, go_on, began = BackgroundWrites("store"), threading.Event(), threading.Event()
 
     def slowly() -> None:

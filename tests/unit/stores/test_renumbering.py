@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.stores.postgres.renumbering import number_commits
+from recollect.stores.postgres.store import number_commits
 
 
 def test_numbers_that_do_not_clash_stay() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.citations import find_quoted_texts, quotes_all_texts
+from recollect.text.grounding import find_quoted_texts, quotes_all_texts
 from recollect.text.tokenizer import STOP_WORDS
 from tests.tables import table
 

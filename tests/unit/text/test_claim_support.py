@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from recollect.model.memory import MemoryId
-from recollect.model.summary import Passage
-from recollect.text.claim_support import CONTEXT_PASSAGES, MIN_TELLING_STEMS, ClaimSupport
+from recollect.model.timeline import Passage
+from recollect.text.grounding import CONTEXT_PASSAGES, MIN_TELLING_STEMS, ClaimSupport
 from tests.tables import table
 
 MARCH = datetime(2026, 3, 5, tzinfo=UTC)

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.excerpts import ELLIPSIS, Sentence, join_sentences, split_sentences, to_single_line, truncate
+from recollect.text.sentences import ELLIPSIS, Sentence, join_sentences, split_sentences, to_single_line, truncate
 from tests.tables import table
 
 ANYTHING = st.text(st.characters(exclude_categories=["Cs"]))

@@ -14,8 +14,9 @@ from recollect.text.keywords import (
     TopicTerms,
     extract_name_terms,
     extract_terms,
+    pleasantry_terms,
+    vague_terms,
 )
-from recollect.text.topic_stopwords import pleasantry_terms, vague_terms
 from tests.tables import table
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), max_size=8)

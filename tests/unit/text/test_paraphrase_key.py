@@ -1,9 +1,8 @@
 """Which memories are like others that say the same in other words."""
 
-from recollect.model.level import Level
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind, Level
 from recollect.testing import a_memory
-from recollect.text.paraphrase_key import NO_KEY, are_paraphrases, paraphrase_key
+from recollect.text.paraphrase import NO_KEY, are_paraphrases, paraphrase_key
 from tests.tables import table
 
 TOLD, AGAIN = a_memory("a", text="Ana is in Rome."), a_memory("b", text="ana is in Rome")

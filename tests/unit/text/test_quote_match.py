@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.quote_match import find_quote, fold_quotes
+from recollect.text.grounding import find_quote, fold_quotes
 from tests.tables import table
 
 TEXTS = st.text(st.sampled_from("ab \n\t\u00a0“”\"'’.") | st.characters(exclude_categories=["Cs"]), max_size=60)

@@ -5,9 +5,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.evaluation.pairs import shipped_pairs
+from recollect.evaluation.duplicates import shipped_pairs
+from recollect.model.enums import Provenance
 from recollect.model.memory import Memory
-from recollect.model.trust import Provenance
 from recollect.testing.builders import a_memory
 from recollect.text.updates.claims import (
     MAX_SUBJECT_CHARS,

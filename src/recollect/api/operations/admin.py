@@ -4,18 +4,17 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from recollect.api import response_filter
+from recollect.api import operation, schemas
 from recollect.api.auth import WHOLE_STORE, Caller, Right
 from recollect.api.fields import Id, ScopePath, choice_schema
 from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
-from recollect.api.schemas import admin as shapes
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, FieldError, NotFound
-from recollect.model.level import Level
+from recollect.model.enums import Level
 from recollect.model.plan import Job
 from recollect.model.scope import as_scope
 from recollect.ranking.profiles import BUILTIN_PROFILES
-from recollect.render import curation, json_values, plan
+from recollect.render import json_records, json_values
 
 DryRun = Annotated[bool, Field(description="Only tell what would be done. Say false to have it done.")]
 Days = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -101,11 +100,11 @@ def _profiles(_: Engine, __: Unscoped, ___: Caller) -> Answer:
 def _run_job(engine: Engine, request: RunJob, _: Caller) -> Answer:
     wished = request.to_arguments("job", "dry_run")
     if request.dry_run:
-        return {"dry_run": True, "plan": plan.plan_fields(engine.plan(request.job, **wished)), "runs": []}
+        return {"dry_run": True, "plan": json_records.plan_fields(engine.plan(request.job, **wished)), "runs": []}
     return {
         "dry_run": False,
         "plan": None,
-        "runs": [plan.run_id_fields(one) for one in engine.run(request.job, **wished)],
+        "runs": [json_records.run_id_fields(one) for one in engine.run(request.job, **wished)],
     }
 
 
@@ -115,7 +114,7 @@ def _prune(engine: Engine, request: PruneVectorIndex, caller: Caller) -> Answer:
 
 def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
     try:
-        return curation.undo_fields(engine.undo(request.run, scope=request.scope))
+        return json_records.undo_fields(engine.undo(request.run, scope=request.scope))
     except Conflict as error:
         if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
@@ -154,7 +153,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Part,
-        answer=shapes.Stats,
+        answer=schemas.Stats,
         run=_stats,
         toolset=Toolset.CORE,
     ),
@@ -166,10 +165,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Part,
-        answer=shapes.Scopes,
+        answer=schemas.Scopes,
         run=_scopes,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.keep_names,
+        redact=operation.keep_names,
     ),
     Operation(
         name="list_profiles",
@@ -179,7 +178,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Unscoped,
-        answer=shapes.Profiles,
+        answer=schemas.Profiles,
         run=_profiles,
         toolset=Toolset.OPERATOR,
     ),
@@ -191,10 +190,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.REMOVES,
         repeatable=True,
         request=RunJob,
-        answer=shapes.Plan,
+        answer=schemas.Plan,
         run=_run_job,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.redact_plan,
+        redact=operation.redact_plan,
     ),
     Operation(
         name="prune_vector_index",
@@ -207,10 +206,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.REMOVES,
         repeatable=True,
         request=PruneVectorIndex,
-        answer=shapes.Plan,
+        answer=schemas.Plan,
         run=_prune,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.redact_plan,
+        redact=operation.redact_plan,
     ),
     Operation(
         name="undo",
@@ -220,10 +219,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=False,
         request=Undo,
-        answer=shapes.Undone,
+        answer=schemas.Undone,
         run=_undo,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.redact_undo,
+        redact=operation.redact_undo,
     ),
     Operation(
         name="erase",
@@ -236,9 +235,9 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.REMOVES,
         repeatable=True,
         request=Erase,
-        answer=shapes.Erasure,
+        answer=schemas.Erasure,
         run=_erase,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.keep_names,
+        redact=operation.keep_names,
     ),
 )

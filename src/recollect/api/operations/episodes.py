@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from recollect.api import response_filter
+from recollect.api import operation, schemas
 from recollect.api.auth import Caller, Right
 from recollect.api.fields import (
     FRACTION_SCHEMA,
@@ -26,14 +26,13 @@ from recollect.api.fields import (
 )
 from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
 from recollect.api.operations.memories import require_trust, resolve_provenance
-from recollect.api.schemas import episodes as shapes
 from recollect.engine.engine import Engine
 from recollect.engine.episodes import DEFAULT_FAILURE_MODES, DEFAULT_LISTED_EPISODES, DEFAULT_SIMILAR_EPISODES
 from recollect.errors import Conflict, NotFound, show
 from recollect.model.episode import Result
 from recollect.model.scope import as_scope
 from recollect.model.validation import require_outcome
-from recollect.render import episodes as rendered
+from recollect.render import json_records
 
 OutcomeScore = Annotated[float, BeforeValidator(lambda value: require_outcome("outcome", value)), FRACTION_SCHEMA]
 
@@ -113,12 +112,12 @@ class ShowEpisode(OperationRequest):
 
 def _start(engine: Engine, request: StartEpisode, caller: Caller) -> Answer:
     given = {**request.to_arguments("task"), "provenance": resolve_provenance(request.provenance, caller)}
-    return rendered.full_episode_fields(engine.episodes.start(request.task, **given))
+    return json_records.full_episode_fields(engine.episodes.start(request.task, **given))
 
 
 def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
     given = {**request.to_arguments("id", "type"), "provenance": resolve_provenance(request.provenance, caller)}
-    return rendered.full_episode_fields(engine.episodes.record(request.id, request.type, **given))
+    return json_records.full_episode_fields(engine.episodes.record(request.id, request.type, **given))
 
 
 def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
@@ -126,7 +125,7 @@ def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answe
         require_trust(engine.get(request.id, scope=request.scope), caller)
     given = {**request.to_arguments("id", "outcome"), "provenance": resolve_provenance(request.provenance, caller)}
     try:
-        return rendered.completed_episode_fields(engine.episodes.complete(request.id, request.outcome, **given))
+        return json_records.completed_episode_fields(engine.episodes.complete(request.id, request.outcome, **given))
     except Conflict as error:
         if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
@@ -135,23 +134,23 @@ def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answe
 
 def _similar(engine: Engine, request: SimilarTo, _: Caller) -> Answer:
     found = engine.episodes.similar(request.task, **request.to_arguments("task"))
-    return {"scope": request.scope, "episodes": [rendered.similar_episode_fields(one) for one in found]}
+    return {"scope": request.scope, "episodes": [json_records.similar_episode_fields(one) for one in found]}
 
 
 def _failure_modes(engine: Engine, request: FailureModes, _: Caller) -> Answer:
     found = engine.episodes.failure_modes(request.task, **request.to_arguments("task"))
-    return {"scope": request.scope, "failure_modes": [rendered.failure_mode_fields(one) for one in found]}
+    return {"scope": request.scope, "failure_modes": [json_records.failure_mode_fields(one) for one in found]}
 
 
 def _list(engine: Engine, request: ListEpisodes, _: Caller) -> Answer:
     return {
         "scope": request.scope,
-        "episodes": [rendered.episode_fields(one) for one in engine.episodes.list(**request.to_arguments())],
+        "episodes": [json_records.episode_fields(one) for one in engine.episodes.list(**request.to_arguments())],
     }
 
 
 def _show(engine: Engine, request: ShowEpisode, _: Caller) -> Answer:
-    return rendered.full_episode_fields(engine.episodes.show(request.id, scope=request.scope))
+    return json_records.full_episode_fields(engine.episodes.show(request.id, scope=request.scope))
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (
@@ -163,10 +162,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=False,
         request=StartEpisode,
-        answer=shapes.WholeEpisode,
+        answer=schemas.WholeEpisode,
         run=_start,
         toolset=Toolset.EPISODES,
-        redact=response_filter.redact_started_episode,
+        redact=operation.redact_started_episode,
     ),
     Operation(
         name="record_action",
@@ -176,10 +175,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=False,
         request=RecordAction,
-        answer=shapes.WholeEpisode,
+        answer=schemas.WholeEpisode,
         run=_record,
         toolset=Toolset.EPISODES,
-        redact=response_filter.redact_recorded_action,
+        redact=operation.redact_recorded_action,
     ),
     Operation(
         name="complete_episode",
@@ -189,10 +188,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=CompleteEpisode,
-        answer=shapes.CompletedEpisode,
+        answer=schemas.CompletedEpisode,
         run=_complete,
         toolset=Toolset.EPISODES,
-        redact=response_filter.redact_completed_episode,
+        redact=operation.redact_completed_episode,
     ),
     Operation(
         name="get_similar_episodes",
@@ -202,7 +201,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=SimilarTo,
-        answer=shapes.SimilarEpisodes,
+        answer=schemas.SimilarEpisodes,
         run=_similar,
         toolset=Toolset.EPISODES,
     ),
@@ -214,7 +213,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=FailureModes,
-        answer=shapes.FailureModes,
+        answer=schemas.FailureModes,
         run=_failure_modes,
         toolset=Toolset.EPISODES,
     ),
@@ -226,7 +225,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=ListEpisodes,
-        answer=shapes.Episodes,
+        answer=schemas.Episodes,
         run=_list,
         toolset=Toolset.EPISODES,
     ),
@@ -238,7 +237,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=ShowEpisode,
-        answer=shapes.WholeEpisode,
+        answer=schemas.WholeEpisode,
         run=_show,
         toolset=Toolset.EPISODES,
     ),

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from recollect.api import response_filter
+from recollect.api import operation, schemas
 from recollect.api.auth import Caller, Right
 from recollect.api.fields import (
     MAX_BATCH_ITEMS,
@@ -20,15 +20,13 @@ from recollect.api.fields import (
 )
 from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
 from recollect.api.operations.memories import render_receipt
-from recollect.api.schemas import events as shapes
-from recollect.api.schemas.memories import Receipts
-from recollect.engine.browse import MAX_AROUND_EVENTS
+from recollect.api.schemas import Receipts
 from recollect.engine.engine import Engine
-from recollect.model.conversation import Role
-from recollect.model.extraction import MAX_EXTRACTS
+from recollect.engine.events import MAX_AROUND_EVENTS
+from recollect.model.conversation import MAX_EXTRACTS, Role
+from recollect.model.enums import Provenance
 from recollect.model.scope import as_scope
-from recollect.model.trust import Provenance
-from recollect.render import extraction, graph, timeline, topics
+from recollect.render import json_records
 
 
 class Turn(OperationRequest):
@@ -148,32 +146,32 @@ def _extract(engine: Engine, request: Extract, caller: Caller) -> Answer:
     found = engine.extract(
         _to_turns(request.turns, request.scope), scope=request.scope, most=request.most, provenance=by
     )
-    answer = extraction.extraction_fields([(found.receipts, found.extraction)])
+    answer = json_records.extraction_fields([(found.receipts, found.extraction)])
     told = [render_receipt(engine, one, caller) for one in found.receipts]
     extracts = [{**extract, **receipt} for extract, receipt in zip(answer["extracts"], told, strict=True)]
     return {**answer, "extracts": extracts, "redacted": dict(found.redacted)}
 
 
 def _browse(engine: Engine, request: Browse, _: Caller) -> Answer:
-    return timeline.timeline_fields(engine.browse(request.key, scope=request.scope))
+    return json_records.timeline_fields(engine.browse(request.key, scope=request.scope))
 
 
 def _expand(engine: Engine, request: Expand, _: Caller) -> Answer:
-    return timeline.expansion_fields(engine.expand(request.id, scope=request.scope, around=request.around))
+    return json_records.expansion_fields(engine.expand(request.id, scope=request.scope, around=request.around))
 
 
 def _entities(engine: Engine, request: Entities, _: Caller) -> Answer:
-    return {"scope": request.scope, "entities": graph.entity_fields(engine.entities(**request.to_arguments()))}
+    return {"scope": request.scope, "entities": json_records.entity_fields(engine.entities(**request.to_arguments()))}
 
 
 def _neighbors(engine: Engine, request: Neighbours, _: Caller) -> Answer:
-    return graph.neighbor_fields(engine.neighbours(request.name_or_id, **request.to_arguments("name_or_id")))
+    return json_records.neighbor_fields(engine.neighbours(request.name_or_id, **request.to_arguments("name_or_id")))
 
 
 def _topics(engine: Engine, request: Topics, _: Caller) -> Answer:
     return {
         "scope": request.scope,
-        "topics": [topics.topic_fields(one) for one in engine.topics(**request.to_arguments())],
+        "topics": [json_records.topic_fields(one) for one in engine.topics(**request.to_arguments())],
     }
 
 
@@ -193,7 +191,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=Receipts,
         run=_observe,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.redact_receipts,
+        redact=operation.redact_receipts,
     ),
     Operation(
         name="extract",
@@ -206,10 +204,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Extract,
-        answer=shapes.Extracted,
+        answer=schemas.Extracted,
         run=_extract,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.redact_extracts,
+        redact=operation.redact_extracts,
     ),
     Operation(
         name="browse",
@@ -219,7 +217,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Browse,
-        answer=shapes.Outlook,
+        answer=schemas.Outlook,
         run=_browse,
         toolset=Toolset.OPERATOR,
     ),
@@ -231,7 +229,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Expand,
-        answer=shapes.Expansion,
+        answer=schemas.Expansion,
         run=_expand,
         toolset=Toolset.OPERATOR,
     ),
@@ -243,7 +241,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Entities,
-        answer=shapes.Entities,
+        answer=schemas.Entities,
         run=_entities,
         toolset=Toolset.OPERATOR,
     ),
@@ -255,7 +253,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Neighbours,
-        answer=shapes.Neighbours,
+        answer=schemas.Neighbours,
         run=_neighbors,
         toolset=Toolset.OPERATOR,
     ),
@@ -267,7 +265,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Topics,
-        answer=shapes.Topics,
+        answer=schemas.Topics,
         run=_topics,
         toolset=Toolset.OPERATOR,
     ),

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from recollect.api import response_filter
+from recollect.api import operation, schemas
 from recollect.api.auth import Caller, Right
 from recollect.api.fields import (
     MAX_BATCH_ITEMS,
@@ -25,13 +25,12 @@ from recollect.api.fields import (
     UnitFloat,
 )
 from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
-from recollect.api.schemas import memories as shapes
 from recollect.engine.engine import Engine
 from recollect.errors import AccessDenied, NotFound, show
-from recollect.model.memory import Memory, Status
+from recollect.model.draft import Receipt
+from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance, Status
+from recollect.model.memory import Memory
 from recollect.model.scope import as_scope
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance
-from recollect.model.verdict import Receipt
 from recollect.render import json_values
 
 DEFAULT_LIST_LIMIT = 100
@@ -264,10 +263,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Remember,
-        answer=shapes.Receipt,
+        answer=schemas.Receipt,
         run=_remember,
         toolset=Toolset.CORE,
-        redact=response_filter.redact_receipt,
+        redact=operation.redact_receipt,
     ),
     Operation(
         name="remember_all",
@@ -277,10 +276,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=RememberAll,
-        answer=shapes.Receipts,
+        answer=schemas.Receipts,
         run=_remember_all,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.redact_receipts,
+        redact=operation.redact_receipts,
     ),
     Operation(
         name="revise",
@@ -293,10 +292,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Revise,
-        answer=shapes.Receipt,
+        answer=schemas.Receipt,
         run=_revise,
         toolset=Toolset.CORE,
-        redact=response_filter.redact_receipt,
+        redact=operation.redact_receipt,
     ),
     Operation(
         name="forget",
@@ -308,10 +307,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Named,
-        answer=shapes.Receipt,
+        answer=schemas.Receipt,
         run=_forget,
         toolset=Toolset.CORE,
-        redact=response_filter.redact_receipt,
+        redact=operation.redact_receipt,
     ),
     Operation(
         name="restore",
@@ -321,10 +320,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Named,
-        answer=shapes.Receipt,
+        answer=schemas.Receipt,
         run=_restore,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.redact_receipt,
+        redact=operation.redact_receipt,
     ),
     Operation(
         name="pin",
@@ -334,10 +333,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Named,
-        answer=shapes.Receipt,
+        answer=schemas.Receipt,
         run=_pin,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.redact_receipt,
+        redact=operation.redact_receipt,
     ),
     Operation(
         name="unpin",
@@ -347,10 +346,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Named,
-        answer=shapes.Receipt,
+        answer=schemas.Receipt,
         run=_unpin,
         toolset=Toolset.OPERATOR,
-        redact=response_filter.redact_receipt,
+        redact=operation.redact_receipt,
     ),
     Operation(
         name="get_memory",
@@ -363,7 +362,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Named,
-        answer=shapes.Shown,
+        answer=schemas.Shown,
         run=_get,
         toolset=Toolset.CORE,
     ),
@@ -378,7 +377,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Named,
-        answer=shapes.Versions,
+        answer=schemas.Versions,
         run=_history,
         toolset=Toolset.OPERATOR,
     ),
@@ -390,7 +389,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=ListMemories,
-        answer=shapes.Memories,
+        answer=schemas.Memories,
         run=_list,
         toolset=Toolset.OPERATOR,
     ),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, Field
 
-from recollect.api import response_filter
+from recollect.api import operation
 from recollect.api.auth import Caller, Right
 from recollect.api.fields import Id, KindName, ScopePath, ShortText, Text
 from recollect.api.operation import Answer, AnswerSchema, Effect, Operation, OperationRequest, Toolset
@@ -14,9 +14,8 @@ from recollect.compat import observation_memory as dialect
 from recollect.compat.observation_memory import MAX_SEARCH_RESULTS, ObservationMemory
 from recollect.engine.engine import Engine
 from recollect.engine.sessions import DEFAULT_AROUND_MEMORIES, MAX_AROUND_MEMORIES
-from recollect.model.memory import Kind
+from recollect.model.enums import Kind, Provenance
 from recollect.model.scope import as_scope
-from recollect.model.trust import Provenance
 
 Types = Annotated[list[KindName], Field(min_length=1, max_length=len(Kind))]
 NeighborCount = Annotated[int, Field(ge=0, le=MAX_AROUND_MEMORIES)]
@@ -137,7 +136,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=dialect.SessionRecord,
         run=_make_summary_handler(ObservationMemory.mem_session_end),
         toolset=Toolset.OBSERVATIONS,
-        redact=response_filter.keep_own_words,
+        redact=operation.keep_own_words,
     ),
     Operation(
         name="mem_session_summary",
@@ -150,7 +149,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=dialect.SessionRecord,
         run=_make_summary_handler(ObservationMemory.mem_session_summary),
         toolset=Toolset.OBSERVATIONS,
-        redact=response_filter.keep_own_words,
+        redact=operation.keep_own_words,
     ),
     Operation(
         name="mem_save",
@@ -166,7 +165,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         answer=dialect.SaveResult,
         run=_make_handler(ObservationMemory.mem_save),
         toolset=Toolset.OBSERVATIONS,
-        redact=response_filter.redact_saved_observation,
+        redact=operation.redact_saved_observation,
     ),
     Operation(
         name="mem_search",

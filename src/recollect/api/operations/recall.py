@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from recollect.api import response_filter
+from recollect.api import operation, schemas
 from recollect.api.auth import Caller, Right
 from recollect.api.fields import (
     MAX_BATCH_ITEMS,
@@ -24,14 +24,12 @@ from recollect.api.fields import (
     choice_schema,
 )
 from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
-from recollect.api.schemas import recall as shapes
 from recollect.engine.engine import DEFAULT_DEPTH, Engine
 from recollect.errors import AccessDenied, FieldError, show
 from recollect.model.conversation import Role
 from recollect.model.scope import as_scope
-from recollect.ranking.proof import Exact
-from recollect.render import json_values
-from recollect.render import replay as replayed
+from recollect.ranking.result import Exact
+from recollect.render import json_records, json_values
 
 Kinds = Annotated[list[KindName], Field(min_length=1, max_length=64, description="Only these kinds.")]
 Levels = Annotated[list[LevelName], Field(min_length=1, max_length=64, description="Only records of these levels.")]
@@ -159,7 +157,7 @@ def _feedback(engine: Engine, request: Feedback, caller: Caller) -> Answer:
 
 
 def _replay(engine: Engine, request: Replay, _: Caller) -> Answer:
-    return replayed.replay_fields(engine.replay(request.context_id, scope=request.scope))
+    return json_records.replay_fields(engine.replay(request.context_id, scope=request.scope))
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (
@@ -175,7 +173,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Recall,
-        answer=shapes.Context,
+        answer=schemas.Context,
         run=_recall,
         toolset=Toolset.CORE,
     ),
@@ -187,7 +185,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Brief,
-        answer=shapes.Context,
+        answer=schemas.Context,
         run=_brief,
         toolset=Toolset.CORE,
     ),
@@ -202,7 +200,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Search,
-        answer=shapes.Ranking,
+        answer=schemas.Ranking,
         run=_search,
         toolset=Toolset.CORE,
     ),
@@ -217,7 +215,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Why,
-        answer=shapes.Why,
+        answer=schemas.Why,
         run=_why,
         toolset=Toolset.CORE,
     ),
@@ -232,10 +230,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.ADDS,
         repeatable=True,
         request=Feedback,
-        answer=shapes.Noted,
+        answer=schemas.Noted,
         run=_feedback,
         toolset=Toolset.CORE,
-        redact=response_filter.redact_feedback,
+        redact=operation.redact_feedback,
     ),
     Operation(
         name="replay",
@@ -245,7 +243,7 @@ OPERATIONS: tuple[Operation[Any], ...] = (
         effect=Effect.NONE,
         repeatable=True,
         request=Replay,
-        answer=shapes.Replay,
+        answer=schemas.Replay,
         run=_replay,
         toolset=Toolset.OPERATOR,
     ),

@@ -1,12 +1,20 @@
-"""Server: each operation as a call over gRPC, which is parsed, asked of the front, and rendered."""
+"""Server: each operation as a call over gRPC, which is parsed, asked of the front, and rendered.
 
+Patience: how long a call may take to say what it wants, and how many may be waited for at once.
+
+Statuses: which status a call ends with that is refused, and what it says to programs.
+"""
+
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 from google.protobuf.message import Message
@@ -15,16 +23,13 @@ from grpc_health.v1 import health_pb2
 
 from recollect.api.auth import Caller
 from recollect.api.dispatcher import UNIDENTIFIED, Dispatcher, timeout_error
-from recollect.api.error_log import log_internal_error
 from recollect.api.keys import parse_bearer
 from recollect.api.operation import Answer, Operation
-from recollect.api.operation_table import OPERATIONS
-from recollect.api.problems import problem_of
+from recollect.api.operations import OPERATIONS
+from recollect.api.problems import Problem, ProblemCode, log_internal_error, problem_of
 from recollect.errors import InvalidInput, NotFound, RecollectError, show
 from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.converters import from_message, parse_message, to_message
-from recollect.server.grpc.deadlines import ReadDeadlines
-from recollect.server.grpc.statuses import abort_call, abort_with_problem
 
 TRANSPORT = "grpc"
 SERVICE = recollect_pb2.DESCRIPTOR.services_by_name["Recollect"]
@@ -265,3 +270,140 @@ def _read_metadata(metadata: Any) -> dict[str, str]:
         if isinstance(value, str):
             found[name] = value
     return found
+
+
+MAX_POLL_SECONDS = 1.0
+"""How many seconds pass at most until it is noticed that a call is late."""
+
+
+CancelCall = Callable[[], object]
+"""What ends a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PendingCall:
+    """A call that is waited for: whose it is, since when, until when, and what ends it."""
+
+    client: str
+    since: float
+    deadline: float
+    cancel: CancelCall
+
+
+class ReadDeadlines:
+    """Ends calls that are waited for too long, which hold a thread all the while."""
+
+    def __init__(self, seconds: float, *, most: int | None = None, least: float = 0.0) -> None:
+        """Patience for so many seconds, and if `most` is said, with so many at once.
+
+        Beyond that, of whoever has most of them, the one that was silent for longest is waited for no more; but each
+        is for the `least` seconds, since what many say at once takes a moment to come.
+        """
+        self._seconds, self._most, self._least = seconds, most, least
+        self._awaited: dict[object, _PendingCall] = {}
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._poll, name="recollect-patience", daemon=True)
+        self._thread.start()
+
+    @contextmanager
+    def guard(self, end: CancelCall, whose: str = "") -> Iterator[None]:
+        """Have it ended if what is done meanwhile takes too long, or if somebody has too many of them."""
+        one, now = object(), time.monotonic()
+        with self._lock:
+            self._awaited[one] = _PendingCall(whose, now, now + self._seconds, end)
+            too_many = self._evict_excess(now)
+        for let_go in too_many:
+            let_go()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._awaited.pop(one, None)
+
+    def shorten(self, seconds: float) -> None:
+        """Wait for nobody any longer than that from now on."""
+        until = time.monotonic() + seconds
+        with self._lock:
+            self._seconds = min(self._seconds, seconds)
+            self._awaited = {
+                one: replace(awaited, deadline=min(awaited.deadline, until)) for one, awaited in self._awaited.items()
+            }
+
+    def close(self) -> None:
+        """Look no more."""
+        self._over.set()
+        self._thread.join()
+
+    def _evict_excess(self, now: float) -> list[CancelCall]:
+        """What ends those who are let go for the others."""
+        ends = list[CancelCall]()
+        while self._most is not None and len(self._awaited) > self._most:
+            ((whose, _),) = Counter(one.client for one in self._awaited.values()).most_common(1)
+            first = next(one for one, awaited in self._awaited.items() if awaited.client == whose)
+            if now - self._awaited[first].since < self._least:
+                break
+            ends.append(self._awaited.pop(first).cancel)
+        return ends
+
+    def _poll(self) -> None:
+        while not self._over.wait(min(self._seconds, MAX_POLL_SECONDS)):
+            now = time.monotonic()
+            with self._lock:
+                late = [one.cancel for one in self._awaited.values() if one.deadline <= now] + self._evict_excess(now)
+            for end in late:
+                end()
+
+
+PROBLEM_METADATA = "recollect-problem-bin"
+"""The trailing metadata that has the problem, as a message."""
+
+MAX_METADATA_BYTES = 1_000
+"""How long a text may be that goes into metadata, of which clients take 8 KiB in all, percent-encoded."""
+
+STATUSES: Mapping[ProblemCode, grpc.StatusCode] = {
+    ProblemCode.INVALID: grpc.StatusCode.INVALID_ARGUMENT,
+    ProblemCode.TOO_LARGE: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    ProblemCode.UNAUTHENTICATED: grpc.StatusCode.UNAUTHENTICATED,
+    ProblemCode.FORBIDDEN: grpc.StatusCode.PERMISSION_DENIED,
+    ProblemCode.NOT_FOUND: grpc.StatusCode.NOT_FOUND,
+    ProblemCode.CONFLICT: grpc.StatusCode.FAILED_PRECONDITION,
+    ProblemCode.BUSY: grpc.StatusCode.UNAVAILABLE,
+    ProblemCode.OVERDUE: grpc.StatusCode.DEADLINE_EXCEEDED,
+    ProblemCode.PROVIDER: grpc.StatusCode.UNKNOWN,
+    ProblemCode.STORE: grpc.StatusCode.INTERNAL,
+    ProblemCode.INTERNAL: grpc.StatusCode.INTERNAL,
+}
+"""The status of each code. `UNAVAILABLE` alone is one that clients send again by themselves."""
+
+
+def abort_with_problem(context: grpc.ServicerContext, problem: Problem) -> NoReturn:
+    """End the call with the problem."""
+    message = problem_to_message(problem)
+    context.set_trailing_metadata(((PROBLEM_METADATA, message.SerializeToString()),))
+    abort_call(context, STATUSES[problem.code], message.message)
+
+
+def abort_call(context: grpc.ServicerContext, status: grpc.StatusCode, why: str) -> NoReturn:
+    """End the call."""
+    context.abort(status, why)
+    raise AssertionError("abort has raised already")
+
+
+def problem_to_message(problem: Problem) -> recollect_pb2.Problem:
+    """The problem, as short as metadata must be."""
+    return recollect_pb2.Problem(
+        code=problem.code.value,
+        message=_shorten(problem.message),
+        field=None if problem.field is None else _shorten(problem.field),
+        line=problem.line,
+        retryable=problem.retryable,
+    )
+
+
+def _shorten(text: str) -> str:
+    """The text as far as metadata can carry it."""
+    written = text.encode("utf-8", "backslashreplace")
+    if len(written) <= MAX_METADATA_BYTES:
+        return written.decode("utf-8")
+    return written[: MAX_METADATA_BYTES - 3].decode("utf-8", "ignore") + "…"

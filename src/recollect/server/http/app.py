@@ -1,5 +1,9 @@
-"""The app: every operation as a route, and what watches over a server beside them."""
+"""The app: every operation as a route, and what watches over a server beside them.
 
+What a request over HTTP asks for: its key, its body and what its headers add to that.
+"""
+
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -15,16 +19,24 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from recollect.api.auth import WHOLE_STORE, Caller, Right
-from recollect.api.dispatcher import UNIDENTIFIED, Dispatcher
-from recollect.api.health import HealthCheck
+from recollect.api.dispatcher import UNIDENTIFIED, Dispatcher, RequestLimits, read_json
 from recollect.api.keys import parse_bearer
 from recollect.api.operation import Operation
-from recollect.api.operation_table import OPERATIONS, OPERATIONS_BY_SUBJECT
+from recollect.api.operations import OPERATIONS, OPERATIONS_BY_SUBJECT
 from recollect.errors import NotFound, RecollectError, show
+from recollect.server.health import HealthCheck
 from recollect.server.http import openapi, problems
-from recollect.server.http.headers import read_single_header
-from recollect.server.http.middleware import TRANSPORT, EdgeMiddleware
-from recollect.server.http.request import JSON_MEDIA_TYPE, read_arguments
+from recollect.server.http.middleware import (
+    IDEMPOTENCY_KEY_HEADER,
+    TRANSPORT,
+    EdgeMiddleware,
+    body_timeout_error,
+    body_too_large_error,
+    read_single_header,
+    refuse_encoded_body,
+    refuse_large_body,
+)
+from recollect.server.http.problems import JSON_MEDIA_TYPE, HttpProblem
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -134,3 +146,37 @@ def _routing_error(request: Request, error: Exception) -> RecollectError:
 def _json_response(value: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
     headers = problems.STATUS_HEADERS.get(status, {}) if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
     return Response(problems.encode_json(value), status.value, dict(headers), JSON_MEDIA_TYPE)
+
+
+async def read_arguments(request: Request, operation: Operation[Any], limits: RequestLimits) -> Mapping[str, Any]:
+    """What is given to the operation; refused as soon as it is too large, or takes too long to come."""
+    _require_json(request)
+    refuse_encoded_body(request.headers.getlist)
+    try:
+        async with asyncio.timeout(limits.seconds):
+            body = await _read_body(request, limits.body_bytes)
+    except TimeoutError as error:
+        raise body_timeout_error(limits.seconds) from error
+    return operation.with_key(
+        read_json(body), read_single_header(request.headers.getlist, IDEMPOTENCY_KEY_HEADER), IDEMPOTENCY_KEY_HEADER
+    )
+
+
+def _require_json(request: Request) -> None:
+    said = read_single_header(request.headers.getlist, "content-type") or ""
+    kind, _, rest = said.partition(";")
+    charset = rest.strip().lower().replace('"', "")
+    if kind.strip().lower() != JSON_MEDIA_TYPE or charset not in ("", "charset=utf-8"):
+        raise HttpProblem(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body is not said to be {JSON_MEDIA_TYPE}; send that as its type"
+        )
+
+
+async def _read_body(request: Request, most: int) -> bytes:
+    refuse_large_body(request.headers.getlist, most)
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise body_too_large_error(most)
+    return bytes(body)

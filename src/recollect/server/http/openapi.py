@@ -6,8 +6,8 @@ from typing import Any
 
 from recollect.api.operation import Effect, Operation
 from recollect.server.http import problems
-from recollect.server.http.headers import IDEMPOTENCY_KEY_HEADER
-from recollect.server.http.request import JSON_MEDIA_TYPE
+from recollect.server.http.middleware import IDEMPOTENCY_KEY_HEADER
+from recollect.server.http.problems import JSON_MEDIA_TYPE
 from recollect.version import __version__
 
 OPENAPI_VERSION = "3.1.0"

@@ -9,8 +9,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from recollect.api.problems import Problem, ProblemCode, problem_of
-from recollect.errors import InvalidInput, RecollectError
-from recollect.server.http.headers import BodyTimeout
+from recollect.errors import InvalidInput, Overdue, RecollectError
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
@@ -115,3 +114,10 @@ def encode_json(value: Mapping[str, Any]) -> bytes:
     except ValueError:  # half a character, of which only the slow way can tell
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")
+
+
+class BodyTimeout(Overdue):
+    """The body of a request did not come in time; nothing was asked yet."""
+
+
+JSON_MEDIA_TYPE = "application/json"

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from recollect.api.operation import Effect, Operation, Toolset
-from recollect.api.operation_table import OPERATIONS
-from recollect.server.mcp.catalog import TOOLS_FILE
-from recollect.server.mcp.compact_results import COMPACT_FIELDS, EXPLAIN_ARGUMENT, LEFT_OUT_FIELD, FieldSelection
+from recollect.api.operations import OPERATIONS
+from recollect.server.mcp.catalog import COMPACT_FIELDS, EXPLAIN_ARGUMENT, LEFT_OUT_FIELD, TOOLS_FILE, FieldSelection
 
 EXAMPLE_DAY, EXAMPLE_TIMESTAMP = "2026-01-31", "2026-01-31T09:00:00Z"
 """What a model may write for a moment."""

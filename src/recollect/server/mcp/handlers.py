@@ -1,6 +1,11 @@
-"""Face: the server as the protocol sees it; it parses, asks and renders, and keeps nothing between two requests."""
+"""Face: the server as the protocol sees it; it parses, asks and renders, and keeps nothing between two requests.
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+Arguments: what a model gave a tool, as it was meant.
+
+Results: an answer or a problem as a tool tells it.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from mcp.server.caching import CacheHint
@@ -33,17 +38,27 @@ from mcp_types import (
 from mcp_types import Prompt as ToldPrompt
 from mcp_types import Resource as ToldResource
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic_core import from_json
 
 from recollect.api.auth import Caller
-from recollect.api.error_log import log_internal_error
-from recollect.api.problems import Problem, ProblemCode, problem_of
+from recollect.api.problems import Problem, ProblemCode, log_internal_error, problem_of
 from recollect.errors import NotFound, RecollectError, show, suggest
-from recollect.server.mcp import arguments, catalog, compact_results, resources, results
-from recollect.server.mcp.catalog import ToolEntry, Toolsets
-from recollect.server.mcp.instructions import build_instructions
-from recollect.server.mcp.operation_client import OperationClient, RunOperation
-from recollect.server.mcp.prompts import PROMPTS, SCOPE_ARGUMENT, PromptTemplate
-from recollect.server.mcp.resources import RESOURCES, TEMPLATES, Resource
+from recollect.model.validation import expand_day
+from recollect.server.mcp import catalog, resources
+from recollect.server.mcp.catalog import FieldSelection, ToolEntry, Toolsets
+from recollect.server.mcp.resources import (
+    PROMPTS,
+    RESOURCES,
+    SCOPE_ARGUMENT,
+    TEMPLATES,
+    OperationClient,
+    PromptTemplate,
+    Resource,
+    RunOperation,
+    build_instructions,
+    render_context,
+    to_json_line,
+)
 from recollect.version import __version__
 
 TRANSPORT: Final = "mcp"
@@ -150,12 +165,12 @@ class McpHandlers:
     async def _run_tool(self, entry: ToolEntry, said: Mapping[str, Any], context: RequestContext) -> CallToolResult:
         caller = self._who(context)
         try:
-            given, kept = compact_results.split_explain(entry.name, arguments.normalize_arguments(entry, said))
+            given, kept = catalog.split_explain(entry.name, normalize_arguments(entry, said))
             given = self._beside(context, entry.name, given)
         except RecollectError as error:
             self._refused(entry.name, caller, error)
             raise
-        return results.tool_result(entry.name, await self._ask(entry.name, given, caller), caller, kept)
+        return tool_result(entry.name, await self._ask(entry.name, given, caller), caller, kept)
 
     async def list_resources(self, _: RequestContext, __: PaginatedRequestParams | None) -> ListResourcesResult:
         """What has an address."""
@@ -204,9 +219,9 @@ async def _to_tool_result(answering: Awaitable[CallToolResult]) -> CallToolResul
     try:
         return await answering
     except RecollectError as error:
-        return results.tool_error(problem_of(error))
+        return tool_error(problem_of(error))
     except Exception as error:  # the outermost door of a tool
-        return results.tool_error(log_internal_error(TRANSPORT, error))
+        return tool_error(log_internal_error(TRANSPORT, error))
 
 
 async def _translate_errors(asking: Awaitable[Any], context: RequestContext, **about: str) -> Any:
@@ -288,3 +303,58 @@ def _to_prompt(one: PromptTemplate, caller: Caller) -> ToldPrompt:
 def _requires_scope(one: PromptTemplate, caller: Caller) -> bool:
     """Whether whose memory it is has to be said."""
     return bool(one.operations) and caller.scope is None
+
+
+def normalize_arguments(entry: ToolEntry, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given, forgiving what models do: null is as if nothing were said, JSON may come as a text, and a day
+    stands for its beginning.
+
+    A text is read as JSON only where the tool takes no text; what is no JSON stays as it is, and is refused as that.
+    """
+    return {
+        name: _expand_days(entry.moments, name, _parse_json(value) if name in entry.no_texts else value)
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+def _expand_days(moments: Collection[str], place: str, value: Any) -> Any:
+    """The value with a moment in place of each day where a moment is meant."""
+    match value:
+        case str() if place in moments:
+            return expand_day(value)
+        case list() if any(one.startswith(f"{place}.") for one in moments):
+            return [_expand_days(moments, place, one) for one in value]
+        case dict() if any(one.startswith(f"{place}.") for one in moments):
+            return {name: _expand_days(moments, f"{place}.{name}", one) for name, one in value.items()}
+        case _:
+            return value
+
+
+def _parse_json(text: Any) -> Any:
+    if not isinstance(text, str):
+        return text
+    try:
+        found = from_json(text, allow_inf_nan=False)
+    except (ValueError, TypeError):  # the latter for half a character
+        return text
+    return text if found is None else found
+
+
+TEXT_TOOLS: Final = frozenset({"recall", "brief"})
+"""The tools whose answer has a text that is ready for a model."""
+
+
+def tool_result(name: str, answer: Mapping[str, Any], caller: Caller, kept: FieldSelection | None) -> CallToolResult:
+    """The answer as JSON, in short if it is told so, and as text: what a model can use at once where there is that,
+    or else the same JSON.
+    """
+    fields = dict(answer) if kept is None else catalog.compact_answer(kept, answer)
+    texts = render_context(answer, caller) if name in TEXT_TOOLS else [to_json_line(fields)]
+    return CallToolResult(content=[TextContent(text=one) for one in texts], structured_content=fields)
+
+
+def tool_error(problem: Problem) -> CallToolResult:
+    """The problem, for a model to act on."""
+    fields = problem.fields()
+    return CallToolResult(content=[TextContent(text=to_json_line(fields))], structured_content=fields, is_error=True)

@@ -16,12 +16,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from recollect.api.auth import Caller
 from recollect.api.dispatcher import UNIDENTIFIED, Dispatcher
-from recollect.api.error_log import log_internal_error
 from recollect.api.keys import parse_bearer
-from recollect.api.operation_table import OPERATIONS
-from recollect.api.problems import Problem, ProblemCode, problem_of
+from recollect.api.operations import OPERATIONS
+from recollect.api.problems import Problem, ProblemCode, log_internal_error, problem_of
 from recollect.errors import Overdue, RecollectError, Unauthenticated
-from recollect.server.http.headers import (
+from recollect.server.http.middleware import (
     IDEMPOTENCY_KEY_HEADER,
     body_timeout_error,
     refuse_duplicate_headers,

@@ -1,22 +1,37 @@
-"""Database: a PostgreSQL database that holds a store, and transactions that come back when its server does."""
+"""Database: a PostgreSQL database that holds a store, and transactions that come back when its server does.
 
+Adapters: vectors between pgvector's binary form and ours, which is little-endian floats.
+
+Extension: pgvector in a database, and whether that and its server are such as a store can be kept in.
+
+Ledger: which migrations a PostgreSQL database has had, and the next one in a transaction.
+"""
+
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 import psycopg
-from psycopg import sql
+from psycopg import errors, sql
+from psycopg.adapt import Buffer, Dumper, Loader
+from psycopg.pq import Format
 
-from recollect.errors import NotFound, StoreError
-from recollect.stores.postgres import extension
-from recollect.stores.postgres.adapters import register_vector_type
-from recollect.stores.postgres.address import redact_url
-from recollect.stores.postgres.driver_errors import is_transient, translate_error, translate_errors
-from recollect.stores.postgres.migration_log import SCHEMA_NAME, SET_SEARCH_PATH, PostgresMigrationLog
-from recollect.stores.postgres.pool import Connection, ConnectionPools, connect
-from recollect.stores.sql.migrations import load_migrations, migrate
+from recollect.errors import NotFound, StoreBusy, StoreError
+from recollect.stores.postgres.pool import (
+    Connection,
+    ConnectionPools,
+    connect,
+    is_transient,
+    redact_url,
+    translate_error,
+    translate_errors,
+)
+from recollect.stores.sql.migrations import Migration, load_migrations, migrate
+from recollect.stores.sql.rows import VectorBytes
 
 T = TypeVar("T")
 
@@ -48,8 +63,8 @@ class PostgresDatabase:
         self._address = address
         self._timeout = patience
         with translate_errors(self.name), connect(address, self.name, patience) as db:
-            extension.check_server(db, self.name)
-            vectors = extension.find_pgvector_schema(db, self.name, make=make)
+            check_server(db, self.name)
+            vectors = find_pgvector_schema(db, self.name, make=make)
             ledger = None if vectors is None else PostgresMigrationLog(db, self.name, vectors)
             if vectors is None or ledger is None or (not make and ledger.version() == 0):
                 raise NotFound(f"there is no store in {self.name}; name a database that has one")
@@ -121,7 +136,7 @@ class PostgresDatabase:
 
 def _is_read_only(db: Connection) -> bool:
     """Whether the server follows another, or the role is one that only reads."""
-    if extension.read_setting(db, "transaction_read_only") == "on":
+    if read_setting(db, "transaction_read_only") == "on":
         return True
     row = db.execute("SELECT has_table_privilege(%s, 'INSERT')", [f"{SCHEMA_NAME}.commits"]).fetchone()
     return row is not None and not row[0]
@@ -143,3 +158,155 @@ def _transaction(db: Connection, begin: sql.Composed) -> Iterator[None]:
         with suppress(psycopg.Error):  # one that is broken is let go of by the pool
             db.execute("ROLLBACK")
         raise
+
+
+_VECTOR_HEADER = struct.Struct(">HH")
+"""How many numbers a vector has, and a field that pgvector keeps for later."""
+
+
+class _VectorDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: VectorBytes) -> bytes:
+        numbers = np.frombuffer(obj, dtype="<f4")
+        return _VECTOR_HEADER.pack(len(numbers), 0) + numbers.astype(">f4").tobytes()
+
+
+class _VectorLoader(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        return np.frombuffer(data, dtype=">f4", offset=_VECTOR_HEADER.size).astype("<f4").tobytes()
+
+
+def register_vector_type(db: "psycopg.Connection[Any]", vector: int) -> None:
+    """Have a connection speak of vectors as we do; `vector` is the number of the type in its database."""
+    dumper = type("_DirectionDumper", (_VectorDumper,), {"oid": vector})
+    db.adapters.register_dumper(VectorBytes, dumper)
+    db.adapters.register_loader(vector, _VectorLoader)
+
+
+MIN_SERVER_VERSION = 15
+MIN_PGVECTOR_VERSION = "0.8.2"
+"""Before, building an index with several processes could write past the end of a buffer."""
+
+
+def check_server(db: Connection, name: str) -> None:
+    """Refuse a server that is too old, and a database that cannot keep every text."""
+    server = db.info.server_version // 10_000
+    if server < MIN_SERVER_VERSION:
+        raise StoreError(f"{name}: PostgreSQL {server} is too old; version {MIN_SERVER_VERSION} or newer is needed")
+    if (encoding := read_setting(db, "server_encoding")) != "UTF8":
+        raise StoreError(f"{name} is encoded in {encoding}; make a database with ENCODING 'UTF8'")
+
+
+def find_pgvector_schema(db: Connection, name: str, *, make: bool) -> str | None:
+    """The schema that pgvector is in; made where it is missing, if it is to be, and refused where it is too old."""
+    found = _find_pgvector(db) or (_install_pgvector(db, name) if make else None)
+    if found is None:
+        return None
+    schema, version = found
+    if parse_version(version) < parse_version(MIN_PGVECTOR_VERSION):
+        remedy = "install a newer one on the server, and run ALTER EXTENSION vector UPDATE"
+        raise StoreError(f"{name} has pgvector {version}, and {MIN_PGVECTOR_VERSION} or newer is needed; {remedy}")
+    return schema
+
+
+def parse_version(version: str) -> tuple[int, ...]:
+    """A version, to be compared with others."""
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def read_setting(db: Connection, setting: str) -> str:
+    """What a setting is."""
+    row = db.execute("SELECT current_setting(%s)", [setting]).fetchone()
+    return str(row[0]) if row else ""
+
+
+def _find_pgvector(db: Connection) -> tuple[str, str] | None:
+    row = db.execute(
+        "SELECT n.nspname, e.extversion FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
+        " WHERE e.extname = 'vector'"
+    ).fetchone()
+    return None if row is None else (row[0], row[1])
+
+
+def _install_pgvector(db: Connection, name: str) -> tuple[str, str]:
+    """Make the extension in this database; others may do so at the same moment."""
+    try:
+        db.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except (errors.UniqueViolation, errors.DuplicateObject):
+        pass
+    except errors.FeatureNotSupported as error:
+        told = f"the server has no pgvector; install it there, version {MIN_PGVECTOR_VERSION} or newer"
+        raise StoreError(f"{name}: {told}") from error
+    except errors.InsufficientPrivilege as error:
+        remedy = "run CREATE EXTENSION vector in it as a role that may"
+        raise StoreError(f"{name}: the database has no pgvector, and this role may not create it; {remedy}") from error
+    found = _find_pgvector(db)
+    if found is None:
+        raise StoreBusy(f"{name}: the extension vector is just being made; try again")
+    return found
+
+
+SCHEMA_NAME = "recollect"
+"""The schema that all our tables are in."""
+
+SET_SEARCH_PATH = sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(SCHEMA_NAME))
+"""Where names are looked up until the transaction ends. The schema of pgvector is not there: whoever may make functions
+in it could put theirs in the place of those that our statements use."""
+
+_MIGRATION_LOCK_KEY = 0x7265636F6C6C6563
+"""What starters of one database wait for each other by, until the end of a transaction."""
+
+
+class PostgresMigrationLog:
+    """The ledger of a PostgreSQL database: a table with one row, written in the transaction of each step.
+
+    Steps are taken by whoever comes first; the others wait for the end of that transaction, and find it taken.
+    """
+
+    def __init__(self, db: "psycopg.Connection[Any]", name: str, vectors: str) -> None:
+        self.name = name
+        self._db = db
+        self._db.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # who has waited must see what others did
+        self._vectors = sql.Identifier(vectors).as_string(db)
+
+    def version(self) -> int:
+        with self._db.transaction():
+            return self._read_version()
+
+    def advance(self, step: Migration) -> int:
+        try:
+            with self._db.transaction():
+                self._db.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK_KEY])
+                if self._read_version() == step.number - 1:
+                    self._apply(step)
+                return self._read_version()
+        except errors.InsufficientPrivilege as error:
+            remedy = "open the store once as a role that may create a schema in the database"
+            told = f"migration {step.name} is not allowed ({_first_line(error)})"
+            raise StoreError(f"{self.name}: {told}; {remedy}") from error
+        except (psycopg.ProgrammingError, psycopg.NotSupportedError) as error:
+            raise StoreError(f"{self.name}: migration {step.name} failed: {_first_line(error)}") from error
+
+    def _read_version(self) -> int:
+        row = self._db.execute("SELECT to_regclass(%s) IS NOT NULL", [f"{SCHEMA_NAME}.migrated"]).fetchone()
+        if row is None or not row[0]:
+            return 0
+        found = self._db.execute(sql.SQL("SELECT max(number) FROM {}.migrated").format(sql.Identifier(SCHEMA_NAME)))
+        number = found.fetchone()
+        return int(number[0]) if number is not None and number[0] is not None else 0
+
+    def _apply(self, step: Migration) -> None:
+        if step.number == 1:
+            self._db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA_NAME)))
+        self._db.execute(SET_SEARCH_PATH)
+        if step.number == 1:
+            self._db.execute("CREATE TABLE migrated (number integer PRIMARY KEY)")
+        self._db.execute(step.script.replace("{vectors}", self._vectors).encode())
+        self._db.execute("INSERT INTO migrated (number) VALUES (%s)", [step.number])
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,4 +1,11 @@
-"""Connecting: how a process reaches a PostgreSQL server, and the connections that it keeps."""
+"""Connecting: how a process reaches a PostgreSQL server, and the connections that it keeps.
+
+Address: where a PostgreSQL database is, and what messages call it.
+
+Translation: what the driver raises, as an error of ours that says what to do.
+
+Operating: a connection for what an operator does to whole tables, one operator at a time.
+"""
 
 import logging
 import time
@@ -7,10 +14,11 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import psycopg
+from psycopg import ProgrammingError, errors, sql
 from psycopg.conninfo import conninfo_to_dict
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from recollect.errors import StoreBusy, StoreError
+from recollect.errors import Conflict, InvalidInput, RecollectError, StoreBusy, StoreError
 from recollect.fork_safety import ForkSafeLock, register_fork_aware
 
 Connection = psycopg.Connection[Any]
@@ -138,3 +146,165 @@ def _connection_options(address: str, patience: float) -> dict[str, Any]:
         "autocommit": True,
         "prepare_threshold": None,
     }
+
+
+_URL_REMEDY = "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special characters as %XX"
+
+
+def redact_url(address: str) -> str:
+    """The address without its password, as messages have it."""
+    before = address.partition("://")[2].partition("?")[0]
+    user, at, rest = before.partition("@")
+    if "@" in rest or (at and "/" in user):  # the driver would take part of a password for a host or a database
+        raise _invalid_url()
+    try:
+        parts = conninfo_to_dict(address)
+    except ProgrammingError:  # whose text may have the password
+        raise _invalid_url() from None
+    named = f"{parts['user']}@" if parts.get("user") else ""
+    host = str(parts.get("host") or parts.get("hostaddr") or "")
+    port = f":{parts['port']}" if parts.get("port") else ""
+    where = f"{'' if host.startswith('/') else host}{port}"
+    return f"postgresql://{named}{where}/{parts.get('dbname', '')}"
+
+
+def _invalid_url() -> InvalidInput:
+    return InvalidInput(f"the address of the PostgreSQL database cannot be read; {_URL_REMEDY}")
+
+
+@contextmanager
+def translate_errors(name: str) -> Iterator[None]:
+    """Whatever the driver raises inside comes out as an error of ours, about the store of that name."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translate_error(error, name) from error
+
+
+_LOST_SQLSTATES = ("08", "57P", "25P03", "25P04")
+"""How the states begin by which a server says that it ends a connection, be it that it ends or that one was idle."""
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Whether the connection is gone, so that nobody knows what the server did last."""
+    state = error.sqlstate or ""
+    if state.startswith(_LOST_SQLSTATES):
+        return True
+    ours = (PoolClosed, PoolTimeout, TooManyRequests)
+    return isinstance(error, psycopg.OperationalError) and not state and not isinstance(error, ours)
+
+
+def is_transient(error: psycopg.Error) -> bool:
+    """Whether the same may go well when it is tried again at once."""
+    collisions = (errors.SerializationFailure, errors.DeadlockDetected, errors.TooManyConnections)
+    return is_lost(error) or isinstance(error, collisions)
+
+
+def translate_error(error: psycopg.Error, name: str) -> RecollectError:
+    """What a driver's error means to somebody who keeps memories in the store of that name."""
+    said = str(error).strip().partition("\n")[0]
+    match error:
+        case PoolClosed():
+            return StoreError(f"{name} is closed; open the store again")
+        case errors.LockNotAvailable():
+            return StoreBusy(f"{name}: others are writing; try again in a moment")
+        case PoolTimeout() | TooManyRequests():
+            return StoreBusy(f"{name}: no connection could be had in time; see that the server is up, and try again")
+        case errors.TooManyConnections():
+            return StoreBusy(f"{name}: the server has no connection left; try again, or raise its max_connections")
+        case errors.SerializationFailure() | errors.DeadlockDetected():
+            return StoreBusy(f"{name}: others wrote the same at the same time; try again")
+        case errors.ReadOnlySqlTransaction() | errors.FeatureNotSupported() if (
+            "recovery" in said or "read-only" in said
+        ):
+            return StoreError(f"{name} can only be read; write as a role that may, to the primary server")
+        case errors.DiskFull():
+            return StoreError(f"{name}: the server's disk is full, so nothing was written; make room and try again")
+        case errors.InsufficientPrivilege():
+            return StoreError(f"{name}: {said}; have the owner of its tables grant what is missing")
+        case errors.UniqueViolation():
+            return Conflict(f"{name}: {said}; read it again, and say what is to become of it")
+        case errors.CharacterNotInRepertoire() | errors.UntranslatableCharacter():
+            return InvalidInput(f"{name} cannot keep a text with characters that are none ({said})")
+        case _ if is_lost(error):
+            return StoreBusy(f"{name} cannot be reached ({said}); try again in a moment")
+        case _:
+            return StoreError(f"{name}: {said}")
+
+
+_ADMIN_LOCK_KEY = 0x696E646578696E67
+"""What operators of one database keep each other out by, until the end of a transaction."""
+
+_TRY_ADMIN_LOCK = sql.SQL("SELECT pg_try_advisory_xact_lock({})").format(sql.Literal(_ADMIN_LOCK_KEY))
+"""Takes the lock. It has no parameters: what a statement that has some saw is kept until the next one."""
+
+_DISABLE_TIMEOUTS = """
+    SELECT set_config(name, '0', %s) FROM pg_settings WHERE name IN (
+        'statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout'
+    )
+"""
+"""Lets nothing end for the time that it takes, until the transaction or the session ends; not every server has all."""
+
+_SET_BUILD_MEMORY = """
+    SELECT set_config(
+        'maintenance_work_mem',
+        greatest(pg_size_bytes(current_setting('maintenance_work_mem')), %s) / 1024 || 'kB',
+        false
+    )
+"""
+
+
+@contextmanager
+def exclusive_connection(target: str, name: str, timeout: float) -> Iterator[Connection]:
+    """A connection outside of any transaction, while nobody else makes or drops an index or sweeps here.
+
+    The lock is held in a transaction beside: a pooler may be between. It must see nothing: a build waits for all that
+    see what was before it, and what they see cannot be swept.
+    """
+    with (
+        _translate_admin_errors(name),
+        connect(target, name, timeout) as turn,
+        connect(target, name, timeout) as db,
+    ):
+        turn.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        turn.execute(_DISABLE_TIMEOUTS, [True])
+        if turn.execute(_TRY_ADMIN_LOCK).fetchone() != (True,):
+            told = "somebody else makes or drops an index just now, or sweeps"
+            raise StoreBusy(f"{name}: {told}; try again when that is done, as `recollect admin index` shows it")
+        if not is_pooled(db):
+            db.execute(_DISABLE_TIMEOUTS, [False])
+        yield db
+
+
+def is_pooled(db: Connection) -> bool:
+    """Whether a pooler is between, which gives a number of its own: what is set for a session would be for others."""
+    return db.execute("SELECT pg_backend_pid()").fetchone() != (db.info.backend_pid,)
+
+
+def run_index_build(
+    db: Connection, statement: sql.Composed, memory: int, *, tidy: Callable[[], None] = lambda: None
+) -> None:
+    """Run a statement that builds indexes, on a connection that is no pooler's, with so much memory.
+
+    Processes that build together need memory that they share, which may be little: if so, one builds alone, after what
+    the others left is tidied up.
+    """
+    db.execute(_SET_BUILD_MEMORY, [memory])
+    try:
+        db.execute(statement)
+    except (errors.DiskFull, errors.OutOfMemory):
+        db.execute("SET max_parallel_maintenance_workers = 0")
+        tidy()
+        db.execute(statement)
+
+
+@contextmanager
+def _translate_admin_errors(name: str) -> Iterator[None]:
+    """What the driver raises comes out as an error of ours; for the time limit of a role there is a way around."""
+    with translate_errors(name):
+        try:
+            yield
+        except errors.QueryCanceled as error:
+            said = str(error).strip().partition("\n")[0]
+            remedy = "run it again, with the address of the server itself and not of a pooler"
+            raise StoreError(f"{name}: it was not finished ({said}); {remedy}") from error

@@ -1,4 +1,7 @@
-"""Writer: changes made each in a transaction of its own, once, whatever becomes of the connection."""
+"""Writer: changes made each in a transaction of its own, once, whatever becomes of the connection.
+
+Going over to another model in a PostgreSQL database.
+"""
 
 import threading
 from collections.abc import Callable
@@ -10,12 +13,14 @@ from uuid import UUID
 import psycopg
 
 from recollect.errors import InvalidInput, StoreBusy, StoreError
+from recollect.model.validation import BUSY_TIMEOUT_SECONDS
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.connection import PostgresDatabase
-from recollect.stores.postgres.driver_errors import is_lost
-from recollect.stores.postgres.pool import Connection
-from recollect.stores.postgres.rls_scope import RlsScope
-from recollect.stores.postgres.transaction import PostgresTransaction
+from recollect.stores.postgres.pool import Connection, is_lost
+from recollect.stores.postgres.sql import RlsScope
+from recollect.stores.postgres.transaction import PostgresTransaction, PostgresTransactionRunner
+from recollect.stores.sql.reembedding import SqlReembedding
+from recollect.stores.sql.transaction import Transaction
 from recollect.stores.sql.writer import SqlWriteTransaction
 
 T = TypeVar("T")
@@ -96,3 +101,22 @@ def _was_committed(db: Connection, roots: frozenset[str], token: UUID) -> bool:
         if session.fetch_first("commit_with_token", wanted=token) is not None:
             return True
     return False
+
+
+class PostgresReembedding(SqlReembedding):
+    """Transactions about all roots. One whose answer was lost is made again, and finds done what it did."""
+
+    numbers_out_of_order = True  # several write at once
+
+    def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
+        super().__init__()
+        self._database = PostgresTransactionRunner(target, timeout=timeout, make=False)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _run_read(self, look: Callable[[Transaction], T]) -> T:
+        return self._database.read(look)
+
+    def _run_write(self, change: Callable[[Transaction], T]) -> T:
+        return self._database.write(change)

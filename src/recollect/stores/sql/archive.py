@@ -19,19 +19,17 @@ from recollect.model.archive import (
     ImportReport,
     strip_store_fields,
 )
-from recollect.model.context_record import ContextRecord
-from recollect.model.idempotency import IdempotencyRecord
+from recollect.model.context import ContextRecord, Use, Vote, count_votes, select_current_votes
+from recollect.model.draft import IdempotencyRecord
 from recollect.model.memory import Memory, MemoryId, content_hash
 from recollect.model.scope import Scope
-from recollect.model.usage import Use, Vote, count_votes, select_current_votes
-from recollect.retrieval import entity_columns, postings
+from recollect.retrieval import bm25, entity_links
 from recollect.stores.sql import rows
 from recollect.stores.sql.duplicate_guard import explain_conflict
-from recollect.stores.sql.stats import read_current_encoder
-from recollect.stores.sql.transaction import Row, Transaction, subtree_params
+from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, subtree_params
 from recollect.stores.write_checks import context_taken_error, history_differs_error, id_taken_error
 from recollect.text import entities, tokenizer
-from recollect.text.paraphrase_key import paraphrase_key
+from recollect.text.paraphrase import paraphrase_key
 
 S = TypeVar("S", bound=Transaction)
 
@@ -247,9 +245,9 @@ class ArchiveLoader:
             title=content.title,
             text=content.text,
             hash=content_hash(content.text),
-            terms=postings.encode_terms(tokenizer.count_terms(content.searched_text)),
+            terms=bm25.encode_terms(tokenizer.count_terms(content.searched_text)),
             analyser=tokenizer.VERSION,
-            entities=entity_columns.encode_names(content.title, content.text),
+            entities=entity_links.encode_names(content.title, content.text),
             naming=entities.VERSION,
         )
         if content.vector is not None:

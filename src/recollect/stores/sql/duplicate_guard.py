@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.errors import Conflict
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.enums import Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.stores.sql.transaction import Transaction, visible_params
 from recollect.stores.write_checks import duplicate_text_error, id_taken_error, topic_taken_error
-from recollect.text.paraphrase_key import NO_KEY
+from recollect.text.paraphrase import NO_KEY
 
 LOOKUPS_BEFORE_PRELOAD = 8
 """How often is looked for single memories in a scope before there is a thought of getting to know all of it."""

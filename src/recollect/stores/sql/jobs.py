@@ -9,8 +9,7 @@ from typing import Any
 from recollect.model.job_runs import MAX_ATTEMPTS, MAX_OCCURRENCES, JobOccurrence, JobRecord, JobState
 from recollect.model.validation import MAX_CLOCK_LEAD
 from recollect.stores.sql.rows import from_micros, from_optional_micros, to_micros, to_optional_micros
-from recollect.stores.sql.transaction import Row, Transaction
-from recollect.stores.sql.transaction_runner import TransactionRunner
+from recollect.stores.sql.transaction import Row, Transaction, TransactionRunner
 
 GIVEN_UP_MESSAGE = f"whoever was at it ended without a word, {MAX_ATTEMPTS} times"
 

@@ -10,13 +10,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.frozen_copy import copy_with
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.enums import Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.table import NO_LABEL, CandidateTable, Floats, Labels, Rows, to_microseconds
+from recollect.model.validation import copy_with
 from recollect.retrieval import turn_context
 from recollect.retrieval.eligibility import Barrier
-from recollect.retrieval.entity_columns import build_entity_index
-from recollect.retrieval.entity_links import EntityIndex
+from recollect.retrieval.entity_links import EntityIndex, build_entity_index
 from recollect.retrieval.evidence import EvidenceRequest, Vectors
 from recollect.retrieval.lock_free_property import lock_free_property
 from recollect.retrieval.scope_columns import LEVEL_BITS, ScopeColumns

@@ -1,7 +1,13 @@
-"""Reading: what a store that keeps tables answers, from shelves where it is about ranking and from rows where not."""
+"""Reading: what a store that keeps tables answers, from shelves where it is about ranking and from rows where not.
+
+Counting: how much a store holds, and which model its vectors come from.
+
+Timeline: records of what happened by their moments, and how far whoever sums them up got.
+"""
 
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,23 +17,22 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.model.context_record import ContextRecord
+from recollect.model import validation
+from recollect.model.archive import MAX_NAMED_SCOPES, Stats
+from recollect.model.context import NO_USAGE, ContextRecord, Sign, Usage, Use, Vote, select_current_votes
+from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
+from recollect.model.enums import Kind, Level, Status
 from recollect.model.erasure import Lineage
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.level import Level
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import NO_USAGE, Sign, Usage, Use, Vote, select_current_votes
-from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence
-from recollect.retrieval.remote_similarity import RemoteSimilarities
-from recollect.stores.sql import rows, timeline
-from recollect.stores.sql.as_of_columns import has_lost_vector
-from recollect.stores.sql.column_cache import ColumnCache, RemoteVectors
+from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, RemoteSimilarities
+from recollect.stores.sql import rows
+from recollect.stores.sql.column_cache import ColumnCache, RemoteVectors, has_lost_vector
 from recollect.stores.sql.merged_columns import MergedColumns
-from recollect.stores.sql.stats import read_current_encoder
-from recollect.stores.sql.transaction import Row, Transaction, subtree_params, visible_params
+from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, subtree_params, visible_params
 from recollect.stores.write_checks import refuse_other_encoder
+from recollect.text import tokenizer
 
 T = TypeVar("T")
 
@@ -173,13 +178,13 @@ class SqlReader(ABC):
         before: datetime | None = None,
         statuses: Sequence[Status] = (Status.ACTIVE,),
     ) -> list[Memory]:
-        return self._read(scope, lambda db: timeline.read_timeline(db, scope, levels, since, before, statuses))
+        return self._read(scope, lambda db: read_timeline(db, scope, levels, since, before, statuses))
 
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
-        return self._read(scope, lambda db: timeline.read_changed_dates(db, scope, level, after))
+        return self._read(scope, lambda db: read_changed_dates(db, scope, level, after))
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:
-        return self._read(scope, lambda db: timeline.read_checkpoint(db, scope, name))
+        return self._read(scope, lambda db: read_checkpoint(db, scope, name))
 
     def scopes(self, scope: Scope | None) -> list[Scope]:
         asked = {"encoder": 0, **subtree_params(scope, below=True)}
@@ -272,3 +277,72 @@ def _fetch_by_id(db: Transaction, scope: Scope, ids: Sequence[MemoryId]) -> list
     """The memories of these ids that the scope may see, in the order asked."""
     found = {row[0]: row for row in db.fetch_all("memories_by_id", **visible_params(scope, ids=json.dumps(list(ids))))}
     return [found[id] for id in ids if id in found]
+
+
+def count_stats(db: Transaction, scope: Scope | None, *, below: bool, schema: int, size: int) -> Stats:
+    """The figures of a scope, with those of the scopes below it if asked, or of all."""
+    wanted = subtree_params(scope, below=below)
+    model, encoder = read_current_encoder(db)
+    scopes, statuses, kinds = Counter[str](), Counter[Status](), Counter[Kind]()
+    unembedded = 0
+    for path, status, kind, times, without in db.fetch_all("counts", encoder=model, **wanted):
+        scopes[path] += times
+        statuses[Status(status)] += times
+        kinds[Kind(kind)] += times
+        unembedded += without if status == Status.ACTIVE else 0
+    former, contexts, served, echoed, helped, misled, quoted, followed = db.fetch_one("more_counts", **wanted)
+    largest = sorted(scopes.items(), key=lambda one: (-one[1], one[0]))[:MAX_NAMED_SCOPES]
+    return Stats(
+        memories=scopes.total(),
+        statuses=dict(sorted(statuses.items())),
+        kinds=dict(sorted(kinds.items())),
+        scopes=len(scopes),
+        largest=tuple((Scope.parse(path), times) for path, times in largest),
+        versions=scopes.total() + former,
+        contexts=contexts,
+        uses={
+            Use.SERVED: int(served),
+            Use.HELPED: int(helped),
+            Use.MISLED: int(misled),
+            Use.ECHOED: int(echoed),
+            Use.QUOTED: int(quoted),
+            Use.FOLLOWED: int(followed),
+        },
+        unembedded=unembedded,
+        encoder=encoder,
+        analyser=tokenizer.VERSION,
+        schema=schema,
+        bytes=size,
+    )
+
+
+def read_timeline(
+    db: Transaction,
+    scope: Scope,
+    levels: Sequence[Level],
+    since: datetime | None,
+    before: datetime | None,
+    statuses: Sequence[Status],
+) -> list[Memory]:
+    """The scope's own records of these levels within a stretch of time, in order of time and id."""
+    found = db.fetch_all(
+        "timeline",
+        path=str(scope),
+        levels=json.dumps([one.value for one in levels]),
+        since=rows.to_micros(since or validation.EARLIEST_DATETIME),
+        before=rows.to_micros(before or validation.LATEST_DATETIME),
+        statuses=json.dumps([one.value for one in statuses]),
+    )
+    return [rows.parse_memory(row) for row in found]
+
+
+def read_changed_dates(db: Transaction, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
+    """The moments of the scope's records of a level that later commits wrote, and the last of these commits."""
+    found = db.fetch_all("touched", path=str(scope), level=level.value, after=after)
+    return [rows.from_micros(at) for at, _ in found], max((commit for _, commit in found), default=after)
+
+
+def read_checkpoint(db: Transaction, scope: Scope, name: str) -> str | None:
+    """How far something got with the scope, as it was last noted."""
+    row = db.fetch_first("checkpoint", path=str(scope), name=name)
+    return None if row is None else str(row[0])

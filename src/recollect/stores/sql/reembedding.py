@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import Conflict
-from recollect.model.encoder import Encoder
-from recollect.model.reembedding import ContentRow, EmbeddingBatch, VectorRemoval
+from recollect.model.encoder import ContentRow, EmbeddingBatch, Encoder, VectorRemoval
 from recollect.stores.sql.rows import VectorBytes
-from recollect.stores.sql.stats import read_current_encoder
-from recollect.stores.sql.transaction import Transaction
+from recollect.stores.sql.transaction import Transaction, read_current_encoder
 
 T = TypeVar("T")
 

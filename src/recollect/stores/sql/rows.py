@@ -1,24 +1,24 @@
-"""Rows: memories, traces and keys as the tables have them."""
+"""Rows: memories, traces and keys as the tables have them.
+
+Marks: what many statements have in common, written in them as `{mark}` or `{mark:table}` and filled in once.
+"""
 
 import json
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, get_args
 
-from recollect.model.context_record import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry
+from recollect.model.context import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry, Usage, Use, Vote
+from recollect.model.draft import IdempotencyRecord, Verdict
 from recollect.model.encoder import Encoder
+from recollect.model.enums import TRUST_BY_PROVENANCE, Index, Kind, Level, Provenance, Status, Trust
 from recollect.model.erasure import Lineage
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import EPOCH, MICROSECOND
-from recollect.model.trust import TRUST_BY_PROVENANCE, Provenance, Trust
-from recollect.model.usage import Usage, Use, Vote
-from recollect.model.verdict import Verdict
 from recollect.stores.sql.transaction import Row
 
 PLAIN_COLUMNS = ("shared", "pinned", "topic_key", "subject", "importance", "confidence", "salience", "revisions")
@@ -218,3 +218,25 @@ def parse_kept_key(scope: Scope, key: str, row: Row) -> IdempotencyRecord:
 def parse_vote(memory: int | str, context: str, by: str, use: str, at: int) -> Vote:
     """The vote of a row; the memory is named by its number, or by its id."""
     return Vote(context=context, memory=MemoryId(str(memory)), by=by, use=Use(use), at=from_micros(at))
+
+
+Macro = Callable[[str], str]
+"""What a mark stands for, of the table that it names or of none."""
+
+_MACRO = re.compile(r"\{(\w+)(?::(\w*))?\}")
+
+
+def state_columns(table: str) -> str:
+    """The columns of STATE."""
+    return ", ".join(f"{table}.{name}" if table else name for name in STATE_COLUMNS)
+
+
+def constant_macro(text: str) -> Macro:
+    """A mark that stands for the same wherever it is."""
+    return lambda _: text
+
+
+def expand_macros(statements: Mapping[str, str], marks: Mapping[str, Macro]) -> dict[str, str]:
+    """The statements with these marks and `{state:…}` filled in."""
+    known = {"state": state_columns, **marks}
+    return {name: _MACRO.sub(lambda match: known[match[1]](match[2] or ""), text) for name, text in statements.items()}

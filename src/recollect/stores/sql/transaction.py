@@ -1,9 +1,17 @@
-"""Session: one transaction of a database, asked by the names of statements that every dialect has."""
+"""Session: one transaction of a database, asked by the names of statements that every dialect has.
+
+Statements: SQL that lives in files, each piece under its name.
+
+Transactions: what is seen or changed in one of all that a database has, for what belongs to no scope.
+"""
 
 import json
-from collections.abc import Iterator
-from typing import Any, Protocol
+import re
+from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
+from typing import Any, Protocol, TypeVar
 
+from recollect.model.encoder import Encoder
 from recollect.model.scope import Scope
 
 Row = tuple[Any, ...]
@@ -59,3 +67,38 @@ def subtree_params(scope: Scope | None, *, below: bool) -> dict[str, str | None]
 def visible_params(scope: Scope, **given: object) -> dict[str, object]:
     """The parameters that say whose memories may be seen, and others."""
     return {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors]), **given}
+
+
+_STATEMENT_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+def load_statements(package: str, *names: str) -> Mapping[str, str]:
+    """The statements of a package's files of these names (`queries.sql`, if none is named), by name."""
+    texts = [files(package).joinpath(name).read_text(encoding="utf-8") for name in names or ("queries.sql",)]
+    pieces = [piece for text in texts for piece in _STATEMENT_NAME.split(text)[1:]]
+    return {name: piece.strip() for name, piece in zip(pieces[::2], pieces[1::2], strict=True)}
+
+
+T = TypeVar("T")
+
+
+class TransactionRunner(Protocol):
+    """A database, in small transactions between those of others."""
+
+    def read(self, look: Callable[[Transaction], T]) -> T:
+        """What is seen in one transaction; it may be looked more than once."""
+        ...
+
+    def write(self, change: Callable[[Transaction], T]) -> T:
+        """What comes of a change; it may be made again, and must then find done what it did."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
+        ...
+
+
+def read_current_encoder(db: Transaction) -> tuple[int, Encoder | None]:
+    """The model that the vectors come from, with its number; 0 and nothing before the first vector."""
+    row = db.fetch_first("present_encoder")
+    return (0, None) if row is None else (int(row[0]), Encoder(row[1], row[2]))

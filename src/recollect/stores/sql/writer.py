@@ -9,24 +9,21 @@ from typing import Any
 import numpy as np
 
 from recollect.model.archive import ArchiveItem, ImportReport
-from recollect.model.context_record import ContextRecord
+from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote, count_votes, select_current_votes
+from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
 from recollect.model.encoder import Encoder
+from recollect.model.enums import Index, Kind, Level, Status
 from recollect.model.erasure import ErasedRows, Lineage
-from recollect.model.idempotency import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
-from recollect.model.index import Index
-from recollect.model.level import Level
-from recollect.model.memory import Kind, Memory, MemoryId, Status, content_hash
+from recollect.model.memory import Memory, MemoryId, content_hash
 from recollect.model.scope import Scope
-from recollect.model.usage import SIGN_USES, Use, Vote, count_votes, select_current_votes
 from recollect.model.validation import MAX_NEIGHBORS
-from recollect.retrieval import entity_columns, postings
+from recollect.retrieval import bm25, entity_links
 from recollect.retrieval.evidence import Vector
-from recollect.stores import commit_clock
-from recollect.stores.sql import erasure, rows, timeline
+from recollect.stores import write_checks
+from recollect.stores.sql import erasure, reader, rows
 from recollect.stores.sql.archive import ArchiveLoader
 from recollect.stores.sql.duplicate_guard import DuplicateIndex, MissingMatches, explain_conflict, refuse_duplicate
-from recollect.stores.sql.stats import read_current_encoder
-from recollect.stores.sql.transaction import Row, Transaction, visible_params
+from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, visible_params
 from recollect.stores.write_checks import (
     COUNTED_USES,
     VOTE_USES,
@@ -38,7 +35,7 @@ from recollect.stores.write_checks import (
     refuse_unsupported_use,
 )
 from recollect.text import entities, tokenizer
-from recollect.text.paraphrase_key import paraphrase_key
+from recollect.text.paraphrase import paraphrase_key
 
 _COUNT_STATEMENTS = {
     Use.SERVED: "count_served",
@@ -94,7 +91,7 @@ class SqlWriteTransaction:
         realm = self._db.realm
         if realm not in self._commits:
             last, recorded = self._fetch_first("last_commit") or (0, 0)
-            after = rows.to_micros(commit_clock.next_commit_time(self._now, rows.from_micros(recorded)))
+            after = rows.to_micros(write_checks.next_commit_time(self._now, rows.from_micros(recorded)))
             self._commits[realm] = _Commit(int(last) + 1, after)
         return self._commits[realm]
 
@@ -225,15 +222,15 @@ class SqlWriteTransaction:
         statuses: Sequence[Status] = (Status.ACTIVE,),
     ) -> list[Memory]:
         self._db.enter_scope(scope)
-        return timeline.read_timeline(self._db, scope, levels, since, before, statuses)
+        return reader.read_timeline(self._db, scope, levels, since, before, statuses)
 
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
         self._db.enter_scope(scope)
-        return timeline.read_changed_dates(self._db, scope, level, after)
+        return reader.read_changed_dates(self._db, scope, level, after)
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:
         self._db.enter_scope(scope)
-        return timeline.read_checkpoint(self._db, scope, name)
+        return reader.read_checkpoint(self._db, scope, name)
 
     def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
         refuse_invalid_checkpoint(name, value)
@@ -383,9 +380,9 @@ class SqlWriteTransaction:
             title=memory.title,
             text=memory.text,
             hash=content_hash(memory.text),
-            terms=postings.encode_terms(counts),
+            terms=bm25.encode_terms(counts),
             analyser=tokenizer.VERSION,
-            entities=entity_columns.encode_names(memory.title, memory.text),
+            entities=entity_links.encode_names(memory.title, memory.text),
             naming=entities.VERSION,
         )
         if vector is not None:

@@ -8,9 +8,8 @@ import apsw
 from recollect.atomic_files import find_sqlite_log, move_into_place, temp_folder
 from recollect.errors import Conflict, StoreError, show
 from recollect.protocols import ProgressListener
-from recollect.stores.sqlite import checksum
-from recollect.stores.sqlite.connection import resolve_store_path
-from recollect.stores.sqlite.driver_errors import translate_errors
+from recollect.stores.sqlite import store_files
+from recollect.stores.sqlite.connection import resolve_store_path, translate_errors
 
 PAGES_PER_STEP = 256
 """How many pages are copied at a time."""
@@ -25,7 +24,7 @@ def write_backup(source: apsw.Connection, target: Path, mode: int, progress: Pro
             copied = folder / "copy.db"
             with translate_errors(str(target)):
                 _copy_pages(source, copied, progress)
-            checksum.add_checksum(copied)
+            store_files.add_checksum(copied)
             copied.chmod(mode)
             _refuse_existing(target)  # for what came meanwhile
             move_into_place(copied, target)

@@ -1,10 +1,15 @@
-"""Connections: a SQLite file, or one in memory, opened in one way."""
+"""Connections: a SQLite file, or one in memory, opened in one way.
+
+Translation: what the driver raises, as an error of ours that says what to do.
+
+Ledger: which migrations a SQLite database has had, and the next one in a transaction.
+"""
 
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,18 +19,16 @@ from uuid import uuid4
 import apsw
 
 from recollect.atomic_files import companion_path, remove_abandoned_folders
-from recollect.errors import InvalidInput, SchemaMismatch, StoreError, show
+from recollect.errors import InvalidInput, SchemaMismatch, StoreBusy, StoreError, show
 from recollect.fork_safety import register_fork_aware
 from recollect.model.memory import content_hash, said_hash
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.retrieval.entity_columns import encode_names
+from recollect.retrieval.entity_links import encode_names
 from recollect.stores.sql.migrations import Migration, load_migrations, migrate, schema_mismatch
-from recollect.stores.sqlite import checksum, descriptors, fork
-from recollect.stores.sqlite.driver_errors import translate_error, translate_errors
-from recollect.stores.sqlite.file_identity import FileIdentity, read_stamp
-from recollect.stores.sqlite.migration_log import SqliteMigrationLog
+from recollect.stores.sqlite import fork, store_files
 from recollect.stores.sqlite.process_lock import NoWriteLock, WriteLock, open_process_lock
-from recollect.text.paraphrase_key import paraphrase_key_of
+from recollect.stores.sqlite.store_files import FileIdentity, read_stamp
+from recollect.text.paraphrase import paraphrase_key_of
 
 _LOG = logging.getLogger(__name__)
 
@@ -131,7 +134,7 @@ class SqliteDatabase:
                 _LOG.warning("log_left_behind", extra={"store": self.name})
                 db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             db.close()
-        descriptors.close_unused()
+        store_files.close_unused()
 
     def open_write_lock(self) -> WriteLock:
         """The line in which the processes stand that write to this file."""
@@ -141,8 +144,8 @@ class SqliteDatabase:
             return open_process_lock(f"{self.path}-queue", self.path.stat().st_mode & 0o666)
         except OSError as error:
             self.refuse_if_changed()
-            if error.errno in descriptors.TOO_MANY_FILES_ERRNOS:
-                raise StoreError(f"{self.name}: {descriptors.too_many_files_message()}") from error
+            if error.errno in store_files.TOO_MANY_FILES_ERRNOS:
+                raise StoreError(f"{self.name}: {store_files.too_many_files_message()}") from error
             remedy = "check who may write to the folder"
             raise StoreError(f"{self.name}-queue cannot be opened ({error.strerror}); {remedy}") from error
 
@@ -152,7 +155,7 @@ class SqliteDatabase:
             return
         if read_stamp(self.path) != self._stamp:
             raise StoreError(f"{self.name} was written by others while it was open for reading; open the store again")
-        if any(descriptors.file_size(companion_path(self.path, log)) for log in ("-wal", "-journal")):
+        if any(store_files.file_size(companion_path(self.path, log)) for log in ("-wal", "-journal")):
             remedy = "let somebody open and close it who may write to it, or read a backup of it"
             raise StoreError(f"{self.name} may only be read, and a part of it is still in its log; {remedy}")
 
@@ -177,7 +180,7 @@ class SqliteDatabase:
     def remove_checksum(self) -> None:
         """Inside a transaction that writes: a backup that is written to is a store from now on."""
         if self.path:
-            checksum.remove_checksum(self.path)
+            store_files.remove_checksum(self.path)
 
     def refuse_if_changed(self) -> None:
         """Raises what may be behind an error of SQLite's: that the file is not what it was."""
@@ -220,7 +223,7 @@ class SqliteDatabase:
             raise StoreError(f"{self.name} stays with the process that made it; give the path of a file to share it")
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else flags | apsw.SQLITE_OPEN_READWRITE
         name, flags = self._uri or str(self.path), flags | (apsw.SQLITE_OPEN_URI if self._uri else 0)
-        db = descriptors.open_tracked_connection(str(self.path or ""), lambda: apsw.Connection(name, flags))
+        db = store_files.open_tracked_connection(str(self.path or ""), lambda: apsw.Connection(name, flags))
         fork.close_in_children(db)
         db.set_busy_timeout(round(self._busy_seconds * 1000))
         # one plan for whatever a statement is given: else joins are planned anew each time, ten times as slow
@@ -233,7 +236,7 @@ class SqliteDatabase:
         if self.path is None or self.read_only:
             return
         _refuse_hard_link(self.path, self._busy_seconds)
-        checksum.refuse_foreign_log(self.path)
+        store_files.refuse_foreign_log(self.path)
 
     def _claim(self, db: apsw.Connection) -> None:
         """Make a file ours if it is empty; refuse it if it is somebody else's."""
@@ -312,9 +315,9 @@ def _is_read_only(path: Path) -> bool:
 def _refuse_hard_link(path: Path, patience: float) -> None:
     """A file has its log beside the name by which it was opened, so that who opens it by another does not see it."""
     end = time.monotonic() + patience
-    while descriptors.count_links(path) > 1:  # for a moment, a backup also has the name under which it is made
+    while store_files.count_links(path) > 1:  # for a moment, a backup also has the name under which it is made
         being_made = remove_abandoned_folders(path.parent)
-        if descriptors.count_links(path) > 1 and (not being_made or time.monotonic() > end):
+        if store_files.count_links(path) > 1 and (not being_made or time.monotonic() > end):
             raise StoreError(
                 f"{path} has another name too (a hard link), by which others would not see what is written; remove "
                 f"one of the names (`find . -samefile {path.name}` finds them), or make a copy"
@@ -337,3 +340,81 @@ def _enable_wal(db: apsw.Connection, patience: float) -> str:
 def _set_pragmas(db: apsw.Connection, *pragmas: str) -> None:
     for pragma in pragmas:
         db.execute(f"PRAGMA {pragma}").fetchall()
+
+
+@contextmanager
+def translate_errors(name: str) -> Iterator[None]:
+    """Whatever the driver raises inside comes out as an error of ours, about the store of that name."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise translate_error(error, name) from error
+
+
+def translate_error(error: apsw.Error, name: str) -> StoreError:
+    """What a driver's error means to somebody who keeps memories in the store of that name."""
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreBusy(f"{name}: others are writing; try again in a moment")
+        case apsw.FullError():
+            return _disk_full_error(name)
+        case apsw.CorruptError():
+            return StoreError(f"{name}: the file is damaged ({error}); run `recollect verify` to see what can be saved")
+        case apsw.NotADBError():
+            return SchemaMismatch(f"{name} is no SQLite database; name another file, or move this one away")
+        case apsw.CantOpenError() if store_files.is_out_of_descriptors():
+            return StoreError(f"{name}: {store_files.too_many_files_message()}")
+        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
+            return StoreError(f"{name} cannot be written ({error}); check who may write to the file and its folder")
+        case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
+            return _disk_full_error(name)  # no room for the index of the log, which SQLite does not call a full disk
+        case apsw.IOError():
+            return StoreError(
+                f"{name}: the disk failed ({error}), so nothing was written; check the disk and your quota on it"
+            )
+        case _:
+            return StoreError(f"{name}: {error}")
+
+
+def _disk_full_error(name: str) -> StoreError:
+    what = "its memory is full" if name == IN_MEMORY_TARGET else "the disk is full"
+    return StoreError(f"{name}: {what}, so nothing was written; make room and try again")
+
+
+class SqliteMigrationLog:
+    """The ledger of a SQLite database: the number is its `user_version`, written in the transaction of each step."""
+
+    def __init__(self, db: apsw.Connection, name: str, path: Path | None) -> None:
+        self.name = name
+        self._path = path
+        self._db = db
+
+    def version(self) -> int:
+        return int(self._db.pragma("user_version"))
+
+    def advance(self, step: Migration) -> int:
+        self._db.execute(
+            "PRAGMA foreign_keys = OFF"
+        ).fetchall()  # so that a step may build a table anew that others point to
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            if self.version() == step.number - 1:
+                self._apply(step)
+            version = self.version()
+            self._db.execute("COMMIT")
+        except apsw.SQLError as error:
+            raise StoreError(f"{self.name}: migration {step.name} failed: {error}") from error
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+        return version
+
+    def _apply(self, step: Migration) -> None:
+        if self._path:
+            store_files.remove_checksum(self._path)
+        self._db.execute(step.script).fetchall()
+        if not self._db.in_transaction:
+            raise StoreError(f"{self.name}: migration {step.name} ends its own transaction; take its COMMIT out")
+        if broken := self._db.execute("PRAGMA foreign_key_check").fetchall():
+            raise StoreError(f"{self.name}: migration {step.name} leaves {len(broken)} rows that point to nothing")
+        self._db.pragma("user_version", step.number)

@@ -14,10 +14,9 @@ import apsw
 from recollect.atomic_files import companion_path, remove_abandoned_folders
 from recollect.errors import StoreBusy, StoreError
 from recollect.model.erasure import ResidueSearch
-from recollect.stores.sql.byte_search import NeedleFinder, find_needles, join_ranges
-from recollect.stores.sql.erasure_needles import NEEDLE_BYTES
-from recollect.stores.sqlite import descriptors
-from recollect.stores.sqlite.sql import SQL
+from recollect.stores.sql.erasure import NEEDLE_BYTES, NeedleFinder, find_needles, join_ranges
+from recollect.stores.sqlite import store_files
+from recollect.stores.sqlite.transaction import SQL
 from recollect.stores.sqlite.writer import SqliteWriter
 
 RESERVED_BYTES_OFFSET = 20
@@ -82,7 +81,7 @@ def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> 
     except apsw.BusyError:
         return None
     try:
-        return None if descriptors.file_size(companion_path(path, "-wal")) else search_files(path, db, pieces)
+        return None if store_files.file_size(companion_path(path, "-wal")) else search_files(path, db, pieces)
     finally:
         db.execute("ROLLBACK")
 
@@ -99,9 +98,9 @@ def search_files(path: Path, db: apsw.Connection | None, wanted: Set[bytes]) -> 
     finder = NeedleFinder(wanted)
     remains: list[str] = []
     elsewhere: Counter[str] = Counter()
-    files = descriptors.list_store_files(path)
+    files = store_files.list_store_files(path)
     for file in files:
-        found = find_needles(descriptors.read_blocks(file, overlap=NEEDLE_BYTES - 1), finder)
+        found = find_needles(store_files.read_blocks(file, overlap=NEEDLE_BYTES - 1), finder)
         left = [place for place, _ in join_ranges(found)]
         if found and file == path and db is not None:
             left, elsewhere = _separate_live_rows(db, path, found)
@@ -121,7 +120,7 @@ def _separate_live_rows(db: apsw.Connection, path: Path, found: Mapping[int, int
     or might as well be.
     """
     page_size = int(db.pragma("page_size"))
-    usable = page_size - descriptors.read_bytes(path, RESERVED_BYTES_OFFSET, 1)[0]
+    usable = page_size - store_files.read_bytes(path, RESERVED_BYTES_OFFSET, 1)[0]
     by_page: dict[int, list[int]] = defaultdict(list)
     for place in sorted(found):
         by_page[place // page_size].append(place)
@@ -129,7 +128,7 @@ def _separate_live_rows(db: apsw.Connection, path: Path, found: Mapping[int, int
     for number, table, kind, payload in db.execute(SQL["pages"]):
         start = (number - 1) * page_size
         if here := by_page.get(number - 1):
-            page = descriptors.read_bytes(path, start, page_size)
+            page = store_files.read_bytes(path, start, page_size)
             used = (
                 [_overflow_range(payload)] if kind == "overflow" else find_cells(page, first=number == 1, usable=usable)
             )
@@ -143,7 +142,7 @@ def _separate_live_rows(db: apsw.Connection, path: Path, found: Mapping[int, int
     left = [
         begin
         for begin, end in join_ranges(outside)
-        if not _is_in_live_row(descriptors.read_bytes(path, begin, end - begin), said)
+        if not _is_in_live_row(store_files.read_bytes(path, begin, end - begin), said)
     ]
     return left, +rows
 

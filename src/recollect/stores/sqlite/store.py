@@ -1,30 +1,42 @@
-"""The SQLite store: reads through shelves, writes through one writer, and keeps the contract of every store."""
+"""The SQLite store: reads through shelves, writes through one writer, and keeps the contract of every store.
 
+SqliteTransactions: what is seen or changed in a SQLite file, between the transactions of others.
+
+Going over to another model in a SQLite file.
+
+Stats: what a file is, without making, mending or migrating it.
+"""
+
+import os
 from collections.abc import Callable, Iterator, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
-from recollect.model.archive import ArchiveInfo, ArchiveItem
+import apsw
+
+from recollect.atomic_files import companion_path
+from recollect.model.archive import ArchiveInfo, ArchiveItem, Stats
+from recollect.model.encoder import Encoder
 from recollect.model.erasure import ResidueSearch
 from recollect.model.format import make_printable
 from recollect.model.scope import Scope
-from recollect.model.stats import Stats
 from recollect.model.validation import BUSY_TIMEOUT_SECONDS, CACHE_BYTES
 from recollect.protocols import ProgressListener, WriteTransaction
 from recollect.stores.sql.archive import keep_items, open_export
-from recollect.stores.sql.reader import SqlReader
-from recollect.stores.sql.stats import count_stats
-from recollect.stores.sql.transaction import Transaction
+from recollect.stores.sql.migrations import load_migrations, schema_mismatch
+from recollect.stores.sql.reader import SqlReader, count_stats
+from recollect.stores.sql.reembedding import SqlReembedding
+from recollect.stores.sql.transaction import Transaction, read_current_encoder
 from recollect.stores.sql.writer import SqlWriteTransaction
-from recollect.stores.sqlite import descriptors
+from recollect.stores.sqlite import fork, store_files
 from recollect.stores.sqlite.backup import write_backup
-from recollect.stores.sqlite.connection import SqliteDatabase
-from recollect.stores.sqlite.readers import ReaderPool
+from recollect.stores.sqlite.connection import MIGRATIONS, SqliteDatabase, is_claimed, translate_errors
 from recollect.stores.sqlite.residue import scrub_files
-from recollect.stores.sqlite.transaction import SqliteTransaction
+from recollect.stores.sqlite.transaction import ReaderPool, SqliteTransaction, fetch_all
 from recollect.stores.sqlite.writer import SqliteWriter
 
 T = TypeVar("T")
@@ -62,7 +74,7 @@ class SqliteStore(SqlReader):
 
     def stats(self, scope: Scope | None, *, below: bool) -> Stats:
         path = self._database.path
-        size = sum(map(descriptors.file_size, descriptors.list_store_files(path))) if path else 0
+        size = sum(map(store_files.file_size, store_files.list_store_files(path))) if path else 0
         with self._readers.borrow() as db:
             return count_stats(SqliteTransaction(db), scope, below=below, schema=db.pragma("user_version"), size=size)
 
@@ -104,3 +116,87 @@ class SqliteStore(SqlReader):
             whatever_happens.callback(self._database.close)
             whatever_happens.callback(self._readers.close)
             self._writer.close()
+
+
+class SqliteTransactionRunner:
+    """A SQLite file that is open."""
+
+    def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
+        self._database = SqliteDatabase.open(target, patience=timeout)
+        self._readers = ReaderPool(self._database)
+        self._writer = SqliteWriter(self._database, timeout=timeout)
+
+    def read(self, look: Callable[[Transaction], T]) -> T:
+        with self._readers.borrow() as db:
+            return look(SqliteTransaction(db))
+
+    def write(self, change: Callable[[Transaction], T]) -> T:
+        return self._writer.write(lambda db: change(SqliteTransaction(db)))
+
+    def close(self) -> None:
+        with ExitStack() as whatever_happens:
+            whatever_happens.callback(self._database.close)
+            whatever_happens.callback(self._readers.close)
+            self._writer.close()
+
+
+class SqliteReembedding(SqlReembedding):
+    """Transactions of a SQLite file, between those of others."""
+
+    def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
+        super().__init__()
+        self._transactions = SqliteTransactionRunner(target, timeout=timeout)
+
+    def close(self) -> None:
+        self._transactions.close()
+
+    def _run_read(self, look: Callable[[Transaction], T]) -> T:
+        return self._transactions.read(look)
+
+    def _run_write(self, change: Callable[[Transaction], T]) -> T:
+        return self._transactions.write(change)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFileInfo:
+    """A file that is or may become a store: its schema and the last one there is, and its models.
+
+    `pending_encoders` are models to which it is on its way, and `dismissed` says how many have had their day without
+    all of their vectors being removed. `read_only` if it may only be read.
+    """
+
+    schema: int
+    latest_schema: int
+    encoder: Encoder | None = None
+    pending_encoders: tuple[Encoder, ...] = ()
+    retired_encoders: int = 0
+    read_only: bool = False
+
+
+def inspect_store_file(path: Path) -> StoreFileInfo:
+    """What the file at that path is; refused if it is none of ours, of a newer program, or cannot be read as it is."""
+    latest = len(load_migrations(MIGRATIONS))
+    name = os.fspath(path)
+    database = SqliteDatabase(name, path.resolve())
+    database.refuse_if_written()
+    logged = store_files.file_size(companion_path(path.resolve(), "-wal")) > 0
+    with fork.delay_forks(), translate_errors(name), closing(database.connect_reading()) as db:
+        if logged:  # by a process that uses it or died: closing would move that into the file
+            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        schema = int(db.pragma("user_version")) if is_claimed(db, name) else 0
+        if not 0 <= schema <= latest:
+            raise schema_mismatch(name, schema, latest)
+        seen = _inspect_encoders(db, schema, latest) if schema else StoreFileInfo(schema=0, latest_schema=latest)
+        return replace(seen, read_only=database.read_only)
+
+
+def _inspect_encoders(db: apsw.Connection, schema: int, latest: int) -> StoreFileInfo:
+    _, encoder = read_current_encoder(SqliteTransaction(db))
+    waiting = fetch_all(db, "waiting_encoders")
+    return StoreFileInfo(
+        schema=schema,
+        latest_schema=latest,
+        encoder=encoder,
+        pending_encoders=tuple(Encoder(name, dimensions) for name, dimensions, dismissed in waiting if not dismissed),
+        retired_encoders=sum(dismissed for _, _, dismissed in waiting),
+    )

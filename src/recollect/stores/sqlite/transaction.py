@@ -1,12 +1,24 @@
-"""SqliteSession: a transaction of a SQLite file, asked by the names of statements."""
+"""SqliteSession: a transaction of a SQLite file, asked by the names of statements.
 
-from collections.abc import Iterator
+The statements of the SQLite store, with what many of them have in common filled in once.
+
+Readers: connections that only read, each of which sees the database as it is at one moment.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import apsw
 
+from recollect.errors import StoreError
+from recollect.fork_safety import ForkSafeLock, register_fork_aware
 from recollect.model.scope import Scope
-from recollect.stores.sql.transaction import Row
-from recollect.stores.sqlite.sql import SQL, fetch_all, fetch_first, fetch_one
+from recollect.stores.sql.rows import STATE_COLUMNS, constant_macro, expand_macros
+from recollect.stores.sql.transaction import Row, load_statements
+from recollect.stores.sqlite import fork
+from recollect.stores.sqlite.connection import SqliteDatabase, translate_errors
+from recollect.text.questions import QUESTION_END_CHARS
 
 
 class SqliteTransaction:
@@ -34,3 +46,147 @@ class SqliteTransaction:
 
     def execute(self, statement: str, /, **given: object) -> None:
         self._db.execute(SQL[statement], given)
+
+
+_SUBTREE_SQL = (
+    "SELECT number FROM scopes WHERE path = :path "
+    "UNION ALL SELECT number FROM scopes WHERE path >= :first AND path < :beyond"
+)
+"""The scopes that `inside` says; two queries, so that each is answered by the index and none reads them all."""
+
+
+def _levels_sql(table: str) -> str:
+    """The level of a state, and behind it those that it stands for."""
+    return f"{table}.level || coalesce({table}.more ->> '$.stands_for', '')"
+
+
+def _status_sql(table: str) -> str:
+    """The status of a state, or that no index has it though it might be recalled."""
+    away = f"{table}.more ->> '$.unindexed' OR {_left_indexes_sql(table)} = '{ALL_INDEXES_JSON}'"
+    return f"iif(({away}) AND {table}.status IN ('active', 'superseded'), 'unindexed', {table}.status)"
+
+
+def _terms_sql(table: str) -> str:
+    """The names in a content and its terms, unless the state has left the index of words."""
+    return ", ".join(
+        f"iif(instr({_left_indexes_sql(table)}, 'text') > 0, {none}, c.{name})" for name, none in TERM_COLUMNS.items()
+    )
+
+
+def _left_indexes_sql(table: str) -> str:
+    return f"iif({table}.level IS NULL, '', coalesce({table}.more ->> '$.left', ''))"
+
+
+def _vector_left_sql(table: str) -> str:
+    """Whether a state has left the index of directions."""
+    return f"instr({_left_indexes_sql(table)}, 'vector') > 0"
+
+
+_VECTOR_GONE_SQL = (
+    "CASE WHEN EXISTS (SELECT 1 FROM memories s WHERE s.content = c.number)"  # noqa: S608 — names of ours
+    f" THEN EXISTS (SELECT 1 FROM memories s WHERE s.content = c.number AND {_vector_left_sql('s')})"
+    f" ELSE EXISTS (SELECT 1 FROM versions s WHERE s.content = c.number AND {_vector_left_sql('s')}) END"
+)
+"""Whether a content has no direction because who says it has left that index."""
+
+TERM_COLUMNS = {"entities": "''", "terms": "x''"}
+"""What a content is found by when somebody asks with its words, and what stands for nothing of it."""
+
+ALL_INDEXES_JSON = '["text","vector"]'
+
+_MACROS = {
+    "values": constant_macro(", ".join(f":{name}" for name in STATE_COLUMNS)),
+    "inside": constant_macro(_SUBTREE_SQL),
+    "end": constant_macro(f"substr(c.text, -{QUESTION_END_CHARS})"),
+    "levels": _levels_sql,
+    "standing": _status_sql,
+    "worded": _terms_sql,
+    "unembedded": _vector_left_sql,
+    "gone": constant_macro(f"({_VECTOR_GONE_SQL})"),
+}
+
+SQL: Mapping[str, str] = expand_macros(
+    load_statements("recollect.stores.sqlite", "queries.sql", "upkeep.sql", "reembedding.sql", "timetable.sql"), _MACROS
+)
+"""Every statement by its name."""
+
+
+def fetch_all(db: apsw.Connection, name: str, /, **given: Any) -> list[Row]:
+    """All rows of a statement."""
+    return list(db.execute(SQL[name], given))
+
+
+def fetch_first(db: apsw.Connection, name: str, /, **given: Any) -> Row | None:
+    """The first row of a statement, if there is one."""
+    return next(iter(db.execute(SQL[name], given)), None)
+
+
+def fetch_one(db: apsw.Connection, name: str, /, **given: Any) -> Row:
+    """The row of a statement that always has one."""
+    return next(iter(db.execute(SQL[name], given)))
+
+
+class ReaderPool:
+    """Connections that only read, lent to one thread at a time and kept for the next.
+
+    As many are opened as read at once, so nobody waits for another to finish; `kept` of them stay open.
+    """
+
+    def __init__(self, database: SqliteDatabase, *, kept: int = 8) -> None:
+        self._database = database
+        self._max_idle = kept
+        self._lock = ForkSafeLock()
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+        register_fork_aware(self)
+
+    @contextmanager
+    def borrow(self) -> Iterator[apsw.Connection]:
+        """A connection whose statements all see the database as it is now, whatever is written meanwhile."""
+        with fork.delay_forks(), translate_errors(self._database.name):
+            db = self._take_connection()
+            try:
+                self._database.refuse_if_written()
+                db.execute("BEGIN")
+                self._database.refuse_if_replaced(db)  # and the first thing read fixes what is seen
+                yield db
+                self._database.refuse_if_written()  # meanwhile
+            except apsw.Error:
+                self._database.refuse_if_changed()
+                raise
+            finally:
+                self._return_connection(db)
+
+    def close(self) -> None:
+        """Close what is idle now, and the rest as it comes back."""
+        with self._lock.rlock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        with ExitStack() as whatever_happens:
+            for db in idle:
+                whatever_happens.callback(self._database.disconnect, db)
+
+    def after_fork(self) -> None:
+        """Begin with no connection."""
+        self._idle = []
+
+    def _take_connection(self) -> apsw.Connection:
+        with self._lock.rlock:
+            if self._closed:
+                raise StoreError(f"{self._database.name} is closed; open the store again")
+            if self._idle:
+                return self._idle.pop()
+        return self._database.connect_reading()
+
+    def _return_connection(self, db: apsw.Connection) -> None:
+        if fork.is_inherited(db):
+            return
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        with self._lock.rlock:
+            # a statement that was not read to its end would hold on to what it saw
+            keep = not self._closed and len(self._idle) < self._max_idle and db.txn_state() == apsw.SQLITE_TXN_NONE
+            if keep:
+                self._idle.append(db)
+        if not keep:
+            self._database.disconnect(db)

@@ -1,34 +1,46 @@
-"""Verify: a backup is really restored, in a temporary place, before anybody is told that it is a good one."""
+"""Verify: a backup is really restored, in a temporary place, before anybody is told that it is a good one.
+
+Checking: whether every row of a store is what it should be, told in words where it is not.
+"""
 
 import os
+import re
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, groupby, islice, pairwise
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
 
 from recollect.atomic_files import companion_path, temp_folder
-from recollect.errors import NotFound, StoreBusy, StoreError, show
+from recollect.errors import NotFound, RecollectError, StoreBusy, StoreError, show
+from recollect.model.archive import VerifyReport
+from recollect.model.context import count_votes, select_current_votes
 from recollect.model.encoder import Encoder
-from recollect.model.memory import Memory
-from recollect.model.report import VerifyReport
+from recollect.model.memory import Memory, build_searched_text, content_hash
+from recollect.model.scope import Scope
+from recollect.model.table import MICROSECOND
+from recollect.model.validation import IN_MEMORY_TARGET, MAX_CLOCK_LEAD, NORM_ROUNDING
 from recollect.protocols import ProgressListener
+from recollect.retrieval import bm25, entity_links
 from recollect.retrieval.evidence import Vector
 from recollect.stores.sql import rows
-from recollect.stores.sql.stats import count_stats as stats_of
-from recollect.stores.sqlite import checksum, descriptors, integrity_check
+from recollect.stores.sql.reader import count_stats as stats_of
+from recollect.stores.sql.transaction import Row
+from recollect.stores.sqlite import store_files
 from recollect.stores.sqlite.backup import copy_database
-from recollect.stores.sqlite.checksum import ChecksumState, read_checksum_state
-from recollect.stores.sqlite.connection import BUSY_SECONDS, SqliteDatabase
-from recollect.stores.sqlite.driver_errors import translate_errors
-from recollect.stores.sqlite.file_identity import read_stamp
-from recollect.stores.sqlite.sql import fetch_first
-from recollect.stores.sqlite.transaction import SqliteTransaction
+from recollect.stores.sqlite.connection import BUSY_SECONDS, SqliteDatabase, translate_errors
+from recollect.stores.sqlite.store_files import ChecksumState, read_checksum_state, read_stamp
+from recollect.stores.sqlite.transaction import SQL, SqliteTransaction, fetch_all, fetch_first
+from recollect.text import entities, tokenizer
+from recollect.text.paraphrase import paraphrase_key
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +73,7 @@ def verify(path: Path, recall: TryRecall, progress: ProgressListener) -> VerifyR
         raise NotFound(f"there is no file {show(str(path))}")
     if not os.access(path, os.R_OK):
         raise StoreError(f"{show(str(path))} cannot be read: permission denied")
-    done, steps = count(1), 3 + len(integrity_check.CHECKS)
+    done, steps = count(1), 3 + len(CHECKS)
 
     def tell() -> None:
         progress(next(done), steps)
@@ -92,7 +104,7 @@ def _check_by_restoring(
         return _check_recall(report, restored, known, recall)
     except StoreBusy:  # which says nothing about the file
         raise
-    except integrity_check.READ_ERRORS as error:
+    except READ_ERRORS as error:
         return _add_problems(report, [f"it cannot be used as a store: {_describe_error(error, restored, path)}"])
 
 
@@ -101,7 +113,7 @@ def _check_bytes(path: Path) -> VerifyReport:
     more = _find_unmerged_log(path)  # first: while the log is merged, the seal is broken, and then it is gone
     found = read_checksum_state(path)
     report = VerifyReport(
-        path=str(path), bytes=descriptors.file_size(path), sealed=found is ChecksumState.INTACT and more is None
+        path=str(path), bytes=store_files.file_size(path), sealed=found is ChecksumState.INTACT and more is None
     )
     if more is not None and found in (ChecksumState.INTACT, ChecksumState.BROKEN):
         return _add_problems(
@@ -115,7 +127,7 @@ def _check_bytes(path: Path) -> VerifyReport:
 def _find_unmerged_log(path: Path) -> Path | None:
     """The file beside it that SQLite would read the file together with, as it has something that the file has not."""
     log, journal = _log_paths(path)
-    if descriptors.file_size(journal):
+    if store_files.file_size(journal):
         return journal
     if not log.exists():
         return None
@@ -142,8 +154,8 @@ def _restore(path: Path, restored: Path) -> None:
     """
     for _ in range(MAX_COPY_ATTEMPTS):
         log, journal = _log_paths(path)
-        foreign = checksum.has_checksum(path) and (descriptors.file_size(log) or descriptors.file_size(journal))
-        if log.exists() and not descriptors.file_size(journal) and not foreign:  # others may have it open
+        foreign = store_files.has_checksum(path) and (store_files.file_size(log) or store_files.file_size(journal))
+        if log.exists() and not store_files.file_size(journal) and not foreign:  # others may have it open
             with closing(_open_without_checkpoint(path)) as source:
                 copy_database(source, restored)
             return
@@ -162,7 +174,7 @@ def _try_copy(path: Path, restored: Path, more: Iterable[tuple[Path, Path]]) -> 
             continue
         try:
             with into.open("wb") as file:
-                file.writelines(block for _, block in descriptors.read_blocks(part))
+                file.writelines(block for _, block in store_files.read_blocks(part))
         except StoreError:
             if part.exists():
                 raise
@@ -187,13 +199,13 @@ def _check_rows(report: VerifyReport, restored: Path, tell: StepDone) -> tuple[V
     """The report with what is in the restored store and what is wrong with its rows, and a memory to recall."""
     db = SqliteDatabase.open(restored).connect_reading()
     try:
-        found = _add_problems(report, integrity_check.find_problems(db, tell))
+        found = _add_problems(report, find_problems(db, tell))
         try:
             stats = stats_of(
                 SqliteTransaction(db), None, below=True, schema=db.pragma("user_version"), size=report.bytes
             )
             known = _pick_sample(db)
-        except integrity_check.READ_ERRORS as error:
+        except READ_ERRORS as error:
             return _add_problems(found, [f"its memories cannot be counted: {error}"]), None
     finally:
         db.close()
@@ -224,3 +236,202 @@ def _describe_error(error: Exception, restored: Path, path: Path) -> str:
 
 def _add_problems(report: VerifyReport, problems: list[str]) -> VerifyReport:
     return replace(report, problems=(*report.problems, *problems))
+
+
+MAX_PROBLEMS_PER_CHECK = 20
+"""How many problems of one sort are told one by one."""
+
+NEVER_ENDED = 2**63 - 1
+"""Until when the present version of a memory holds, as the statement has it."""
+
+READ_ERRORS = (apsw.Error, RecollectError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What reading something damaged may end with."""
+
+Problems = Iterator[str]
+
+_SQL_COMMENT = re.compile("--[^\n]*")
+
+
+def find_problems(db: apsw.Connection, told: Callable[[], object]) -> list[str]:
+    """All that is wrong with the rows of the store that the connection sees; `told` is called after each check."""
+    found: list[str] = []
+    for check in CHECKS:
+        found += _run_check(check, db)
+        told()
+    return found
+
+
+def _run_check(check: Callable[[apsw.Connection], Problems], db: apsw.Connection) -> Problems:
+    """What a check finds, up to a number; and if it cannot go on, why."""
+    found = check(db)
+    try:
+        yield from islice(found, MAX_PROBLEMS_PER_CHECK)
+        if more := sum(1 for _ in found):
+            yield f"and {more} more like the last one"
+    except READ_ERRORS as error:
+        yield f"{check.__name__.strip('_')}: a row cannot be read ({error})"
+
+
+def _file(db: apsw.Connection) -> Problems:
+    """The file is built as SQLite builds one."""
+    for (said,) in db.execute(f"PRAGMA integrity_check({MAX_PROBLEMS_PER_CHECK})"):
+        if said != "ok":
+            yield f"the file is damaged: {said}"
+    for table, number, parent, _ in db.execute("PRAGMA foreign_key_check"):
+        yield f"{table}: row {number} points to a row of {parent} that is not there"
+
+
+def _schema(db: apsw.Connection) -> Problems:
+    """Tables and indexes are those that this program makes, so that what they promise is promised."""
+    database = SqliteDatabase.open(IN_MEMORY_TARGET)
+    with closing(database), closing(database.connect_reading()) as anew:
+        made = _read_schema(anew)
+    found = _read_schema(db)
+    for name, (sort, table, definition) in made.items():
+        if name not in found:
+            yield f"the {sort} {name} is missing"
+        elif found[name] != (sort, table, definition):
+            yield f"the {sort} {name} is not what this program makes by that name"
+    for name, (sort, table, _) in found.items():
+        if sort == "trigger" and name not in made:  # a table of its own is not in the way, as one who copies may have
+            yield f"the trigger {show(name)} of {show(table)} is not this program's, and changes what it writes"
+
+
+def _read_schema(db: apsw.Connection) -> Mapping[str, tuple[str, str, str]]:
+    """What sort of thing each name is, of which table, and what it was made by but for blanks and comments."""
+    return {
+        name: (sort, table, " ".join(_SQL_COMMENT.sub("", text).split()))
+        for sort, name, table, text in fetch_all(db, "made")
+    }
+
+
+def _contents(db: apsw.Connection) -> Problems:
+    """What memories say is what its sum, its terms and its names were made of."""
+    for number, title, text, hash, terms, analyser, names, naming in db.execute(SQL["check_contents"]):
+        if content_hash(text) != hash:
+            yield f"content {number} is not the text that its sum was made of"
+        if (
+            analyser == tokenizer.VERSION
+            and bm25.encode_terms(tokenizer.count_terms(build_searched_text(title, text))) != terms
+        ):
+            yield f"content {number} is not the text that its terms were made of"
+        if analyser != tokenizer.VERSION:
+            yield f"content {number} has the terms of analyser {analyser!r}, and this is {tokenizer.VERSION!r}"
+        if naming == entities.VERSION and entity_links.encode_names(title, text) != names:
+            yield f"content {number} is not the text that its names were found in"
+        if naming != entities.VERSION:
+            yield f"content {number} has names by the rules {naming!r}, and these are {entities.VERSION!r}"
+    for (number,) in db.execute(SQL["check_unused_contents"]):
+        yield f"content {number} belongs to no memory"
+
+
+def _vectors(db: apsw.Connection) -> Problems:
+    """Every content has a direction of the present model, and it is one."""
+    for content, value, known, model, dimensions in db.execute(SQL["check_vectors"]):
+        if known is None or model is None:
+            yield f"a vector of content {content} belongs to no {'content' if known is None else 'model'}"
+        elif len(value) != 4 * dimensions:
+            yield f"the vector of content {content} has {len(value)} bytes, and {model} gives {4 * dimensions}"
+        else:
+            parts = np.frombuffer(value, dtype="<f4").astype(np.float64)
+            if not abs(float(parts @ parts) - 1.0) <= NORM_ROUNDING:
+                yield f"the vector of content {content} is not of length 1"
+    ((missing,),) = db.execute(SQL["check_missing_vectors"])
+    if missing:
+        yield f"{missing} contents have no vector of the present model; run `recollect admin re-embed --embedder NAME`"
+
+
+def _versions(db: apsw.Connection) -> Problems:
+    """Versions are memories that follow each other without a gap, in commits that are recorded."""
+    recorded = dict(db.execute(SQL["check_commits"]))
+    moments = [recorded[number] for number in sorted(recorded)]
+    if any(0 < before - after <= MAX_CLOCK_LEAD // MICROSECOND for before, after in pairwise(moments)):
+        yield "the moments of commits are not in the order of their numbers"
+    for (commit,) in db.execute(SQL["check_unknown_commits"]):
+        yield f"commit {commit} took something in and is not recorded"
+    for _, versions in groupby(db.execute(SQL["check_states"]), key=itemgetter(0)):
+        yield from _find_chain_problems(list(versions), recorded)
+
+
+def _find_chain_problems(versions: list[Any], recorded: dict[Any, Any]) -> Problems:
+    """What is wrong with the versions of one memory, each with until when it held, its content's sum, and its state."""
+    id, states = versions[-1][3], []
+    for _, until, hash, *row in versions:
+        state = dict(zip(rows.STATE_COLUMNS, row[4:], strict=True))
+        states.append((state["changed"], until))
+        if hash is None:
+            yield f"memory {id} has a version without a content"
+            continue
+        try:
+            memory = rows.parse_memory(tuple(row)).changed()  # which looks at every field, unlike reading
+        except READ_ERRORS as error:
+            yield f"memory {id} cannot be read ({error})"
+            continue
+        if content_hash(memory.text) != hash or state["hash"] != memory.hash:
+            yield f"memory {id} has the sum of another text"
+        if state["likeness"] != paraphrase_key(memory):
+            yield f"memory {id} has the likeness of another text"
+        if recorded.get(state["changed"], state["recorded_at"]) != state["recorded_at"]:
+            yield f"memory {id} was not recorded when its commit was"
+    ends = [until for _, until in states]
+    if [*ends[:-1], NEVER_ENDED] != [*(begin for begin, _ in states[1:]), ends[-1]]:
+        yield f"the versions of memory {id} leave a gap, or overlap"
+    if any(begin > until for begin, until in states):
+        yield f"a version of memory {id} ends before it begins"
+
+
+def _twins(db: apsw.Connection) -> Problems:
+    """No two active memories of a scope say the same about the same topic, or have one topic."""
+    for path, ids in db.execute(SQL["check_twins"]):
+        yield f"{path} has active memories that say the same: {ids}"
+    for path, topic_key, ids in db.execute(SQL["check_topics"]):
+        yield f"{path} has active memories of one topic, {show(topic_key)}: {ids}"
+
+
+def _names(db: apsw.Connection) -> Problems:
+    """What is found by a name is found by it alone."""
+    for sort, name in db.execute(SQL["check_names"]):
+        yield f"several {sort} have the name {show(name)}"
+    for (models,) in db.execute(SQL["check_present_models"]):
+        yield f"several models are the present one: {models}"
+    for (vectors,) in db.execute(SQL["check_no_present_model"]):
+        yield f"no model is the present one, though there are {vectors} vectors, which nobody can search by"
+
+
+def _usage(db: apsw.Connection) -> Problems:
+    """Counters are what the logs add up to."""
+    votes: dict[int, list[Row]] = defaultdict(list)
+    for vote in fetch_all(db, "check_votes"):
+        votes[vote[0]].append(vote)
+    for number, id, scope, said_scope, *counted in db.execute(SQL["check_usage"]):
+        said, logged = counted[:8], counted[8:]
+        true = [*logged, *count_votes(select_current_votes(rows.parse_vote(*row) for row in votes.get(number, [])))]
+        if said_scope is not None and said_scope != scope:
+            yield f"the usage of memory {id} is kept for another scope"
+        if [value or 0 for value in said] != [value or 0 for value in true]:
+            yield f"the counters of memory {id} are not what its log of uses and votes adds up to"
+
+
+def _stamps(db: apsw.Connection) -> Problems:
+    """Every scope knows its last change."""
+    for (path,) in db.execute(SQL["check_stamps"]):
+        yield f"{path} does not know its last change, so that readers may not see it"
+
+
+def _records(db: apsw.Connection) -> Problems:
+    """Contexts and keys can be read, and are whose they say."""
+    for id, path, text in db.execute(SQL["check_contexts"]):
+        try:
+            trace = rows.parse_context(text)
+            if (trace.id, str(trace.scope)) != (id, path):
+                yield f"context {id} is not the one that it says it is"
+        except READ_ERRORS as error:
+            yield f"context {id} cannot be read ({error})"
+    for path, key, *row in db.execute(SQL["check_keys"]):
+        try:
+            rows.parse_kept_key(Scope.parse(path), key, tuple(row))
+        except READ_ERRORS as error:
+            yield f"the key {key!r} of {path} cannot be read ({error})"
+
+
+CHECKS = (_file, _schema, _contents, _vectors, _versions, _twins, _names, _usage, _stamps, _records)

@@ -14,10 +14,9 @@ import apsw
 from recollect.errors import InvalidInput, StoreBusy, StoreError
 from recollect.fork_safety import ForkSafeLock, register_fork_aware
 from recollect.model.validation import BUSY_TIMEOUT_SECONDS
-from recollect.stores.sql.atexit_flush import flush_at_exit, join_at_exit
+from recollect.stores.sql.deferred import flush_at_exit, join_at_exit
 from recollect.stores.sqlite.connection import SqliteDatabase
-from recollect.stores.sqlite.write_queue import WriteQueue, WriteRequest
-from recollect.stores.sqlite.writer_thread import WriterThread
+from recollect.stores.sqlite.write_queue import WriteQueue, WriteRequest, WriterThread
 
 T = TypeVar("T")
 

@@ -7,17 +7,17 @@ import pytest
 
 from recollect.errors import Conflict, EmbedderMismatch
 from recollect.model.archive import ArchivedMemory, ArchiveItem, ImportReport
-from recollect.model.context_record import ContextRecord
+from recollect.model.context import MAX_COUNTED_VOTES, ContextRecord, Usage, Use
+from recollect.model.draft import Created, IdempotencyRecord
 from recollect.model.encoder import Encoder
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.memory import Kind, MemoryId, Status
+from recollect.model.enums import Kind, Status
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import MAX_COUNTED_VOTES, Usage, Use
-from recollect.model.verdict import Created
 from recollect.protocols import Store
-from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.store_builders import (
+from recollect.testing.builders import (
     ENCODER,
+    NOW,
+    SCOPE,
     ManualClock,
     a_context_record,
     a_note,

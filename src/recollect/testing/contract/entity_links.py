@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.enums import Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import Store
 from recollect.retrieval.entity_links import link_memories
-from recollect.testing.builders import NOW, SCOPE
+from recollect.testing.builders import NOW, SCOPE, ManualClock, a_note, a_probe, candidates, ids, put
 from recollect.testing.contract.evidence import DAY, PARENT_SCOPE, SIBLING_SCOPE
-from recollect.testing.store_builders import ManualClock, a_note, a_probe, candidates, ids, put
 from recollect.testing.variants import Variant, affected_by
 from recollect.text.entities import find_candidate_names, find_entities
 

@@ -4,15 +4,16 @@ from dataclasses import replace
 from datetime import timedelta
 
 from recollect.model.archive import ArchivedMemory
+from recollect.model.context import MAX_COUNTED_VOTES, NO_USAGE, Usage, Use
+from recollect.model.draft import Created, IdempotencyRecord
+from recollect.model.enums import Status
 from recollect.model.erasure import ErasedRows, Lineage
-from recollect.model.idempotency import IdempotencyRecord
-from recollect.model.memory import MemoryId, Status
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import MAX_COUNTED_VOTES, NO_USAGE, Usage, Use
-from recollect.model.verdict import Created
 from recollect.protocols import Store, WriteTransaction
-from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.store_builders import (
+from recollect.testing.builders import (
+    NOW,
+    SCOPE,
     ManualClock,
     a_context_record,
     a_note,

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from recollect.model.candidate import Candidate
-from recollect.model.memory import Kind, Memory, MemoryId, Status
+from recollect.model.context import Use
+from recollect.model.enums import Kind, Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import Use
 from recollect.protocols import Store, WriteTransaction
 from recollect.ranking.profile import QuestionPolicy
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
@@ -21,8 +22,9 @@ from recollect.retrieval import bm25
 from recollect.retrieval.eligibility import Barrier, find_barrier
 from recollect.retrieval.evidence import RecallEvidence
 from recollect.retrieval.vectors import cosines
-from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.store_builders import (
+from recollect.testing.builders import (
+    NOW,
+    SCOPE,
     a_note,
     a_probe,
     a_vector,

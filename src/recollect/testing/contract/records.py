@@ -8,15 +8,15 @@ import pytest
 from recollect.errors import FieldError
 from recollect.model import validation
 from recollect.model.archive import ArchivedMemory
-from recollect.model.level import Level
-from recollect.model.memory import MAX_RECORD_ORIGINS, Kind, Memory, MemoryId, Status
+from recollect.model.context import Use
+from recollect.model.enums import Kind, Level, Status
+from recollect.model.memory import MAX_RECORD_ORIGINS, Memory, MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import Use
 from recollect.protocols import Store, WriteTransaction
 from recollect.retrieval.eligibility import Barrier
-from recollect.testing.builders import NOW, SCOPE
-from recollect.testing.contract.archives import export_items, import_items
-from recollect.testing.store_builders import (
+from recollect.testing.builders import (
+    NOW,
+    SCOPE,
     ManualClock,
     a_note,
     a_probe,
@@ -28,6 +28,7 @@ from recollect.testing.store_builders import (
     visible_ids,
     write_together,
 )
+from recollect.testing.contract.archives import export_items, import_items
 from recollect.testing.variants import Variant, affected_by
 
 PARENT_SCOPE, CHILD_SCOPE, SIBLING_SCOPE, SIMILAR_SCOPE = map(

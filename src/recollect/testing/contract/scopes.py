@@ -1,11 +1,11 @@
 """Whose memories a scope may see: its own, and what its ancestors share; no other, by whatever way."""
 
-from recollect.model.memory import MemoryId, Status
+from recollect.model.context import NO_USAGE, Usage, Use
+from recollect.model.enums import Status
+from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
-from recollect.model.usage import NO_USAGE, Usage, Use
 from recollect.protocols import Store
-from recollect.testing.builders import NOW
-from recollect.testing.store_builders import a_context_record, a_note, a_vote, ids, put, visible_ids
+from recollect.testing.builders import NOW, a_context_record, a_note, a_vote, ids, put, visible_ids
 from recollect.testing.variants import Variant, affected_by
 
 ROOT, TEAM, ANA, BEN = map(Scope.parse, ("acme", "acme/team", "acme/team/ana", "acme/team/ben"))

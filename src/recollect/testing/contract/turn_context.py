@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recollect.model.memory import Memory, MemoryId, Status
+from recollect.model.enums import Status
+from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import NO_LABEL, CandidateTable
 from recollect.protocols import Store
 from recollect.retrieval import bm25, turn_context
-from recollect.testing.builders import NOW, SCOPE
+from recollect.testing.builders import NOW, SCOPE, a_note, a_probe, a_vector, candidates, put, vector_similarity
 from recollect.testing.contract.evidence import DAY, PARENT_SCOPE, SIBLING_SCOPE, TICK, compute_shares
-from recollect.testing.store_builders import a_note, a_probe, a_vector, candidates, put, vector_similarity
 from recollect.testing.variants import Variant, affected_by
 from recollect.text import questions, tokenizer
 

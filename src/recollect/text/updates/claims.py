@@ -1,14 +1,11 @@
 """Subject: what a text is about, where only one thing of that can be true at a time."""
 
+from recollect.model.enums import Provenance
 from recollect.model.memory import Memory
-from recollect.model.nfc import to_nfc
-from recollect.model.trust import Provenance
-from recollect.text.updates.contrasts import read_choice_claim
-from recollect.text.updates.negations import read_truth_claim
-from recollect.text.updates.numeric_claims import read_number_claim, read_setting
+from recollect.model.validation import to_nfc
+from recollect.text.updates.claim_rules import read_choice_claim, read_number_claim, read_setting, read_truth_claim
 from recollect.text.updates.relations import read_event_claim, read_person_claim, read_property_claim
-from recollect.text.updates.statement import Claim, parse_statement
-from recollect.text.updates.subjects import canonical_key, fold_case, resolve_speaker
+from recollect.text.updates.statement import Claim, canonical_key, fold_case, parse_statement, resolve_speaker
 
 MAX_TEXT_CHARS = 200
 """Longer texts say more than one thing."""

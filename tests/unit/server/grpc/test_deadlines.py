@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from recollect.server.grpc.deadlines import ReadDeadlines
+from recollect.server.grpc.server import ReadDeadlines
 
 LONG = 600.0
 

@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from pydantic import AwareDatetime, BaseModel
 
 from recollect.api.operation import OperationRequest
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 from recollect.api.problems import Problem
 from recollect.grpc.v1 import recollect_pb2
 from recollect.server.grpc.server import METHODS, SERVICE, camel_case

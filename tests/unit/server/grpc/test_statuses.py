@@ -3,7 +3,7 @@
 import grpc
 
 from recollect.api.problems import Problem, ProblemCode
-from recollect.server.grpc.statuses import MAX_METADATA_BYTES, STATUSES, problem_to_message
+from recollect.server.grpc.server import MAX_METADATA_BYTES, STATUSES, problem_to_message
 from tests.tables import table
 
 

@@ -10,12 +10,10 @@ import httpx
 from starlette.applications import Starlette
 
 import recollect
-from recollect.api.auth import Caller, create_owner
-from recollect.api.dispatcher import Dispatcher, RequestLimits, RequestOutcome
-from recollect.api.health import Health
-from recollect.api.host_policy import HostPolicy
-from recollect.api.operation_runner import OperationRunner
+from recollect.api.auth import Caller, HostPolicy, create_owner
+from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestLimits, RequestOutcome
 from recollect.errors import Unauthenticated
+from recollect.server.health import Health
 from recollect.server.http.app import create_app
 
 PORT = 8765

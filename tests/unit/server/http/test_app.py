@@ -14,11 +14,11 @@ from starlette.routing import Route
 
 from recollect.api.auth import Caller, Grant, Right, parse_reach
 from recollect.api.dispatcher import RequestLimits
-from recollect.api.health import Health
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 from recollect.api.problems import ProblemCode
 from recollect.errors import RecollectError
-from recollect.model.trust import Provenance
+from recollect.model.enums import Provenance
+from recollect.server.health import Health
 from recollect.server.http import problems
 from recollect.server.http.app import METRICS_PATH, PUBLIC_ENDPOINTS, create_app
 from tests.tables import table

@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema
 
-from recollect.api.operation_table import OPERATIONS, OPERATIONS_BY_SUBJECT
+from recollect.api.operations import OPERATIONS, OPERATIONS_BY_SUBJECT
 from recollect.server.http.openapi import build_document
 from recollect.server.http.problems import STATUSES
 from tests.tables import table

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from recollect.server.mcp.arguments import normalize_arguments
 from recollect.server.mcp.catalog import load_tools
+from recollect.server.mcp.handlers import normalize_arguments
 from tests.tables import table
 
 TOOL = replace(

@@ -7,9 +7,9 @@ from jsonschema import Draft202012Validator
 
 import recollect
 from recollect.api.auth import WHOLE_STORE, Caller, Grant, Reach, Right, create_owner
+from recollect.api.dispatcher import OperationRunner
 from recollect.api.operation import Effect, Toolset
-from recollect.api.operation_runner import OperationRunner
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 from recollect.errors import FieldError
 from recollect.model.scope import Scope
 from recollect.server.mcp import codegen

@@ -10,12 +10,11 @@ from pydantic_core import to_json
 
 import recollect
 from recollect.api.auth import create_owner
-from recollect.api.operation_runner import OperationRunner
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.dispatcher import OperationRunner
+from recollect.api.operations import OPERATIONS
 from recollect.errors import FieldError
-from recollect.server.mcp import compact_results
-from recollect.server.mcp.catalog import load_tools
-from recollect.server.mcp.compact_results import COMPACT_FIELDS, LEFT_OUT_FIELD, FieldSelection, is_informative
+from recollect.server.mcp import catalog
+from recollect.server.mcp.catalog import COMPACT_FIELDS, LEFT_OUT_FIELD, FieldSelection, is_informative, load_tools
 from tests.tables import table
 
 SCOPE = "acme/ana"
@@ -70,7 +69,7 @@ def is_part(few: Any, whole: Any, kept: FieldSelection | None) -> bool:
 @table("name", COMPACT_FIELDS)
 def test_what_is_told_in_short_is_part_of_what_is_known(name: str, answers: Answers) -> None:
     whole, kept = answers[name], COMPACT_FIELDS[name]
-    told = compact_results.compact_answer(kept, whole)
+    told = catalog.compact_answer(kept, whole)
     left_out = {LEFT_OUT_FIELD} if "excluded" in whole else set[str]()
     assert set(told) == {field for field in kept if whole.get(field) is not None} | left_out
     assert all(is_part(told[field], whole[field], kept[field]) for field in set(told) - left_out)
@@ -80,7 +79,7 @@ def test_what_is_told_in_short_is_part_of_what_is_known(name: str, answers: Answ
 def test_both_are_what_the_tool_says_that_it_gives(name: str, answers: Answers) -> None:
     schema = Draft202012Validator(load_tools()[name].output)
     schema.validate(answers[name])
-    told = compact_results.compact_answer(COMPACT_FIELDS[name], answers[name])
+    told = catalog.compact_answer(COMPACT_FIELDS[name], answers[name])
     schema.validate(told)
     for field in schema.schema["required"]:
         assert not schema.is_valid({key: value for key, value in told.items() if key != field})
@@ -96,18 +95,18 @@ def test_both_are_what_the_tool_says_that_it_gives(name: str, answers: Answers) 
 def test_of_what_was_left_out_it_is_told_how_much_by_reason(answers: Answers) -> None:
     whole = answers["recall"]
     assert len(whole["omitted"]) > 0
-    counted = compact_results.compact_answer(COMPACT_FIELDS["recall"], whole)[LEFT_OUT_FIELD]
+    counted = catalog.compact_answer(COMPACT_FIELDS["recall"], whole)[LEFT_OUT_FIELD]
     assert counted["budget"] == len(whole["omitted"])
     assert {reason: counted[reason] for reason in whole["excluded"]} == whole["excluded"]
     assert (
-        compact_results.compact_answer(COMPACT_FIELDS["search"], answers["search"])[LEFT_OUT_FIELD]
+        catalog.compact_answer(COMPACT_FIELDS["search"], answers["search"])[LEFT_OUT_FIELD]
         == answers["search"]["excluded"]
     )
 
 
 @table("name", ["recall", "brief"])
 def test_a_context_costs_hardly_more_than_its_text(name: str, answers: Answers) -> None:
-    told = compact_results.compact_answer(COMPACT_FIELDS[name], answers[name])
+    told = catalog.compact_answer(COMPACT_FIELDS[name], answers[name])
     beside = len(to_json(told)) - len(to_json(told["text"]))
     assert beside < 250 + 150 * len(told["packed"])
     assert len(to_json(told)) < len(to_json(answers[name])) / 3
@@ -124,7 +123,7 @@ def test_a_context_costs_hardly_more_than_its_text(name: str, answers: Answers) 
 def test_what_became_of_something_costs_little_however_much_was_there_before(
     name: str, each: int, answers: Answers
 ) -> None:
-    assert len(to_json(compact_results.compact_answer(COMPACT_FIELDS[name], answers[name]))) < 200 * each
+    assert len(to_json(catalog.compact_answer(COMPACT_FIELDS[name], answers[name]))) < 200 * each
 
 
 def test_a_reason_that_keeps_out_of_the_ranking_and_of_the_text_is_counted_once() -> None:
@@ -134,7 +133,7 @@ def test_a_reason_that_keeps_out_of_the_ranking_and_of_the_text_is_counted_once(
         "excluded": {"budget": 2, "limit": 1},
         "omitted": [{"reason": "budget"}],
     }
-    assert compact_results.compact_answer(COMPACT_FIELDS["recall"], context)[LEFT_OUT_FIELD] == {
+    assert catalog.compact_answer(COMPACT_FIELDS["recall"], context)[LEFT_OUT_FIELD] == {
         "budget": 3,
         "limit": 1,
     }
@@ -146,7 +145,7 @@ def test_a_model_can_act_on_what_a_search_tells_in_short() -> None:
 
         def found(query: str) -> Mapping[str, Any]:
             answer = service.run("search", {"scope": SCOPE, "query": query, "past": True}, create_owner())
-            told: Mapping[str, Any] = compact_results.compact_answer(COMPACT_FIELDS["search"], answer)["results"][0]
+            told: Mapping[str, Any] = catalog.compact_answer(COMPACT_FIELDS["search"], answer)["results"][0]
             return told
 
         engine.remember("Everybody books trains early", scope="acme", shared=True, pinned=True)
@@ -163,20 +162,20 @@ def test_a_model_can_act_on_what_a_search_tells_in_short() -> None:
 
 
 def test_what_is_asked_is_told_apart_from_how_much_of_it() -> None:
-    assert compact_results.split_explain("recall", {"query": "seat"}) == ({"query": "seat"}, COMPACT_FIELDS["recall"])
-    assert compact_results.split_explain("recall", {"query": "seat", "explain": False}) == (
+    assert catalog.split_explain("recall", {"query": "seat"}) == ({"query": "seat"}, COMPACT_FIELDS["recall"])
+    assert catalog.split_explain("recall", {"query": "seat", "explain": False}) == (
         {"query": "seat"},
         COMPACT_FIELDS["recall"],
     )
-    assert compact_results.split_explain("recall", {"query": "seat", "explain": True}) == ({"query": "seat"}, None)
-    assert compact_results.split_explain("remember", {"text": "tea", "explain": True}) == ({"text": "tea"}, None)
+    assert catalog.split_explain("recall", {"query": "seat", "explain": True}) == ({"query": "seat"}, None)
+    assert catalog.split_explain("remember", {"text": "tea", "explain": True}) == ({"text": "tea"}, None)
     with pytest.raises(FieldError, match="5 does not fit") as refused:
-        compact_results.split_explain("search", {"explain": 5})
+        catalog.split_explain("search", {"explain": 5})
     assert refused.value.field == "explain"
 
 
 def test_a_tool_that_tells_all_anyway_takes_no_wish_for_it() -> None:
-    assert compact_results.split_explain("get_memory", {"explain": True}) == ({"explain": True}, None)
+    assert catalog.split_explain("get_memory", {"explain": True}) == ({"explain": True}, None)
     takers = {name for name, entry in load_tools().items() if "explain" in entry.input["properties"]}
     assert takers == {name for name in COMPACT_FIELDS if load_tools()[name].read_only}
 

@@ -9,9 +9,7 @@ import pytest
 from recollect.api.auth import WHOLE_STORE, Caller, Grant, Right, create_owner
 from recollect.api.operation import Toolset
 from recollect.server.mcp.catalog import CORE_TOOLSET, list_allowed_tools, load_tools
-from recollect.server.mcp.instructions import GUIDE, INSTRUCTION_SENTENCES, build_instructions
-from recollect.server.mcp.operation_client import OperationClient
-from recollect.server.mcp.prompts import PROMPTS
+from recollect.server.mcp.resources import GUIDE, INSTRUCTION_SENTENCES, PROMPTS, OperationClient, build_instructions
 from tests.tables import table
 
 

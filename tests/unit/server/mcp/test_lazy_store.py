@@ -7,7 +7,7 @@ import pytest
 
 from recollect.api.auth import create_owner
 from recollect.errors import StoreError
-from recollect.server.mcp.lazy_store import LazyStore
+from recollect.server.mcp.stdio_transport import LazyStore
 
 
 @pytest.mark.parametrize(

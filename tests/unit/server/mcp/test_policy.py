@@ -7,12 +7,18 @@ from typing import Any
 import pytest
 
 from recollect.api.auth import Caller, create_owner
-from recollect.api.operation_table import OPERATIONS
+from recollect.api.operations import OPERATIONS
 from recollect.errors import AccessDenied
 from recollect.server.mcp.catalog import load_tools
-from recollect.server.mcp.operation_client import OperationClient
-from recollect.server.mcp.prompts import PROMPTS, PromptTemplate
-from recollect.server.mcp.resources import RESOURCES, TEMPLATES, Resource, read_resource
+from recollect.server.mcp.resources import (
+    PROMPTS,
+    RESOURCES,
+    TEMPLATES,
+    OperationClient,
+    PromptTemplate,
+    Resource,
+    read_resource,
+)
 from tests.integration.mcp.rig import address_of
 from tests.tables import table
 

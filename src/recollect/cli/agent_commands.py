@@ -1,0 +1,229 @@
+"""recollect hook: what a coding agent is told before it begins, in time or not at all.
+
+recollect mcp: the memory of one agent, which starts it and speaks MCP with it over standard input and output.
+
+What begins before the other commands are loaded, read as the whole command line reads it.
+"""
+
+import contextvars
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from recollect.api.auth import WHOLE_STORE, Caller, Grant, Reach, Right
+from recollect.cli.hook_runner import (
+    DEFAULT_BUDGET_MS,
+    DEFAULT_TOKENS,
+    HOOK_EVENTS,
+    MAX_BUDGET_MS,
+    run_hook,
+    warn_skipped,
+)
+from recollect.errors import InvalidInput, RecollectError
+from recollect.model.enums import Provenance
+from recollect.model.scope import Scope
+from recollect.server.json_log import JsonFormatter
+
+if TYPE_CHECKING:
+    from recollect.api.dispatcher import Dispatcher
+    from recollect.cli.options import StoreTarget
+    from recollect.engine.engine import Engine
+    from recollect.server.mcp.catalog import Toolsets
+
+
+class HookCommand(click.Command):
+    """A command that is in nobody's way: what is typed wrong is told, and is no failure."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            warn_skipped(error.format_message())
+            ctx.exit(0)
+
+
+@click.command(cls=HookCommand, short_help="Tell a coding agent what is known, in time or not at all.")
+@click.argument("event", type=click.Choice(list(HOOK_EVENTS)))
+@click.option("--scope", metavar="S", required=True, help="Whose memory, as acme/ana.")
+@click.option(
+    "--budget-ms",
+    type=click.IntRange(1, MAX_BUDGET_MS),
+    metavar="N",
+    default=DEFAULT_BUDGET_MS,
+    show_default=True,
+    help="After how many milliseconds of the process it steps aside.",
+)
+@click.option(
+    "--tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=DEFAULT_TOKENS,
+    show_default=True,
+    help="The budget in tokens.",
+)
+@click.option("--server", metavar="URL", help="Ask a running server, as http://127.0.0.1:8765/mcp, not the store.")
+@click.option("--key-file", metavar="FILE", help="The file with the key or the token that the server wants.")
+@click.pass_obj
+def hook(place: "StoreTarget", /, **asked: Any) -> None:
+    """Read the JSON of a hook on standard input, and print what is known as its additional context.
+
+    EVENT is session-start or prompt. If there is no answer in time, or anything is wrong, nothing is printed but a line
+    on standard error, and the exit code is 0: an agent never waits for its memory.
+
+    \b
+    recollect hook prompt --scope acme/ana --server http://127.0.0.1:8765/mcp
+    """
+    run_hook(lambda: nullcontext(place), **asked)
+
+
+OpenedDispatcher: TypeAlias = "tuple[Dispatcher, Callable[[], None]]"
+
+AGENT_NAME = "agent"
+"""What whoever speaks over standard input is called in what is kept."""
+
+READ_ONLY_REASON = "recollect mcp was started with --read-only"
+"""Why an agent lacks a right; it has no key that could have it."""
+
+MCP_NOT_INSTALLED = (
+    "what MCP needs is not installed; install recollect with its extra server (in its folder: pip install '.[server]')"
+)
+
+
+@click.command(short_help="Be the memory of an agent that speaks MCP.")
+@click.option(
+    "--scope",
+    metavar="S",
+    help="Whose memory, as acme/ana: no call need name it, and none can name another but those below it, each of which "
+    "is a memory of its own.",
+)
+@click.option("--read-only", is_flag=True, help="Only tools that look.")
+@click.option(
+    "--tools",
+    metavar="SETS",
+    default="core",
+    show_default=True,
+    help="The toolsets to offer, between commas: core, episodes, observations, operator.",
+)
+@click.pass_obj
+def mcp(place: "StoreTarget", scope: str | None, read_only: bool, tools: str) -> None:
+    """Speak MCP over standard input and output with the agent that starts it, until that ends.
+
+    The store is made if it is not there, and opened when the agent has seen the tools.
+
+    \b
+    recollect --db agent.db mcp --scope acme/ana
+    """
+    made = partial(contextvars.copy_context().run, lambda: open_dispatcher(place.open_or_create()))
+    serve_stdio(
+        made, partial(contextvars.copy_context().run, read_body_limit), *prepare_session(scope, read_only, tools)
+    )
+
+
+def prepare_session(scope: str | None, read_only: bool, tools: str) -> "tuple[Caller, Toolsets]":
+    """Who will speak, and what is offered; refused is what makes no sense, and what cannot be spoken here."""
+    from recollect.server.mcp.catalog import parse_toolsets
+
+    if find_spec("mcp") is None:
+        raise InvalidInput(MCP_NOT_INSTALLED)
+    return make_agent_caller(scope, read_only=read_only), parse_toolsets(tools)
+
+
+def serve_stdio(
+    make: "Callable[[], OpenedDispatcher]", most_bytes: Callable[[], int], caller: Caller, wanted: "Toolsets"
+) -> None:
+    """Speak with the agent; the store is made open when it is needed."""
+    from recollect.server.mcp.stdio_transport import serve_stdio
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonFormatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    serve_stdio(make, most_bytes, caller, wanted)
+
+
+def make_agent_caller(scope: str | None, *, read_only: bool) -> Caller:
+    """Whoever speaks over standard input: the owner's agent, who is believed no more than the owner's own words."""
+    reach: Reach = WHOLE_STORE if scope is None else Scope.parse(scope)
+    rights = frozenset({Right.READ}) if read_only else frozenset(Right)
+    because = READ_ONLY_REASON if read_only else None
+    return Caller(
+        name=AGENT_NAME, grants=(Grant(rights, reach),), provenance=Provenance.DIRECT_USER, missing_right_hint=because
+    )
+
+
+def open_dispatcher(engine: "AbstractContextManager[Engine]") -> "OpenedDispatcher":
+    """What answers for an engine, and what closes both."""
+    from recollect.api.auth import HostPolicy
+    from recollect.api.dispatcher import Dispatcher, OperationRunner
+    from recollect.server.health import create_monitor
+    from recollect.server.request_limits import load_request_limits
+
+    limits, open = load_request_limits(), ExitStack()
+    found = open.enter_context(engine)
+    watch = create_monitor(found)
+    open.callback(watch.close)
+    front = Dispatcher(
+        OperationRunner(found), refuse_keys, HostPolicy(frozenset()), limits=limits, heard=watch.on_request
+    )
+    open.callback(front.close)
+    watch.log_changes()
+    return front, open.close
+
+
+def read_body_limit() -> int:
+    """How long a request may be, by the settings."""
+    from recollect.server.request_limits import load_request_limits
+
+    return load_request_limits().body_bytes
+
+
+def refuse_keys(_: str | None) -> Caller:
+    """Nobody is let in by a key here: whoever started the process is the one who asks."""
+    raise InvalidInput("there are no keys over standard input")
+
+
+def prepare_mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | None:
+    """What speaks MCP; nothing if what is typed is wrong, which is told by whoever can tell it best."""
+    try:
+        params = mcp.make_context("mcp", list(typed)).params
+        who = prepare_session(**params)
+    except (click.ClickException, RecollectError):
+        return None
+    return partial(
+        serve_stdio, partial(_open_target_dispatcher, before), partial(_read_target_body_limit, before), *who
+    )
+
+
+def _open_target_dispatcher(before: Sequence[str]) -> "OpenedDispatcher":
+    with resolve_target(before) as found:
+        return open_dispatcher(found.open_or_create())
+
+
+def _read_target_body_limit(before: Sequence[str]) -> int:
+    with resolve_target(before):
+        return read_body_limit()
+
+
+def parse_hook(typed: Sequence[str]) -> dict[str, object] | None:
+    """What a hook is told; nothing if what is typed is wrong, which is said on standard error."""
+    try:
+        return hook.make_context("hook", list(typed)).params
+    except click.exceptions.Exit:
+        return None
+
+
+@contextmanager
+def resolve_target(before: Sequence[str]) -> "Iterator[StoreTarget]":
+    """The place that is named before the command, with the settings that are."""
+    cli: click.Group = import_module("recollect.cli.main").cli
+    try:
+        with cli.make_context("recollect", [*before, "mcp"]) as context:
+            context.invoke(cli.callback or (lambda: None), **context.params)
+            yield context.obj
+    except click.ClickException as error:
+        raise InvalidInput(error.format_message()) from error

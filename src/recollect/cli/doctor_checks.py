@@ -1,0 +1,435 @@
+"""The installation: Python, the embedders, and the folder of models that were made.
+
+The models: whether the one that a store needs is to be had, and whether it is on its way to another.
+
+Serving: whether agents can be served, and which frameworks can have their memory here.
+
+The database: whether PostgreSQL, pgvector, the role and the store in it are as they have to be.
+"""
+
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from recollect.api.keys import ApiKey, KeyFile, read_private_file
+from recollect.config import Settings
+from recollect.engine.dependencies import embed
+from recollect.errors import InvalidInput, NotFound, RecollectError
+from recollect.factory import find_named_embedder
+from recollect.model.diagnosis import Check, check_from_error, ok, problem, warning
+from recollect.model.encoder import Encoder, ScopeVectorIndex
+from recollect.model.format import format_count
+from recollect.server.authenticator import keys_path, token_path
+from recollect.stores.postgres import inspect
+from recollect.stores.postgres.inspect import (
+    DatabaseCatalog,
+    PgvectorInfo,
+    PostgresRole,
+    PostgresServer,
+    StoreCatalog,
+    StoreTable,
+)
+from recollect.version import __version__
+
+MIN_PYTHON = (3, 11)
+SAMPLE_TEXT = "Ana prefers window seats"
+REMOTE_MODEL_PREFIX = "http:"
+"""What the recorded name of a model behind an address begins with."""
+
+
+def check_recollect() -> Check:
+    """Which recollect it is, and on which system."""
+    return ok("recollect", f"{__version__} on {platform.system() or 'an unknown system'}")
+
+
+def check_python(version: Sequence[int]) -> Check:
+    """Whether the language is new enough."""
+    shown = ".".join(map(str, version))
+    if tuple(version) < MIN_PYTHON:
+        return problem("python", shown, f"run recollect with Python {'.'.join(map(str, MIN_PYTHON))} or later")
+    return ok("python", shown)
+
+
+def check_embedders() -> list[Check]:
+    """Which embedders could be used, with how to get the others."""
+    from recollect.providers import registry
+
+    return [
+        ok(f"embedder {one.name}", f"{one.model}: {one.about}")
+        if one.fix is None
+        else warning(f"embedder {one.name}", f"not installed: {one.about}", one.fix)
+        for one in registry.list_embedders()
+    ]
+
+
+def check_embedding(settings: Settings) -> Check:
+    """Whether the embedder that a new store would have embeds; one behind an address is not asked."""
+    try:
+        found = find_named_embedder(settings.embedder or "auto", settings)
+        if found.name.startswith(REMOTE_MODEL_PREFIX):
+            return ok("embedding", f"{found.name} is behind an address, which is not asked here")
+        embed(found, [SAMPLE_TEXT], "memory")
+        return ok("embedding", f"with {Encoder(found.name, found.dimensions)}, it works")
+    except RecollectError as error:
+        return check_from_error("embedding", error)
+    except (ImportError, OSError) as error:
+        return problem("embedding", f"what it needs cannot be loaded ({error})", "install recollect anew")
+
+
+def check_model_cache() -> Check:
+    """Where models that are made once are kept."""
+    from recollect.providers.embedder_assets import cache_folders
+
+    return check_cache_folders(cache_folders())
+
+
+def check_cache_folders(folders: Sequence[Path]) -> Check:
+    """The first of the folders that takes files, with what is in it."""
+    name = "model cache"
+    for folder in folders:
+        seen = _describe_cache_folder(folder)
+        if seen is not None:
+            return ok(name, f"{folder} {seen}")
+    tried = ", ".join(map(str, folders)) or "there is no folder for it"
+    return warning(name, f"nothing can be kept ({tried})", "set XDG_CACHE_HOME to a folder that you may write to")
+
+
+def format_megabytes(count: int) -> str:
+    """So many bytes, for people."""
+    return f"{count / 1e6:,.1f} MB"
+
+
+def _describe_cache_folder(folder: Path) -> str | None:
+    """What a folder holds or would hold; nothing if it takes no files."""
+    try:
+        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+            return None
+        if there != folder:
+            return "is made when it is needed"
+        return f"holds {format_megabytes(sum(path.stat().st_size for path in folder.iterdir() if path.is_file()))}"
+    except OSError:  # it may not even be looked at
+        return None
+
+
+def check_model(encoder: Encoder, settings: Settings) -> Check:
+    """Whether the model that the store's vectors come from can be used."""
+    from recollect.providers import registry
+
+    name, seen = "model", f"the vectors are of {encoder}"
+    if settings.embedder is not None:
+        try:
+            found = find_named_embedder(settings.embedder, settings)
+        except RecollectError as error:
+            return check_from_error(name, error)
+        if found.name != encoder.name:
+            remedy = "name that model in RECOLLECT_EMBEDDER, or run `recollect admin re-embed --embedder NAME`"
+            return problem(name, f"{seen}, and the settings name {found.name}", remedy)
+        return ok(name, f"{seen}, as the settings say")
+    try:
+        registry.find_embedder_for_model(encoder.name)
+    except NotFound:
+        remedy = "open the store with the embedder that made them, or run `recollect admin re-embed --embedder NAME`"
+        return warning(name, f"{seen}, which is none of recollect's own", remedy)
+    except InvalidInput:
+        remedy = f"set RECOLLECT_EMBEDDER to https://host/v1#{encoder.name.removeprefix(REMOTE_MODEL_PREFIX)}"
+        return warning(name, f"{seen}, which is behind an address", remedy)
+    except RecollectError as error:
+        return check_from_error(name, error)
+    return ok(name, f"{seen}, which is installed")
+
+
+def check_re_embedding(begun: Sequence[Encoder], dismissed: int) -> Iterator[Check]:
+    """Whether the store is on its way to another model, or has not left a former one behind."""
+    command = "run `recollect admin re-embed --embedder NAME`"
+    for encoder in begun:
+        remedy = f"{command} with that embedder to go on, or with the present one to call it off"
+        yield warning("re-embedding", f"begun with {encoder}, and not finished", remedy)
+    if dismissed:
+        remedy = f"{command} with the present embedder"
+        yield warning("re-embedding", "vectors of a former model are still to be removed", remedy)
+
+
+SERVER_PACKAGES: Sequence[str] = (
+    *("grpcio", "grpcio-health-checking", "httptools", "mcp", "prometheus-client", "protobuf", "starlette", "uvicorn"),
+)
+"""What the extra `server` is made of."""
+
+FRAMEWORK_PACKAGES: Mapping[str, str] = {
+    "langgraph": "langgraph",
+    "openai-agents": "openai-agents",
+    "anthropic": "anthropic",
+    "pydantic-ai": "pydantic-ai-slim",
+}
+"""The extra of each framework, and the package that it is."""
+
+
+def check_serving(settings: Settings) -> list[Check]:
+    """The faces, the keys and the frameworks."""
+    return [check_server_packages(), check_keys(settings), check_frameworks()]
+
+
+def check_server_packages() -> Check:
+    """Whether what `recollect serve` and `recollect mcp` need is installed."""
+    missing = [one for one in SERVER_PACKAGES if _installed_version(one) is None]
+    if missing:
+        remedy = "to serve agents, install recollect with its extra server (in its folder: pip install '.[server]')"
+        return warning("faces", f"not installed: {', '.join(missing)}", remedy)
+    return ok("faces", "HTTP, MCP and gRPC are installed")
+
+
+def check_keys(settings: Settings) -> Check:
+    """Whether a server could read its keys, and whether they let anybody in."""
+    try:
+        file = KeyFile(keys_path(settings.server))
+        found = list(file.keys().values())
+        return _check_key_expiry(found, file) if found else _check_token(settings, file)
+    except RecollectError as error:
+        return check_from_error("keys", error)
+
+
+def _check_key_expiry(found: Sequence[ApiKey], file: KeyFile) -> Check:
+    at = datetime.now(UTC)
+    over = [one for one in found if not one.is_valid(at)]
+    seen = f"{len(found)} in {file.path}"
+    if len(over) == len(found):
+        return problem("keys", f"{seen}, all expired, so nobody is let in", "make one with `recollect keys add`")
+    if over:
+        named = ", ".join(f"{one.id} of {one.name}" for one in over)
+        return warning(
+            "keys", f"{seen}, of which these have expired: {named}", "run `recollect keys revoke ID` of each"
+        )
+    return ok("keys", seen)
+
+
+def _check_token(settings: Settings, file: KeyFile) -> Check:
+    token = token_path(settings.server)
+    if token.exists():
+        read_private_file(token)
+    return ok("keys", f"none in {file.path}, so only this machine is served, by the token in {token}")
+
+
+def check_frameworks() -> Check:
+    """Which frameworks are installed; most people need none of them."""
+    return ok("frameworks", "; ".join(_describe_frameworks()))
+
+
+def _describe_frameworks() -> Iterator[str]:
+    found = {extra: _installed_version(package) for extra, package in FRAMEWORK_PACKAGES.items()}
+    here = [f"{extra} {number}" for extra, number in found.items() if number is not None]
+    gone = [extra for extra, number in found.items() if number is None]
+    if here:
+        yield f"installed: {', '.join(here)}"
+    if gone:
+        yield f"not installed: {', '.join(gone)}, which are extras of the same names"
+
+
+def _installed_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+POSTGRES_EXTRA = "install recollect with its extra postgres (in its folder: pip install '.[postgres]')"
+"""How to get what speaks to PostgreSQL."""
+
+REQUIRED_RIGHTS = (
+    "USAGE ON SCHEMA recollect",
+    "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect",
+    "USAGE ON ALL SEQUENCES IN SCHEMA recollect",
+)
+"""What a role needs that remembers and recalls, beside the owner of the tables."""
+
+MAX_NAMED_TABLES = 4
+"""How many tables are named one by one."""
+
+
+def check_database(address: str, settings: Settings) -> Iterator[Check]:
+    """What there is to say of a database and of the store in it. Nothing is made or changed there."""
+    yield (loaded := check_driver())
+    if loaded.remedy is not None:
+        return
+    try:
+        seen = inspect.read_catalog(address)
+    except RecollectError as error:
+        yield check_from_error("server", error)
+        return
+    yield from check_catalog(seen, settings)
+
+
+def check_driver() -> Check:
+    """Whether what speaks to PostgreSQL is there."""
+    try:
+        import psycopg
+        import psycopg_pool
+    except ImportError as error:
+        return problem("psycopg", f"it cannot be loaded ({str(error).partition(chr(10))[0]})", POSTGRES_EXTRA)
+    return ok("psycopg", f"{psycopg.__version__}, with psycopg_pool {psycopg_pool.__version__}")
+
+
+def check_catalog(seen: DatabaseCatalog, settings: Settings) -> Iterator[Check]:
+    """What there is to say of what a database tells."""
+    from recollect.stores.postgres.connection import MIGRATIONS
+    from recollect.stores.sql.migrations import load_migrations
+
+    yield check_server_version(seen.server)
+    yield check_encoding(seen.server)
+    yield check_pgvector(seen.vector, seen.role)
+    yield check_role(seen.role)
+    yield check_writable(seen.server)
+    yield check_database_store(seen, len(load_migrations(MIGRATIONS)))
+    kept = seen.store
+    if kept is None:
+        return
+    yield check_rights(kept, seen.role, seen.server)
+    yield check_row_security(kept.tables)
+    if kept.encoder is not None:
+        yield check_model(kept.encoder, settings)
+    yield from check_re_embedding(kept.pending_encoders, kept.dismissed_encoders)
+    if kept.indexes:
+        yield check_indexes(kept.indexes)
+    if kept.unswept:
+        yield check_unswept(kept)
+
+
+def check_server_version(server: PostgresServer) -> Check:
+    """Whether the server is new enough."""
+    from recollect.stores.postgres.connection import MIN_SERVER_VERSION
+
+    seen = f"PostgreSQL {server.version}"
+    if server.major < MIN_SERVER_VERSION:
+        return problem("server", f"{seen} is too old", f"use PostgreSQL {MIN_SERVER_VERSION} or newer")
+    return ok("server", f"{seen} answers")
+
+
+def check_encoding(server: PostgresServer) -> Check:
+    """Whether the database takes every character."""
+    if server.encoding != "UTF8":
+        return problem("encoding", server.encoding, "make a database with ENCODING 'UTF8'")
+    return ok("encoding", server.encoding)
+
+
+def check_pgvector(found: PgvectorInfo, role: PostgresRole) -> Check:
+    """Whether the database has pgvector, or the role may create it there."""
+    from recollect.stores.postgres.connection import MIN_PGVECTOR_VERSION, parse_version
+
+    name, wanted = "pgvector", MIN_PGVECTOR_VERSION
+    newer = f"install pgvector {wanted} or newer on the server"
+    if found.version is not None:
+        if parse_version(found.version) >= parse_version(MIN_PGVECTOR_VERSION):
+            return ok(name, found.version)
+        return problem(name, f"{found.version} is too old", f"{newer}, and run ALTER EXTENSION vector UPDATE")
+    if found.available is None:
+        return problem(name, "the server has none", newer)
+    if parse_version(found.available) < parse_version(MIN_PGVECTOR_VERSION):
+        return problem(name, f"the {found.available} of the server is too old", newer)
+    if role.superuser or (found.trusted and role.may_create):
+        return ok(name, f"the database gets {found.available} when the store is made")
+    remedy = "run CREATE EXTENSION vector in the database as a superuser"
+    return problem(name, f"the database has none, and {role.name} may not create it", remedy)
+
+
+def check_role(role: PostgresRole) -> Check:
+    """Whether row-level security holds the role."""
+    remedy = "use a role that is NOSUPERUSER and NOBYPASSRLS"
+    if role.superuser:
+        return warning("role", f"{role.name} is a superuser, whom row-level security does not hold", remedy)
+    if role.bypasses_security:
+        return warning("role", f"{role.name} has BYPASSRLS, so row-level security does not hold it", remedy)
+    return ok("role", f"{role.name}, whom row-level security holds")
+
+
+def check_writable(server: PostgresServer) -> Check:
+    """Whether anything can be written."""
+    if server.is_read_only:
+        remedy = "name the primary server, if anything is to be remembered"
+        return warning("primary", "it can only be read, as a server that follows another", remedy)
+    return ok("primary", "it can be written")
+
+
+def check_database_store(seen: DatabaseCatalog, latest: int) -> Check:
+    """Whether there is a store that this program knows, or one could be made."""
+    from recollect.stores.sql.migrations import schema_mismatch
+
+    kept, name = seen.store, "store"
+    if kept is None:
+        return _check_new_store(seen)
+    if kept.schema is None:
+        return problem(name, f"{seen.name} is closed to {seen.role.name}", _grant_remedy(kept, seen.role))
+    if kept.schema > latest:
+        return check_from_error(name, schema_mismatch(seen.name, kept.schema, latest))
+    if kept.moving:
+        remedy = "run the same `recollect admin migrate-store` again"
+        return problem(name, f"a store is being moved to {seen.name}, and it is not whole yet", remedy)
+    if kept.schema < latest and (seen.server.is_read_only or not all(one.owned for one in kept.tables)):
+        remedy = f"open it once on the primary server as {_find_owner(kept)}"
+        return problem(name, f"{seen.name} has to be brought up to schema {latest}", remedy)
+    older = f", brought up to {latest} when it is next opened" if kept.schema < latest else ""
+    bytes = format_megabytes(sum(one.bytes for one in kept.tables))
+    return ok(name, f"{seen.name}, {bytes}, schema {kept.schema}{older}")
+
+
+def check_rights(kept: StoreCatalog, role: PostgresRole, server: PostgresServer) -> Check:
+    """Whether the role may do what remembering and recalling take."""
+    unreadable = [one.name for one in kept.tables if not one.readable]
+    if unreadable:
+        return problem("rights", f"{role.name} may not read {_name_some(unreadable)}", _grant_remedy(kept, role))
+    unwritable = [*(one.name for one in kept.tables if not one.writable), *kept.closed_sequences]
+    if unwritable and not server.is_read_only:
+        seen = f"{role.name} may read all tables, but not write {_name_some(unwritable)}"
+        to_read = f"if it is only to read, run ALTER ROLE {role.name} SET default_transaction_read_only = on"
+        return warning("rights", seen, f"{to_read}; else {_grant_remedy(kept, role)}")
+    return ok("rights", f"{role.name} may {'read' if server.is_read_only else 'read and write'} all tables")
+
+
+def check_row_security(tables: Sequence[StoreTable]) -> Check:
+    """Whether row-level security holds everybody, the owner too."""
+    held = [one for one in tables if one.private]
+    open_ones = [one.name for one in held if not one.secured]
+    if open_ones:
+        remedy = "run ALTER TABLE recollect.NAME ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY for each"
+        return problem("row security", f"not enabled and forced on {_name_some(open_ones)}", remedy)
+    return ok("row security", f"enabled and forced on {format_count(len(held), 'table')}")
+
+
+def check_indexes(found: Sequence[ScopeVectorIndex]) -> Check:
+    """Whether questions can be answered by each index that an operator had made."""
+    useless = [one.name for one in found if not one.is_usable]
+    if useless:
+        why = "of a former model, of an erased scope, being built, or interrupted"
+        remedy = "wait for a build that goes on, else run `recollect admin index --drop` as the owner of the tables"
+        return warning("indexes", f"{_name_some(useless)}, of {len(found)}, cannot be used: {why}", remedy)
+    return ok("indexes", f"of {_name_some([str(one.scope) for one in found])}")
+
+
+def check_unswept(kept: StoreCatalog) -> Check:
+    """Tells of erasures of which something is left in the files of the server."""
+    told = f"{format_count(kept.unswept, 'erasure')} of which PostgreSQL still has bytes in its files"
+    return warning("erased", told, f"run `recollect admin sweep` as {_find_owner(kept)}, when others can wait")
+
+
+def _check_new_store(seen: DatabaseCatalog) -> Check:
+    if seen.server.is_read_only:
+        return problem("store", f"{seen.name} has none, and can only be read", "make it on the primary server")
+    if not (seen.role.superuser or seen.role.may_create):
+        remedy = "open it once as the owner of the database"
+        return problem("store", f"{seen.name} has none, and {seen.role.name} may not make a schema there", remedy)
+    return ok("store", f"{seen.name} has none yet, the first memory makes it")
+
+
+def _find_owner(kept: StoreCatalog) -> str:
+    return next(iter(one.owner for one in kept.tables), "its owner")
+
+
+def _grant_remedy(kept: StoreCatalog, role: PostgresRole) -> str:
+    """What to do about rights that are lacking."""
+    return f"run as {_find_owner(kept)}: {'; '.join(f'GRANT {what} TO {role.name}' for what in REQUIRED_RIGHTS)}"
+
+
+def _name_some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMED_TABLES} more" if len(names) > MAX_NAMED_TABLES else ""
+    return f"{', '.join(names[:MAX_NAMED_TABLES])}{more}"

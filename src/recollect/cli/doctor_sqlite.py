@@ -1,0 +1,144 @@
+"""The place: SQLite, a store in a file, and the folder it lies in."""
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from recollect.cli.doctor_checks import check_model, check_re_embedding, format_megabytes
+from recollect.config import Settings
+from recollect.errors import RecollectError
+from recollect.factory import refuse_url
+from recollect.model.diagnosis import Check, CheckStatus, check_from_error, ok, problem, warning
+from recollect.model.validation import IN_MEMORY_TARGET
+from recollect.stores.sqlite.connection import resolve_store_path
+from recollect.stores.sqlite.process_lock import NoWriteLock, WriteLock, open_process_lock
+from recollect.stores.sqlite.store import StoreFileInfo, inspect_store_file
+from recollect.stores.sqlite.store_files import file_size, list_store_files
+
+MIN_SQLITE = (3, 51, 3)
+"""The first that cannot lose what was written when a write-ahead log begins anew: docs/adr/0031."""
+
+LOW_DISK_BYTES = 512 * 1024**2
+MIN_DISK_BYTES = 32 * 1024**2
+"""How many free bytes are worth a warning, and how many are too few to go on."""
+
+LOCK_WAIT_SECONDS = 0.05
+LOCK_TIMEOUT_SECONDS = 5.0
+"""For how many seconds one in line is watched while it has to wait, and waited for once it need not."""
+
+
+def check_sqlite() -> Check:
+    """Whether the library that keeps the store is sound."""
+    return check_sqlite_versions(apsw.sqlite_lib_version(), apsw.apsw_version())
+
+
+def check_sqlite_versions(library: str, driver: str) -> Check:
+    """Whether these versions are."""
+    seen = f"{library}, by apsw {driver}"
+    if tuple(int(part) for part in library.split(".")[:3]) < MIN_SQLITE:
+        oldest = ".".join(map(str, MIN_SQLITE))
+        return problem("sqlite", f"{seen}, may lose what was written", f"install an apsw with SQLite {oldest} or later")
+    return ok("sqlite", seen)
+
+
+def check_file_store(target: str, settings: Settings) -> Iterator[Check]:
+    """What there is to say of a store, and of where it is or would be."""
+    if target == IN_MEMORY_TARGET:
+        yield ok("store", "a throw-away in memory")
+        return
+    try:
+        refuse_url(target)
+        path = resolve_store_path(target)
+    except RecollectError as error:
+        yield check_from_error("store", error)
+        return
+    yield from _check_store(path, settings)
+    writable = _check_folder(path)
+    yield writable
+    if writable.finding is CheckStatus.OK:
+        yield _check_write_queue(path.parent)
+    yield check_disk(shutil.disk_usage(path.parent).free, sum(map(file_size, list_store_files(path))))
+
+
+def _check_store(path: Path, settings: Settings) -> Iterator[Check]:
+    if not path.exists():
+        yield ok("store", f"{path} is not there yet, the first memory makes it")
+        return
+    try:
+        seen = inspect_store_file(path)
+    except RecollectError as error:
+        yield check_from_error("store", error)
+        return
+    yield _check_store_file(path, seen)
+    if seen.encoder is not None:
+        yield check_model(seen.encoder, settings)
+    yield from check_re_embedding(seen.pending_encoders, seen.retired_encoders)
+
+
+def _check_store_file(path: Path, seen: StoreFileInfo) -> Check:
+    if seen.read_only and seen.schema < seen.latest_schema:
+        remedy = "let somebody open it who may write to it"
+        return problem(
+            "store", f"{path} may only be read, but has to be brought up to schema {seen.latest_schema}", remedy
+        )
+    if seen.read_only:
+        remedy = "check who may write to the file and its folder, if anything is to be remembered"
+        return warning("store", f"{path} may only be read, and can be", remedy)
+    if seen.schema == 0:
+        return ok("store", f"{path} is empty, the first memory makes it a store")
+    older = f", brought up to {seen.latest_schema} when it is next opened" if seen.schema < seen.latest_schema else ""
+    return ok("store", f"{path}, {format_megabytes(file_size(path))}, schema {seen.schema}{older}")
+
+
+def _check_folder(path: Path) -> Check:
+    """Whether the folder can be written; where there is a store, it can be read without that."""
+    found = warning if path.exists() else problem
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            return ok("folder", f"{path.parent} can be written")
+    except OSError as error:
+        seen = f"{path.parent} cannot be written ({error.strerror})"
+        return found("folder", seen, "check who may write to the folder")
+
+
+def _check_write_queue(folder: Path) -> Check:
+    """Whether processes that write can stand in line there; if not, luck decides who is next."""
+    remedy = "keep the store on a local disk if many processes write to it"
+    try:
+        with tempfile.TemporaryDirectory(prefix=".recollect-", dir=folder) as place:
+            path = str(Path(place, "queue"))
+            with closing(open_process_lock(path, 0o600)) as first, closing(open_process_lock(path, 0o600)) as second:
+                if isinstance(first, NoWriteLock):
+                    return warning("line", "this system has no file locks, so writers wait by chance", remedy)
+                if not _locks_exclude(first, second):
+                    return warning("line", f"locks of files in {folder} keep nobody apart", remedy)
+    except OSError as error:
+        return warning("line", f"files in {folder} cannot be locked ({error.strerror})", remedy)
+    return ok("line", "writers stand in line, first come, first served")
+
+
+def _locks_exclude(first: WriteLock, second: WriteLock) -> bool:
+    """Whether the second has to wait for the first, and no longer than that."""
+    waiting = threading.Thread(target=second.acquire, daemon=True)
+    first.acquire()
+    waiting.start()
+    waiting.join(LOCK_WAIT_SECONDS)
+    waited = waiting.is_alive()
+    first.release()
+    waiting.join(LOCK_TIMEOUT_SECONDS)
+    return waited and not waiting.is_alive()
+
+
+def check_disk(free: int, used: int) -> Check:
+    """Whether there is room to go on, and to build the file anew, as erasing may have to."""
+    seen = f"{format_megabytes(free)} are free"
+    if free < MIN_DISK_BYTES:
+        return problem("disk", seen, "make room, or keep the store elsewhere")
+    if free < max(LOW_DISK_BYTES, used):
+        return warning("disk", seen, f"make room: building the store anew takes {format_megabytes(used)}")
+    return ok("disk", seen)

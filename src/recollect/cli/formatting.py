@@ -1,0 +1,373 @@
+"""Values for people: a terminal, a log, a page.
+
+Memories in a list, and figures of many: what the row of each says.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC
+from typing import assert_never
+
+from recollect.model.context import Usage
+from recollect.model.draft import (
+    Changed,
+    Created,
+    Outdated,
+    Quarantined,
+    Reactivated,
+    Receipt,
+    Refused,
+    Reinforced,
+    Superseded,
+    Unchanged,
+    Unindexed,
+    Updated,
+    Verdict,
+)
+from recollect.model.enums import TRUST_BY_PROVENANCE, Level, Status
+from recollect.model.episode import read_action
+from recollect.model.format import (
+    escape_unprintable,
+    format_count,
+    format_left_out,
+    format_moment,
+    make_printable,
+    shorten,
+)
+from recollect.model.memory import Memory, MemoryId
+from recollect.packing.pack import Context, OmissionReason, Omitted
+from recollect.packing.prompt import speaker_to_show
+from recollect.ranking.explanation import Explanation
+from recollect.ranking.profile import Profile
+from recollect.ranking.result import Ranking, Scored, StopReason
+from recollect.ranking.why import (
+    Barred,
+    Ranked,
+    Unpacked,
+    Why,
+    describe_change,
+    describe_fate,
+    format_start,
+    tokens_left,
+)
+from recollect.render.tables import MIN_TEXT_COLUMNS, Paint, TextStyle, TextTable, paint_plain, truncate, wrap_at_commas
+
+MAX_BAR_BLOCKS = 20
+"""How many blocks the longest bar has."""
+
+
+def format_ranking(ranking: Ranking, paint: Paint = paint_plain, width: int | None = None) -> Iterator[str]:
+    """A ranking with every explanation, best first; what a memory says is cut to the width, if there is one."""
+    yield f"{ranking.profile}, version {ranking.version}, at {ranking.at.isoformat()}"
+    for place, scored in enumerate(ranking, start=1):
+        yield ""
+        yield from _format_scored(place, scored, paint, width)
+    yield ""
+    yield tally_ranking(ranking)
+
+
+def format_context(context: Context, paint: Paint = paint_plain, width: int | None = None) -> Iterator[str]:
+    """Why each memory of a context is in it, and what kept out those that are not; cut like a ranking."""
+    for place, scored in enumerate(context.packed, start=1):
+        yield from _format_scored(place, scored, paint, width)
+        yield ""
+    for one in context.omitted:
+        yield f"left out: {one.scored.id}, {float(one.scored.score):.3f}: {_describe_omission(one)}"
+
+
+def summarize_context(context: Context, width: int | None = None) -> Iterator[str]:
+    """What a context came to: in one line, or in as few as the width takes, broken behind commas."""
+    name = "context, of which nothing is kept" if context.id is None else f"context {context.id}"
+    yield from wrap_at_commas(f"{name}: {context.summary}", width)
+
+
+def format_ranked_line(
+    place: int, score: float, said: str, paint: Paint = paint_plain, width: int | None = None
+) -> str:
+    """The line of one that is ranked: its place, its score, and what it is, cut to the width, if there is one."""
+    rank, points, shown = f"{place:>3}. ", f"{score:.3f}", f"  {said}"
+    room = None if width is None else max(width - len(rank) - len(points), MIN_TEXT_COLUMNS)
+    return f"{rank}{paint(TextStyle.SCORE, points)}{shown if room is None else truncate(shown, room)}"
+
+
+def format_explanation(explanation: Explanation, paint: Paint = paint_plain) -> Iterator[str]:
+    """What each signal contributed, as numbers and bars; the lines add up and multiply to the score."""
+    for part in explanation.shown:
+        yield f"+ {part.points:.3f} {paint(TextStyle.BAR, _draw_bar(part.points))} {make_printable(str(part))}"
+    if explanation.silence is not None:
+        yield f"+ 0.000 {paint(TextStyle.BAR, _draw_bar(0.0))} {explanation.silence}"
+    for scale in explanation.scales:
+        yield f"× {scale.times:.3f} {paint(TextStyle.BAR, _draw_bar(scale.times))} {make_printable(str(scale))}"
+
+
+def format_why(why: Why, paint: Paint = paint_plain, by: Memory | None = None) -> Iterator[str]:
+    """Where a candidate stands or fell, and what would have put it in; `by` is what took its place, if known."""
+    spoken = None if by is None else quote_memory(by)
+    yield f"{paint(TextStyle.STRONG, why.id)} {describe_fate(why.fate, why.candidate.memory, spoken)}"
+    if isinstance(why.fate, Barred):
+        return  # nobody asked about it, so it has no score
+    yield f"score {paint(TextStyle.SCORE, f'{why.explanation.score:.3f}')}"
+    yield from (f"  {line}" for line in format_explanation(why.explanation, paint))
+    if isinstance(why.fate, Ranked):
+        return
+    if not why.changes and not isinstance(why.fate, Unpacked):
+        yield "no single signal could have put it in"
+    for lead, change in zip(["it would have been in with", *["or"] * len(why.changes)], why.changes, strict=False):
+        yield f"{lead} {describe_change(change)}"
+
+
+def format_memory(memory: Memory, usage: Usage, paint: Paint = paint_plain, by: Memory | None = None) -> Iterator[str]:
+    """A memory with all that is known of it, what took its place and what happened to it since."""
+    yield paint(TextStyle.STRONG, memory.id)
+    if memory.title is not None:
+        yield f"  {make_printable(memory.title)}"
+    yield from (f"  {line}" for line in split_printable_lines(memory.text))
+    said = {name: value for name, value in (*_memory_facts(memory, by), *_usage_facts(usage)) if value}
+    for name, value in said.items():
+        yield f"{paint(TextStyle.FAINT, f'{name:<10}')} {make_printable(value)}"
+
+
+def describe_verdict(verdict: Verdict) -> str:
+    """What became of a draft, or of a change."""
+    match verdict:
+        case Created():
+            return "created"
+        case Updated(revision, instead_of):
+            return f"updated: revision {revision}{_describe_ended(instead_of)}"
+        case Reinforced(_, reason):
+            return f"nothing new ({reason}); counted as said again"
+        case Superseded(old, reason):
+            return f"created; {old} holds no longer ({reason})"
+        case Outdated(newer, reason):
+            return f"created as what held until {newer} ({reason})"
+        case Reactivated(was, instead_of):
+            return f"back: it was {was}, and was said again since{_describe_ended(instead_of)}"
+        case Unindexed(_, reason):
+            return f"kept, and not indexed: {reason}"
+        case Quarantined(reason, other):
+            return f"quarantined: {reason}{_describe_other(other)}"
+        case Refused(reason, _):
+            return f"refused: {reason}"
+        case Changed(to, instead_of):
+            return f"now {to}{_describe_ended(instead_of)}"
+        case Unchanged():
+            return "unchanged: nothing of that is new"
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _describe_ended(other: MemoryId | None) -> str:
+    return "" if other is None else f"; {other} holds no longer"
+
+
+def _describe_other(other: MemoryId | None) -> str:
+    return "" if other is None else f" ({other})"
+
+
+def format_receipt(receipt: Receipt) -> Iterator[str]:
+    """What became of a draft or of a change, and what was taken out of it before."""
+    yield describe_verdict(receipt.verdict)
+    if receipt.redacted:
+        yield f"taken out before anything was kept: {', '.join(receipt.redacted)}"
+
+
+def format_profile(profile: Profile) -> str:
+    """A profile in one line."""
+    return f"{profile.name:<20} {profile.version:<3} {profile.about}"
+
+
+def tally_ranking(ranking: Ranking) -> str:
+    """How many were ranked, how many were left out for which reason, and the proof where not all were looked at."""
+    proof = "" if ranking.proof.stopped is StopReason.EVERY else f"; {ranking.proof}"
+    return f"{len(ranking)} ranked{format_left_out(ranking.excluded)}{proof}"
+
+
+def format_marks(memory: Memory) -> str:
+    """What sets the memory apart, in words."""
+    return ", ".join(memory.marks)
+
+
+def format_headline(memory: Memory) -> str:
+    """What the memory says, on one line, after its title if it has one and the name of who said it if that is known."""
+    spoken = _text_with_speaker(memory)
+    return make_printable(spoken if memory.title is None else f"{memory.title}: {spoken}")
+
+
+def quote_memory(memory: Memory) -> str:
+    """The memory as one speaks of it: its id, and how it begins."""
+    return f"{memory.id} ({shorten(format_headline(memory))})"
+
+
+def describe_replacement(memory: Memory, by: Memory | None = None) -> str:
+    """What took the place of the memory, with its words if it is known; nothing if nothing did."""
+    if memory.superseded_by is None:
+        return ""
+    return f"replaced by {memory.superseded_by if by is None else quote_memory(by)}"
+
+
+def suggest_remedy(receipt: Receipt) -> tuple[str, tuple[str, ...]] | None:
+    """What can be done about a verdict that keeps a memory out of every recall, and what is typed after `recollect`."""
+    if not receipt.kept:
+        return None
+    match receipt.verdict:
+        case Quarantined():
+            return "to let it be recalled", release_command(receipt.memory)
+        case Refused() if receipt.memory.status is not Status.ACTIVE:
+            return "to bring it back", ("restore", *_memory_arguments(receipt.memory))
+        case _:
+            return None
+
+
+def release_command(memory: Memory) -> tuple[str, ...]:
+    """What is typed after `recollect` to let a quarantined memory be recalled."""
+    return ("curate", "release", *_memory_arguments(memory))
+
+
+def _memory_arguments(memory: Memory) -> tuple[str, ...]:
+    """The memory as a command takes it, whatever its id begins with."""
+    scope = "--scope", str(memory.scope)
+    return (*scope, "--", memory.id) if memory.id.startswith("-") else (memory.id, *scope)
+
+
+def format_day(memory: Memory) -> str:
+    """The day its present text was observed, in UTC."""
+    return (memory.observed_at or memory.created_at).date().isoformat()
+
+
+def split_printable_lines(text: str) -> list[str]:
+    """The text line by line, with whatever could steer a terminal spelled out."""
+    return [escape_unprintable(line.expandtabs()) for line in text.replace("\r\n", "\n").split("\n")]
+
+
+def _format_scored(place: int, scored: Scored, paint: Paint, width: int | None) -> Iterator[str]:
+    known = scored.candidate.memory
+    said = scored.id if known is None else f"{scored.id}  {make_printable(_text_with_speaker(known))}"
+    yield format_ranked_line(place, float(scored.score), said, paint, width)
+    if known is not None and (over := ", ".join(_format_ending(known))):
+        yield f"     {over}"
+    yield from (f"     {line}" for line in format_explanation(scored.explanation, paint))
+
+
+def _text_with_speaker(memory: Memory) -> str:
+    """The text, after the name of who said it, as in a transcript; once, if the text begins with the name already."""
+    speaker, said = speaker_to_show(memory), _describe_action(memory) if memory.level is Level.ACTION else memory.text
+    return said if speaker is None else f"{speaker}: {said}"
+
+
+def _describe_action(memory: Memory) -> str:
+    """What was done for a task, in words."""
+    action = read_action(memory)
+    given = action.input or action.output
+    return f"{action.type}, {action.result.value}{given and f': {given}'}"
+
+
+def _draw_bar(value: float) -> str:
+    return f"{'▇' * round(value * MAX_BAR_BLOCKS):<{MAX_BAR_BLOCKS}}"
+
+
+def _describe_omission(one: Omitted) -> str:
+    match one.reason:
+        case OmissionReason.BUDGET:
+            return f"it costs {one.cost} tokens, and {tokens_left(one.room)} were left"
+        case OmissionReason.ITEMS:
+            return "there were as many as may be"
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _memory_facts(memory: Memory, by: Memory | None) -> Iterator[tuple[str, str]]:
+    yield "kind", memory.kind.value
+    yield "level", "" if memory.level is None else memory.level.value
+    yield "scope", str(memory.scope)
+    yield "standing", format_marks(memory) or memory.status.value
+    yield "replaced", describe_replacement(memory, by).removeprefix("replaced ")
+    yield "remark", memory.remark or ""
+    yield "topic", memory.topic_key or ""
+    yield "subject", memory.subject or ""
+    yield "tags", ", ".join(memory.tags)
+    yield "said", ", ".join(filter(None, [memory.speaker and f"by {memory.speaker}", memory.session]))
+    yield "observed", format_moment(memory.observed_at or memory.created_at)
+    yield "valid", " ".join(_format_validity(memory))
+    judged = {name: getattr(memory, name) for name in ("importance", "confidence", "salience")}
+    yield "judged", ", ".join(f"{name} {value:g}" for name, value in judged.items() if value is not None)
+    yield "from", ", ".join(filter(None, [memory.provenance.value, memory.source]))
+    yield "trust", "" if memory.trust is TRUST_BY_PROVENANCE[memory.provenance] else memory.trust.value
+    yield "lineage", ", ".join((*memory.derived_from, *memory.evidence))
+    yield "metadata", json.dumps(dict(memory.metadata), ensure_ascii=False) if memory.metadata else ""
+    yield "revisions", str(memory.revisions)
+
+
+def _format_validity(memory: Memory) -> Iterator[str]:
+    if memory.valid_from is not None:
+        yield f"from {format_moment(memory.valid_from)}"
+    if memory.valid_until is not None:
+        yield f"until {format_moment(memory.valid_until)}"
+
+
+def _format_ending(memory: Memory) -> Iterator[str]:
+    if memory.valid_until is not None:
+        yield f"until {format_start(memory.valid_until)}"
+    if memory.superseded_by is not None:
+        yield describe_replacement(memory)
+
+
+def _usage_facts(usage: Usage) -> Iterator[tuple[str, str]]:
+    last = f", last {format_moment(usage.last_served_at)}" if usage.last_served_at is not None else ""
+    yield "served", f"{format_count(usage.served, 'time')}{last}"
+    votes = f"{usage.helped} helped, {usage.misled} misled"
+    yield "feedback", "" if usage.usefulness is None else f"{votes}: usefulness {usage.usefulness:.3f}"
+    yield "said again", format_count(usage.echoed, "time") if usage.echoed else ""
+    yield "quoted", f"in {format_count(usage.quoted, 'answer')}" if usage.quoted else ""
+    yield "followed", f"by success {format_count(usage.followed, 'time')}" if usage.followed else ""
+
+
+Replacements = Mapping[MemoryId, Memory]
+"""The memories that took the place of others, as far as they are known."""
+
+
+def ranking_table(ranking: Ranking, instead: Replacements | None = None) -> TextTable:
+    """What a search found, best first."""
+    rows = [
+        (
+            f"{float(one.score):.3f}",
+            one.id,
+            one.memory.kind.value,
+            format_day(one.memory),
+            _memory_text(one.memory, instead),
+        )
+        for one in ranking
+    ]
+    return TextTable(("score", "id", "kind", "date", "text"), rows)
+
+
+def memory_table(memories: Iterable[Memory], instead: Replacements | None = None) -> TextTable:
+    """Memories in the order given."""
+    rows = [
+        (one.id, str(one.scope), one.kind.value, format_day(one), format_marks(one), _memory_text(one, instead))
+        for one in memories
+    ]
+    return TextTable(("id", "scope", "kind", "date", "marks", "text"), rows)
+
+
+def version_table(versions: Iterable[Memory], instead: Replacements | None = None) -> TextTable:
+    """The versions of one memory in the order given, each with when the store took it in, and by which run."""
+    rows = [
+        (
+            str(one.revisions),
+            "" if one.recorded_at is None else format_moment(one.recorded_at),
+            "" if one.commit is None else str(one.commit),
+            format_marks(one),
+            _memory_text(one, instead),
+        )
+        for one in versions
+    ]
+    return TextTable(("revision", "recorded", "run", "marks", "text"), rows)
+
+
+def _memory_text(memory: Memory, instead: Replacements | None) -> str:
+    """What it says, behind until when it holds, if it ends, and before what took its place or keeps it apart."""
+    until = "" if memory.valid_until is None else f"[until {memory.valid_until.astimezone(UTC).date().isoformat()}] "
+    by = None if instead is None or memory.superseded_by is None else instead.get(memory.superseded_by)
+    apart = memory.remark if memory.status is Status.QUARANTINED else None
+    behind = "".join(f" [{make_printable(why)}]" for why in (describe_replacement(memory, by), apart) if why)
+    return f"{until}{format_headline(memory)}{behind}"

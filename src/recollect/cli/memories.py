@@ -1,0 +1,406 @@
+"""recollect remember: a text becomes a memory.
+
+recollect revise, forget, restore, pin and unpin: a memory says something else, or stands elsewhere.
+
+recollect show, history and list: what there is; looking counts as no use.
+
+recollect erase: memories go for good, and the files are searched for what is left.
+
+recollect admin sweep: PostgreSQL writes the files anew that still have what was erased.
+
+A sweep, told: as JSON, and to people.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from recollect import factory
+from recollect.cli import formatting, options, output
+from recollect.cli.options import StoreTarget, pass_target
+from recollect.cli.output import find_replacements
+from recollect.engine.engine import Engine
+from recollect.model.draft import read_draft
+from recollect.model.enums import Kind, Status
+from recollect.model.erasure import ErasureReceipt, SweepReport
+from recollect.model.format import format_count, make_printable
+from recollect.model.scope import Scope
+from recollect.render import json_values
+from recollect.render.tables import Paint, TextStyle, paint_plain
+
+
+@click.command(cls=options.TextCommand, short_help="Remember a text.", epilog=f"Kinds: {', '.join(Kind)}.")
+@click.argument("text")
+@options.scope
+@options.choice(
+    Kind, "--kind", help="What sort of memory it is; if not given, what its topic is, or else an observation."
+)
+@click.option("--title", help="A short title.")
+@click.option("--topic-key", metavar="KEY", help="What it is about: the next one with this key revises it.")
+@click.option(
+    "--subject", metavar="NAME", help="What it is about, where only one thing holds at a time: it replaces the former."
+)
+@click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
+@options.fraction("--importance", "How much it matters.")
+@options.fraction("--confidence", "How sure it is.")
+@click.option("--pinned", is_flag=True, help="Keep room for it in every context.")
+@click.option("--shared", is_flag=True, help="Let the scopes below see it too.")
+@click.option("--session", metavar="ID", help="The session it comes from.")
+@click.option("--speaker", metavar="NAME", help="Who said it.")
+@options.moment("--at", "When it was observed; now if not given.")
+@options.moment("--valid-from", "Since when it holds.")
+@options.moment("--valid-until", "Until when it holds.")
+@options.provenance("Through whom it came.")
+@click.option("--source", metavar="ID", help="The document, tool or import it came from.")
+@click.option("--derived-from", metavar="ID", multiple=True, help="A memory it was made from; may be repeated.")
+@click.option("--evidence", metavar="QUOTE", multiple=True, help="A quote that bears it out; may be repeated.")
+@options.metadata("Anything else, as a JSON object.")
+@click.option("--key", help="Makes a retry harmless: the same call with the same key is done once.")
+@click.option("--id", metavar="ID", help="The id it is to have; one is made if not given.")
+@options.as_json
+@pass_target
+def remember(place: StoreTarget, /, text: str, as_json: bool, **given: Any) -> None:
+    """Remember TEXT, or what standard input says if TEXT is -.
+
+    Prints the id of the memory that says it now.
+
+    \b
+    recollect remember "Ana prefers window seats" --scope acme/ana --kind preference
+    git log -1 --format=%B | recollect remember - --scope acme/builds --kind event
+    """
+    told = {name: value for name, value in given.items() if value is not None}
+    draft = read_draft({"text": options.read_text(text), **told})
+    with place.open_or_create() as engine:
+        (receipt,) = engine.remember_all([draft])
+    if draft.key is None:
+        output.print_new(receipt, as_json=as_json)
+    else:  # a retry is told what came of the first call, and which run that was is not known
+        output.print_receipt(receipt, as_json=as_json)
+
+
+memory_id = click.argument("id")
+
+
+@click.command(short_help="Give a memory a new text.", cls=options.TextCommand)
+@memory_id
+@click.argument("text")
+@options.scope
+@options.choice(Kind, "--kind", help="Another kind.")
+@click.option("--title", help="Another title.")
+@click.option("--tag", "tags", multiple=True, help="A tag; those given replace the former ones.")
+@options.fraction("--importance", "How much it matters; it never falls.")
+@options.fraction("--confidence", "How sure it is.")
+@options.moment("--at", "When that was observed; now if not given.")
+@options.moment("--valid-from", "Since when it holds.")
+@options.moment("--valid-until", "Until when it holds.")
+@options.metadata("Another JSON object in place of the former.")
+@options.provenance("Through whom the new text came.")
+@options.as_json
+@pass_target
+def revise(
+    place: StoreTarget, /, id: str, text: str, scope: Scope, tags: tuple[str, ...], as_json: bool, **changes: Any
+) -> None:
+    """Give the memory ID the new TEXT, or what standard input says if TEXT is -.
+
+    It keeps its id; what it said before stays in its history. What is not given stays as it was.
+    """
+    with place.open_existing() as engine:
+        receipt = engine.revise(id, options.read_text(text), scope=scope, tags=tags or None, **changes)
+    output.print_undoable(receipt, as_json=as_json)
+
+
+@click.command(short_help="Recall a memory no more.")
+@memory_id
+@options.scope
+@options.as_json
+@pass_target
+def forget(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+    """Recall the memory ID no more; `recollect restore` brings it back."""
+    with place.open_existing() as engine:
+        receipt = engine.forget(id, scope=scope)
+    output.print_undoable(receipt, as_json=as_json)
+
+
+@click.command(short_help="Bring a memory back.")
+@memory_id
+@options.scope
+@options.as_json
+@pass_target
+def restore(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+    """Bring back the memory ID, which was forgotten or put away."""
+    with place.open_existing() as engine:
+        receipt = engine.restore(id, scope=scope)
+    output.print_undoable(receipt, as_json=as_json)
+
+
+@click.command(short_help="Keep room for a memory.")
+@memory_id
+@options.scope
+@options.as_json
+@pass_target
+def pin(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+    """Keep room for the memory ID in every context of its scope."""
+    with place.open_existing() as engine:
+        receipt = engine.pin(id, scope=scope)
+    output.print_undoable(receipt, as_json=as_json)
+
+
+@click.command(short_help="Let a memory compete again.")
+@memory_id
+@options.scope
+@options.as_json
+@pass_target
+def unpin(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+    """Let the memory ID compete like any other."""
+    with place.open_existing() as engine:
+        receipt = engine.unpin(id, scope=scope)
+    output.print_undoable(receipt, as_json=as_json)
+
+
+@click.command(short_help="Print a memory and its use.")
+@click.argument("id")
+@options.scope
+@options.as_json
+@pass_target
+def show(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+    """Print the memory ID with all that is known of it, and what happened to it since."""
+    with place.open_existing() as engine:
+        memory = engine.get(id, scope=scope)
+        usage = engine.usage(id, scope=scope)
+        by = engine.replacement(memory, scope=scope)
+    if as_json:
+        output.print_json(
+            {
+                **json_values.memory_fields(memory),
+                "usage": json_values.usage_fields(usage),
+                "replacement": json_values.replacement_fields(by),
+            }
+        )
+    else:
+        output.print_lines(formatting.format_memory(memory, usage, output.paint, by))
+
+
+@click.command(short_help="List the versions of a memory.")
+@click.argument("id")
+@options.scope
+@options.as_json
+@pass_target
+def history(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+    """Print every version of the memory ID, the oldest first, each with the run that `recollect admin undo` takes."""
+    with place.open_existing() as engine:
+        versions = engine.history(id, scope=scope)
+        instead, last = find_replacements(engine, versions), versions[-1].superseded_by
+    if as_json:
+        by = None if last is None else instead.get(last)
+        said = [json_values.memory_fields(version) for version in versions]
+        output.print_json({"id": id, "versions": said, "replacement": json_values.replacement_fields(by)})
+    else:
+        output.print_table(formatting.version_table(versions, instead))
+
+
+@click.command("list", short_help="List the memories of a scope.")
+@options.scope
+@click.option("--below", is_flag=True, help="Those of the scopes below too.")
+@options.choice(
+    Status,
+    "--status",
+    "statuses",
+    multiple=True,
+    default=[Status.ACTIVE.value],
+    show_default=True,
+    help="Those of this status; may be repeated.",
+)
+@options.as_json
+@pass_target
+def list_memories(place: StoreTarget, scope: Scope, below: bool, statuses: tuple[Status, ...], as_json: bool) -> None:
+    """List the memories of a scope, sorted by id: ids that were made here sort by the time they were made.
+
+    In a pipe there is one line a memory: id, scope, kind, date, marks and text, between tabs.
+    """
+    with place.open_existing() as engine:
+        memories = engine.memories(scope=scope, below=below, statuses=statuses)
+        hints = [] if memories else output.explain_empty_scope(engine, scope)
+        instead = {} if as_json else find_replacements(engine, memories)
+    if as_json:
+        output.print_json({"scope": str(scope), "memories": [json_values.memory_fields(memory) for memory in memories]})
+    else:
+        output.print_table(formatting.memory_table(memories, instead))
+    for hint in hints:
+        output.print_note(hint)
+
+
+UNPROVED_REMEDY = (
+    "No other run can look again, for what to look for is kept nowhere. To be sure, close what has the store open; "
+    "then `recollect export FILE` and `recollect --db NEW import FILE` make a store without any of it. "
+    "With RECOLLECT_BUSY_TIMEOUT=600 an erasure waits so many seconds for others."
+)
+"""What somebody can do about an erasure that is not proved once its run has ended."""
+
+UNSWEPT_REMEDY = (
+    "What is still to be done is noted in the database: `recollect admin sweep`, run as the owner of its tables, does "
+    "it, and says when nothing is left in their files."
+)
+"""The same of an erasure in a database."""
+
+
+@click.command(short_help="Remove memories for good, and prove it.")
+@options.scope
+@click.option("--id", metavar="ID", help="Erase this memory, and what was derived from it.")
+@click.option("--source", metavar="ID", help="Erase all that came from this source, and what was derived from it.")
+@click.option("--everything", is_flag=True, help="Erase all memories and contexts of exactly this scope.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.as_json
+@click.pass_context
+@pass_target
+def erase(
+    place: StoreTarget,
+    ctx: click.Context,
+    scope: Scope,
+    id: str | None,
+    source: str | None,
+    everything: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Remove memories for good, from every file of the store, and look whether anything of them is left.
+
+    Prints what was removed, which files were searched, and what is out of reach. The exit code is 1 if it could not be
+    proved that nothing is left.
+
+    \b
+    recollect erase --scope acme/ana --id 0193e5b2-7e1c-7000-8000-0123456789ab
+    recollect erase --scope acme/ana --source mail-7 --yes
+    """
+    if (id is not None) + (source is not None) + everything != 1:
+        raise click.UsageError("Say what to erase by exactly one of --id ID, --source ID and --everything.")
+    if not yes and not _can_prompt():
+        raise click.UsageError("Nobody is there to be asked whether to erase for good; say --yes if that is meant.")
+    with place.open_existing() as engine:
+        for hint in [] if id is not None else output.explain_empty_scope(engine, scope):
+            output.print_note(hint)
+        if not yes:
+            click.confirm(_confirmation_question(engine, scope, id, source), abort=True, err=True)
+        erasure = engine.erase(scope=scope, id=id, source=source, everything=everything)
+        while not yes and erasure.retryable and click.confirm(ask_to_prove_again(erasure), default=True, err=True):
+            erasure = engine.prove_erased(erasure)
+    _print_erasure(erasure, as_json=as_json)
+    if not erasure.proven:
+        output.print_note(UNSWEPT_REMEDY if place.is_database else UNPROVED_REMEDY)
+        ctx.exit(1)
+
+
+def _can_prompt() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _confirmation_question(engine: Engine, scope: Scope, id: str | None, source: str | None) -> str:
+    """What is about to be erased; refused if it is not there."""
+    if id is not None:
+        what = formatting.quote_memory(engine.get(id, scope=scope))
+        return f"Erase for good {what}, and all that was derived from it?"
+    if source is not None:
+        return (
+            f"Erase for good all that came to {scope} from {make_printable(source)}, and all that was derived from it?"
+        )
+    memories = format_count(engine.stats(scope=scope, below=False).memories, "memory", "memories")
+    return f"Erase for good everything in {scope}, {memories} and the contexts made for it?"
+
+
+def _print_erasure(erasure: ErasureReceipt, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(json_values.erasure_fields(erasure))
+    else:
+        output.print_lines(format_erasure(erasure, output.paint))
+
+
+MAX_NAMED_IDS = 10
+"""How many ids are named one by one."""
+
+
+def format_erasure(erasure: ErasureReceipt, paint: Paint = paint_plain) -> Iterator[str]:
+    """What was erased, where it was looked for, what was found, and what is out of reach."""
+    for name, value in _erasure_findings(erasure):
+        yield f"{paint(TextStyle.FAINT, f'{name:<12}')} {make_printable(value)}"
+
+
+def ask_to_prove_again(erasure: ErasureReceipt) -> str:
+    """Asks whether to look once more for what was erased."""
+    return f"Erased, but it is not proved: {erasure.search.unfinished}. Look again now?"
+
+
+def _erasure_findings(erasure: ErasureReceipt) -> Iterator[tuple[str, str]]:
+    search = erasure.search
+    memories = format_count(erasure.memories, "memory", "memories")
+    versions = format_count(erasure.versions, "version")
+    contexts = format_count(erasure.contexts, "context")
+    yield "erased", f"{memories} of {erasure.scope} with {versions}, and all of it in {contexts}"
+    if erasure.ids:
+        yield "ids", _name_some(erasure.ids)
+    more = {"use": erasure.uses, "vote": erasure.votes, "key": erasure.keys, "checkpoint": erasure.checkpoints}
+    with_it = [format_count(erasure.vectors, "vector"), *(format_count(count, name) for name, count in more.items())]
+    yield "with it", f"its words in the index of texts, {', '.join(with_it)}"
+    if erasure.restored:
+        yield "holds again", f"{_name_some(erasure.restored)}: what it was recalled through is gone"
+    if erasure.made_of:
+        says, that, all_ = ("says", "that", "both") if len(erasure.made_of) == 1 else ("say", "these", "all")
+        yield "made of", f"{_name_some(erasure.made_of)}, which still {says} it; erase {that} to be rid of {all_}"
+    if search.rewritten:
+        yield "rewritten", _name_some(search.rewritten)
+    yield "searched", _name_some(search.files) or f"no files: {search.unsearched or 'the store has none'}"
+    if erasure.proven:
+        yield "proved", "nothing of it is left there"
+    for place in search.remains:
+        yield "left", place
+    if search.unfinished is not None:
+        yield "not proved", search.unfinished
+    same = [f"{format_count(count, 'row')} of {table}" for table, count in search.elsewhere.items()]
+    if same:
+        yield "same bytes", f"in {', '.join(same)}, which belong to what was not erased"
+    yield from zip(["out of reach", *[""] * len(erasure.out_of_reach)], erasure.out_of_reach, strict=False)
+
+
+def _name_some(names: Sequence[str]) -> str:
+    """The first of the names, and how many more there are."""
+    more = [f"and {len(names) - MAX_NAMED_IDS} more"] if len(names) > MAX_NAMED_IDS else []
+    return ", ".join([*names[:MAX_NAMED_IDS], *more])
+
+
+@click.command(short_help="Rid the files of PostgreSQL of what was erased.")
+@options.as_json
+@pass_target
+def sweep(place: StoreTarget, as_json: bool) -> None:
+    """Write the files of PostgreSQL anew that still have what was erased, with the rows that stay alone.
+
+    For a database of PostgreSQL, as the owner of its tables. Nobody else can use a table while it is written: about a
+    second for 100 MB, and longer with an index of the nearest. It may be stopped at any moment: the same command goes
+    on from there. Nothing is done if nothing was erased since.
+
+    \b
+    recollect admin sweep
+    """
+    swept = factory.sweep(place.target)
+    if as_json:
+        output.print_json(sweep_fields(swept))
+    else:
+        output.print_lines([describe_sweep(swept)])
+
+
+def sweep_fields(swept: SweepReport) -> dict[str, Any]:
+    """The JSON of one."""
+    return {
+        "tables": list(swept.tables),
+        "before": swept.before,
+        "after": swept.after,
+        "erasures": swept.erasures,
+    }
+
+
+def describe_sweep(swept: SweepReport) -> str:
+    """What was swept, in a sentence."""
+    if not swept.erasures:
+        return "no file has anything of what was erased"
+    size = f"{swept.before / 1e6:,.1f} MB before, {swept.after / 1e6:,.1f} MB now"
+    proof = f"nothing of {format_count(swept.erasures, 'erasure')} is in their files any more"
+    return f"wrote {format_count(len(swept.tables), 'table')} anew, {size}: {proof}"

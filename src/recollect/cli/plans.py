@@ -1,0 +1,425 @@
+"""recollect admin prune-vectors, rebuild-index and prune-episodes: what has had its time is let go of.
+
+recollect admin plan, apply and consolidate: a job says what it would do, and does just that.
+
+What a job will do and what it did, told: as JSON, and to people.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, assert_never
+
+import click
+
+from recollect.cli import formatting, options, output
+from recollect.cli.files import write_atomically
+from recollect.cli.options import F, StoreTarget, pass_target
+from recollect.cli.output import ReportProgress
+from recollect.engine.engine import Engine
+from recollect.errors import FieldError, InvalidInput, show
+from recollect.model.enums import Level, Status, parse_choice
+from recollect.model.format import format_count, make_printable
+from recollect.model.memory import Memory
+from recollect.model.plan import (
+    LEFT_COUNT,
+    RETURNED_COUNT,
+    STAND_IN_COUNT,
+    STOOD_IN_COUNT,
+    UNSUMMARIZED,
+    Act,
+    Job,
+    Plan,
+    RetentionOverrides,
+    Run,
+)
+from recollect.model.scope import Scope
+from recollect.render import json_values
+from recollect.render.json_records import INDEX_JOBS, plan_fields, run_fields, run_id_fields
+from recollect.render.tables import TextTable
+
+DAYS_RANGE = click.IntRange(min=1)
+
+
+def override_options(*names: str) -> Callable[[F], F]:
+    """The options by which somebody says otherwise than the settings do."""
+    known = {
+        "level": options.choice(Level, "--level", help="Only records of this level."),
+        "age_days": click.option("--age-days", type=DAYS_RANGE, metavar="N", help="Those of it older than N days."),
+        "min_level": options.choice(Level, "--min-level", help="What is finer may leave once this level tells it."),
+        "max_age_days": click.option(
+            "--max-age-days", type=DAYS_RANGE, metavar="N", help="Once it is older than N days."
+        ),
+    }
+
+    def add(command: F) -> F:
+        for name in reversed(names):
+            command = known[name](command)
+        return command
+
+    return add
+
+
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only say how many would leave.")
+
+
+@click.command("prune-vectors", short_help="Let go of the vectors of records that have had their time.")
+@options.scope_filter
+@override_options("level", "age_days")
+@dry_run_option
+@options.as_json
+@pass_target
+def prune_vectors(
+    place: StoreTarget, scope: Scope | None, level: Level | None, age_days: int | None, dry_run: bool, as_json: bool
+) -> None:
+    """Remove the vectors of records that are older than [lifecycle.vector] keeps their level, and that a coarser record
+    tells: they are no longer found by what they mean, and that one is found in their place. The records stay.
+
+    What is pinned stays, and what is not summed up yet: `recollect admin rollup` comes first. Others may read and write
+    meanwhile. It may be stopped at any moment: the same command goes on from there.
+
+    \b
+    recollect admin prune-vectors --dry-run
+    recollect admin prune-vectors --level segment --age-days 60
+    """
+    _plan_or_run(place, scope, Job.PRUNE_VECTORS, dry=dry_run, as_json=as_json, level=level, age_days=age_days)
+
+
+@click.command("rebuild-index", short_help="Bring what can be found to what [lifecycle] says.")
+@options.scope_filter
+@override_options("min_level", "max_age_days")
+@dry_run_option
+@options.as_json
+@pass_target
+def rebuild_index(
+    place: StoreTarget,
+    scope: Scope | None,
+    min_level: Level | None,
+    max_age_days: int | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Let records leave the index of words and that of vectors as [lifecycle.bm25] and [lifecycle.vector] say, and take
+    back those that belong there: because they are to be kept longer by now, are pinned, or nothing tells them any more.
+
+    Others may read and write meanwhile. It may be stopped at any moment: the same command goes on from there.
+
+    \b
+    recollect admin rebuild-index
+    recollect admin rebuild-index --min-level day --max-age-days 30
+    """
+    wish = {"min_level": min_level, "max_age_days": max_age_days}
+    _plan_or_run(place, scope, Job.REBUILD_INDEX, dry=dry_run, as_json=as_json, **wish)
+
+
+@click.command("prune-episodes", short_help="Let go of the episodes that teach least.")
+@options.scope_filter
+@click.option("--dry-run", is_flag=True, help="Only say how many would be let go of.")
+@options.as_json
+@pass_target
+def prune_episodes(place: StoreTarget, scope: Scope | None, dry_run: bool, as_json: bool) -> None:
+    """Put finished episodes away whose value is below what [episodic] says, and of more than max_episodes those that
+    teach least. They are found no more, and `recollect restore` brings one back; what they taught stays remembered.
+
+    What is under way stays, and what is pinned. It may be stopped at any moment: the same command goes on from there.
+
+    \b
+    recollect admin prune-episodes --dry-run
+    recollect admin prune-episodes --scope acme/ana
+    """
+    _plan_or_run(place, scope, Job.PRUNE_EPISODES, dry=dry_run, as_json=as_json)
+
+
+_IDLE_MESSAGES: Mapping[Job, tuple[str, str]] = {
+    **dict.fromkeys(
+        (Job.PRUNE_VECTORS, Job.REBUILD_INDEX),
+        ("nothing would leave or come back", "nothing has had its time; nothing was written"),
+    ),
+    Job.PRUNE_EPISODES: (
+        "no episode would be let go of",
+        "no episode has had its day; nothing was written",
+    ),
+}
+"""What is said where there is nothing to do: if it was only to be looked, and if it was to be done."""
+
+
+def _plan_or_run(place: StoreTarget, scope: Scope | None, job: Job, *, dry: bool, as_json: bool, **wish: Any) -> None:
+    """Plan the job for each scope, or do it as well, and say what came of that."""
+
+    def planned(engine: Engine, one: Scope, _: ReportProgress) -> Plan:
+        return engine.plan(job, scope=one, **wish)
+
+    def run(engine: Engine, one: Scope, show: ReportProgress) -> tuple[list[Run], list[str]]:
+        done = engine.run(job, scope=one, progress=show, **wish)
+        return done, describe_waiting(engine.plan(job, scope=one, **wish)) if job in INDEX_JOBS else []
+
+    RetentionOverrides(**wish).for_job(job)  # which is refused once, and not for every scope
+    idle, unwritten = _IDLE_MESSAGES[job]
+    if dry:
+        plans, failed = output.run_for_each_scope(place, scope, "looking at", planned)
+        if as_json:
+            output.print_json({"plans": [plan_fields(one) for one in plans]})
+        else:
+            output.print_lines(describe_plan(one) for one in plans if one.steps)
+            output.print_note("nothing was written" if any(one.steps for one in plans) else idle)
+    else:
+        found, failed = output.run_for_each_scope(place, scope, job.value, run)
+        runs, waiting = [one for some, _ in found for one in some], [line for _, lines in found for line in lines]
+        if as_json:
+            output.print_json({"runs": [run_id_fields(one) for one in runs]})
+        else:
+            output.print_lines(describe_runs(some) for some, _ in found if some)
+            for one in runs:
+                if one.run is not None:
+                    output.print_note(output.undo_hint(one.run, one.scope, "admin"))
+            for line in waiting:
+                output.print_note(line)
+            if not runs:
+                output.print_note("nothing was written" if waiting else unwritten)
+    if failed is not None:
+        raise failed
+
+
+MAX_PLAN_BYTES = 256 * 1024 * 1024
+"""How many bytes of a plan are read at most."""
+
+
+UNPLANNED_JOBS = {"rollup": "admin rollup", "extract": "admin extract", "topics": "topics --refresh"}
+"""The jobs that write nothing which could not be made again, and so have no plan; and what runs each."""
+
+
+def _parse_job(_: click.Context, __: click.Parameter, value: str) -> Job:
+    if value in UNPLANNED_JOBS:
+        raise FieldError(f"{show(value)} has no plan; run it with `recollect {UNPLANNED_JOBS[value]}`", field="job")
+    return parse_choice("job", value, Job)
+
+
+def _complete_jobs(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    return [one.value for one in Job if one.value.startswith(incomplete)]
+
+
+@click.command(short_help="Say what a job would do.")
+@click.argument("job", metavar="JOB", callback=_parse_job, shell_complete=_complete_jobs)
+@options.scope
+@override_options("level", "age_days", "min_level", "max_age_days")
+@click.option(
+    "--output", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write the plan to FILE, for `apply`."
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@options.as_json
+@pass_target
+def plan(
+    place: StoreTarget, /, job: Job, scope: Scope, file: Path | None, force: bool, as_json: bool, **wish: Any
+) -> None:
+    """Say what JOB would do to each memory of SCOPE, and why; nothing is written to the store. JOB is consolidate,
+    prune-vectors (which takes --level and --age-days), rebuild-index (--min-level and --max-age-days) or
+    prune-episodes.
+
+    `recollect admin apply FILE` does exactly that later, or nothing if any memory that the plan names has changed.
+
+    \b
+    recollect admin plan consolidate --scope acme/ana
+    recollect admin plan consolidate --scope acme/ana --output plan.json
+    """
+    with place.open_existing() as engine:
+        made = engine.plan(job, scope=scope, **wish)
+    if file is not None:
+        with write_atomically(file, store=place.target, force=force) as path:
+            path.write_text(json_values.dump_line(plan_fields(made)) + "\n", encoding="utf-8")
+    _print_plan(made, as_json=as_json)
+    if file is not None and made.changes and not as_json:
+        output.print_note(f"to do it: {output.format_command('admin', 'apply', str(file))}")
+
+
+@click.command(short_help="Do what a plan says.")
+@click.argument("file", type=click.File("rb"), metavar="FILE")
+@options.as_json
+@pass_target
+def apply(place: StoreTarget, file: IO[bytes], as_json: bool) -> None:
+    """Do exactly what the plan in FILE says, at once; - reads standard input.
+
+    Refused, so that nothing is written, if any memory that the plan names has changed since it was made.
+
+    \b
+    recollect admin apply plan.json
+    """
+    read = Plan.read(_read_plan(file))
+    with place.open_existing() as engine:
+        run = engine.apply(read)
+    _print_run(run, as_json=as_json)
+
+
+@click.command(short_help="Let one memory speak for several that say the same.")
+@options.scope_filter
+@click.option("--dry-run", is_flag=True, help="Only say what would be done.")
+@options.as_json
+@pass_target
+def consolidate(place: StoreTarget, scope: Scope | None, dry_run: bool, as_json: bool) -> None:
+    """Make one memory of each group in a scope that says the same: plan it, and do just that.
+
+    Only memories that are near each other and agree word by word are put together; what may contradict is left, and
+    `recollect admin plan consolidate` lists it with the reason. Which are looked at, [consolidation] says.
+
+    \b
+    recollect admin consolidate --scope acme/ana --dry-run
+    recollect admin consolidate
+    """
+
+    def do(engine: Engine, one: Scope, _: ReportProgress) -> tuple[Plan, Run | None]:
+        made = engine.plan(Job.CONSOLIDATE, scope=one)
+        return made, None if dry_run else engine.apply(made)
+
+    found, failed = output.run_for_each_scope(place, scope, "consolidating", do)
+    plans, runs = [made for made, _ in found], [run for _, run in found if run is not None and run.run is not None]
+    if as_json:
+        told_plans = {"plans": [plan_fields(one) for one in plans]}
+        output.print_json(told_plans if dry_run else {"runs": [run_fields(one) for one in runs]})
+    else:
+        for one in plans if dry_run else ():
+            if one.steps:
+                _print_plan(one, as_json=False)
+        for run in runs:
+            _print_run(run, as_json=False)
+        if not dry_run:
+            _suggest_review(plans)
+        if not runs and not any(one.steps for one in plans if dry_run):
+            output.print_note(describe_idle_plans(plans))
+    if failed is not None:
+        raise failed
+
+
+def _suggest_review(plans: Sequence[Plan]) -> None:
+    """Say what somebody should look at who can tell what it means."""
+    for one in plans:
+        count = len(one.of(Act.KEEP))
+        if count:
+            way = output.format_command("admin", "plan", "consolidate", "--scope", str(one.scope))
+            output.print_note(f"{count} {'is' if count == 1 else 'are'} left for you: {way}")
+
+
+def _print_plan(made: Plan, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(plan_fields(made))
+        return
+    output.print_table(step_table(made))
+    output.print_note(describe_plan(made))
+
+
+def _print_run(run: Run, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(run_fields(run))
+        return
+    if run.job in INDEX_JOBS and run.run is not None:
+        output.print_lines([describe_runs([run])])
+    else:
+        output.print_table(formatting.memory_table(run.memories))
+        output.print_note(describe_runs([run]))
+    if run.run is not None:
+        output.print_note(output.undo_hint(run.run, run.scope, "admin"))
+
+
+def _read_plan(file: IO[bytes]) -> bytes:
+    try:
+        found = file.read(MAX_PLAN_BYTES + 1)
+    except OSError as error:
+        raise InvalidInput(f"the plan cannot be read: {error.strerror or error}") from error
+    if len(found) > MAX_PLAN_BYTES:
+        raise InvalidInput(f"the plan has more than {MAX_PLAN_BYTES} bytes; it is none of ours")
+    return found
+
+
+def step_table(plan: Plan) -> TextTable:
+    """What is to become of each memory, and why."""
+    rows = [(one.act.value, one.memory, one.by or "", one.text) for one in plan.steps]
+    return TextTable(("act", "id", "by", "text"), rows, [(one.reason,) for one in plan.steps])
+
+
+def describe_plan(plan: Plan) -> str:
+    """How much is to be done, and by what it was decided."""
+    if _is_too_small(plan):
+        return f"plan {plan.hash[:12]} for {plan.scope}: {_describe_too_small(plan)}"
+    acts = [(len(plan.of(act)), act) for act in Act]
+    doing = ", ".join(f"{format_count(count, 'memory', 'memories')} to {act.value}" for count, act in acts if count)
+    others = {name: count for name, count in plan.counts.items() if name not in (UNSUMMARIZED, *Act)}
+    given = {name: value for name, value in plan.parameters.items() if value is not None}
+    looked = ", ".join(f"{name} {value}" for name, value in {**others, **given}.items())
+    said = f"plan {plan.hash[:12]} for {plan.scope}: {doing or 'nothing to do'} ({make_printable(looked)})"
+    return "; ".join([said, *_describe_unsummarized(plan)])
+
+
+def describe_idle_plans(plans: Sequence[Plan]) -> str:
+    """What is said of scopes in which there is nothing to consolidate."""
+    if len(plans) == 1 and _is_too_small(plans[0]):
+        return f"{plans[0].scope}: {_describe_too_small(plans[0])}"
+    where = str(plans[0].scope) if len(plans) == 1 else format_count(len(plans), "scope")
+    unseen = [one for one in plans if _is_too_small(one)]
+    why = f" ({len(unseen)} not looked at: {_describe_minimum(unseen[0])})" if unseen else ""
+    return f"nothing to do in {where}{why}; nothing was written"
+
+
+def _is_too_small(plan: Plan) -> bool:
+    """Whether a scope has too few memories to be looked at."""
+    least = plan.parameters.get("more_than")
+    return plan.job is Job.CONSOLIDATE and isinstance(least, int) and plan.counts.get("active", 0) <= least
+
+
+def _describe_too_small(plan: Plan) -> str:
+    active = plan.counts["active"]
+    hold = f"{format_count(active, 'memory', 'memories')} {'holds' if active == 1 else 'hold'} here"
+    return f"not looked at: {hold}, and {_describe_minimum(plan)}"
+
+
+def _describe_minimum(plan: Plan) -> str:
+    return f"more than {plan.parameters['more_than']} are needed ([consolidation] more_than)"
+
+
+def describe_waiting(plan: Plan) -> list[str]:
+    """What of a scope could leave an index once it is summed up, if anything."""
+    return [f"{plan.scope}: {line}" for line in _describe_unsummarized(plan)]
+
+
+def _describe_unsummarized(plan: Plan) -> list[str]:
+    count = plan.counts.get(UNSUMMARIZED, 0)
+    are, them = ("is", "it") if count == 1 else ("are", "them")
+    told = f"{count} {are} old enough, but nothing sums {them} up yet: `recollect admin rollup` first"
+    return [told] if count else []
+
+
+def describe_runs(runs: Sequence[Run]) -> str:
+    """What was done to a scope by a job, all at once or in parts."""
+    job, scope = runs[0].job, runs[0].scope
+    memories = [one for run in runs for one in run.memories]
+    if not memories:
+        return f"nothing to do in {scope}; nothing was written"
+    match job:
+        case Job.CONSOLIDATE:
+            return _describe_consolidation(scope, memories)
+        case Job.PRUNE_EPISODES:
+            return f"{scope}: {format_count(len(memories), 'episode')} let go of"
+        case Job.PRUNE_VECTORS | Job.REBUILD_INDEX:
+            return _describe_index_changes(scope, runs)
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def _describe_consolidation(scope: Scope, memories: Sequence[Memory]) -> str:
+    made = sum(one.status is Status.ACTIVE for one in memories)
+    rest = len(memories) - made
+    are = "is" if rest == 1 else "are"
+    return f"{format_count(rest, 'memory', 'memories')} of {scope} {are} recalled through {made} now"
+
+
+def _describe_index_changes(scope: Scope, runs: Sequence[Run]) -> str:
+    counts = Counter[str]()
+    for run in runs:
+        counts.update(run.counts)
+    stands, stood = counts[STAND_IN_COUNT], counts[STOOD_IN_COUNT]
+    no_longer = ("does" if stood == 1 else "do") if stands else "stand in" if stood > 1 else "stands in"
+    said = {
+        "left": counts[LEFT_COUNT],
+        "came back": counts[RETURNED_COUNT],
+        "stands in" if stands == 1 else "stand in": stands,
+        f"no longer {no_longer}": stood,
+    }
+    done = ", ".join(f"{count} {what}" for what, count in said.items() if count)
+    return f"{scope}: {done or 'as many stand in, for others than before'}"

@@ -1,1 +1,0 @@
-"""The diagnosis: whether this installation can keep memories here, and what to do if it cannot."""

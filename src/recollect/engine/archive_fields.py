@@ -1,0 +1,267 @@
+"""Archive values: what the lines of an export are made of, written and read; what cannot be is refused by its field.
+
+Archive contexts: what contexts were made of, as an export has it.
+"""
+
+import base64
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, fields, replace
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from recollect.admission.policy import SecretsPolicy
+from recollect.admission.screening import redact_text
+from recollect.engine.context_records import read_formula
+from recollect.errors import FieldError, ProfileError, show
+from recollect.model import validation
+from recollect.model.context import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry
+from recollect.model.encoder import Encoder
+from recollect.model.enums import PLAIN_LEVEL_NAME, Kind, parse_choice, parse_level
+from recollect.model.memory import MemoryId
+from recollect.model.scope import Scope
+from recollect.packing.budget import Budget
+from recollect.packing.prompt import MARKER_PATTERN
+from recollect.retrieval.query import MAX_PHRASINGS
+
+
+def field_names(kind: Any) -> list[str]:
+    """The names of the fields of a value."""
+    return [one.name for one in fields(kind)]
+
+
+def require_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
+    """The mapping as it is; refused if it has not just these fields."""
+    if not isinstance(value, dict):
+        raise FieldError(f"{show(value)} is no mapping of {', '.join(sorted(names))}")
+    odd = next((name for name in value if name not in names), None)
+    if odd is not None:
+        raise FieldError(
+            "is unknown: a newer recollect wrote the export, or the file was changed; upgrade recollect", field=odd
+        )
+    missing = next((name for name in sorted(names) if name not in value), None)
+    if missing is not None:
+        raise FieldError("is missing; the file was changed", field=missing)
+    return value
+
+
+def require_list(field: str, value: Any) -> list[Any]:
+    """The list as it is."""
+    if not isinstance(value, list):
+        raise FieldError(f"{show(value)} is no list", field=field)
+    return value
+
+
+def decode_vector(field: str, text: str, dimensions: int, *, most: int = 1) -> bytes:
+    """The bytes of a direction that is written in base64, or of at most so many, one behind the other."""
+    import numpy as np
+
+    try:
+        found = base64.b64decode(validation.require_text(field, text), validate=True)
+    except ValueError as error:
+        raise FieldError(f"{show(text)} is not base64", field=field) from error
+    count, rest = divmod(len(found), 4 * dimensions)
+    if rest or not 1 <= count <= most:
+        raise FieldError(f"{len(found)} bytes; {dimensions} dimensions have {4 * dimensions}", field=field)
+    parts = np.frombuffer(found, dtype="<f4").astype(np.float64).reshape(count, dimensions)
+    if not (abs((parts * parts).sum(axis=1) - 1.0) <= validation.NORM_ROUNDING).all():
+        raise FieldError("is not of length 1", field=field)
+    return found
+
+
+def to_json(value: Any) -> Any:
+    """The value as JSON has it."""
+    match value:
+        case datetime():
+            return format_time(value)
+        case Enum():
+            return value.value
+        case tuple():
+            return list(value)
+        case _:
+            return value
+
+
+def format_time(moment: datetime) -> str:
+    """The moment as a text."""
+    return moment.isoformat()
+
+
+def format_optional_time(moment: datetime | None) -> str | None:
+    """The moment as a text, if there is one."""
+    return None if moment is None else format_time(moment)
+
+
+def parse_time(field: str, text: str) -> datetime:
+    """The moment of a text."""
+    return validation.require_moment(field, datetime.fromisoformat(text))
+
+
+def parse_optional_time(field: str, text: str | None) -> datetime | None:
+    """The moment of a text, if there is one."""
+    return None if text is None else parse_time(field, text)
+
+
+def require_commit(value: Any, *, least: int = 1) -> int:
+    """The number of a commit."""
+    if not least <= validation.require_count("commit", value) <= validation.MAX_COMMIT:
+        raise FieldError(f"{show(value)} is no number of a commit", field="commit")
+    return int(value)
+
+
+_CONTEXT_DEFAULTS: Mapping[str, Any] = {"past": False, "levels": [], "making": None, "elsewhere": False}
+"""What archives of before do not have."""
+
+_OMITTED_DEFAULTS = ("making", "elsewhere")
+_SHA256_HEX = re.compile(r"[0-9a-f]{64}")
+
+
+def encode_context(trace: ContextRecord) -> dict[str, Any]:
+    """The trace as a line has it."""
+    values = asdict(trace) | {"scope": str(trace.scope)}
+    usual = {name for name in _OMITTED_DEFAULTS if values[name] == _CONTEXT_DEFAULTS[name]}
+    return {"context": {name: to_json(value) for name, value in values.items() if name not in usual}}
+
+
+def read_context(value: Any) -> ContextRecord:
+    """The trace of a line."""
+    given = {
+        **_CONTEXT_DEFAULTS,
+        **require_fields(value, {*value} & {*_CONTEXT_DEFAULTS} | {*field_names(ContextRecord)} - {*_CONTEXT_DEFAULTS}),
+    }
+    trace = ContextRecord(
+        id=validation.require_id("context", given["id"]),
+        scope=Scope.parse(given["scope"]),
+        made_at=parse_time("made_at", given["made_at"]),
+        at=parse_time("at", given["at"]),
+        commit=require_commit(given["commit"], least=0),
+        known_at=parse_optional_time("known_at", given["known_at"]),
+        question=tuple(
+            validation.require_content("question", turn) for turn in require_list("question", given["question"])
+        ),
+        kinds=tuple(parse_choice("kinds", kind, Kind).value for kind in require_list("kinds", given["kinds"])),
+        packed=tuple(_read_packed_item(one) for one in require_list("packed", given["packed"])),
+        omitted=tuple(_read_omitted_item(one) for one in require_list("omitted", given["omitted"])),
+        excluded=_read_counts("excluded", given["excluded"]),
+        past=validation.require_flag("past", given["past"]),
+        levels=tuple(
+            str(parse_level("levels", level) or PLAIN_LEVEL_NAME) for level in require_list("levels", given["levels"])
+        ),
+        elsewhere=validation.require_flag("elsewhere", given["elsewhere"]),
+        profile=validation.require_clean_text("profile", given["profile"]),
+        version=validation.require_clean_text("version", given["version"]),
+        formula=_read_formula(given["formula"]),
+        tokens=_read_tokens("tokens", given["tokens"]),
+        budget=validation.require_limit("budget", given["budget"]),
+        depth=validation.require_limit("depth", given["depth"]),
+        marker=_read_marker(given["marker"]),
+    )
+    return trace if given["making"] is None else replace(trace, making=_read_recipe(given["making"], trace))
+
+
+def screen_context(trace: ContextRecord, policy: SecretsPolicy, reworded: Collection[MemoryId]) -> ContextRecord:
+    """The context without what was asked for in secret, and without the sum of a text that memories were in which say
+    something else now; questions are never refused.
+    """
+    question = tuple(redact_text(turn, policy) for turn in trace.question)
+    if trace.making is not None and question != trace.question:
+        trace = replace(trace, making=replace(trace.making, directions=None))
+    if trace.making is not None and any(one.id in reworded for one in trace.packed):
+        trace = replace(trace, making=replace(trace.making, text=None))
+    return trace if question == trace.question else replace(trace, question=question)
+
+
+def _read_recipe(value: Any, trace: ContextRecord) -> ContextRecipe:
+    given = require_fields(value, field_names(ContextRecipe))
+    counts = {name: validation.require_count(name, given[name]) for name in ("directed", "packed", "omitted")}
+    if counts["packed"] < len(trace.packed) or counts["omitted"] < len(trace.omitted):
+        raise FieldError("there are more of them than there were", field="packed")
+    reserves = _require_mapping("reserves", given["reserves"])
+    budget = Budget(
+        trace.budget,
+        reserves={
+            parse_choice("reserves", kind, Kind): _read_tokens("reserves", room) for kind, room in reserves.items()
+        },
+        items=given["items"],
+        pinned_share=validation.require_fraction("pinned_share", given["pinned_share"]),
+    )
+    encoder = None if given["encoder"] is None else Encoder(**require_fields(given["encoder"], field_names(Encoder)))
+    return ContextRecipe(
+        present=validation.require_flag("present", given["present"]),
+        reserves={kind.value: room for kind, room in budget.reserves.items()},
+        items=budget.items,
+        pinned_share=budget.pinned_share,
+        counter=validation.require_clean_text("counter", given["counter"]),
+        analyser=validation.require_id("analyser", given["analyser"]),
+        naming=validation.require_id("naming", given["naming"]),
+        encoder=encoder,
+        directions=_read_vectors(given["directions"], encoder),
+        text=_read_checksum(given["text"]),
+        **counts,
+    )
+
+
+def _read_formula(value: Any) -> str:
+    """The profile written out; that this version can rank by it is not asked."""
+    text = validation.require_clean_text("formula", value)
+    try:
+        read_formula(text)
+    except ProfileError as error:
+        raise FieldError(f"cannot be read: {error}; the file was changed", field="formula") from error
+    return text
+
+
+def _read_marker(value: Any) -> str:
+    marker = validation.require_clean_text("marker", value)
+    if not MARKER_PATTERN.fullmatch(marker):
+        raise FieldError(f"{show(marker)} is not 16 to 64 digits of 0-9 and a-f", field="marker")
+    return marker
+
+
+def _read_tokens(field: str, value: Any) -> int:
+    """So many tokens: none, or as many as a budget may have."""
+    return 0 if type(value) is int and value == 0 else validation.require_limit(field, value)
+
+
+def _read_vectors(value: Any, encoder: Encoder | None) -> str | None:
+    if value is None:
+        return None
+    if encoder is None:
+        raise FieldError("directions without a model that they come from", field="directions")
+    decode_vector("directions", value, encoder.dimensions, most=MAX_PHRASINGS)
+    return str(value)
+
+
+def _read_checksum(value: Any) -> str | None:
+    if value is not None and not (isinstance(value, str) and _SHA256_HEX.fullmatch(value)):
+        raise FieldError(f"{show(value)} is no sum", field="text")
+    return value
+
+
+def _read_packed_item(value: Any) -> PackedEntry:
+    given = require_fields(value, field_names(PackedEntry))
+    return PackedEntry(
+        MemoryId(validation.require_id("id", given["id"])), validation.require_number("score", given["score"])
+    )
+
+
+def _read_omitted_item(value: Any) -> OmittedEntry:
+    given = require_fields(value, field_names(OmittedEntry))
+    id, score = MemoryId(validation.require_id("id", given["id"])), validation.require_number("score", given["score"])
+    return OmittedEntry(
+        id, score, validation.require_line("reason", given["reason"]), validation.require_count("cost", given["cost"])
+    )
+
+
+def _read_counts(field: str, value: Any) -> Mapping[str, int]:
+    counts = _require_mapping(field, value)
+    return {
+        validation.require_line(field, name): validation.require_count(field, count) for name, count in counts.items()
+    }
+
+
+def _require_mapping(field: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise FieldError(f"{show(value)} is no mapping", field=field)
+    return value

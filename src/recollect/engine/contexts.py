@@ -1,0 +1,449 @@
+"""Feedback: which memories of a context helped, which misled, and which speak for themselves.
+
+Replay: a recorded context is asked for again, as its store knew things when it was made.
+
+Experience: what was recorded of the contexts that anybody said anything of, for whoever learns from it.
+"""
+
+import base64
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby, islice
+from typing import TYPE_CHECKING
+
+from recollect.admission.screening import redact_text
+from recollect.engine.context_records import make_context_record, read_formula
+from recollect.engine.dependencies import Dependencies
+from recollect.engine.recall import RecallRequest, find_evidence, make_context, select_rows
+from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, ProfileError, show
+from recollect.model import validation
+from recollect.model.context import ContextRecord, Noted, Sign, Use, Vote, compare_records
+from recollect.model.encoder import Encoder
+from recollect.model.enums import BRIEF_LEVELS, RECALL_LEVELS, Kind, Level, parse_level
+from recollect.model.memory import Memory, MemoryId
+from recollect.model.scope import Scope
+from recollect.packing.budget import Budget
+from recollect.packing.pack import Replay
+from recollect.packing.prompt import READING_ORDER
+from recollect.protocols import ProgressListener, Purpose, WriteTransaction
+from recollect.ranking.profile import Profile, QuestionPolicy
+from recollect.ranking.profile_toml import ProfileDocument, build_profile
+from recollect.retrieval.eligibility import version_at, was_revised_since
+from recollect.retrieval.query import Query, QueryAnalysis
+from recollect.text.grounding import find_quoted_texts, quotes_all_texts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recollect.model.training_example import TrainingExample, TrainingSet
+    from recollect.retrieval.evidence import RecallEvidence, Vectors
+
+
+COPIED_REASON = "it is the context pasted back"
+QUOTES_ALL_REASON = "it quotes every memory of the context, which prefers none"
+"""Why nothing of an answer is noted that has words of memories."""
+
+
+def require_context_id(value: str | None) -> str:
+    """The id of a context; one that has none was recalled from a store that may only be read."""
+    if value is None:
+        why = "None is no id: a context of a store that may only be read has none, since nothing of it is kept"
+        raise FieldError(f"{why}; recall where the store may be written to", field="context_id")
+    return validation.require_text("context_id", value)
+
+
+def record_feedback(
+    world: Dependencies,
+    context: str,
+    *,
+    scope: Scope,
+    helped: Sequence[str],
+    misled: Sequence[str],
+    by: str | None,
+    answer: str | None,
+) -> Noted:
+    """Take one vote for each memory named; a later vote of the same principal on it in this context replaces it.
+
+    What the answer quotes is noted beside that, once for the context, unless the answer is the context itself; the
+    answer is not kept.
+    """
+    now = world.now()
+    principal = str(scope) if by is None else _check_principal(world, by)
+    said = None if answer is None else _screen_answer(world, answer)
+    world.store.settle()
+    trace = require_context(
+        world.store.context(scope, context) if validation.is_storable(context) else None, scope, context
+    )
+    copied = answer is not None and trace.marker in answer  # which nothing has but the context itself
+    memories = [] if said is None or copied else _load_as_packed(world, trace)
+
+    handed = {placed.id for placed in trace.packed}
+    both = next((id for id in helped if id in set(misled)), None)
+    if both is not None:
+        raise InvalidInput(f"the memory {show(both)} cannot both have helped and misled")
+    stranger = next((id for id in (*helped, *misled) if id not in handed), None)
+    if stranger is not None:
+        raise NotFound(f"the memory {show(stranger)} was not handed over in the context {show(context)}")
+    voices = [*((id, Use.HELPED) for id in helped), *((id, Use.MISLED) for id in misled)]
+    votes = [
+        Vote(context=context, memory=MemoryId(id), by=principal, use=use, at=now) for id, use in dict(voices).items()
+    ]
+    quotes, every = _find_quoted(said or "", memories, "\n".join(trace.question))
+
+    if votes or quotes:
+        world.store.write(lambda writing: _write_feedback(writing, scope, context, votes, quotes, now))
+    return Noted(len(votes), tuple(quotes), COPIED_REASON if copied else every)
+
+
+def record_success(writing: WriteTransaction, scope: Scope, contexts: Sequence[str], at: datetime) -> None:
+    """Note of every memory handed over in these contexts of the scope that success followed, once for each context.
+
+    Contexts are kept soon after they are made: have the store flushed before the transaction.
+    """
+    for context in contexts:
+        trace = require_context(_load_context(writing, scope, context), scope, context)
+        writing.record(scope, [placed.id for placed in trace.packed], Use.FOLLOWED, at, context)
+
+
+def require_known_contexts(writing: WriteTransaction, scope: Scope, contexts: Sequence[str]) -> None:
+    """Refuse if one of these is no context of the scope."""
+    for context in contexts:
+        require_context(_load_context(writing, scope, context), scope, context)
+
+
+def retract_success(writing: WriteTransaction, scope: Scope, contexts: Sequence[str]) -> None:
+    """Note no longer that success followed these contexts."""
+    for context in contexts:
+        trace = require_context(_load_context(writing, scope, context), scope, context)
+        writing.retract(scope, [placed.id for placed in trace.packed], Use.FOLLOWED, context)
+
+
+def filter_known_contexts(writing: WriteTransaction, scope: Scope, contexts: Sequence[str]) -> list[str]:
+    """Those of these contexts of the scope of which it is still known what they were made of."""
+    return [one for one in contexts if _load_context(writing, scope, one) is not None]
+
+
+def _find_quoted(said: str, memories: Sequence[Memory], question: str) -> tuple[list[MemoryId], str | None]:
+    """Which of the memories the answer quotes; none if it quotes every one, and then that this is why."""
+    texts = [one.searched_text for one in memories]
+    found = [memories[place].id for place in find_quoted_texts(said, texts, question)]
+    return found, QUOTES_ALL_REASON if not found and quotes_all_texts(said, texts, question) else None
+
+
+def _load_context(writing: WriteTransaction, scope: Scope, context: str) -> ContextRecord | None:
+    return writing.context(scope, context) if validation.is_storable(context) else None
+
+
+def _write_feedback(
+    writing: WriteTransaction,
+    scope: Scope,
+    context: str,
+    votes: Sequence[Vote],
+    quotes: Sequence[MemoryId],
+    at: datetime,
+) -> None:
+    """Keep what was said and found of a context, unless that was erased meanwhile."""
+    require_context(writing.context(scope, context), scope, context)
+    writing.vote(scope, votes)
+    writing.record(scope, quotes, Use.QUOTED, at, context)
+
+
+def require_context(trace: ContextRecord | None, scope: Scope, context: str) -> ContextRecord:
+    """The context that was asked for; refused if there is none, or it is another scope's, in the same words."""
+    if trace is None:
+        raise NotFound(f"there is no context {show(context)} in {scope}")
+    return trace
+
+
+def _load_as_packed(world: Dependencies, trace: ContextRecord) -> list[Memory]:
+    """The memories of a context as they were when it was made, as far as they are there."""
+    present = world.store.get(trace.scope, [placed.id for placed in trace.packed])
+    return [one if _is_unchanged(one, trace) else _version_when_packed(world, one, trace) for one in present]
+
+
+def _is_unchanged(memory: Memory, trace: ContextRecord) -> bool:
+    return (memory.commit or 0) <= trace.commit and not was_revised_since(memory, trace.at)
+
+
+def _version_when_packed(world: Dependencies, memory: Memory, trace: ContextRecord) -> Memory:
+    """The memory by what was known when the context was made; as it is, where that cannot be told any more."""
+    versions = world.store.history(trace.scope, memory.id)
+    known = [one for one in versions if (one.commit or 0) <= trace.commit]
+    if not known:
+        return memory
+    was = known[-1] if trace.at == trace.made_at else version_at(known, trace.at)
+    return was or known[-1]
+
+
+def _screen_answer(world: Dependencies, answer: str) -> str:
+    """What was answered, without what is private or secret, which no memory has either."""
+    if not validation.require_clean_text("answer", answer).strip():
+        raise FieldError("is blank; give what was answered, or leave it out", field="answer")
+    return redact_text(validation.require_content("answer", answer), world.policy.secrets)
+
+
+def _check_principal(world: Dependencies, by: str) -> str:
+    """Who votes; a name is kept as it is, so one that has something to hide is refused."""
+    name = validation.require_id("by", by)
+    if redact_text(name, world.policy.secrets) != name:
+        raise FieldError("has what is private or looks like a secret; give another name", field="by")
+    return name
+
+
+def replay_context(world: Dependencies, scope: Scope, context: str) -> Replay:
+    """The context of the scope made once more, and how it differs from what was recorded. Nothing is written."""
+    world.store.settle()
+    trace = require_context(
+        world.store.context(scope, context) if validation.is_storable(context) else None, scope, context
+    )
+    request, found = repeat_request(world, trace)
+
+    made = make_context(world, request, found, _recorded_budget(trace), trace.depth, trace.marker)
+    made = replace(made, id=trace.id)
+    again = make_context_record(world, made, request, found, trace.depth)
+    differing = compare_records(trace, again, there=set(found.table.ids), departed=len(found.dropped_vectors))
+    return Replay(made, differing)
+
+
+def repeat_request(
+    world: Dependencies, trace: ContextRecord, profile: Profile | None = None
+) -> "tuple[RecallRequest, RecallEvidence]":
+    """What the trace asked, by its own profile or another, and what the store had for it after the trace's commit.
+
+    A context that came from elsewhere is asked for by what is known here and now.
+    """
+    written = _read_profile_document(trace)
+    chosen = _build_profile(trace, written) if profile is None else profile
+    request = RecallRequest(
+        made_at=trace.made_at,
+        scope=trace.scope,
+        question=Query(trace.question) if trace.question else None,
+        profile=chosen,
+        at=trace.at,
+        present=trace.at == trace.made_at if trace.making is None else trace.making.present,
+        past=trace.past,
+        known_at=trace.known_at,
+        kinds=frozenset(map(Kind, trace.kinds or Kind)),
+        levels=_recorded_levels(trace),
+        commit=None if trace.elsewhere else trace.commit,
+        recorded_vectors=_recorded_vectors(world, trace),
+    )
+    if chosen.hearing.value != written.get("hearing") and not _is_asked_verbatim(world, request):
+        request = replace(request, recorded_vectors=None)
+    return request, find_evidence(world, request)
+
+
+def _is_asked_verbatim(world: Dependencies, request: RecallRequest) -> bool:
+    """Whether the question is put in its own words, however it is heard: it names nobody who said anything."""
+    from recollect.retrieval.evidence import EvidenceRequest
+
+    if request.question is None:
+        return True
+    probe = EvidenceRequest(
+        scope=request.scope,
+        at=request.at,
+        present=request.present,
+        past=request.past,
+        known_at=request.known_at,
+        commit=request.commit,
+        levels=request.levels,
+    )
+    text = request.question.text
+    return QueryAnalysis.of(text, world.store.speakers(probe)).phrasings == [text]
+
+
+def _read_profile_document(trace: ContextRecord) -> ProfileDocument:
+    """The profile of the trace as it is written there."""
+    try:
+        return read_formula(trace.formula)
+    except ProfileError as error:
+        raise _unreadable_profile(trace, str(error)) from error
+
+
+def _build_profile(trace: ContextRecord, written: ProfileDocument) -> Profile:
+    try:
+        return build_profile(written, name=trace.profile)
+    except ProfileError as error:
+        raise _unreadable_profile(trace, str(error)) from error
+
+
+def _unreadable_profile(trace: ContextRecord, why: str) -> Conflict:
+    told = f"the context {show(trace.id)} was ranked by a formula that this version cannot read"
+    return Conflict(f"{told}: {why}; replay it with the version that made it")
+
+
+def _recorded_levels(trace: ContextRecord) -> frozenset[Level | None]:
+    """The levels that were asked for; before it was noted which, nobody could ask for others than the usual ones."""
+    if trace.making is None and not trace.levels:
+        return RECALL_LEVELS if trace.question else BRIEF_LEVELS
+    return frozenset(parse_level("levels", one) for one in trace.levels)
+
+
+def _recorded_vectors(world: Dependencies, trace: ContextRecord) -> "Vectors | None":
+    """The directions that the question was asked in, if they are of the model that there is now."""
+    import numpy as np
+
+    making = trace.making
+    if making is None or making.directions is None or making.encoder != world.encoder:
+        return None
+    return np.frombuffer(base64.b64decode(making.directions), dtype="<f4").reshape(-1, world.encoder.dimensions)
+
+
+def _recorded_budget(trace: ContextRecord) -> Budget:
+    making = trace.making
+    if making is None:
+        return Budget(trace.budget)
+    reserves = {Kind(kind): room for kind, room in making.reserves.items()}
+    return Budget(trace.budget, reserves=reserves, items=making.items, pinned_share=making.pinned_share)
+
+
+MAX_CANDIDATES = 500
+"""How many candidates of a context are looked at, the best by the profile as it is; those that were shown are, too."""
+
+CONTEXTS_PER_PAGE = 500
+"""Of how many contexts the votes are asked for at once."""
+
+JudgedContext = tuple[ContextRecord, tuple[Vote, ...], tuple[Sign, ...]]
+"""A context with what was said of it."""
+
+
+def collect_training_examples(
+    world: Dependencies, scope: Scope, profile: Profile, progress: ProgressListener
+) -> "TrainingSet":
+    """What can be learned for the profile from the contexts of exactly that scope, the oldest first.
+
+    Each is asked again, as the store knew things when it was made; that counts as no use, and no model is asked for it.
+    Contexts that nobody said anything of are none; others that cannot be asked about are left out, and counted.
+    """
+    from recollect.model.training_example import SkipReason, TrainingSet
+
+    world.store.settle()
+    left_out = Counter[SkipReason]()
+    fit: list[JudgedContext] = []
+    for one in _load_judged_contexts(world, scope):
+        trace, votes, signs = one
+        if trace.elsewhere:
+            left_out[SkipReason.OTHER_STORE] += 1
+        elif not votes and all(sign.use is Use.FOLLOWED for sign in signs):
+            left_out[SkipReason.ONLY_FOLLOWED] += 1
+        elif trace.question and profile.question is QuestionPolicy.REFUSED:
+            left_out[SkipReason.HAS_QUESTION] += 1
+        elif not trace.question and profile.question is QuestionPolicy.NEEDED:
+            left_out[SkipReason.NO_QUESTION] += 1
+        elif not _is_ranked_by(trace, profile):
+            left_out[SkipReason.OTHER_PROFILE] += 1
+        else:
+            fit.append(one)
+
+    alone = replace(world, embedder=_RecordedEmbedder(world.encoder))
+    found: list[TrainingExample] = []
+    progress(0, len(fit))
+    fit.sort(key=lambda one: (one[0].commit, one[0].id))  # a store keeps what it last looked up
+    for done, one in enumerate(fit, start=1):
+        try:
+            found.append(_make_training_example(alone, one, profile))
+        except _VectorNotRecorded:
+            left_out[SkipReason.UNRECORDED] += 1
+        progress(done, len(fit))
+    return TrainingSet(scopes=(scope,), examples=tuple(sorted(found, key=lambda one: one.sort_key)), skipped=left_out)
+
+
+class _VectorNotRecorded(Exception):
+    """A context cannot be asked again by what was recorded alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordedEmbedder:
+    """Stands for the embedder of the store, which is not asked: nothing that learning needs leaves the machine."""
+
+    encoder: Encoder
+
+    @property
+    def name(self) -> str:
+        return self.encoder.name
+
+    @property
+    def dimensions(self) -> int:
+        return self.encoder.dimensions
+
+    def embed(self, _: Sequence[str], __: Purpose) -> "NDArray[np.float32]":
+        raise _VectorNotRecorded
+
+
+def _load_judged_contexts(world: Dependencies, scope: Scope) -> Iterator[JudgedContext]:
+    """Every context of the scope that anybody said anything of."""
+    traces = world.store.contexts(scope)
+    while page := list(islice(traces, CONTEXTS_PER_PAGE)):
+        ids = [trace.id for trace in page]
+        votes = {id: tuple(some) for id, some in groupby(world.store.votes(scope, ids), key=lambda one: one.context)}
+        signs = {id: tuple(some) for id, some in groupby(world.store.signs(scope, ids), key=lambda one: one.context)}
+        for trace in page:
+            if trace.id in votes or trace.id in signs:
+                yield trace, votes.get(trace.id, ()), signs.get(trace.id, ())
+
+
+def _is_ranked_by(trace: ContextRecord, profile: Profile) -> bool:
+    """Whether the profile ranked the context: the same formula, whatever it was called then."""
+    try:
+        written = build_profile(read_formula(trace.formula), name=profile.name)
+    except ProfileError:
+        return False
+    return replace(written, version=profile.version, about=profile.about) == profile
+
+
+def _make_training_example(world: Dependencies, told: JudgedContext, profile: Profile) -> "TrainingExample":
+    """The context with what the profile says of its candidates."""
+    import numpy as np
+
+    from recollect.model.training_example import ShownMemory, TrainingExample
+    from recollect.ranking.selection import score_columns
+
+    trace, votes, signs = told
+    request, found = repeat_request(world, trace, profile)
+    seen = score_columns(
+        found.table,
+        profile,
+        request.at,
+        asked=request.question is not None,
+        fetch=found.candidates,
+        rows=select_rows(found, request),
+    )
+
+    rows = {id: row for row, id in enumerate(found.table.ids)}
+    packed = [placed.id for placed in trace.packed if placed.id in rows]
+    shown = {id: seen.columns.row_index(rows[id]) for id in packed if seen.columns.has_row(rows[id])}
+    best = np.argsort(-seen.scores, kind="stable")[:MAX_CANDIDATES]
+    looked_at = np.union1d(best, np.array([*shown.values()], dtype=np.intp))
+    ids = seen.columns.ids(looked_at)
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    candidates = {ids[row]: place for place, row in enumerate(order)}
+    said = [one.opinions for one in seen.explain_rows_once(looked_at[order])]
+    whole = trace.making is not None and trace.making.packed == len(packed)  # else something above may be erased
+    places = _find_text_positions(found, [rows[id] for id in packed]) if whole else [None] * len(packed)
+    return TrainingExample(
+        context=trace.id,
+        scope=trace.scope,
+        question=trace.question,
+        made_at=trace.made_at,
+        signal_values=np.array(said, dtype=np.float64).reshape(len(said), len(profile.uses)).T,
+        shown=tuple(
+            ShownMemory(MemoryId(id), place, candidates[id])
+            for id, place in zip(packed, places, strict=True)
+            if id in shown
+        ),
+        votes=votes,
+        signs=signs,
+    )
+
+
+def _find_text_positions(found: "RecallEvidence", rows: Sequence[int]) -> list[int]:
+    """At which place in the text each of these stood, which were packed in this order: a text goes by kind first."""
+    from recollect.model.table import KINDS
+
+    kinds = found.table.kinds
+    turns = [0 if kinds is None else READING_ORDER.index(KINDS[kinds[row]]) for row in rows]
+    order = sorted(range(len(rows)), key=lambda one: (turns[one], one))
+    return [order.index(one) + 1 for one in range(len(rows))]

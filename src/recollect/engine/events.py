@@ -1,0 +1,357 @@
+"""Observe: what happened is kept as events, each once, in the order in which it happened.
+
+Browse: from years down to single events, and from a grip to what was really said.
+"""
+
+import hashlib
+import json
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import cast
+from uuid import UUID
+
+from recollect.admission.decision import injection_reason
+from recollect.admission.policy import QuarantinePolicy
+from recollect.admission.prompt_injection import find_injection
+from recollect.admission.salience import rate_salience
+from recollect.admission.screening import screen
+from recollect.engine.admit import Proposal, find_known_events, unindexed_verdict
+from recollect.engine.dependencies import Dependencies, require_not_future
+from recollect.engine.edit import memory_not_found, require_memory_id
+from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, show
+from recollect.lifecycle.periods import Period
+from recollect.lifecycle.rollups import RollupRecord, make_period_id
+from recollect.model import validation
+from recollect.model.conversation import PROVENANCE_BY_ROLE, ConversationTurn, Role
+from recollect.model.draft import Created, Draft, Quarantined, Receipt, Refused, Unchanged, Verdict
+from recollect.model.enums import CALENDAR_LEVELS, TRUST_BY_PROVENANCE, Kind, Level, Provenance, Status, Trust
+from recollect.model.format import shorten
+from recollect.model.memory import Memory, MemoryId
+from recollect.model.scope import Scope
+from recollect.model.timeline import GripExpansion, TimelineNode, TimelinePage
+from recollect.protocols import WriteTransaction
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIME_STEP = timedelta(microseconds=1)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class EventOrigin:
+    """Where events come from: whose they are, through whom they came, and the id of what they were read from."""
+
+    scope: Scope
+    provenance: Provenance | None = None
+    source: str | None = None
+
+
+def observe(world: Dependencies, events: Sequence[ConversationTurn], origin: EventOrigin) -> list[Receipt]:
+    """Keep all of the events, or none; the same event again changes nothing.
+
+    Who said what in which session at which moment is one event, and said twice it is two. Those of one moment keep the
+    order in which they are told; one without a date happens now.
+    """
+    now, scope = world.now(), origin.scope
+    heard = Counter[ConversationTurn]()
+    proposed: list[Proposal | Refused] = []
+    for said, at in zip(events, _assign_times(events, now), strict=True):
+        proposed.append(_propose_event(world, said, at, heard[said], origin))
+        heard[said] += 1
+    ids = [one.memory.id for one in proposed if not isinstance(one, Refused)]
+    known = {one.id for one in world.store.get(scope, ids)} if ids else set[MemoryId]()
+
+    new = [one for one in proposed if not isinstance(one, Refused) and one.memory.id not in known]
+    _separate_times(world, new)
+    vectors = world.embed([one.memory.embedded_text for one in new], "memory")
+    for one, vector in zip(new, vectors, strict=True):
+        one.vector = vector
+    if world.policy.novelty.enabled:
+        find_known_events(world, new, now)
+
+    def change(writing: WriteTransaction) -> list[Receipt]:
+        writing.adopt(world.encoder)
+        kept = (_put_event(writing, one, world.policy.quarantine) for one in proposed if isinstance(one, Proposal))
+        return [Receipt(None, one, None) if isinstance(one, Refused) else next(kept) for one in proposed]
+
+    return world.store.write(change)
+
+
+def _assign_times(events: Sequence[ConversationTurn], now: datetime) -> list[datetime]:
+    """When each happened; what is told without a date happened just now, one after the other."""
+    undated = sum(said.at is None for said in events)
+    before = iter(range(undated - 1, -1, -1))
+    return [
+        now - next(before) * _TIME_STEP if one.at is None else require_not_future("at", one.at, now) for one in events
+    ]
+
+
+def _separate_times(world: Dependencies, new: Sequence[Proposal]) -> None:
+    """Events of one moment a microsecond after each other and after those that are there, so that they keep order."""
+    if not new:
+        return
+    moments = [one.memory.created_at for one in new]
+    until = max(moments) + len(new) * _TIME_STEP + _MILLISECOND
+    scope = new[0].memory.scope
+    there = world.store.timeline(scope, [Level.EVENT], since=min(moments), before=until, statuses=tuple(Status))
+    taken, free = {one.created_at for one in there}, dict[datetime, datetime]()
+    for one in new:
+        at = one.memory.created_at
+        place = free.get(at, at)
+        while place in taken:
+            place += _TIME_STEP
+        taken.add(place)
+        free[at] = place + _TIME_STEP
+        if place != at:
+            one.memory = one.memory.changed(created_at=place, observed_at=place, updated_at=place)
+
+
+def _propose_event(
+    world: Dependencies, said: ConversationTurn, at: datetime, before: int, origin: EventOrigin
+) -> Proposal | Refused:
+    """The event that it would become, without what is private or secret; the same was told so often `before`."""
+    by = [PROVENANCE_BY_ROLE[said.role], *([] if origin.provenance is None else [origin.provenance])]
+    draft = Draft(
+        id=said.id,
+        text=said.text,
+        scope=origin.scope,
+        kind=Kind.EVENT,
+        session=said.session,
+        speaker=said.speaker,
+        at=at,
+        provenance=min(by, key=lambda one: TRUST_BY_PROVENANCE[one].level),
+        source=origin.source,
+        metadata={"role": said.role.value},
+    )
+    found = screen(draft, world.policy.secrets)
+    if isinstance(found, Refused):
+        return found
+    draft = found.value
+    memory = Memory(
+        id=draft.id or make_event_id(draft, said.role, at, before),
+        scope=draft.scope,
+        text=draft.text,
+        created_at=at,
+        observed_at=at,
+        updated_at=at,
+        kind=Kind.EVENT,
+        level=Level.EVENT,
+        session=draft.session,
+        speaker=draft.speaker,
+        salience=rate_salience(draft.text, Kind.EVENT, pinned=False, policy=world.policy.salience),
+        provenance=draft.provenance,
+        source=draft.source,
+        metadata=draft.metadata or {},
+    )
+    return Proposal(draft, memory, found.redacted)
+
+
+def make_event_id(draft: Draft, role: Role, at: datetime, before: int) -> MemoryId:
+    """An id that sorts by when it happened, and is the same whenever the same is told: a UUID of version 7 whose other
+    digits come from whose it is, who said what, in which session, and how often before.
+    """
+    whose = (str(draft.scope), draft.session or "", role.value, draft.speaker or "")
+    said = json.dumps([*whose, at.isoformat(), draft.text, before])
+    chance = int.from_bytes(hashlib.sha256(said.encode()).digest()[:10])
+    milliseconds = max((at - _EPOCH) // _MILLISECOND, 0)
+    high = (milliseconds << 16) | 0x7000 | (chance >> 68)
+    low = (0b10 << 62) | (chance & ((1 << 62) - 1))
+    return MemoryId(str(UUID(int=(high << 64) | low)))
+
+
+def _put_event(writing: WriteTransaction, proposal: Proposal, policy: QuarantinePolicy) -> Receipt:
+    """What became of one event."""
+    memory = proposal.memory
+    known = writing.get(memory.scope, memory.id)
+    if known is not None:
+        if proposal.draft.id is not None and (known.level, known.text) != (memory.level, memory.text):
+            raise Conflict(f"there is a memory {show(memory.id)} already, and it is another; give another id, or none")
+        return Receipt(known.id, Unchanged(), known, proposal.redacted)
+    state, verdict = memory, cast("Verdict", Created())
+    orders = (
+        (find_injection(memory.text) or find_injection(memory.speaker or "")) if _is_doubted(memory, policy) else None
+    )
+    if orders is not None:
+        remark = injection_reason(orders)
+        state, verdict = memory.changed(status=Status.QUARANTINED, remark=remark), Quarantined(remark)
+    elif proposal.similar_event is not None:
+        state, verdict = memory.changed(indexed=False), unindexed_verdict(*proposal.similar_event)
+    kept = writing.put(state, proposal.vector)
+    return Receipt(kept.id, verdict, kept, proposal.redacted)
+
+
+def _is_doubted(memory: Memory, policy: QuarantinePolicy) -> bool:
+    """Whether orders among its words would not be the user's own."""
+    return policy.enabled and memory.trust.less_than(Trust.STATED)
+
+
+MAX_AROUND_EVENTS = 100
+"""How many events before and after a grip may be asked for."""
+
+KEY_HELP = (
+    "a key is a year, month, week or day, as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or a grip"
+)
+"""What somebody is told who asks for a place that is none."""
+
+_AROUND_WINDOW = timedelta(days=1)
+"""How far from a grip its neighbours are looked for."""
+
+
+def browse(world: Dependencies, scope: Scope, key: str | None) -> TimelinePage:
+    """A place of the timeline with what is below it, or all years."""
+    if key is None:
+        return TimelinePage(place=None, parts=_list_periods(world, scope, None))
+    period = _parse_period(validation.require_text("key", key))
+    if period is not None:
+        place = _node_of_period(world, scope, period, _load_records(world, scope, [period]))
+        return TimelinePage(place=place, parts=_list_parts(world, scope, period))
+    try:
+        memory = _get_record(world, scope, key)
+    except NotFound as error:
+        raise NotFound(f"{error}; {KEY_HELP}") from None
+    events = () if memory.level is Level.EVENT else _load_active(world, scope, memory.derived_from)
+    grips = _load_active(world, scope, RollupRecord.of(memory).cited_ids if memory.level is Level.SEGMENT else ())
+    return TimelinePage(
+        place=_node_of_record(memory),
+        parts=tuple(map(_node_of_record, events)),
+        grips=tuple(_node_of_record(one) for one in grips if one.level is Level.GRIP),
+    )
+
+
+def expand(world: Dependencies, scope: Scope, id: str, around: int) -> GripExpansion:
+    """The events that a grip, or a segment, is made of, with so many before and after them of the same session."""
+    if validation.require_count("around", around) > MAX_AROUND_EVENTS:
+        raise FieldError(f"{around} events; give at most {MAX_AROUND_EVENTS}", field="around")
+    period = _parse_period(validation.require_text("id", id))
+    if period is not None:
+        shows = f"is a {period.level.value}, which `browse` shows"
+        raise InvalidInput(f"{show(id)} {shows}; `expand` takes the id of a grip or a segment")
+    record = _get_record(world, scope, id)
+    if record.level not in (Level.GRIP, Level.SEGMENT):
+        raise InvalidInput(f"{show(id)} is of the level {record.level}; browse it down to a segment or a grip")
+    events = _load_active(world, scope, record.derived_from)
+    known = {one.id for one in events}
+    gone = tuple(MemoryId(one) for one in record.derived_from if one not in known)
+    before, after = _load_around(world, scope, events, around) if events and around else ((), ())
+    return GripExpansion(record=record, before=before, events=events, after=after, gone=gone)
+
+
+def _load_around(
+    world: Dependencies, scope: Scope, events: Sequence[Memory], around: int
+) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
+    """What the same session has just before and just after these events."""
+    first, last = events[0], events[-1]
+    since, before = first.created_at - _AROUND_WINDOW, last.created_at + _AROUND_WINDOW
+    found = world.store.timeline(scope, [Level.EVENT], since=since, before=before)
+    said = [one for one in found if one.session == first.session]
+    earlier = [one for one in said if (one.created_at, one.id) < (first.created_at, first.id)]
+    later = [one for one in said if (one.created_at, one.id) > (last.created_at, last.id)]
+    return tuple(earlier[-around:]), tuple(later[:around])
+
+
+def _parse_period(key: str) -> Period | None:
+    """The period that a key names, if it names one."""
+    for level in CALENDAR_LEVELS:
+        try:
+            return Period.parse(level, key)
+        except FieldError:
+            continue
+    return None
+
+
+def _get_record(world: Dependencies, scope: Scope, id: str) -> Memory:
+    """The scope's own memory of that id, if it is on the timeline and holds."""
+    found = world.store.get(scope, [require_memory_id(scope, id)])
+    if not found or found[0].scope != scope or found[0].status is not Status.ACTIVE:
+        raise memory_not_found(scope, id)
+    if found[0].level is None:
+        raise InvalidInput(f"{show(id)} is a plain memory, which is on no timeline; show it instead")
+    return found[0]
+
+
+def _load_active(world: Dependencies, scope: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
+    """Those of them that hold, in order of time."""
+    found = world.store.get(scope, [MemoryId(one) for one in ids]) if ids else []
+    held = [one for one in found if one.status is Status.ACTIVE]
+    return tuple(sorted(held, key=lambda one: (one.created_at, one.id)))
+
+
+def _list_parts(world: Dependencies, scope: Scope, period: Period) -> tuple[TimelineNode, ...]:
+    """What is below a period: finer ones, or for a day its segments and the events that are in none yet."""
+    if period.level is not Level.DAY:
+        return _list_periods(world, scope, period)
+    zone = world.time_zone
+    within = (period.begins(zone), period.ends(zone))
+    segments = world.store.timeline(scope, [Level.SEGMENT], since=within[0], before=within[1])
+    events = world.store.timeline(scope, [Level.EVENT], since=within[0], before=within[1])
+    held = {id for one in segments for id in one.derived_from}
+    loose = [one for one in events if one.id not in held]
+    places = [_node_of_record(one) for one in (*segments, *loose)]
+    return tuple(sorted(places, key=lambda one: (one.first, one.key)))
+
+
+def _list_periods(world: Dependencies, scope: Scope, period: Period | None) -> tuple[TimelineNode, ...]:
+    """The periods just below this one in which anything happened, or all years."""
+    zone = world.time_zone
+    moments, _ = world.store.touched(scope, Level.EVENT, 0)
+    if period is None:
+        found = sorted({Period.of(moment, Level.YEAR, zone) for moment in moments}, key=lambda one: one.key)
+    else:
+        first, last = period.begins(zone), period.ends(zone)
+        found = [
+            one
+            for one in period.parts()
+            if _has_time_between(
+                moments, max(one.begins(zone), first), min(one.ends(zone), last)
+            )  # a week may be of two months
+        ]
+    records = _load_records(world, scope, found)
+    held = [one for one in found if make_period_id(scope, one) in records or _has_events(world, scope, one)]
+    return tuple(_node_of_period(world, scope, one, records) for one in held)
+
+
+def _has_events(world: Dependencies, scope: Scope, period: Period) -> bool:
+    """Whether any event of the period holds: all may have been forgotten."""
+    within = (period.begins(world.time_zone), period.ends(world.time_zone))
+    return bool(world.store.timeline(scope, [Level.EVENT], since=within[0], before=within[1]))
+
+
+def _has_time_between(moments: Sequence[datetime], since: datetime, before: datetime) -> bool:
+    place = bisect_left(moments, since)
+    return place < len(moments) and moments[place] < before
+
+
+def _load_records(world: Dependencies, scope: Scope, periods: Sequence[Period]) -> dict[MemoryId, Memory]:
+    found = world.store.get(scope, [make_period_id(scope, one) for one in periods]) if periods else []
+    return {one.id: one for one in found if one.status is Status.ACTIVE}
+
+
+def _node_of_period(
+    world: Dependencies, scope: Scope, period: Period, records: Mapping[MemoryId, Memory]
+) -> TimelineNode:
+    zone, record = world.time_zone, records.get(make_period_id(scope, period))
+    title = str(period) if record is None or record.title is None else record.title
+    return TimelineNode(
+        level=period.level,
+        key=period.key,
+        title=title,
+        first=period.begins(zone),
+        last=period.ends(zone),
+        record=record,
+    )
+
+
+def _node_of_record(memory: Memory) -> TimelineNode:
+    level = memory.level or Level.EVENT
+    record = RollupRecord.of(memory) if level is not Level.EVENT else None
+    said = shorten(memory.text if memory.speaker is None else f"{memory.speaker}: {memory.text}")
+    return TimelineNode(
+        level=level,
+        key=memory.id,
+        title=memory.title or said,
+        first=memory.created_at if record is None else record.first,
+        last=memory.created_at if record is None else record.last,
+        record=memory,
+    )

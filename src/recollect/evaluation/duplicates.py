@@ -1,0 +1,187 @@
+"""Pairs: how well it is told whether a text says the same as one that is known, on labelled pairs, for an embedder.
+
+Calibration, said: what thresholds come to on labelled pairs, for people and as JSON.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from recollect.engine.dependencies import embed
+from recollect.errors import FieldError, InvalidInput, show, suggest
+from recollect.model import validation
+from recollect.model.enums import Kind
+from recollect.protocols import Embedder
+from recollect.render.tables import TextTable
+from recollect.text.paraphrase import paraphrase_key_of
+
+PAIR_LABELS = ("same", "update", "other")
+"""The new text says what the old one does; it takes its place; or it is another matter."""
+
+MIN_KEPT_SHARE = 0.95
+"""Which share of the pairs that mean the same a threshold must keep to be a good one for an embedder."""
+
+THRESHOLDS = (*(round(0.5 + 0.05 * step, 2) for step in range(10)), 0.92)
+"""The thresholds that are tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabeledPair:
+    """What was known, what came, and what the new text is to the old one."""
+
+    id: str
+    old: str
+    new: str
+    label: str
+    category: str
+    speaker: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.label not in PAIR_LABELS:
+            raise FieldError(f"{show(self.label)} is no label; {suggest(str(self.label), PAIR_LABELS)}", field="label")
+        for name in ("old", "new"):
+            validation.require_content(name, getattr(self, name))
+
+    @property
+    def has_same_key(self) -> bool:
+        """Whether both have the same canonical form."""
+        return _paraphrase_key(self.old, self.speaker) == _paraphrase_key(self.new, self.speaker)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdFigures:
+    """What a threshold comes to: how many it takes for the same, how many of those are, and how many there are."""
+
+    threshold: float
+    taken: int
+    right: int
+    same: int
+
+    @property
+    def precision(self) -> float | None:
+        return self.right / self.taken if self.taken else None
+
+    @property
+    def recall(self) -> float:
+        return self.right / self.same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What each threshold comes to with an embedder, and the one that suits it."""
+
+    embedder: str
+    pairs: int
+    rows: tuple[ThresholdFigures, ...]
+    by_similarity: tuple[ThresholdFigures, ...]
+    """The same by similarity alone, to compare with."""
+
+    @property
+    def threshold(self) -> float:
+        """The highest that still keeps nearly all that any threshold would take."""
+        most = max(row.right for row in self.rows)
+        return max((row.threshold for row in self.rows if row.right >= MIN_KEPT_SHARE * most), default=THRESHOLDS[0])
+
+
+def read_pairs(lines: Iterable[str]) -> list[LabeledPair]:
+    """The pairs of JSON lines with old, new and label."""
+    found = [_read_pair(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
+    if not any(one.label == "same" for one in found):
+        raise InvalidInput("there is no pair with the label 'same', so there is nothing to measure by")
+    return found
+
+
+def shipped_pairs() -> list[LabeledPair]:
+    """Our own pairs."""
+    text = files("recollect.evaluation").joinpath("pairs.jsonl").read_text("utf-8")
+    return read_pairs(text.splitlines())
+
+
+def calibrate(embedder: Embedder, pairs: Sequence[LabeledPair]) -> Calibration:
+    """What each threshold comes to with that embedder."""
+    from recollect.retrieval.vectors import nearest_cosines
+
+    old = embed(embedder, [one.old for one in pairs], "memory")
+    new = embed(embedder, [one.new for one in pairs], "memory")
+    near = [float(nearest_cosines(a[None, :], b[None, :])[0]) for a, b in zip(old, new, strict=True)]
+    alike = [one.has_same_key for one in pairs]
+    steps = sorted(THRESHOLDS)
+    return Calibration(
+        embedder=embedder.name,
+        pairs=len(pairs),
+        rows=tuple(
+            _measure_threshold(step, [a and n > step for a, n in zip(alike, near, strict=True)], pairs)
+            for step in steps
+        ),
+        by_similarity=tuple(_measure_threshold(step, [n > step for n in near], pairs) for step in steps),
+    )
+
+
+def _paraphrase_key(text: str, speaker: str | None) -> str:
+    return paraphrase_key_of(text, speaker, Kind.OBSERVATION.value)
+
+
+def _measure_threshold(threshold: float, taken: Sequence[bool], pairs: Sequence[LabeledPair]) -> ThresholdFigures:
+    same = [one.label == "same" for one in pairs]
+    right = sum(is_taken and is_same for is_taken, is_same in zip(taken, same, strict=True))
+    return ThresholdFigures(threshold=threshold, taken=sum(taken), right=right, same=sum(same))
+
+
+def _read_pair(line: str, number: int) -> LabeledPair:
+    try:
+        given: Any = json.loads(line)
+    except ValueError as error:
+        raise FieldError(f"this is no JSON ({error})", line=number) from error
+    if not isinstance(given, dict):
+        raise FieldError(f"{show(given)} is no pair; give old, new and label", line=number)
+    missing = next((name for name in ("old", "new", "label") if name not in given), None)
+    if missing is not None:
+        raise FieldError("is missing; a pair has old, new and label", field=missing, line=number)
+    told: dict[str, Any] = {name: given.get(name) for name in ("old", "new", "label", "speaker")}
+    try:
+        return LabeledPair(id=str(given.get("id", number)), category=str(given.get("category", "")), **told)
+    except FieldError as error:
+        raise error.at_line(number) from error
+
+
+def calibration_table(found: Calibration) -> TextTable:
+    """A row a threshold: precision and recall of the decision, and those of similarity alone."""
+    rows = [
+        (
+            f"{row.threshold:.2f}",
+            _format_share(row.precision),
+            _format_share(row.recall),
+            _format_share(alone.precision),
+            _format_share(alone.recall),
+        )
+        for row, alone in zip(found.rows, found.by_similarity, strict=True)
+    ]
+    return TextTable(("threshold", "precision", "recall", "by similarity alone", "recall"), rows)
+
+
+def describe_calibration(found: Calibration) -> str:
+    """Which threshold suits the embedder, and where it goes."""
+    setting = f'[duplicates] by_embedder = {{ "{found.embedder}" = {found.threshold:g} }}'
+    return f"{found.embedder} on {found.pairs} pairs: {found.threshold:g} suits it; to use it, {setting}"
+
+
+def calibration_to_json(found: Calibration) -> dict[str, Any]:
+    """The same as JSON has it."""
+    return {
+        "embedder": found.embedder,
+        "pairs": found.pairs,
+        "threshold": found.threshold,
+        "thresholds": [_threshold_to_json(row) for row in found.rows],
+        "by_similarity_alone": [_threshold_to_json(row) for row in found.by_similarity],
+    }
+
+
+def _threshold_to_json(row: ThresholdFigures) -> dict[str, Any]:
+    counted = {"taken": row.taken, "right": row.right, "same": row.same}
+    return {"threshold": row.threshold, "precision": row.precision, "recall": row.recall, **counted}
+
+
+def _format_share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

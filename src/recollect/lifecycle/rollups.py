@@ -1,0 +1,432 @@
+"""Segments: the events of a session, cut into stretches of what was said in one go.
+
+Record: what a memory of some level tells of the time it is about, and how that is kept in it.
+
+Reached: how far the rollup of a scope got, as it is noted from one to the next.
+
+Wanted: which records there should be of what happened, what each is made of, and what it then says.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby, islice
+from typing import Any
+
+from recollect.errors import FieldError
+from recollect.lifecycle import episodes, sessions
+from recollect.lifecycle.periods import Period
+from recollect.model.enums import CALENDAR_LEVELS, TRUST_BY_PROVENANCE, Kind, Level, Provenance, lowest_trust
+from recollect.model.memory import Memory, MemoryId, build_embedded_text
+from recollect.model.scope import Scope
+from recollect.model.timeline import MAX_BULLET_CHARS, Bullet, Passage, Summary
+
+DEFAULT_SEGMENT_GAP = timedelta(minutes=30)
+"""After a longer silence, what comes next is another stretch."""
+
+DEFAULT_SEGMENT_TOKENS = 4_000
+"""How many tokens a stretch has at most, unless one event alone has more."""
+
+MAX_SEGMENT_EVENTS = 512
+"""How many events a stretch has at most, however short they are."""
+
+
+def group_by_session(events: Iterable[Memory]) -> list[list[Memory]]:
+    """The events of each session in their order, in the order in which sessions began; those of none are one."""
+    found = dict[str | None, list[Memory]]()
+    for event in sorted(events, key=_event_key):
+        found.setdefault(event.session, []).append(event)
+    return list(found.values())
+
+
+def split_into_segments(
+    events: Iterable[Memory],
+    *,
+    gap: timedelta = DEFAULT_SEGMENT_GAP,
+    most_tokens: int = DEFAULT_SEGMENT_TOKENS,
+    count: Callable[[str], int],
+) -> list[tuple[Memory, ...]]:
+    """The events of one session as stretches, all of them in the order of time and id, whatever order they come in.
+
+    A stretch ends where more than the gap passes until the next event, and where that would be too much for it. An
+    event that comes late changes the stretch it falls into, or joins two; those after it only up to the next gap, and
+    only if it makes one too long.
+    """
+    stretches, tokens = list[list[Memory]](), 0
+    for event in sorted(events, key=_event_key):
+        more = count(event.text)
+        if stretches and _continues_segment(stretches[-1], event, gap) and tokens + more <= most_tokens:
+            stretches[-1].append(event)
+            tokens += more
+        else:
+            stretches.append([event])
+            tokens = more
+    return [tuple(stretch) for stretch in stretches]
+
+
+def is_segment_closed(
+    stretch: Sequence[Memory], later: bool, now: datetime, gap: timedelta = DEFAULT_SEGMENT_GAP
+) -> bool:
+    """Whether nothing that is said from now on can belong to the stretch: a later one of its session has begun, or the
+    gap has passed since its last event.
+    """
+    return later or now - stretch[-1].created_at > gap
+
+
+def _continues_segment(stretch: Sequence[Memory], event: Memory, gap: timedelta) -> bool:
+    """Whether the event comes soon enough after the stretch, which has room for one more."""
+    return event.created_at - stretch[-1].created_at <= gap and len(stretch) < MAX_SEGMENT_EVENTS
+
+
+def _event_key(event: Memory) -> tuple[datetime, MemoryId]:
+    return event.created_at, event.id
+
+
+BULLET_PREFIX = "- "
+"""What each point of a record begins with in its text."""
+
+MAX_CITED_MEMORIES = 8
+"""How many memories a point names at most: what is coarser rests on what is finer, which has them all."""
+
+ROLLUP_METADATA_FIELDS = ("cites", "keywords", "first", "last", "events", "inputs")
+"""What rollups keep in the metadata of a record."""
+
+_DIGEST_DIGITS = 24
+_SCOPE_DIGITS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollupRecord:
+    """What a memory tells of a stretch of time: its points with what they rest on, keywords, its first and last moment,
+    and how many events there were.
+    """
+
+    bullets: tuple[Bullet, ...]
+    keywords: tuple[str, ...]
+    first: datetime
+    last: datetime
+    events: int
+
+    @classmethod
+    def of(cls, memory: Memory) -> "RollupRecord":
+        """What the memory tells. Points that were put in by hand rest on all that it is made of."""
+        noted = memory.metadata
+        cited, keywords = noted.get("cites"), noted.get("keywords")
+        points = (line.removeprefix(BULLET_PREFIX).strip()[:MAX_BULLET_CHARS] for line in memory.text.splitlines())
+        lines = [point for point in points if point]
+        cites = [_read_ids(some) for some in cited] if isinstance(cited, list) else []
+        every = tuple(map(MemoryId, memory.derived_from[:MAX_CITED_MEMORIES])) or (memory.id,)
+        cites = cites if len(cites) == len(lines) else [every] * len(lines)
+        return cls(
+            bullets=tuple(Bullet(line, some or every) for line, some in zip(lines, cites, strict=True)),
+            keywords=_read_ids(keywords),
+            first=_read_moment(noted.get("first"), memory.created_at),
+            last=_read_moment(noted.get("last"), memory.created_at),
+            events=events if type(events := noted.get("events")) is int else 1,
+        )
+
+    @property
+    def cited_ids(self) -> tuple[MemoryId, ...]:
+        """All that its points rest on, each once."""
+        return tuple(dict.fromkeys(id for one in self.bullets for id in one.cites))
+
+
+def _read_ids(noted: object) -> tuple[MemoryId, ...]:
+    """The texts of a list, if it is one; whoever changed it by hand may have put anything there."""
+    return tuple(MemoryId(one) for one in noted if isinstance(one, str)) if isinstance(noted, list) else ()
+
+
+def _read_moment(text: object, otherwise: datetime) -> datetime:
+    """The moment that is noted, if it is one."""
+    try:
+        found = datetime.fromisoformat(text) if isinstance(text, str) else otherwise
+    except ValueError:
+        return otherwise
+    return otherwise if found.tzinfo is None else found
+
+
+_METADATA_FIELDS_BY_LEVEL = {
+    Level.EPISODE: episodes.EPISODE_METADATA_FIELDS,
+    Level.SESSION: sessions.SESSION_METADATA_FIELDS,
+}
+"""What is noted of records that no rollup made."""
+
+
+def keep_metadata(metadata: Mapping[str, Any], record: Memory) -> dict[str, Any]:
+    """What somebody notes of a record by hand, with what rollups, episodes or sessions noted of it, which is theirs."""
+    notes = (
+        ROLLUP_METADATA_FIELDS
+        if record.level is None
+        else _METADATA_FIELDS_BY_LEVEL.get(record.level, ROLLUP_METADATA_FIELDS)
+    )
+    return {**metadata, **{name: record.metadata[name] for name in notes if name in record.metadata}}
+
+
+def render_summary(summary: Summary) -> str:
+    """A summary as the text of a memory: one point a line."""
+    return "\n".join(f"{BULLET_PREFIX}{' '.join(one.text.split())}" for one in summary.bullets)
+
+
+def build_rollup_metadata(
+    summary: Summary, *, first: datetime, last: datetime, events: int, inputs: str
+) -> dict[str, Any]:
+    """What a memory keeps of a summary beside its text; `inputs` tells what it was made of from all else."""
+    return {
+        "cites": [list(one.cites[:MAX_CITED_MEMORIES]) for one in summary.bullets],
+        "keywords": list(summary.keywords),
+        "first": first.isoformat(),
+        "last": last.isoformat(),
+        "events": events,
+        "inputs": inputs,
+    }
+
+
+def digest_inputs(parts: Iterable[Sequence[object]], *, by: str) -> str:
+    """A digest that differs whenever anything differs that a record is made of, or by whom."""
+    said = json.dumps([by, [[str(one) for one in part] for part in parts]], ensure_ascii=True)
+    return hashlib.sha256(said.encode()).hexdigest()[:_DIGEST_DIGITS]
+
+
+def read_inputs(metadata: Mapping[str, Any]) -> str | None:
+    """The digest of what a record was made of."""
+    found = metadata.get("inputs")
+    return found if isinstance(found, str) else None
+
+
+def make_period_id(scope: Scope, period: Period) -> MemoryId:
+    """The id of the record of a period: always the same, so that it is found without a search, and made once."""
+    return MemoryId(f"{period.level.value}-{period.key}-{_digest(str(scope))[:_SCOPE_DIGITS]}")
+
+
+def period_of(record: Memory) -> Period | None:
+    """The period that a record is of, if it is one that a rollup made of the calendar."""
+    if record.level is None or record.level not in CALENDAR_LEVELS:
+        return None
+    try:
+        found = Period.parse(record.level, record.id.removeprefix(f"{record.level.value}-")[: -_SCOPE_DIGITS - 1])
+    except FieldError:
+        return None
+    return found if make_period_id(record.scope, found) == record.id else None
+
+
+def make_stretch_id(level: Level, scope: Scope, *events: MemoryId) -> MemoryId:
+    """The id of a segment by its first event, or of a grip by its first and last."""
+    return MemoryId(f"{level.value}-{_digest(chr(10).join([str(scope), *events]))[:_DIGEST_DIGITS]}")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class RollupCheckpoint:
+    """How far a rollup got: the last commits that it looked at, by which rules, and the periods that were under way.
+
+    `token` tells what was noted since something was last erased from what was noted before.
+    """
+
+    commits: Mapping[Level, int]
+    by: str
+    under_way: tuple[Period, ...]
+    token: str
+
+    @classmethod
+    def read(cls, text: str | None, by: str) -> "RollupCheckpoint | None":
+        """What was noted; nothing but the token, if records are made by other rules since."""
+        if text is None:
+            return None
+        noted = json.loads(text)
+        if noted["by"] != by:
+            return cls({}, "", (), noted["token"])
+        under_way = tuple(Period.parse(Level(level), key) for level, key in noted["under_way"])
+        return cls({Level(level): commit for level, commit in noted["commits"].items()}, by, under_way, noted["token"])
+
+    def to_json(self) -> str:
+        """The same as it is noted."""
+        under_way = [[one.level.value, one.key] for one in self.under_way]
+        return json.dumps({"commits": self.commits, "by": self.by, "under_way": under_way, "token": self.token})
+
+
+MAX_POINTS_BY_LEVEL: Mapping[Level, int] = {
+    Level.SEGMENT: 5,
+    Level.DAY: 7,
+    Level.WEEK: 7,
+    Level.MONTH: 10,
+    Level.YEAR: 12,
+}
+"""How many points the records of each level have at most."""
+
+MAX_EXCERPT_CHARS = 4_000
+"""How many characters of what was said a grip shows at most."""
+
+_STEP = timedelta(microseconds=1)
+"""What sets the points of one record apart, so that they stay in its order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollupTarget:
+    """A record that there should be: what it is made of, the passages that it sums up, and a digest of all that."""
+
+    id: MemoryId
+    scope: Scope
+    level: Level
+    parts: tuple[Memory, ...]
+    passages: tuple[Passage, ...]
+    first: datetime
+    last: datetime
+    events: int
+    inputs: str
+    period_name: str | None = None
+    """What people call the time that it is of, where the calendar has a name for it."""
+
+    def to_memory(self, summary: Summary, by: Provenance | None) -> Memory:
+        """The record with these words, as trusted as the least of its parts, and as who stands between, if any does."""
+        return _make_record(
+            self.id,
+            self.scope,
+            self.level,
+            self.parts,
+            title=summary.title if self.period_name is None else f"{self.period_name}: {summary.title}",
+            text=render_summary(summary),
+            at=self.last,
+            by=by,
+            metadata=build_rollup_metadata(
+                summary, first=self.first, last=self.last, events=self.events, inputs=self.inputs
+            ),
+        )
+
+
+def segment_target(scope: Scope, events: Sequence[Memory], *, by: str) -> RollupTarget:
+    """The segment of these events, which are in order."""
+    return RollupTarget(
+        id=make_stretch_id(Level.SEGMENT, scope, events[0].id),
+        scope=scope,
+        level=Level.SEGMENT,
+        parts=tuple(events),
+        passages=tuple(
+            Passage(text=one.text, at=one.created_at, cites=(one.id,), speaker=one.speaker) for one in events
+        ),
+        first=events[0].created_at,
+        last=events[-1].created_at,
+        events=len(events),
+        inputs=digest_inputs(((one.id, one.speaker or "", one.text, *_origin_inputs(one)) for one in events), by=by),
+    )
+
+
+def period_target(scope: Scope, period: Period, parts: Sequence[Memory], *, by: str) -> RollupTarget:
+    """The record of a period, made of finer ones, which are in order."""
+    records = [RollupRecord.of(one) for one in parts]
+    return RollupTarget(
+        id=make_period_id(scope, period),
+        scope=scope,
+        level=period.level,
+        parts=tuple(parts),
+        passages=tuple(
+            Passage(text=one.text, at=record.last + place * _STEP, cites=one.cites)
+            for record in records
+            for place, one in enumerate(record.bullets)
+        ),
+        first=min(one.first for one in records),
+        last=max(one.last for one in records),
+        events=sum(one.events for one in records),
+        inputs=digest_inputs(
+            ((one.id, one.title or "", one.text, _metadata_inputs(one), *_origin_inputs(one)) for one in parts), by=by
+        ),
+        period_name=str(period),
+    )
+
+
+def _metadata_inputs(record: Memory) -> str:
+    """What a coarser record takes from the notes of a finer one."""
+    return repr([record.metadata.get(name) for name in ("cites", "first", "last", "events")])
+
+
+def _origin_inputs(part: Memory) -> tuple[str, str]:
+    """Through whom a part came, and how far it is trusted: so is what is made of it."""
+    return part.provenance.value, part.trust.value
+
+
+def cite_grips(wanted: RollupTarget, summary: Summary) -> tuple[Summary, list[Memory]]:
+    """The summary of a segment with grips cited in place of events, and these: one for each run of events that a point
+    names one after the other.
+    """
+    places = {one.id: place for place, one in enumerate(wanted.parts)}
+    grips: dict[MemoryId, Memory] = {}
+    bullets = []
+    for bullet in summary.bullets:
+        runs = [
+            _make_grip(wanted, run)
+            for run in islice(_consecutive_runs(places[id] for id in bullet.cites), MAX_CITED_MEMORIES)
+        ]
+        grips.update({one.id: one for one in runs})
+        bullets.append(Bullet(bullet.text, tuple(one.id for one in runs)))
+    return Summary(title=summary.title, bullets=tuple(bullets), keywords=summary.keywords), list(grips.values())
+
+
+def _consecutive_runs(places: Iterable[int]) -> Iterator[list[int]]:
+    """Places that follow each other, together."""
+    for _, run in groupby(enumerate(sorted(set(places))), key=lambda pair: pair[1] - pair[0]):
+        yield [place for _, place in run]
+
+
+def _make_grip(wanted: RollupTarget, run: Sequence[int]) -> Memory:
+    """The excerpt that these events of a segment are."""
+    events = wanted.parts[run[0] : run[-1] + 1]
+    said = "\n".join(map(_attribute, events))
+    inputs = digest_inputs(((one.id, one.speaker or "", one.text) for one in events), by="")
+    return _make_record(
+        make_stretch_id(Level.GRIP, wanted.scope, events[0].id, events[-1].id),
+        wanted.scope,
+        Level.GRIP,
+        events,
+        title=None,
+        text=said if len(said) <= MAX_EXCERPT_CHARS else f"{said[: MAX_EXCERPT_CHARS - 1]}…",
+        at=events[-1].created_at,
+        by=None,
+        metadata={
+            "first": events[0].created_at.isoformat(),
+            "last": events[-1].created_at.isoformat(),
+            "events": len(events),
+            "inputs": inputs,
+        },
+    )
+
+
+def _attribute(event: Memory) -> str:
+    """What was said, after the name of who said it, once."""
+    said = build_embedded_text(None, event.text, event.speaker)
+    return said if event.speaker is None else f"{event.speaker}: {said}"
+
+
+def _make_record(
+    id: MemoryId,
+    scope: Scope,
+    level: Level,
+    parts: Sequence[Memory],
+    *,
+    title: str | None,
+    text: str,
+    at: datetime,
+    by: Provenance | None,
+    metadata: Mapping[str, Any],
+) -> Memory:
+    """A record, through whoever of its parts is trusted least, and trusted no more than any of them."""
+    through = [one.provenance for one in parts] if by is None else [by, *(one.provenance for one in parts)]
+    provenance = min(through, key=lambda one: TRUST_BY_PROVENANCE[one].level)
+    return Memory(
+        id=id,
+        scope=scope,
+        level=level,
+        kind=Kind.EVENT if level is Level.GRIP else Kind.SUMMARY,
+        title=title,
+        text=text,
+        created_at=at,
+        observed_at=at,
+        updated_at=at,
+        provenance=provenance,
+        trust=lowest_trust([TRUST_BY_PROVENANCE[provenance], *(one.trust for one in parts)]),
+        derived_from=tuple(one.id for one in parts),
+        metadata=metadata,
+    )

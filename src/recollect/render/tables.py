@@ -1,0 +1,149 @@
+"""Looks: what a part of a text is to a reader; whoever prints it decides what that looks like.
+
+Rows for people and for programs: columns that line up on a terminal, or fields between tabs.
+"""
+
+import math
+import textwrap
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+from recollect.model.format import make_printable
+
+
+class TextStyle(StrEnum):
+    """What a part of a text is to a reader."""
+
+    STRONG = "strong"
+    FAINT = "faint"
+    BAR = "bar"
+    SCORE = "score"
+    TYPED = "typed"
+
+
+Paint = Callable[[TextStyle, str], str]
+"""Gives a part of a text its look."""
+
+
+def paint_plain(_: TextStyle, text: str) -> str:
+    """The text as it is."""
+    return text
+
+
+COLUMN_GAP = "  "
+MIN_TEXT_COLUMNS = 32
+"""With less room than this, the last column gets a line of its own, under the others."""
+
+_WIDE = frozenset({"W", "F"})
+_NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
+
+
+class LongColumn(Enum):
+    """Where people find the long column: beside the others where there is room, or always under them, cut or whole."""
+
+    BESIDE = "beside"
+    UNDER = "under"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """Rows under names; the last column is the long one. There may be notes to each row, which are never cut."""
+
+    names: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    notes: Sequence[tuple[str, ...]] = ()
+    long: LongColumn = LongColumn.BESIDE
+
+
+def format_tabs(table: TextTable) -> Iterator[str]:
+    """A line a row, fields between tabs, its notes behind the last of them, nothing cut: for programs."""
+    for row, notes in zip(table.rows, _row_notes(table), strict=True):
+        line = "\t".join(make_printable(cell) for cell in row)
+        yield f"{line}{''.join(f' [{make_printable(note)}]' for note in notes)}"
+
+
+def format_aligned(table: TextTable, width: int, paint: Paint = paint_plain) -> Iterator[str]:
+    """The rows under their names, each above its notes, the last column cut to what the width leaves unless it is to be
+    whole: for people.
+    """
+    if not table.rows:
+        return
+    rows = [tuple(make_printable(cell) for cell in row) for row in table.rows]
+    widths = [max(map(_text_width, column)) for column in zip(table.names, *rows, strict=True)][:-1]
+    room = width - sum(widths) - len(COLUMN_GAP) * len(widths)
+    stacked = room < MIN_TEXT_COLUMNS or table.long is not LongColumn.BESIDE
+    look = paint if table.long is LongColumn.BESIDE else paint_plain  # what is under a faint line is no aside
+    names = _join_cells(table.names[:-1], widths)
+    yield paint(TextStyle.FAINT, names.rstrip() if stacked else f"{names}{table.names[-1]}")
+    for row, notes in zip(rows, _row_notes(table), strict=True):
+        short = _join_cells(row[:-1], widths)
+        if stacked:
+            yield paint(TextStyle.FAINT, short.rstrip())
+            yield from _format_under(row[-1], width, table.long)
+        else:
+            yield f"{short}{truncate(row[-1], room)}".rstrip()
+        for note in notes:
+            yield from (look(TextStyle.FAINT, line) for line in _wrap_words(note, width, COLUMN_GAP + COLUMN_GAP))
+
+
+def _row_notes(table: TextTable) -> Sequence[tuple[str, ...]]:
+    return table.notes or [()] * len(table.rows)
+
+
+def _format_under(text: str, width: int, long: LongColumn) -> Iterable[str]:
+    return (
+        _wrap_words(text, width, COLUMN_GAP)
+        if long is LongColumn.WHOLE
+        else [f"{COLUMN_GAP}{truncate(text, width - len(COLUMN_GAP))}"]
+    )
+
+
+def _wrap_words(text: str, width: int, indent: str) -> list[str]:
+    """The whole text in lines of its own, broken between words."""
+    room = max(width - len(indent), MIN_TEXT_COLUMNS)
+    lines = textwrap.wrap(make_printable(text), room, break_long_words=False, break_on_hyphens=False)
+    return [f"{indent}{line}" for line in lines]
+
+
+def _join_cells(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padding = [" " * (width - _text_width(cell)) for cell, width in zip(cells, widths, strict=True)]
+    return "".join(f"{cell}{blanks}{COLUMN_GAP}" for cell, blanks in zip(cells, padding, strict=True))
+
+
+def truncate(text: str, width: int) -> str:
+    """As much of the text as so many columns hold, with a mark if that is not all."""
+    if _text_width(text) <= width:
+        return text
+    kept, used = "", 0
+    for character in text:
+        used += _text_width(character)
+        if used >= width:
+            break
+        kept += character
+    return f"{kept.rstrip()}…"
+
+
+def wrap_at_commas(text: str, width: int | None) -> Iterator[str]:
+    """The text in lines of at most so many columns where commas allow it, the later ones indented; whole without."""
+    line, room = "", math.inf if width is None else width
+    for part in text.split(", "):
+        longer = f"{line}, {part}" if line else part
+        if line and _text_width(longer) + len(",") > room:
+            yield f"{line},"
+            longer = f"{COLUMN_GAP}{part}"
+        line = longer
+    yield line
+
+
+def _text_width(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def _character_width(character: str) -> int:
+    if unicodedata.category(character) in _NO_WIDTH:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in _WIDE else 1

@@ -1,0 +1,304 @@
+"""Remains: whether bytes that were erased are still in a file of the server, where the role may read these.
+
+Sweeping: the files that still have what was erased are written anew, once nobody sees it any more.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, TypeVar
+
+from psycopg import errors, sql
+
+from recollect.errors import StoreBusy, StoreError
+from recollect.model.erasure import UNREACHABLE_SERVER_COPIES, ResidueSearch, SweepReport
+from recollect.model.scope import Scope
+from recollect.stores.postgres.connection import SCHEMA_NAME, PostgresDatabase
+from recollect.stores.postgres.pool import (
+    Connection,
+    connect,
+    exclusive_connection,
+    is_pooled,
+    run_index_build,
+    translate_errors,
+)
+from recollect.stores.postgres.transaction import ALL_SCOPES
+from recollect.stores.postgres.vector_index import MAX_BUILD_MEMORY_BYTES
+from recollect.stores.sql.erasure import NEEDLE_BYTES, NeedleFinder, find_needles, join_ranges
+from recollect.stores.sql.transaction import load_statements
+
+BLOCK_BYTES = 8 << 20
+"""How many bytes of a file are read at a time."""
+
+UNSEARCHED_REASON = (
+    "only a superuser may, or who was granted EXECUTE ON FUNCTION pg_read_binary_file(text, bigint, bigint, boolean); "
+    "the proof is that the rows that stay, and no others, were copied into new ones"
+)
+
+_SWEEP_STATEMENTS = {
+    name: text.encode() for name, text in load_statements("recollect.stores.postgres", "sweeping.sql").items()
+}
+
+
+def search_files(db: Connection, tables: Sequence[tuple[int, str]], wanted: Set[bytes]) -> ResidueSearch:
+    """Look for the pieces in every file of these tables, given by number and name, which were written anew.
+
+    What is found there is what rows that stay say too, or rows that came since. The server's samples of columns are
+    looked through as well; what is found there is left. A long text may be compressed, so that no search finds it.
+    """
+    rewritten = tuple(name for _, name in tables)
+    if db.execute(_SWEEP_STATEMENTS["may_read_files"]).fetchone() != (True,):
+        return ResidueSearch(rewritten=rewritten, unsearched=UNSEARCHED_REASON, out_of_reach=UNREACHABLE_SERVER_COPIES)
+    finder = NeedleFinder(wanted)
+    files: list[str] = []
+    remains: list[str] = []
+    in_rows, in_indexes = Counter[str](), Counter[str]()
+    for name, path, is_index in db.execute(
+        _SWEEP_STATEMENTS["files"], {"tables": [number for number, _ in tables]}
+    ).fetchall():
+        files.append(path)
+        found = [begin for begin, _ in join_ranges(find_needles(_read_blocks(db, path), finder))]
+        if name in rewritten:
+            (in_indexes if is_index else in_rows)[name] += len(found)
+        elif found:
+            remains.append(f"{name}, {path} (first at byte {found[0]})")
+    elsewhere = {name: in_rows[name] or in_indexes[name] for name in sorted(+in_rows | +in_indexes)}
+    return ResidueSearch(
+        files=tuple(files),
+        rewritten=rewritten,
+        remains=tuple(remains),
+        elsewhere=elsewhere,
+        out_of_reach=UNREACHABLE_SERVER_COPIES,
+    )
+
+
+def _read_blocks(db: Connection, path: str) -> Iterator[tuple[int, bytes]]:
+    """Every block of a file with its place, with the end of the former before it; a large table has several files."""
+    place, before = 0, b""
+    for part in count():
+        start = 0
+        while block := _read_block(db, path if part == 0 else f"{path}.{part}", start):
+            yield place - len(before), before + block
+            before = (before + block)[1 - NEEDLE_BYTES :]
+            start, place = start + len(block), place + len(block)
+        if start == 0:
+            return
+
+
+def _read_block(db: Connection, path: str, start: int) -> bytes | None:
+    row = db.execute(
+        _SWEEP_STATEMENTS["block"], {"path": path, "start": start, "length": BLOCK_BYTES}, binary=True
+    ).fetchone()
+    return None if row is None or row[0] is None else bytes(row[0])
+
+
+T = TypeVar("T")
+
+MAX_IMMEDIATE_BYTES = 64 << 20
+"""Up to how many bytes of tables and their indexes an erasure itself has written anew: those of about 18,000 memories,
+in half a second. Nobody else can use a table meanwhile."""
+
+MAX_IMMEDIATE_INDEX_BYTES = 1 << 20
+"""The same for an index of the nearest, which takes sixty times as long: one of about 900 vectors."""
+
+LOCK_TIMEOUT = "500ms"
+"""How long a table is waited for at a time: whoever wants it meanwhile has to wait behind."""
+
+RETRY_SECONDS = 0.1
+"""How many seconds pass before the next attempt."""
+
+REMAINS_REASON = "PostgreSQL keeps what was removed in its files until they are written anew"
+_VACUUM_FULL = sql.SQL("VACUUM (FULL) {}")
+
+
+@dataclass(frozen=True, slots=True)
+class _UnsweptPartition:
+    """A part of the tables that is to be swept: of how many erasures, the last of them by which transaction as it was
+    noted, and as this server counts.
+    """
+
+    partition: int
+    erasures: int
+    recorded_transaction: int
+    erased_by: int
+
+
+@dataclass(frozen=True, slots=True)
+class _TableFile:
+    """A table, and the file it is in.
+
+    If the file is new, no transaction before `oldest_transaction` deleted a row in it.
+
+    `vector_index_bytes` is how many bytes its largest index of the nearest takes.
+    """
+
+    number: int
+    name: str
+    bytes: int
+    file: int
+    oldest_transaction: int
+    vector_index_bytes: int
+
+
+class TableSweeper:
+    """Sweeps a database, for an operator or with an erasure.
+
+    All of a root is in the same part of every table, so that one part is written anew for it. The rows that stay are
+    copied into new files with new indexes; the proof is that nobody could see the others when that was done.
+    """
+
+    def __init__(self, database: PostgresDatabase, target: str, timeout: float) -> None:
+        self._database = database
+        self._target = target
+        self._timeout = timeout
+
+    def sweep(self) -> SweepReport:
+        """Write anew every part that has something of what was erased; what was done stays so if it is interrupted."""
+        self._database.refuse_if_read_only()
+        owner, owned = self._fetch_owner()
+        if not owned:
+            raise StoreError(f"{self._database.name}: only the owner of the tables sweeps them; run it as {owner}")
+        done = SweepReport()
+        with self._exclusive_connection() as db:
+            for waiting in self._list_unswept():
+                done += self._sweep_partition(db, waiting)
+        return done
+
+    def scrub(self, scope: Scope, pieces: Set[bytes]) -> ResidueSearch:
+        """What is left of what was erased of a scope, once its part of the tables is swept."""
+        try:
+            found = self._fetch_row("part_of", root=scope.parts[0])
+            if found is None:  # a receipt of another store
+                return ResidueSearch(out_of_reach=UNREACHABLE_SERVER_COPIES)
+            (part,) = found
+            why_not = self._sweep_now(part) if self._find_unswept(part) else None
+            if why_not is not None:
+                return ResidueSearch(
+                    unfinished=f"{self._database.name}: {REMAINS_REASON}; {why_not}",
+                    out_of_reach=UNREACHABLE_SERVER_COPIES,
+                )
+            tables = self._list_tables(part)
+            return self._read(lambda db: search_files(db, [(one.number, one.name) for one in tables], pieces))
+        except StoreError as error:
+            return ResidueSearch(unfinished=str(error), out_of_reach=UNREACHABLE_SERVER_COPIES)
+
+    def _sweep_now(self, part: int) -> str | None:
+        """Sweep a part, or say why somebody else has to."""
+        owner, owned = self._fetch_owner()
+        if not owned:
+            return f"only the owner of the tables may do that: have `recollect admin sweep` run as {owner}"
+        tables = self._list_tables(part)
+        size = sum(one.bytes for one in tables)
+        if size > MAX_IMMEDIATE_BYTES or any(one.vector_index_bytes > MAX_IMMEDIATE_INDEX_BYTES for one in tables):
+            whose = f"nobody else could use these {size / 1e6:,.0f} MB meanwhile"
+            return f"{whose}: run `recollect admin sweep` when that does no harm"
+        with self._exclusive_connection() as db:
+            for waiting in self._find_unswept(part):  # unless somebody has done it since
+                self._sweep_partition(db, waiting)
+        return None
+
+    def _sweep_partition(self, db: Connection, waiting: _UnsweptPartition) -> SweepReport:
+        before = {one.number: one for one in self._list_tables(waiting.partition)}
+        self._wait_for_readers(waiting.erased_by)
+        for table in before.values():
+            self._rewrite_table(db, table)
+        after = self._list_tables(waiting.partition)
+        left = [one.name for one in after if not _is_clean(one, before.get(one.number), waiting.erased_by)]
+        if left:
+            told = f"somebody came to see what was erased while {', '.join(left)} was written anew"
+            raise StoreBusy(f"{self._database.name}: {told}; try again")
+        self._database.retry(lambda: self._record_sweep(waiting))
+        return SweepReport(
+            tables=tuple(one.name for one in after),
+            before=sum(one.bytes for one in before.values()),
+            after=sum(one.bytes for one in after),
+            erasures=waiting.erasures,
+        )
+
+    def _wait_for_readers(self, erased_by: int) -> None:
+        """Wait for those to end who see what was there before; those who come now do not."""
+        over = time.monotonic() + self._timeout
+        while seeing := self._read(
+            lambda db: db.execute(_SWEEP_STATEMENTS["who_sees"], {"erased_by": erased_by}).fetchall()
+        ):
+            if time.monotonic() > over:
+                told = f"{seeing[0][0]} may still see what was erased, so its files have to keep it"
+                raise StoreBusy(f"{self._database.name}: {told}; end what that is doing")
+            time.sleep(RETRY_SECONDS)
+
+    def _rewrite_table(self, db: Connection, table: _TableFile) -> None:
+        statement = _VACUUM_FULL.format(sql.Identifier(SCHEMA_NAME, table.name))
+        over = time.monotonic() + self._timeout
+        while True:
+            try:
+                return run_index_build(db, statement, min(2 * table.vector_index_bytes, MAX_BUILD_MEMORY_BYTES))
+            except errors.LockNotAvailable:
+                if time.monotonic() > over:
+                    raise
+            time.sleep(RETRY_SECONDS)
+
+    def _record_sweep(self, waiting: _UnsweptPartition) -> None:
+        with self._database.write_transaction() as db:
+            db.execute(_SWEEP_STATEMENTS["swept"], {"part": waiting.partition, "last": waiting.recorded_transaction})
+
+    @contextmanager
+    def _exclusive_connection(self) -> Iterator[Connection]:
+        """A connection of who sweeps alone; another who does, or builds an index, is waited for."""
+        self._refuse_pooler()
+        over = time.monotonic() + self._timeout
+        with ExitStack() as whole:
+            db: Connection | None = None
+            while db is None:
+                try:
+                    db = whole.enter_context(exclusive_connection(self._target, self._database.name, self._timeout))
+                except StoreBusy:
+                    if time.monotonic() > over:
+                        raise
+                    time.sleep(RETRY_SECONDS)
+            db.execute("SELECT set_config('lock_timeout', %s, false)", [LOCK_TIMEOUT])
+            yield db
+
+    def _refuse_pooler(self) -> None:
+        """Refuse at once what could only wait: nobody has a turn and a connection beside it of a pooler with one."""
+        name = self._database.name
+        with translate_errors(name), connect(self._target, name, self._timeout) as db:
+            if is_pooled(db):
+                remedy = "run `recollect admin sweep` with the address of the server itself"
+                raise StoreError(f"{name}: {REMAINS_REASON}, for which a pooler is no way; {remedy}")
+
+    def _find_unswept(self, part: int) -> list[_UnsweptPartition]:
+        return [one for one in self._list_unswept() if one.partition == part]
+
+    def _list_unswept(self) -> list[_UnsweptPartition]:
+        return [
+            _UnsweptPartition(*row)
+            for row in self._read(lambda db: db.execute(_SWEEP_STATEMENTS["unswept"]).fetchall())
+        ]
+
+    def _list_tables(self, part: int) -> Sequence[_TableFile]:
+        rows = self._read(lambda db: db.execute(_SWEEP_STATEMENTS["tables"], {"part": part}).fetchall())
+        return [_TableFile(*row) for row in rows]
+
+    def _fetch_owner(self) -> tuple[str, bool]:
+        """Whose the tables are, and whether who asks is as good as that."""
+        name, owned = self._fetch_row("owner") or ("", False)
+        return name, owned
+
+    def _fetch_row(self, statement: str, **given: object) -> tuple[Any, ...] | None:
+        row: tuple[Any, ...] | None = self._read(lambda db: db.execute(_SWEEP_STATEMENTS[statement], given).fetchone())
+        return row
+
+    def _read(self, look: Callable[[Connection], T]) -> T:
+        def once() -> T:
+            with self._database.read_transaction(ALL_SCOPES.full_statement) as db:
+                return look(db)
+
+        return self._database.retry(once)
+
+
+def _is_clean(now: _TableFile, before: _TableFile | None, erased_by: int) -> bool:
+    """Whether a table has nothing any more that was deleted by then."""
+    return before is None or (now.file != before.file and now.oldest_transaction > erased_by)

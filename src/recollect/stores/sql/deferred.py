@@ -1,0 +1,237 @@
+"""Ending: what writers have put off is written when the process ends, in whatever way, unless it is killed.
+
+PutOff: changes that nobody waits for, made soon by a thread of their own.
+"""
+
+import atexit
+import logging
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from typing import Protocol
+from weakref import WeakMethod, WeakSet, finalize
+
+from recollect.errors import StoreBusy, StoreError
+from recollect.fork_safety import register_fork_aware
+
+EXIT_FLUSH_SECONDS = 5.0
+"""How many seconds a process that ends waits at most for what was put off, in all stores that were not closed."""
+
+
+class ExitFlusher(Protocol):
+    """Who may have something to write before the process ends."""
+
+    def start_exit_flush(self) -> "Future[None] | None":
+        """Begin with it; the promise that it was tried."""
+        ...
+
+    def report_unflushed(self) -> None:
+        """Tell that there was no time."""
+        ...
+
+
+class _ExitHandler:
+    """The end of this process. It may be told of it several times; all of them have the same time."""
+
+    def __init__(self) -> None:
+        self.flushers: WeakSet[ExitFlusher] = WeakSet()
+        self.threads: WeakSet[threading.Thread] = WeakSet()
+        self.after_fork()
+        register_fork_aware(self)
+
+    def after_fork(self) -> None:
+        """A child has an end of its own."""
+        self._is_registered = False
+        self._deadline: float | None = None
+
+    def register_with_multiprocessing(self) -> None:
+        """Be told of the end by `multiprocessing` too, whose processes end without what is registered with `atexit`."""
+        processes = sys.modules.get("multiprocessing.process")
+        if not self._is_registered and processes is not None and processes.parent_process() is not None:
+            self._is_registered = True
+            sys.modules["multiprocessing.util"].Finalize(None, self.flush_all, exitpriority=0)
+
+    def flush_all(self) -> None:
+        """Wait for all that was put off and is not written yet, as long as that may take when a process ends.
+
+        Nothing is closed, since other threads may still use it; and what runs as the interpreter ends must not raise.
+        """
+        over = self._deadline = self._deadline or time.monotonic() + EXIT_FLUSH_SECONDS
+        pending = [(leaver, promise) for leaver in list(self.flushers) if (promise := leaver.start_exit_flush())]
+        for leaver, promise in pending:
+            if wait([promise], max(over - time.monotonic(), 0.0)).not_done:
+                leaver.report_unflushed()
+        for thread in list(self.threads):
+            thread.join(max(over - time.monotonic(), 0.0))
+
+
+_EXIT_HANDLER = _ExitHandler()
+atexit.register(_EXIT_HANDLER.flush_all)
+
+
+def flush_at_exit(leaver: ExitFlusher) -> None:
+    """Let somebody leave before the process ends, for as long as anybody else has it."""
+    _EXIT_HANDLER.flushers.add(leaver)
+    _EXIT_HANDLER.register_with_multiprocessing()
+
+
+def join_at_exit(thread: threading.Thread) -> None:
+    """Let a thread end before the process does."""
+    _EXIT_HANDLER.threads.add(thread)
+
+
+_LOG = logging.getLogger(__name__)
+
+MAX_WAITING_WRITES = 512
+"""How many changes may wait before who adds another waits with them."""
+
+WriteTask = Callable[[], object]
+
+
+class _TaskQueue:
+    """What waits; a thread takes from the front until the line is closed and empty."""
+
+    def __init__(self) -> None:
+        self.condition = threading.Condition()
+        self.tasks: deque[WriteTask] = deque()
+        self.busy = False
+        self.closed = False
+
+    def close(self) -> None:
+        with self.condition:
+            self.closed = True
+            self.condition.notify_all()
+
+    def is_idle(self) -> bool:
+        return not self.tasks and not self.busy
+
+    def run(self, failed: "WeakMethod[Callable[[Exception, int], None]]", name: str) -> None:
+        """Do one after another, until nothing is left and nothing will come."""
+        while True:
+            with self.condition:
+                self.busy = False
+                self.condition.notify_all()
+                self.condition.wait_for(lambda: self.tasks or self.closed)
+                if not self.tasks:
+                    return
+                self.busy, act = True, self.tasks.popleft()
+            try:
+                act()
+            except Exception as error:
+                lost = 1 + self._discard_waiting(error)
+                _LOG.exception("change_put_off_failed", extra={"store": name, "changes": lost})
+                if (tell := failed()) is not None:
+                    tell(error, lost)
+            del act
+
+    def _discard_waiting(self, error: Exception) -> int:
+        """How many are not even tried: whoever closes a store whose server is away does not wait for each of them."""
+        with self.condition:
+            if not (self.closed and isinstance(error, StoreBusy)):
+                return 0
+            left = len(self.tasks)
+            self.tasks.clear()
+            return left
+
+
+class BackgroundWrites:
+    """Changes of one store that are made soon, in the order they came; at the latest when it is closed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._finalizer: finalize[[_TaskQueue, threading.Thread], BackgroundWrites] | None = None
+        self._thread: threading.Thread | None = None
+        self._first_error: Exception | None = None
+        self._failures = 0
+        self.after_fork()
+        register_fork_aware(self)
+
+    def add(self, act: WriteTask) -> None:
+        """Do it soon; where too much waits already, the caller waits too."""
+        with self._queue.condition:
+            self._start()
+            if threading.current_thread() is not self._thread:
+                self._queue.condition.wait_for(
+                    lambda: len(self._queue.tasks) < MAX_WAITING_WRITES or self._queue.closed
+                )
+            self._refuse_closed()
+            self._queue.tasks.append(act)
+            self._queue.condition.notify_all()
+
+    def settle(self) -> None:
+        """Returns when all of it has been done, or has failed."""
+        if threading.current_thread() is not self._thread:
+            with self._queue.condition:
+                self._queue.condition.wait_for(self._queue.is_idle)
+
+    def flush(self) -> None:
+        """The same; raises if any of it failed."""
+        self.settle()
+        first, self._first_error = self._first_error, None
+        count, self._failures = self._failures, 0
+        if first is not None:
+            error = StoreBusy if isinstance(first, StoreBusy) else StoreError
+            told = f"{count} of the changes put off failed, the first with: {first}"
+            raise error(f"{self._name}: {told}") from first
+
+    def close(self) -> None:
+        """Do what is left, and end."""
+        self._queue.close()
+        if self._thread is not None and threading.current_thread() is not self._thread:
+            self._thread.join()
+        self.flush()
+
+    def start_exit_flush(self) -> "Future[None] | None":
+        """The promise that all of it was tried, for a process that ends."""
+        if self._thread is None or not self._thread.is_alive():
+            return None
+        promise: Future[None] = Future()
+        with self._queue.condition:
+            self._queue.tasks.append(lambda: promise.set_result(None))
+            self._queue.condition.notify_all()
+        return promise
+
+    def report_unflushed(self) -> None:
+        """Tell that what was put off is not written, since the process ends."""
+        if changes := len(self._queue.tasks):
+            _LOG.warning("changes_put_off_not_written", extra={"store": self._name, "changes": changes})
+
+    def after_fork(self) -> None:
+        """Begin with nothing: the thread is the parent's, and so is what waits for it."""
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        self._queue = _TaskQueue()
+        self._thread = None
+        self._first_error, self._failures = None, 0
+
+    def _refuse_closed(self) -> None:
+        if self._queue.closed:
+            raise StoreError(f"{self._name} is closed; open the store again")
+
+    def _start(self) -> None:
+        self._refuse_closed()
+        if self._thread is not None:
+            return
+        serve = self._queue.run
+        self._thread = threading.Thread(
+            target=serve, args=(WeakMethod(self._record_failure), self._name), name="recollect-put-off", daemon=True
+        )
+        self._thread.start()
+        self._finalizer = finalize(self, _finish_thread, self._queue, self._thread)
+        self._finalizer.atexit = False
+        flush_at_exit(self)
+
+    def _record_failure(self, error: Exception, times: int) -> None:
+        self._first_error = self._first_error or error
+        self._failures += times
+
+
+def _finish_thread(line: _TaskQueue, thread: threading.Thread) -> None:
+    """Have a thread end when it has done what is left to do."""
+    with suppress(RuntimeError):
+        join_at_exit(thread)
+        line.close()

@@ -1,0 +1,591 @@
+"""Synonyms: words and spellings that can always be exchanged, and the one that stands for them.
+
+Courtesies: what a sentence begins and ends with that only asks for attention.
+
+Order: where phrases stand in a sentence that can stand elsewhere in it.
+
+The canonical form of a sentence: without what carries no meaning, and one way of saying the rest.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from recollect.text.lexicon import (
+    AUXILIARIES,
+    CASE_SENSITIVE_NOUNS,
+    FUNCTION_WORDS,
+    MONTHS,
+    RECURRING_TIMES,
+    REPORTING_VERBS,
+    VERB_FORMS,
+    WEEKDAYS,
+    split_words,
+    to_american,
+)
+from recollect.text.tokens import (
+    COMMA,
+    NUMBER_WORDS,
+    ORDINAL,
+    POSSESSIVE,
+    Token,
+    TokenKind,
+    classify_word,
+    matches_phrase,
+    merge_units,
+    parse_number_words,
+    singularize,
+)
+
+
+def exchange_synonyms(sentence: list[Token]) -> list[Token]:
+    """The sentence with one word for those that can always be exchanged; EXCHANGED says when there may be any."""
+    found: list[Token] = []
+    at = 0
+    while at < len(sentence):
+        for phrase, instead in _SYNONYM_PHRASES.get(sentence[at].key, ()):
+            if matches_phrase(sentence, at, phrase) and not _is_in_name(sentence, at, len(phrase)):
+                said = " ".join(token.text for token in sentence[at : at + len(phrase)])
+                named = any(token.kind == "name" for token in sentence[at : at + len(phrase)])
+                found += [Token(word, "name" if named else classify_word(word), said) for word in instead]
+                at += len(phrase)
+                break
+        else:
+            found.append(sentence[at])
+            at += 1
+    return found
+
+
+def _is_in_name(sentence: Sequence[Token], at: int, length: int) -> bool:
+    """Whether the words there are a name, or a part of one, in which no word can be exchanged."""
+    first = sentence[at]
+    if at == 0:
+        after = sentence[length] if length < len(sentence) else None
+        return first.key in _KIN_TITLES and first.text[:1].isupper() and after is not None and after.kind == "name"
+    if first.key in _PROPER_NOUNS or first.key in _WORDS_BEFORE_DAY:
+        return False
+    return any(token.kind == "name" and token.text[1:].islower() for token in sentence[at : at + length])
+
+
+_KIN_TITLES = frozenset(split_words("mother mommy mum father daddy"))
+"""Before a name these may be a title."""
+
+_PROPER_NOUNS = frozenset(split_words("united european postgresql k8s dr"))
+"""What has a capital, and is exchanged for something that has one."""
+
+_WORDS_BEFORE_DAY = frozenset(split_words("on every each"))
+
+_SYNONYM_PHRASES: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+for _line in """
+prefer = like better
+prefers = likes better
+preferred = liked better
+no one = noone
+nobody = no one
+somebody = someone
+everybody = everyone
+anybody = anyone
+email = email address | e-mail address | mail address
+phone number = telephone number | phone no | telephone no | phone nr
+phone = telephone
+cell phone = mobile phone | cellphone
+photo = photograph
+photos = photographs
+fridge = refrigerator
+television = tv | TV | tele | telly
+car = automobile
+movie = film
+movies = films
+maybe = perhaps
+buy = purchase
+buys = purchases
+bought = purchased
+live = reside
+lives = resides
+lived = resided
+almost = nearly
+begin = start
+begins = starts
+began = started
+help = assist
+helps = assists
+use = utilize
+uses = utilizes
+used = utilized
+daily = every day | each day | everyday
+weekly = every week | each week
+monthly = every month | each month
+yearly = every year | each year | annually | once a year
+currently = at the moment | at present | right now | at this time | as of now
+because of = due to | owing to | on account of
+to = in order to | so as to
+lots of = a lot of
+for example = eg | for instance
+etc = and so on | and so forth | et cetera
+can = is able to | are able to | am able to
+can not = is not able to | are not able to | am not able to | is unable to | are unable to | am unable to
+is located in = is situated in
+versus = vs
+information = info
+repository = repo
+repositories = repos
+configuration = config
+database = db
+databases = dbs
+documentation = docs
+kubernetes = k8s | K8s
+javascript = js | JS
+typescript = ts | TS
+postgres = postgresql
+university = uni
+department = dept
+children = kids
+at least = no less than | no fewer than
+at most = no more than
+mom = mother | mommy | mum
+dad = father | daddy
+okay = ok | alright | all right
+thank you = thanks
+approximately = approx
+between = in between
+outside = outside of
+inside = inside of
+both = both of
+version = ver
+usa = united states | united states of america | US | U.S | USA
+uk = united kingdom | UK
+eu = european union | EU
+doctor = dr
+too = as well
+two times = twice
+three times = thrice
+""".strip().splitlines():
+    _instead, _, _ways = _line.partition("=")
+    for _way in _ways.split("|"):
+        _phrase = tuple(_way.split())
+        _SYNONYM_PHRASES.setdefault(_phrase[0], []).append((_phrase, tuple(_instead.split())))
+for _day in WEEKDAYS:
+    for _every in ("every", "each"):
+        _SYNONYM_PHRASES.setdefault(_every, []).append(((_every, _day), ("on", f"{_day}s")))
+    _SYNONYM_PHRASES.setdefault("on", []).append((("on", "every", _day), ("on", f"{_day}s")))
+for _short, _day in zip(split_words("mon tue wed thu fri sat sun"), WEEKDAYS, strict=True):
+    _SYNONYM_PHRASES.setdefault("on", []).append((("on", _short), ("on", _day)))
+_SYNONYM_PHRASES["on"].append((("on", "Sun"), ("on", "sunday")))  # with a small letter it is a star
+for _ways_of in _SYNONYM_PHRASES.values():
+    _ways_of.sort(key=lambda way: (-len(way[0]), way))
+
+_COMMON_WORDS = frozenset(split_words("a and are as at in is of on to"))
+SYNONYM_TRIGGERS = frozenset(
+    max(phrase, key=lambda word: (word not in _COMMON_WORDS, len(word)))
+    for ways in _SYNONYM_PHRASES.values()
+    for phrase, _ in ways
+)
+"""Of every phrase that is exchanged its rarest word, more or less: a sentence without one of these has none."""
+
+
+def strip_courtesies(sentence: list[Token]) -> list[Token]:
+    """The sentence without words that only ask for attention, and without thanks."""
+    start, asked = 0, False
+    while phrase := _match_opening(sentence, start):
+        start, asked = start + len(phrase), asked or phrase in _REQUEST_PHRASES
+    sentence = _strip_thanks(sentence)
+    if asked:
+        sentence = [token for token in sentence if token.key != "?"]
+    if start == 0 or start >= len(sentence):
+        return sentence
+    first = sentence[start]
+    lowered = first.text.lower()
+    if lowered in FUNCTION_WORDS and first.text[1:].islower():
+        first = Token(to_american(lowered), classify_word(lowered), first.text)
+    return [first, *sentence[start + 1 :]]
+
+
+def _match_opening(sentence: Sequence[Token], at: int) -> tuple[str, ...]:
+    """The phrase there that only asks for attention, if something follows it; otherwise none."""
+    for phrase in _OPENING_PHRASES.get(sentence[at].key, ()):
+        if at + len(phrase) < len(sentence) and matches_phrase(sentence, at, phrase):
+            return phrase
+    return ()
+
+
+def _strip_thanks(sentence: list[Token]) -> list[Token]:
+    """The sentence without thanks behind a comma."""
+    if sentence[-1].key not in _THANKS_LAST_WORDS:
+        return sentence
+    for thanks in _THANKS_PHRASES:
+        if len(sentence) > len(thanks) + 1 and matches_phrase(sentence, len(sentence) - len(thanks), thanks):
+            return sentence[: -len(thanks)]
+    return sentence
+
+
+def is_greeting(sentence: Sequence[Token]) -> bool:
+    """Whether the sentence says nothing."""
+    return len(sentence) <= _MAX_GREETING_WORDS and tuple([token.key for token in sentence]) in _GREETINGS
+
+
+_OPENING_PHRASES: dict[str, list[tuple[str, ...]]] = {}
+for _opening in """
+please note that|please note :|please note ,|please note|please remember that|please remember :|note that|note :|nb :
+please be aware that|please|kindly|remember that|remember :|remember ,|reminder :|reminder that|a reminder that
+just a reminder that|just a reminder :|friendly reminder :|as a reminder ,|as a reminder :|as a reminder
+just so you know ,|just so you know :|just so you know|just fyi ,|just fyi :|just fyi|fyi ,|fyi :|fyi
+btw ,|btw :|btw
+for your information ,|for your information :|for your information|by the way ,|by the way|also ,|actually ,|well ,|so ,
+oh ,|ok ,|okay ,|hey ,|hi ,|hello ,|basically ,|of course ,|keep in mind that|please keep in mind that|keep in mind :
+bear in mind that|it should be noted that|it is worth noting that|worth noting :|important to note :|to be clear ,
+just to be clear ,|for the record ,|for reference ,|for reference :|memo :|indeed ,|just note that
+just wanted to say that|i just wanted to say that|i want you to know that|please know that|know that
+""".replace("\n", "|").split("|"):
+    if _opening:
+        _OPENING_PHRASES.setdefault(_opening.split()[0], []).append(tuple(_opening.split()))
+for _phrases in _OPENING_PHRASES.values():
+    _phrases.sort(key=lambda phrase: (-len(phrase), phrase))
+
+_REQUEST_PHRASES = frozenset((verb, "you", "please") for verb in ("can", "could", "would", "will"))
+for _request in sorted(_REQUEST_PHRASES):
+    _OPENING_PHRASES.setdefault(_request[0], []).append(_request)
+_THANKS_PHRASES = ((",", "thanks"), (",", "thank", "you"), (",", "please"))
+_THANKS_LAST_WORDS = frozenset(thanks[-1] for thanks in _THANKS_PHRASES)
+_GREETINGS = frozenset([("hi",), ("hello",), ("hey",), ("thanks",), ("thank", "you"), ("okay",)])
+"""Sentences that say nothing."""
+
+_MAX_GREETING_WORDS = max(map(len, _GREETINGS))
+
+_MAX_PHRASE_TOKENS = 8
+
+
+def normalize_order(sentence: list[Token]) -> list[Token]:
+    """The sentence with the phrase that was put before it behind it, and times at its end in one order."""
+    asked = sentence[-1:] if sentence and sentence[-1].key == "?" else []
+    said = sentence[:-1] if asked else sentence
+    front = _front_length(said)
+    if front:
+        rest = said[front:]
+        if rest[0].key == ",":
+            rest = rest[1:]
+        said = rest + said[:front]
+    return _sort_times(said) + asked if said else said
+
+
+def _front_length(sentence: list[Token]) -> int:
+    """How many tokens at the start can as well stand at the end; none where that might say something else."""
+    end = _time_phrase_end(sentence, 0)
+    timely = end > 0
+    if not timely and sentence and sentence[0].key in _FRONTABLE_WORDS:
+        commas = [at for at, token in enumerate(sentence[: _MAX_PHRASE_TOKENS + 2]) if token.key == ","]
+        end = commas[0] if commas else 0
+    rest = sentence[end + 1 :] if end < len(sentence) and sentence[end].key == "," else sentence[end:]
+    if (
+        not end
+        or not rest
+        or rest[0].key in AUXILIARIES
+        or rest[0].key in _NEVER_AFTER_FRONT
+        or rest[0].key in VERB_FORMS
+    ):
+        return 0
+    if len(rest) < 2 or any(_may_attract(rest, at, timely=timely) for at in range(len(rest))):
+        return 0
+    return end
+
+
+def _may_attract(rest: Sequence[Token], at: int, *, timely: bool) -> bool:
+    """Whether the token may draw a phrase at the end to itself, away from the whole sentence."""
+    token = rest[at]
+    if token.key in _CLAUSE_WORDS or token.key in REPORTING_VERBS or (at > 2 and token.key in _EVENT_NOUNS):
+        return True
+    if token.key == "to":
+        after = rest[at + 1] if at + 1 < len(rest) else None
+        return after is None or (after.kind == "word" and after.key not in _TIME_WORDS)
+    return not timely and (token.kind == "negation" or token.key == "only")
+
+
+def _time_phrase_end(sentence: Sequence[Token], at: int) -> int:
+    """Where a phrase that says when ends, or the same place if there is none."""
+    start = at
+    if at < len(sentence) and sentence[at].key in _TIME_PREPOSITIONS:
+        at += 1
+    prepositional = at > start
+    while at < len(sentence) and at - start < _MAX_PHRASE_TOKENS and sentence[at].key in _TIME_DETERMINERS:
+        at += 1
+    begin = at
+    if begin == start and at < len(sentence):  # without a word before it, only what is never a name or a subject
+        token = sentence[at]
+        if token.kind not in ("date", "time") and token.key not in _BARE_TIMES:
+            return start
+    while at < len(sentence) and at - start < _MAX_PHRASE_TOKENS and _is_time(sentence[at], yearly=prepositional):
+        at += 1
+    return at if at > begin else start
+
+
+def _is_time(token: Token, *, yearly: bool) -> bool:
+    if token.kind in ("date", "time") or token.key in _TIME_WORDS:
+        return True
+    return yearly and token.kind == "number" and len(token.key) == 4 and token.key[0] in "12"
+
+
+def _sort_times(sentence: list[Token]) -> list[Token]:
+    """The sentence with the phrases that say when, at its end, in one order."""
+    if not _is_time(sentence[-1], yearly=True):
+        return sentence
+    phrases: list[tuple[int, int]] = []
+    at = 0
+    while at < len(sentence):
+        end = _time_phrase_end(sentence, at)
+        if end > at:
+            if not phrases or phrases[-1][1] != at:
+                phrases = []
+            phrases.append((at, end))
+            at = end
+        else:
+            at += 1
+    if len(phrases) < 2 or phrases[-1][1] != len(sentence):
+        return sentence
+    openings = [sentence[start].key for start, _ in phrases]
+    if len(set(openings)) != len(openings):
+        return sentence
+    parts = sorted((sentence[start:end] for start, end in phrases), key=lambda part: [token.key for token in part])
+    return sentence[: phrases[0][0]] + [token for part in parts for token in part]
+
+
+_TIME_WORDS = frozenset(
+    [
+        *(*WEEKDAYS, *RECURRING_TIMES, *MONTHS, "May", "March", "August", "April", "June"),
+        *split_words("today tomorrow yesterday tonight morning afternoon evening night weekend weekday noon midnight"),
+        *split_words("week month year quarter summer winter autumn afternoons day utc gmt cet cest est pst"),
+    ]
+) - {"may", "march"}
+_BARE_TIMES = frozenset(split_words("today tomorrow yesterday tonight"))
+_TIME_PREPOSITIONS = frozenset(split_words("on in at since until before after during by from"))
+_TIME_DETERMINERS = frozenset(split_words("every each last next this early late other"))
+_FRONTABLE_WORDS = frozenset(split_words("if when whenever unless while once because during before after since until"))
+"""What a phrase before the sentence may begin with; not where, which may say where somebody is from."""
+
+_NEVER_AFTER_FRONT = frozenset(split_words("of and or to , : - 's"))
+_CLAUSE_WORDS = frozenset(
+    split_words("""
+    and or but , : ; if when whenever unless while because that who which whose whom where whether although though so
+    than before after until since once
+    """)
+)
+_EVENT_NOUNS = frozenset(
+    split_words("""
+    meeting meetings appointment appointments flight flights call calls trip trips booking reservation ticket tickets
+    event events deadline delivery party interview interviews exam exams lesson lessons class classes session sessions
+    shift shifts conference visit visits release launch deployment concert show dinner lunch train bus talk report game
+    match news note email message letter order plan plans election vote review
+    """)
+)
+"""What has a time of its own, so that a time behind it may be its."""
+
+
+def canonicalize_sentence(sentence: list[Token]) -> list[Token]:
+    """The sentence, which has words, as all that mean the same have it; none if it says nothing."""
+    has = set(chain.from_iterable(sentence))  # keys, and sorts besides: a step in vain only costs time
+    if not CASE_SENSITIVE_NOUNS.isdisjoint(has):
+        sentence = _restore_case(sentence)
+    short = not _SHORT_FORMS.isdisjoint(has)
+    said = strip_courtesies(_mark_first_name(_expand_contractions(sentence) if short else sentence))
+    if short or len(said) < len(sentence):
+        has = set(chain.from_iterable(said))
+    for needed, reworded in _REWRITE_STEPS:
+        if not needed.isdisjoint(has) and (other := reworded(said)) != said:
+            said = other
+            has = set(chain.from_iterable(said))
+    if not _AGREEMENT_WORDS.isdisjoint(has):
+        said = _normalize_agreement(said)
+    for needed, shortened in _REMOVAL_STEPS:
+        if not needed.isdisjoint(has):
+            said = shortened(said)
+    return normalize_order(said)
+
+
+def _restore_case(sentence: list[Token]) -> list[Token]:
+    """The sentence with the case of its words, but for the first; for one about something of which the case counts."""
+    return [
+        token._replace(key=token.text)
+        if at and token.text.lower() == token.key != token.text and token.key not in FUNCTION_WORDS
+        else token
+        for at, token in enumerate(sentence)
+    ]
+
+
+def _mark_first_name(sentence: list[Token]) -> list[Token]:
+    """The first word as a name if it is written and used like one."""
+    first = sentence[0]
+    if len(sentence) > 1 and first.kind == "word" and first.text[:1].isupper() and first.key not in FUNCTION_WORDS:
+        after = sentence[1]
+        if after.key in VERB_FORMS or after.key in AUXILIARIES or after.key == POSSESSIVE or after.kind == "name":
+            return [Token(first.key, "name", first.text), *sentence[1:]]
+    return sentence
+
+
+def _expand_contractions(sentence: list[Token]) -> list[Token]:
+    """'s and 'd as the words they are short for, where that is certain."""
+    found = list(sentence)
+    for at in range(1, len(found)):
+        token, before = found[at], found[at - 1].key
+        after = found[at + 1].key if at + 1 < len(found) else ""
+        if token.key == POSSESSIVE and before in _WORDS_BEFORE_IS:
+            if after in ("been", "got", "had"):
+                found[at] = token._replace(key="have")
+            elif after and not after.endswith(("ed", "en")) and after not in _PARTICIPLES:
+                found[at] = token._replace(key="is")
+        elif token.key == POSSESSIVE and after in ("the", "a", "an", "not"):
+            found[at] = token._replace(key="is")
+        elif token.key == "'d" and after in _WISH_VERBS:
+            found[at] = token._replace(key="would", kind="modality")
+    return found
+
+
+_SHORT_FORMS = frozenset({POSSESSIVE, "'d"})
+_WORDS_BEFORE_IS = frozenset(split_words("he she it that there what who where here how when this everything"))
+_PARTICIPLES = frozenset(split_words("gone done left made come sent lost held kept met read put set cut hit built"))
+_WISH_VERBS = frozenset(split_words("like love prefer rather want"))
+
+
+def _normalize_agreement(sentence: list[Token]) -> list[Token]:
+    """The sentence without what its verbs take over from who does it; nouns where it is no matter how many."""
+    found: list[Token] = []
+    choosing = False
+    for token in sentence:
+        agreed = Token(VERB_FORMS[token.key], token.kind, token.text) if token.key in VERB_FORMS else token
+        choosing = choosing or agreed.key in _PREFERENCE_VERBS
+        found.append(Token(singularize(agreed), agreed.kind, agreed.text) if choosing else agreed)
+    return found
+
+
+_PREFERENCE_VERBS = frozenset({"prefer", "favor"})
+"""What is said of one of a kind when it is said of all: who prefers a window seat prefers window seats."""
+
+_AGREEMENT_WORDS = _PREFERENCE_VERBS | VERB_FORMS.keys()
+
+
+def _strip_fillers(sentence: list[Token]) -> list[Token]:
+    return [
+        token for at, token in enumerate(sentence) if token.key not in _POSSIBLE_FILLERS or not _is_filler(sentence, at)
+    ]
+
+
+def _is_filler(sentence: Sequence[Token], at: int) -> bool:
+    """Whether the sentence says the same without the token."""
+    key = sentence[at].key
+    before = sentence[at - 1] if at else None
+    after = sentence[at + 1].key if at + 1 < len(sentence) else ""
+    if key in _FILLERS:
+        return len(sentence) > 1 and (before is None or before.kind != "negation")
+    if key == "just":
+        return after in _VERBS_AFTER_JUST
+    if before is None:
+        return False
+    match key:
+        case ":":
+            return before.key in REPORTING_VERBS
+        case "that":
+            return before.key in _STATING_VERBS and after not in AUXILIARIES
+        case _:
+            return after in ("", "?")
+
+
+_FILLERS = frozenset(split_words("really actually also basically indeed kindly"))
+_POSSIBLE_FILLERS = _FILLERS | {"just", "too", "please", ":", "that"}
+_VERBS_AFTER_JUST = frozenset(split_words("love like prefer hate adore"))
+"""Not those before which it may mean only."""
+
+_STATING_VERBS = frozenset(
+    split_words(
+        "say says said state states stated mention mentions mentioned think thinks believe believes confirm confirmed"
+    )
+)
+"""Behind these a "that" only joins; behind others it may point at something."""
+
+
+def _normalize_articles(sentence: list[Token]) -> list[Token]:
+    """The sentence without "the", and with every other article as an "a"; the other way round for what is chosen."""
+    found: list[Token] = []
+    last = len(sentence) - 1
+    chosen = False
+    for at, token in enumerate(sentence):
+        key = token.key
+        chosen = chosen or key in _PREFERENCE_VERBS
+        if key not in _ARTICLES or at == last:
+            found.append(token)
+        elif key == "the":
+            if chosen:
+                found.append(token)
+        elif _keeps_article(sentence, at, chosen=chosen):
+            found.append(token if key == "a" else Token("a", token.kind, token.text))
+    return found
+
+
+_ARTICLES = frozenset({"the", "a", "an"})
+
+
+def _keeps_article(sentence: Sequence[Token], at: int, *, chosen: bool) -> bool:
+    """Whether an "a" says more than nothing would: a CEO, a few, a third, plan A; not a dozen, which is a number."""
+    after = sentence[at + 1]
+    if after.key in _QUANTITIES_AFTER_A or ORDINAL.fullmatch(after.key) or after.key in (",", ":", "?"):
+        return True
+    if after.key in AUXILIARIES or (after.kind != "number" and not chosen):
+        return True
+    return sentence[at].key == "a" and at > 0 and sentence[at - 1].key in _LETTERED_NOUNS
+
+
+_LETTERED_NOUNS = frozenset(
+    split_words("""
+    plan vitamin hepatitis type option team group class grade section point exhibit model version variant block building
+    terminal gate list appendix part step level tier series phase route line zone unit room row seat column category
+    influenza schedule blood side
+    """)
+)
+"""What an A may be one of."""
+
+_QUANTITIES_AFTER_A = frozenset(split_words("few little bit lot number couple while third half quarter"))
+
+
+def _normalize_punctuation(sentence: list[Token]) -> list[Token]:
+    """The sentence with only those commas and dashes that may tell one list from another."""
+    found: list[Token] = []
+    last = len(sentence) - 1
+    for at, token in enumerate(sentence):
+        if token.key not in _COMMA_KEYS:
+            found.append(token)
+            continue
+        if token.key == "-" and found and at == last:  # what is read from, and an option
+            found.append(token)
+        if not found or at == last:
+            continue
+        before, after = found[-1], sentence[at + 1]
+        if token.key == "-" and before.kind in _NUMERIC_KINDS and after.kind in _NUMERIC_KINDS:
+            found.append(Token("to", token.kind, token.text))
+            continue
+        if token.key == "-" and before.kind == "number":
+            continue
+        if token.key == "-" and len(before.key) == len(after.key) == 1:  # a difference
+            found.append(token)
+            continue
+        if before.key not in _TRAILING_MARKS and after.key not in _KEYS_AFTER_COMMA:
+            found.append(COMMA)
+    while found and found[-1].key in _TRAILING_MARKS:
+        found.pop()
+    return found
+
+
+_COMMA_KEYS = frozenset({",", "-"})
+_TRAILING_MARKS = frozenset({",", ":"})
+_KEYS_AFTER_COMMA = frozenset(split_words(", and or but ? because so then if when while although though unless since"))
+_NUMERIC_KINDS: frozenset[TokenKind] = frozenset({"number", "date", "time", "unit"})
+
+
+_RewriteStep = tuple[frozenset[str], Callable[[list[Token]], list[Token]]]
+"""What a sentence must have one of to be changed, and how it then is."""
+
+_REWRITE_STEPS: tuple[_RewriteStep, ...] = (
+    (SYNONYM_TRIGGERS, exchange_synonyms),
+    (NUMBER_WORDS, parse_number_words),
+    (frozenset({"number"}), merge_units),
+)
+_REMOVAL_STEPS: tuple[_RewriteStep, ...] = (
+    (_POSSIBLE_FILLERS, _strip_fillers),
+    (_ARTICLES, _normalize_articles),
+    (_COMMA_KEYS | _TRAILING_MARKS, _normalize_punctuation),
+)
+"""Only leave out, so that what a sentence had before them tells enough."""

@@ -1,0 +1,350 @@
+"""Tokens: the words of a canonical form, each with what it is and how the text has it.
+
+Amounts: numbers and what they count or measure, in one notation.
+"""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Literal, NamedTuple
+
+from recollect.text.lexicon import FUNCTION_WORDS, RECURRING_TIMES, split_words
+
+TokenKind = Literal[
+    "number", "date", "time", "unit", "name", "negation", "quantity", "modality", "question", "word", "order", "text"
+]
+"""What a difference is one of; "text" is of texts in which nothing can be read."""
+
+
+class Token(NamedTuple):
+    """One word of a canonical form: its key, what it is, and how the text has it."""
+
+    key: str
+    kind: TokenKind
+    text: str
+
+
+SENTENCE_BREAK = Token("|", "word", "")
+COMMA = Token(",", "word", ",")
+POSSESSIVE = "'s"
+
+
+def matches_phrase(sentence: Sequence[Token], at: int, phrase: Sequence[str]) -> bool:
+    """Whether the sentence has the phrase there."""
+    if len(sentence) - at < len(phrase):
+        return False
+    for word in phrase:
+        if sentence[at].key != word:
+            return False
+        at += 1
+    return True
+
+
+_NEGATIONS = "not no never none nobody nothing nowhere neither nor without hardly barely scarcely rarely seldom cannot"
+_QUANTITIES = """
+all some most many few several only every each any both half more less fewer least enough always usually often
+sometimes everyone everybody someone somebody anyone everything something
+"""
+_MODALS = "must may might should shall can could would will ought"
+_WORDS_BY_KIND: tuple[tuple[TokenKind, str], ...] = (
+    ("negation", _NEGATIONS),
+    ("quantity", _QUANTITIES),
+    ("modality", _MODALS),
+)
+WORD_KINDS: dict[str, TokenKind] = {word: sort for sort, words in _WORDS_BY_KIND for word in words.split()}
+
+
+def classify_word(word: str) -> TokenKind:
+    """What the word is by itself, if it is more than a word."""
+    return WORD_KINDS.get(word, "word")
+
+
+def singularize(token: Token) -> str:
+    """The noun of several as one of them; not of a name, which may end in an s for ever."""
+    word = token.key
+    if token.text != token.text.lower() or len(word) < 4 or word in RECURRING_TIMES or not word.isalpha():
+        return word
+    if word.endswith(("ss", "us", "is", "as", "os")) or not word.endswith("s"):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zzes")) else word[:-1]
+
+
+NUMBER_PATTERN = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
+LEADING_NUMBER = re.compile(rf"[-+]?{NUMBER_PATTERN}")
+AMBIGUOUS_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+"""Three digits behind a point are thousands to half of the world, so such a number is only the same as itself."""
+
+
+def parse_number_words(sentence: list[Token]) -> list[Token]:
+    """The sentence with figures for number words; COUNTING are those."""
+    found: list[Token] = []
+    at = 0
+    while at < len(sentence):
+        value, end = _parse_number(sentence, at)
+        if value is not None:
+            said = " ".join(token.text for token in sentence[at:end])
+            found.append(Token(value, "number", said))
+            at = end
+        else:
+            token = sentence[at]
+            ordinal = _ORDINAL_WORDS.get(token.key)
+            found.append(token if ordinal is None else Token(ordinal, "number", token.text))
+            at += 1
+    return found
+
+
+_MAX_DIGITS = 15
+
+
+def _parse_number(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
+    """The number that begins there, and where it ends."""
+    first = sentence[at]
+    if first.kind == "number" and first.key not in _SMALL_NUMBERS:
+        scale = SCALE_FACTORS.get(sentence[at + 1].key) if at + 1 < len(sentence) else None
+        if scale is None or len(first.key) > _MAX_DIGITS or not LEADING_NUMBER.fullmatch(first.key):
+            return None, at
+        if AMBIGUOUS_THOUSANDS.fullmatch(first.key):
+            return None, at
+        scaled = Decimal(first.key) * scale
+        whole = scaled == scaled.to_integral_value()
+        return (str(int(scaled)), at + 2) if whole else (None, at)
+    after_article = at > 0 and sentence[at - 1].key in ("a", "an")
+    if first.key not in _SMALL_NUMBERS and not (after_article and first.key in _MULTIPLIERS):
+        return None, at
+    total, part, last = 0, 1, 0
+    if first.key in _SMALL_NUMBERS:
+        part = last = _SMALL_NUMBERS[first.key]
+        at += 1
+    while at < len(sentence):
+        key = sentence[at].key
+        if key in _MULTIPLIERS and part:
+            if key == "hundred":
+                part *= 100
+            else:
+                total, part = total + part * _MULTIPLIERS[key], 0
+            last = _MULTIPLIERS[key]
+            at += 1
+            if total > 10**_MAX_DIGITS or part > 10**_MAX_DIGITS:
+                break
+        elif (
+            key in _SMALL_NUMBERS
+            and 0 < _SMALL_NUMBERS[key] < last
+            and (last >= 100 or (last >= 20 and _SMALL_NUMBERS[key] < 10))
+        ):
+            part, last = part + _SMALL_NUMBERS[key], _SMALL_NUMBERS[key]
+            at += 1
+        elif key == "and" and last >= 100 and at + 1 < len(sentence) and sentence[at + 1].key in _SMALL_NUMBERS:
+            at += 1
+        else:
+            break
+    return str(total + part), at
+
+
+_MIN_SPELLED_CHARS = 4
+"""Shorter units are signs, of which the case counts."""
+
+
+def merge_units(sentence: list[Token]) -> list[Token]:
+    """The sentence with every number and its unit as one; it needs a number."""
+    return _merge_quantities(_mark_units(sentence))
+
+
+def _mark_units(sentence: list[Token]) -> list[Token]:
+    """The sentence with one sign for every unit behind a number, and currencies behind their amounts."""
+    found: list[Token] = []
+    at = 0
+    while at < len(sentence):
+        token = sentence[at]
+        before = found[-1] if found else SENTENCE_BREAK
+        if token.kind == "number" and _is_currency(before):
+            found[-1:] = [token, Token(before.key.lower(), "unit", before.text)]
+        elif before.kind == "number" and not ORDINAL.fullmatch(before.key):
+            unit, length = _match_unit(sentence, at)
+            found.append(unit)
+            at += length - 1
+        else:
+            found.append(token)
+        at += 1
+    return found
+
+
+def _match_unit(sentence: Sequence[Token], at: int) -> tuple[Token, int]:
+    """What is counted there as one token, a unit by its sign, and of how many tokens it is made."""
+    first = sentence[at]
+    if first.key in _UNIT_FIRST_WORDS or first.text in _UNIT_FIRST_WORDS:
+        for length in (3, 2, 1):
+            parts = sentence[at : at + length]
+            spelled = " ".join(part.key for part in parts)
+            unit = UNITS.get(first.text) if length == 1 else None
+            if unit is None and len(spelled) >= _MIN_SPELLED_CHARS:
+                unit = UNITS.get(spelled)
+            if unit is not None and len(parts) == length:
+                return Token(unit, "unit", " ".join(part.text for part in parts)), length
+    after = sentence[at + 1].key if at + 1 < len(sentence) else ""
+    if first.text in _LENGTH_SYMBOLS and after in _LENGTH_ADJECTIVES:
+        return Token(_LENGTH_SYMBOLS[first.text], "unit", first.text), 1
+    key = first.text if _is_unit_symbol(first) else singularize(first)
+    return Token(key, first.kind, first.text), 1
+
+
+def _is_unit_symbol(token: Token) -> bool:
+    """Whether it may be the sign of a unit, of which the case counts: 5 M, 5 Mg, 5 Cal; and not the name Olu."""
+    said = token.text
+    if len(said) >= _MIN_SPELLED_CHARS or not said.isalpha() or token.key in FUNCTION_WORDS:
+        return False
+    return len(said) < _MIN_SPELLED_CHARS - 1 or not said[1:].islower() or token.key in _AMBIGUOUS_SYMBOLS
+
+
+_AMBIGUOUS_SYMBOLS = frozenset({"cal", "gal"})
+
+
+_LENGTH_SYMBOLS = {"m": "metre", "'": "foot"}
+"""Signs of several units that are of one before a word of _SIZED."""
+
+_LENGTH_ADJECTIVES = frozenset(split_words("tall long wide high deep thick away"))
+
+
+def _merge_quantities(sentence: list[Token]) -> list[Token]:
+    """The sentence with a number and its unit as one, in one size: 500 ms as 0.5 s, and 4.50 % as 4.5 %."""
+    found: list[Token] = []
+    for token in sentence:
+        if token.kind != "unit" or not found or found[-1].kind != "number":
+            found.append(token)
+            continue
+        number = found.pop()
+        figure, sign = number.key, token.key
+        if AMBIGUOUS_THOUSANDS.fullmatch(figure):
+            figure = f"{figure}?"  # not what 1.0010 comes to, which is certain
+        elif _PLAIN_NUMBER.fullmatch(figure):
+            sign, times = _UNIT_FACTORS.get(sign, (sign, Decimal(1)))
+            figure = format((Decimal(figure) * times).normalize(), "f")
+        said = f"{token.text}{number.text}" if token.text in CURRENCY_SYMBOLS else f"{number.text} {token.text}"
+        found.append(Token(f"{figure}·{sign}", "number", said))
+    return found
+
+
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,6})?")
+_UNIT_FACTORS = {
+    unit: (sign, Decimal(times))
+    for sign, units in {
+        "s": {"ns": "1e-9", "µs": "1e-6", "ms": "0.001", "min": "60", "h": "3600"},
+        "day": {"week": "7"},
+        "month": {"year": "12"},
+        "metre": {"mm": "0.001", "cm": "0.01", "km": "1000"},
+        "g": {"µg": "1e-6", "mg": "0.001", "kg": "1000"},
+        "l": {"ml": "0.001"},
+        "W": {"mW": "0.001", "kW": "1000", "MW": "1e6", "GW": "1e9"},
+        "Hz": {"kHz": "1000", "MHz": "1e6", "GHz": "1e9"},
+    }.items()
+    for unit, times in units.items()
+}
+"""How much of another unit a unit is, where that is always so; a day is not always 24 hours, nor a kB always 1000."""
+
+ORDINAL = re.compile("[0-9]+th")
+CURRENCY_SYMBOLS = {"$": "dollar", "€": "eur", "£": "gbp", "₹": "inr", "¥": "¥"}
+_CURRENCY_KEYS = frozenset(CURRENCY_SYMBOLS.values())
+_CURRENCY_CODES = frozenset({"USD", "EUR", "GBP", "CHF", "INR", "JPY", "CAD", "AUD"})
+
+
+def _is_currency(token: Token) -> bool:
+    return token.key in _CURRENCY_KEYS or token.text in _CURRENCY_CODES
+
+
+_SMALL_NUMBERS = {
+    word: value
+    for value, word in enumerate(
+        split_words("""
+        zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+        eighteen nineteen
+        """)
+    )
+} | {word: 20 + 10 * at for at, word in enumerate(split_words("twenty thirty forty fifty sixty seventy eighty ninety"))}
+_MULTIPLIERS = {
+    "hundred": 100,
+    "thousand": 1000,
+    "million": 10**6,
+    "billion": 10**9,
+    "dozen": 12,
+    "lakh": 10**5,
+    "crore": 10**7,
+}
+SCALE_FACTORS = {word: Decimal(value) for word, value in _MULTIPLIERS.items()}
+_ORDINAL_WORDS = {
+    word: f"{value}th"
+    for value, word in enumerate(
+        split_words("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"), start=1
+    )
+}
+
+NUMBER_WORDS = frozenset([*_SMALL_NUMBERS, *_MULTIPLIERS, *_ORDINAL_WORDS])
+"""A sentence without one of these has no number words."""
+
+UNITS = {
+    word: line.split("=")[0].strip()
+    for line in """
+km = kilometre | kilometres | kilometer | kilometers | km
+cm = centimetre | centimetres | centimeter | centimeters | cm
+mm = millimetre | millimetres | millimeter | millimeters | mm
+metre = metre | metres | meter | meters
+mile = mile | miles | mi
+foot = foot | feet | ft
+inch = inch | inches | "
+yard = yard | yards | yd
+kg = kilogram | kilograms | kilogramme | kilogrammes | kilo | kilos | kg | kgs
+g = gram | grams | gramme | grammes | g
+mg = milligram | milligrams | mg
+µg = microgram | micrograms | µg | mcg
+lb = lb | lbs
+oz = ounce | ounces | oz
+l = litre | litres | liter | liters | l | L
+ml = millilitre | millilitres | milliliter | milliliters | ml | mL
+h = hour | hours | hr | hrs | h
+min = minute | minutes | min | mins
+s = second | seconds | sec | secs | s
+ms = millisecond | milliseconds | ms
+µs = microsecond | microseconds | µs
+ns = nanosecond | nanoseconds | ns
+day = day | days
+week = week | weeks | wk | wks
+month = month | months
+year = year | years | yr | yrs
+kB = kilobyte | kilobytes | kB | KB
+MB = megabyte | megabytes | MB
+GB = gigabyte | gigabytes | GB
+TB = terabyte | terabytes | TB
+Hz = hertz | Hz
+kHz = kilohertz | kHz
+MHz = megahertz | MHz
+GHz = gigahertz | GHz
+W = watt | watts | W
+kW = kilowatt | kilowatts | kW
+kWh = kilowatt hour | kilowatt hours | kWh
+V = volt | volts | V
+mW = milliwatt | milliwatts | mW
+MW = megawatt | megawatts | MW
+GW = gigawatt | gigawatts | GW
+Mb = megabit | megabits | Mb
+Gb = gigabit | gigabits | Gb
+Mbps = Mbps
+Gbps = Gbps
+mA = mA
+mAh = mAh
+kcal = kilocalorie | kilocalories | kcal
+°C = degree celsius | degrees celsius | celsius | degree centigrade | degrees centigrade | °C | ° C
+°F = degree fahrenheit | degrees fahrenheit | fahrenheit | °F | ° F
+mph = mile per hour | miles per hour | mph
+km/h = kilometre per hour | kilometres per hour | kilometer per hour | kilometers per hour | km/h | kmh | kph
+% = percent | per cent | %
+dollar = dollar | dollars
+eur = euro | euros | EUR
+usd = us dollar | us dollars | US dollar | US dollars | USD
+gbp = GBP | british pound | british pounds | pound sterling | pounds sterling
+px = pixel | pixels | px
+""".strip().splitlines()
+    for word in (part.strip() for part in line.split("=", 1)[1].split("|"))
+}
+"""The sign of each unit by the ways to write it behind a number; pounds are of two sorts, and m is of three."""
+
+_UNIT_FIRST_WORDS = frozenset(written.split()[0] for written in UNITS)

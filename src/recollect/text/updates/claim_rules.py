@@ -1,0 +1,458 @@
+"""Choices: statements that are the same but for one side of a contrast, a grade, or what is preferred to what.
+
+Truths: statements that are the same but for whether they hold, or in which state something is.
+
+Amounts of subjects: statements that are the same but for one number, or the value of one setting.
+"""
+
+import re
+from collections.abc import Sequence
+
+from recollect.text.lexicon import (
+    BINDING_PREPOSITIONS,
+    JOB_GRADES,
+    JOB_TITLES,
+    MONTH_WORDS,
+    POINTER_WORDS,
+    WEEKDAY_WORDS,
+    word_set,
+)
+from recollect.text.paraphrase import canonicalize_text
+from recollect.text.tokens import Token
+from recollect.text.updates.relations import dimension_mark
+from recollect.text.updates.statement import (
+    MAX_VERB_POSITION,
+    UNCOUNTED_SUBJECTS,
+    Claim,
+    SpeakerContext,
+    Statement,
+    base_form,
+    canonical_key,
+    is_name,
+    resolve_kind,
+    resolve_person,
+    resolve_thing,
+)
+
+_MAX_CHOICE_WORDS = 9
+
+
+def read_choice_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+    """Somebody prefers one to the other, or wants it short; in which grade somebody works."""
+    words, lowered = said.words, said.lowered
+    for at in range(1, min(len(words), MAX_VERB_POSITION)):
+        if lowered[at] not in _CHOICE_VERBS:
+            continue
+        whose, rest = resolve_person(words[:at], who), words[at + 1 :]
+        if whose is None or not 0 < len(rest) <= _MAX_CHOICE_WORDS or {word.lower() for word in rest} & POINTER_WORDS:
+            return None
+        if lowered[at] in ("is", "am"):
+            found = _read_job(rest)
+        else:
+            found = (_read_preference_pair(rest) if base_form(lowered[at]) == "prefer" else None) or _mask_contrast(
+                lowered[at], rest
+            )
+        return Claim(f"{whose}: {found}") if found else None
+    return None
+
+
+_CHOICE_VERBS = word_set("prefers prefer wants want is am")
+
+
+def _read_preference_pair(words: Sequence[str]) -> str | None:
+    """Both sides of a preference, whichever is preferred."""
+    lowered = [word.lower() for word in words]
+    at = next((at for at, word in enumerate(lowered) if word in ("over", "to") and 0 < at < len(words) - 1), None)
+    if at is None:
+        return None
+    sides = sorted((canonical_key(" ".join(words[:at])), canonical_key(" ".join(words[at + 1 :]))))
+    return f"prefers {sides[0]} or {sides[1]}"
+
+
+def _mask_contrast(said: str, words: Sequence[str]) -> str | None:
+    """The words with one side of a contrast as both; one may want and have both, but for how answers are."""
+    verb, answers = base_form(said), not _ANSWER_NOUNS.isdisjoint(word.lower() for word in words)
+    contrasts = _ANSWER_CONTRASTS if answers else _CONTRASTS if verb == "prefer" else {}
+    masked, count = list[str](), 0
+    for word in words:
+        contrast = contrasts.get(word.lower().strip(","))
+        if contrast is None or masked[-1:] != [contrast]:  # long, detailed answers
+            count += contrast is not None
+            masked.append(contrast or word)
+    return f"{verb} {canonical_key(' '.join(masked))}" if count == 1 and len(words) > 1 else None
+
+
+def _label_contrasts(*groups: str) -> dict[str, str]:
+    return {word: "/".join(group.split()[:2]) for group in groups for word in group.split()}
+
+
+_ANSWER_NOUNS = word_set("answers replies responses explanations summaries answer reply")
+_LENGTH_WORDS = "short long brief concise detailed lengthy terse verbose"
+_CONTRASTS = _label_contrasts(
+    "window aisle",
+    _LENGTH_WORDS,
+    "dark light",
+    "hot cold warm",
+    "early late",
+    "before after",
+    "remote on-site onsite hybrid",
+    "formal informal casual",
+    "tabs spaces",
+    "metric imperial",
+)
+_ANSWER_CONTRASTS = _label_contrasts(
+    _LENGTH_WORDS,
+    "formal informal casual",
+    "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic turkish",
+)
+
+
+def _read_job(words: Sequence[str]) -> str | None:
+    """The job of somebody at one employer; or what somebody is with any grade."""
+    lowered = [word.lower() for word in words]
+    if lowered[0] not in ("a", "an") or len(words) < 3:
+        return None
+    if "at" in lowered[2:-1]:
+        at = lowered.index("at")
+        where = words[at + 1 :]
+        if lowered[at - 1] in JOB_TITLES and is_name(where):
+            return f"job at {canonical_key(' '.join(where))}"
+    graded = lowered[1] in JOB_GRADES and not JOB_TITLES.isdisjoint(lowered[2:])
+    return f"is ~ {canonical_key(' '.join(words[2:]))}" if graded else None
+
+
+_MAX_TRUTH_WORDS = 9
+
+
+def read_truth_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+    """Something holds or does not: all but the negation is the subject."""
+    words, lowered = said.words, said.lowered
+    if lowered[0] in ("always", *_ACTION_VERBS) and who.context_suffix is not None:
+        rest = words[1:] if lowered[0] == "always" else words
+        if len(rest) < 2 or rest[0].lower() not in _ACTION_VERBS:
+            return None
+        return Claim(f"order{who.context_suffix}: {_join_canonical(rest)}", _yes_or_no(denied=said.negated))
+    for at in range(1, min(len(words), MAX_VERB_POSITION)):
+        verb = base_form(lowered[at])
+        if verb not in _STATE_VERBS:
+            continue
+        somebody = resolve_person(words[:at], who)
+        whose = somebody or resolve_thing(words[:at], who) or _resolve_plural(words[:at], who)
+        if whose is None:
+            continue
+        rest = words[at + 1 :]
+        if lowered[at] == "can":
+            if not rest:
+                return None
+            verb, rest = (f"can {base_form(rest[0].lower())}" if somebody else base_form(rest[0].lower())), rest[1:]
+        if somebody and somebody != who.me:  # what others say of somebody, each may take back
+            whose = f"{somebody}{who.speaker_suffix}"
+        return _read_state(whose, verb, rest, negated=said.negated)
+    return None
+
+
+def _read_state(whose: str, verb: str, rest: Sequence[str], *, negated: bool) -> Claim | None:
+    lowered = [word.lower() for word in rest]
+    if (
+        len(rest) > _MAX_TRUTH_WORDS
+        or set(lowered) & (POINTER_WORDS | _MOMENT_WORDS)
+        or any("," in word for word in rest)
+    ):
+        return None
+    if any(token.kind in ("date", "time", "number") for token in (canonicalize_text(" ".join(rest)) if rest else ())):
+        return None
+    if verb == "work" and not rest:
+        verb, lowered, rest = "be", ["working"], ["working"]
+    if verb == "be":
+        if not rest:
+            return None
+        state = _STATE_KINDS.get(" ".join(lowered))
+        said = " ".join(lowered)
+        if state is not None and (not negated or (state in _BINARY_STATE_KINDS and said not in _ONE_WAY_STATES)):
+            return Claim(f"{whose}: is {state}", (_STATE_SYNONYMS.get(said, said),), negated)
+        if (lowered[0].endswith("ing") and lowered[0] not in _LASTING_ACTIVITIES) or lowered[0] in _PASSIVE_PARTICIPLES:
+            return None
+    denied = (
+        negated
+        ^ (verb in _DISLIKE_VERBS)
+        ^ (verb in _OPPOSITES)
+        ^ (sum(word in _OPPOSITES for word in lowered) % 2 == 1)
+    )
+    verb = "feel about" if verb in _FEELING_VERBS else _OPPOSITES.get(verb, verb)
+    if verb == "feel about" and (not rest or lowered[0] == "about"):
+        return None
+    verb = "feel about" if verb == "can stand" else verb
+    bare = [_OPPOSITES.get(word.lower(), word) for word in rest]
+    if not bare and verb not in ("smoke", "drink", "drive", "can swim", "swim", "can drive", "cook", "snore"):
+        return None
+    return Claim(f"{whose}: whether {_join_canonical([verb, *bare])}", _yes_or_no(denied=denied))
+
+
+def _yes_or_no(*, denied: bool) -> tuple[str]:
+    """On which side of whether it holds a statement is."""
+    return ("no" if denied else "yes",)
+
+
+def _join_canonical(words: Sequence[str]) -> str:
+    """All of it; who has a key may not have the key."""
+    rest = [word for word in words[1:] if word.lower() not in ("a", "an")]
+    parts = [list[str]([words[0].lower()])]
+    for word in rest:
+        if word.lower() == "the":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return " the ".join(canonical_key(" ".join(part)) for part in parts)
+
+
+def _resolve_plural(words: Sequence[str], who: SpeakerContext) -> str | None:
+    """All of a kind: deploys, pull requests."""
+    plural = len(words) <= 2 and words[-1].lower().endswith("s") and (words[-1][:1].islower() or len(words) == 1)
+    return resolve_kind(words, who) if plural else None
+
+
+_DISLIKE_VERBS = word_set("hate dislike detest loathe")
+_FEELING_VERBS = _DISLIKE_VERBS | word_set("like love enjoy adore")
+_OPPOSITES = {"distrust": "trust", "exclude": "include", "disallow": "allow", "forbid": "allow"} | {
+    f"{prefix}{word}": word
+    for prefix, words in {
+        "un": "available safe married employed happy able signed necessary reliable stable insured supported encrypted",
+        "in": "active valid secure compatible complete dependent",
+        "im": "possible",
+        "il": "legal",
+    }.items()
+    for word in words.split()
+}
+_STATE_VERBS = (
+    _FEELING_VERBS
+    | _OPPOSITES.keys()
+    | word_set("""
+    be have drink eat smoke own speak support handle include require allow accept use trust want need play drive can
+    work swim cook wear offer provide contain know believe celebrate wear vote snore return validate check cache store
+    log encrypt permit follow
+""")
+)
+"""Verbs that say how somebody or something is for a while, not what was done once."""
+
+_MOMENT_WORDS = WEEKDAY_WORDS | MONTH_WORDS | word_set("this late early ready here now away back home later")
+_LASTING_ACTIVITIES = word_set(
+    "working living studying using taking learning training looking smoking breastfeeding missing"
+)
+_PASSIVE_PARTICIPLES = word_set("told asked given shown sent")
+_STATE_KINDS = {
+    state: kind
+    for kind, states in {
+        "open or closed": "open closed merged",
+        "on or off": "on off enabled disabled",
+        "up or down": "up down online offline",
+        "done or not": "finished done completed complete unfinished",
+        "accepted or not": "pending accepted approved rejected declined under_review",
+        "paid or not": "paid unpaid overdue",
+        "working or not": "working broken out_of_order fixed repaired",
+        "in force or not": "in_force lifted suspended",
+        "locked or not": "locked unlocked",
+        "married or not": "single married divorced unmarried",
+        "pregnant or not": "pregnant",
+        "public or private": "public private",
+        "paid how often": "paid_weekly paid_monthly paid_fortnightly paid_biweekly paid_daily paid_hourly",
+    }.items()
+    for state in (one.replace("_", " ") for one in states.split())
+}
+"""States of which one excludes the others of its kind."""
+
+_STATE_SYNONYMS = {
+    other: state
+    for state, others in {
+        "closed": "merged",
+        "unpaid": "overdue",
+        "unmarried": "single divorced",
+        "pending": "under_review",
+        "lifted": "suspended",
+        "on": "enabled",
+        "off": "disabled",
+        "up": "online",
+        "down": "offline",
+        "done": "finished completed complete",
+        "broken": "out_of_order",
+        "working": "fixed repaired",
+        "rejected": "declined",
+        "accepted": "approved",
+    }.items()
+    for other in (one.replace("_", " ") for one in others.split())
+}
+"""States that are the same in other words."""
+
+_BINARY_STATE_KINDS = frozenset(
+    ("on or off", "up or down", "working or not", "locked or not", "married or not", "pregnant or not", "done or not")
+)
+"""Kinds of which not to be one is to be the other; what is not pending may be accepted, or rejected."""
+
+_ONE_WAY_STATES = word_set("single divorced fixed repaired out_of_order")
+"""States that are more than their side of a kind: who is not divorced may be unmarried."""
+
+_ACTION_VERBS = word_set("""
+    deploy use run commit push merge send call write add include ask show give answer format sign log cache store build
+    test review squash rebase mention reply explain translate summarise summarize
+""")
+"""What can be asked for, or not."""
+
+
+def read_number_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+    """Something has so many, costs so much, runs on such a version: all but the number is the subject."""
+    words, lowered = said.words, said.lowered
+    if lowered[0] in _ORDER_VERBS and len(words) > 2 and who.context_suffix is not None:
+        masked = _mask_number(words[1:]) if _has_object(lowered[1:]) else None
+        return Claim(f"{lowered[0]}{who.context_suffix}: {masked}") if masked else None
+    for at in range(1, min(len(words), MAX_VERB_POSITION)):
+        if lowered[at] not in _NUMBER_VERBS:
+            continue
+        verb, habit = base_form(lowered[at]), lowered[-2] in ("a", "per") and lowered[-1] in _PERIOD_NOUNS
+        whose = resolve_person(words[:at], who) if lowered[at] not in ("are", "must") else None
+        if (
+            whose is not None
+            and verb == "have"
+            and (count := _count_possessions(words[at + 1 :], negated=said.negated))
+        ):
+            return Claim(f"{whose}: have # {count[1]}", (count[0], "no" if said.negated else "yes"))
+        if lowered[:at] in UNCOUNTED_SUBJECTS:
+            whose = None
+        elif whose is not None and not (_applies_to_people(lowered[at:]) or (habit and lowered[at] in _HABIT_VERBS)):
+            return None
+        masked = _mask_number(words[at + 1 :])
+        if masked is None or not _names_measured_thing(verb, masked.split()):
+            return None
+        whose = whose or resolve_thing(words[:at], who) or resolve_kind(words[:at], who)
+        if whose is None and verb == "take" and masked == "#time" and who.context_suffix is not None:
+            whose = (
+                f"{lowered[1]}{who.context_suffix}"
+                if at == 2 and lowered[0] == "the" and lowered[1] in _PROCESS_NOUNS
+                else None
+            )
+        return Claim(f"{whose}: {verb} {masked}") if whose else None
+    return None
+
+
+def _has_object(lowered: Sequence[str]) -> bool:
+    """Whether it is said to what something is to be done, in a word that means the same each time."""
+    known = lowered[0] not in BINDING_PREPOSITIONS and lowered[0][:1].isalpha() and len(lowered) > 1
+    return known and not set(lowered) & POINTER_WORDS and canonicalize_text(lowered[0])[0].kind != "number"
+
+
+def _names_measured_thing(verb: str, masked: Sequence[str]) -> bool:
+    """Whether a number is one of something of which there are not several: 32 GB may be of this or that."""
+    needed = {"take": "of", "pay": "for"}.get(verb)
+    if needed is not None:
+        return needed in masked or masked == ["#time"]
+    return verb not in ("have", "need", "use") or len(masked) > 1
+
+
+def _count_possessions(words: Sequence[str], *, negated: bool) -> tuple[str | None, str] | None:
+    """How many of a kind somebody has who may have any number of it for years, if that is said, and the kind; nothing
+    of any others.
+    """
+    kind = _COUNTED_FORMS.get(words[-1].lower()) if 0 < len(words) <= 2 else None
+    if kind is None:
+        return None
+    said = words[0].lower() if len(words) > 1 else ""
+    if negated:
+        return ("0", kind) if said in ("", "a", "an", "any") else None
+    if said in ("a", "an"):
+        return "1", kind
+    if not said:
+        return (
+            (None, kind) if words[0].lower() not in (*_COUNTED_NOUNS, "child", "kid", "grandchild", "puppy") else None
+        )
+    number = canonicalize_text(said)[0]
+    return (number.key, kind) if number.kind == "number" else None
+
+
+_COUNTED_NOUNS = word_set("""
+    dog cat pet horse rabbit parrot hamster kitten son daughter brother sister sibling grandson granddaughter nephew
+    niece
+    car bike bicycle motorbike motorcycle boat
+""")
+_COUNTED_FORMS = {form: one for one in _COUNTED_NOUNS for form in (one, f"{one}s")} | {
+    "child": "children",
+    "children": "children",
+    "kid": "children",
+    "kids": "children",
+    "grandchild": "grandchild",
+    "grandchildren": "grandchild",
+    "puppy": "puppy",
+    "puppies": "puppy",
+}
+_PROCESS_NOUNS = word_set("deploy deployment build release")
+"""What is done again and again, and takes about as long each time."""
+
+
+def _applies_to_people(said: Sequence[str]) -> bool:
+    """Whether it can be said of whoever or whatever has a name; that somebody is number 5 need not last."""
+    return said[0] in _VERBS_OF_ANYONE or said[1:2] == ["pinned"] or said[1:3] == ["at", "version"]
+
+
+def _mask_number(words: Sequence[str]) -> str | None:
+    """The words with a mark in place of their only number, with what it measures; none if there is not exactly one."""
+    lowered = {word.lower().strip(",") for word in words}
+    if not 0 < len(words) <= _MAX_NUMBER_WORDS or lowered & _TIME_WORDS or any("," in word[-1:] for word in words):
+        return None
+    found = canonicalize_text(" ".join(words))
+    numbers = [at for at, token in enumerate(found) if token.kind == "number"]
+    numbers = numbers or [at for at, token in enumerate(found) if at and _is_label(found[at - 1], token)]
+    if len(numbers) != 1 or any(token.kind in ("date", "time", "negation", "question") for token in found):
+        return None
+    at = numbers[0]
+    mark, taken = dimension_mark(found, at)
+    said = [*(token.key for token in found[:at]), mark, *(token.key for token in found[at + 1 + taken :])]
+    return " ".join(said).lower()
+
+
+def _is_label(before: Token, token: Token) -> bool:
+    """Whether it is a letter or a code that counts like a number: revision C, level P2."""
+    return before.key in _LABELED_NOUNS and _LABEL.fullmatch(token.text) is not None
+
+
+_LABELED_NOUNS = word_set("revision version tier level grade class terminal gate platform zone plan floor row seat bay")
+_LABEL = re.compile(r"[A-Z]|[A-Z]{1,2}\d{1,3}[A-Z]?")
+
+
+_VERBS_OF_ANYONE = word_set("""
+    has have takes take owes weighs weigh earns earn pays pay shares share lives live costs lasts
+    requires allows targets seats
+""")
+_HABIT_VERBS = word_set(
+    "sleeps sleep drinks drink works work runs run walks walk smokes smoke eats eat reads read swims swim"
+)
+_PERIOD_NOUNS = word_set("day night week month year hour")
+_QUANTITY_VERBS = _VERBS_OF_ANYONE | word_set("""
+    needs need is are costs cost lasts last runs run uses use targets target requires require allows
+    allow keeps keep holds hold seats seat contains contain measures measure employs employ charges charge ends
+    retries must accommodates fits covers consumes draws rotates refreshes polls syncs consists comprises
+""")
+"""Verbs of which the number tells how it is, not what happened or how often."""
+
+_NUMBER_VERBS = _QUANTITY_VERBS | _HABIT_VERBS
+
+_ORDER_VERBS = word_set("pin retry limit cap set keep restrict throttle")
+"""What can be ordered only in one way."""
+
+_TIME_WORDS = (
+    WEEKDAY_WORDS
+    | MONTH_WORDS
+    | {f"{day}s" for day in WEEKDAY_WORDS}
+    | word_set("""
+    weekend may this ago late early left called named
+""")
+)
+_MAX_NUMBER_WORDS = 9
+
+
+_SETTING_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z][\w.-]{2,60}) ?= ?(?P<value>\S{1,60})")
+"""A setting and its value."""
+
+
+def read_setting(text: str, who: SpeakerContext) -> str | None:
+    """A setting as code has it: MAX_UPLOADS = 5."""
+    found = _SETTING_ASSIGNMENT.fullmatch(text)
+    if found is None or who.context_suffix is None or not (found["name"].isupper() or "_" in found["name"].strip("_")):
+        return None
+    return f"{found['name']}{who.context_suffix}: ="
