@@ -110,9 +110,9 @@ def test_nothing_stays_open_of_stores_that_were_searched_for_what_was_erased(tmp
 ENDS_WITHOUT_CLOSING = """
 import sys
 import recollect
-from recollect.stores.sql import atexit_flush
+from recollect.stores.sql import deferred
 
-atexit_flush.AT_EXIT = 60.0
+deferred.EXIT_FLUSH_SECONDS = 60.0
 memory = recollect.open(sys.argv[1])
 print(memory.recall("which seat?", scope="acme/ana").id)
 """

@@ -103,7 +103,7 @@ def test_bytes_and_half_a_character_are_refused(engine: recollect.Engine, lines:
 def test_a_pipe_that_never_ends_is_refused_on_the_command_line(tmp_path: Path) -> None:
     program = (
         "import sys; from recollect.model import validation; from recollect.cli.main import main;"
-        f"validation.LONGEST_LINE = {SHORT}; sys.argv[0] = 'recollect'; main()"
+        f"validation.MAX_EXPORT_LINE_CHARS = {SHORT}; sys.argv[0] = 'recollect'; main()"
     )
     command = [sys.executable, "-c", program, "--db", str(tmp_path / "agent.db"), "import"]
     with subprocess.Popen(["cat", "/dev/zero"], stdout=subprocess.PIPE) as endless:

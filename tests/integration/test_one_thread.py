@@ -7,7 +7,7 @@ import sys
 ALONE = """
 import os, pathlib, time
 import numpy as np
-from recollect.retrieval.vectors import near_cosines
+from recollect.retrieval.vectors import approximate_cosines
 
 def look():
     here = pathlib.Path("/proc/self/task")
@@ -24,7 +24,7 @@ def turns_of_others():
 
 matrix = np.ones((20_000, 256), dtype=np.float32)
 before = turns_of_others()
-near_cosines(matrix, matrix[:3])
+approximate_cosines(matrix, matrix[:3])
 assert turns_of_others() == before
 matrix @ matrix[0]
 assert not before or turns_of_others() != before, "BLAS would wake none either, so nothing was shown"

@@ -81,9 +81,9 @@ def test_what_cannot_be_put_in_its_place_leaves_nothing_unfinished(tmp_path: Pat
 
 def test_two_processes_at_once_leave_one_whole_file(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from recollect.providers.embedder_assets import made\n"
+        "import sys; from pathlib import Path; from recollect.providers.embedder_assets import load_or_build\n"
         "def make():\n    print(flush=True); sys.stdin.readline(); return b'made' * 10**6\n"
-        "assert made('graph', make, [Path(sys.argv[1])]) == b'made' * 10**6"
+        "assert load_or_build('graph', make, [Path(sys.argv[1])]) == b'made' * 10**6"
     )
     command = [sys.executable, "-c", script, str(tmp_path)]
     running = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]

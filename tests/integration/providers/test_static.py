@@ -67,7 +67,8 @@ def test_a_paraphrase_is_nearer_than_what_has_nothing_to_do_with_it(text: str, p
 
 def test_nothing_of_wordllama_or_the_network_is_loaded() -> None:
     script = (
-        "import sys; from recollect.providers.static import Static; Static().embed(['a'], 'memory');print(*sys.modules)"
+        "import sys; from recollect.providers.static import StaticEmbedder\n"
+        "StaticEmbedder().embed(['a'], 'memory'); print(*sys.modules)"
     )
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     unwanted = {"wordllama", "tokenizers", "requests", "huggingface_hub", "ssl", "onnxruntime"}
@@ -77,13 +78,13 @@ def test_nothing_of_wordllama_or_the_network_is_loaded() -> None:
 def test_without_its_files_it_says_what_to_do_and_auto_does_not_become_hashing(tmp_path: Path) -> None:
     files = shutil.ignore_patterns(STATIC_TABLE_FILE.file, STATIC_TOKENIZER_FILE.file, "__pycache__")
     shutil.copytree(Path(recollect.__file__).parent, tmp_path / "recollect", ignore=files)
-    script = "import sys; sys.modules['onnxruntime'] = None\nfrom recollect.providers.registry import embedder\n"
+    script = "import sys; sys.modules['onnxruntime'] = None\nfrom recollect.providers.registry import find_embedder\n"
     fix = "install recollect again (in its folder: pip install .)"
     problems = {
         "auto": f"no embedder is installed; {fix}",
         "wordllama": f"the embedder 'wordllama' lacks {STATIC_TABLE_FILE.file}, {STATIC_TOKENIZER_FILE.file}; {fix}",
     }
     for name, problem in problems.items():
-        command = [sys.executable, "-c", f"{script}embedder({name!r})"]
+        command = [sys.executable, "-c", f"{script}find_embedder({name!r})"]
         ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)})
         assert ran.stderr.splitlines()[-1] == f"recollect.errors.ProviderError: {problem}"
