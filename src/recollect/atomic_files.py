@@ -1,4 +1,7 @@
-"""Files: one that is whole gets its name in one step, so that there is never half of one under it."""
+"""Write files atomically: a file gets its name only when it is complete.
+
+Also here: temporary folders that are cleaned up after a crash, and a lock per path.
+"""
 
 import errno
 import os
@@ -14,34 +17,37 @@ from pathlib import Path
 from typing import Any
 
 fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None
-"""The file locks of Unix; Windows has none of them."""
+"""The file locks of Unix; None on Windows."""
 
 SQLITE_LOG_SUFFIXES = ("-wal", "-shm", "-journal")
-"""How the names of files end that SQLite takes for the newest part of the file whose name comes before."""
+"""Suffixes of files that SQLite reads as the newest part of the database file beside them."""
 
 COMPANION_SUFFIXES = (*SQLITE_LOG_SUFFIXES, "-queue")
-"""How the names of all files end that a store has beside it."""
+"""Suffixes of all files that a store keeps beside its own."""
 
 TEMP_FOLDER_PREFIX, TEMP_FOLDER_SUFFIX = ".recollect-", ".unfinished"
-"""How the name of a folder begins and ends in which something is made that is not whole yet."""
+"""Prefix and suffix of the name of a folder that holds unfinished files."""
 
 ABANDONED_SECONDS = 24 * 3600.0
-"""After how many seconds in which nothing happened in it a folder was abandoned, where no lock tells."""
+"""Seconds without activity after which a folder counts as abandoned, if no lock can tell."""
 
 
 def find_sqlite_log(path: Path) -> Path | None:
-    """A file beside the path that SQLite would take for a part of whatever has that path; none if there is none."""
+    """Return a log file that SQLite would read as part of the file at this path, or None."""
     return next((one for end in SQLITE_LOG_SUFFIXES if (one := companion_path(path, end)).exists()), None)
 
 
 def companion_path(path: Path, ending: str) -> Path:
-    """The file whose name is that of the path and an ending."""
+    """Return the path of the file whose name is this one's plus a suffix."""
     return path.with_name(f"{path.name}{ending}")
 
 
 @contextmanager
 def temp_folder(folder: Path) -> Iterator[Path]:
-    """A new folder inside, for us alone, which is gone in the end; what killed processes left of theirs goes too."""
+    """Create a private temporary folder inside this one and remove it at the end.
+
+    Folders that killed processes left behind are removed too.
+    """
     remove_abandoned_folders(folder)
     with tempfile.TemporaryDirectory(
         prefix=TEMP_FOLDER_PREFIX, suffix=TEMP_FOLDER_SUFFIX, dir=folder, ignore_cleanup_errors=True
@@ -49,7 +55,7 @@ def temp_folder(folder: Path) -> Iterator[Path]:
         unlocked = Path(f"{_lock_file_of(Path(made))}{TEMP_FOLDER_SUFFIX}")
         held = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            with suppress(OSError):  # where there are no locks, nobody takes it for abandoned either
+            with suppress(OSError):  # without locks, other processes judge the folder by its age
                 _try_lock(held)
                 unlocked.rename(_lock_file_of(Path(made)))
             yield Path(made)
@@ -58,7 +64,7 @@ def temp_folder(folder: Path) -> Iterator[Path]:
 
 
 def remove_abandoned_folders(folder: Path) -> list[Path]:
-    """Remove what processes left unfinished in the folder when they were killed; gives what others are still making."""
+    """Remove the temporary folders of killed processes; return those that are still in use."""
     left: list[Path] = []
     try:
         ours = [one for one in folder.glob(f"{TEMP_FOLDER_PREFIX}*{TEMP_FOLDER_SUFFIX}") if _is_our_folder(one)]
@@ -73,9 +79,10 @@ def remove_abandoned_folders(folder: Path) -> list[Path]:
 
 
 def move_into_place(whole: Path, target: Path, *, replacing: bool = False) -> None:
-    """Give a file of the same folder or one below it its name, for good.
+    """Rename a complete file to its target and sync the folder.
 
-    If there is something of that name it is replaced if that is wished; else it stays, and `FileExistsError` is raised.
+    The file must lie in the target's folder or below it. With `replacing`, an existing target is replaced; otherwise it
+    stays and `FileExistsError` is raised.
     """
     if replacing:
         whole.replace(target)
@@ -86,9 +93,9 @@ def move_into_place(whole: Path, target: Path, *, replacing: bool = False) -> No
 
 @contextmanager
 def lock_path(path: Path) -> Iterator[None]:
-    """Wait until no other process is inside for the same path; the file beside it that is locked for that stays.
+    """Wait until no other process holds the lock of this path.
 
-    Where there are no locks, nobody waits.
+    The lock file beside the path stays. Where the system has no file locks, this never waits.
     """
     held = os.open(companion_path(path, "-lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -100,12 +107,15 @@ def lock_path(path: Path) -> Iterator[None]:
 
 
 def _lock_file_of(folder: Path) -> Path:
-    """The file that whoever works in the folder has locked as long as that process lives; no other is called so."""
+    """Return the file that the process using this folder keeps locked while it lives.
+
+    Its name is the folder's own name, which no other file in it has.
+    """
     return folder / folder.name
 
 
 def _is_our_folder(path: Path) -> bool:
-    """Whether it is a folder, and of the user that we are."""
+    """Whether the path is a folder of the current user, and not a link."""
     try:
         return path.is_dir() and not path.is_symlink() and (fcntl is None or path.stat().st_uid == os.getuid())
     except OSError:
@@ -113,7 +123,7 @@ def _is_our_folder(path: Path) -> bool:
 
 
 def _is_abandoned(folder: Path) -> bool:
-    """Whether nobody works there any more."""
+    """Whether no process works in the folder any more."""
     try:
         held = os.open(_lock_file_of(folder), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
@@ -130,13 +140,13 @@ def _is_abandoned(folder: Path) -> bool:
 
 
 def _try_lock(held: int) -> None:
-    """Have the lock of a folder; `OSError` if another process has it."""
+    """Lock the file of a folder; raise `OSError` if another process holds the lock."""
     if fcntl is not None:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _idle_seconds(folder: Path) -> float:
-    """For how many seconds nothing has been made or written in the folder; none if it is gone."""
+    """Return the seconds since the last change in the folder; 0 if the folder is gone."""
     try:
         return time.time() - max(one.stat().st_mtime for one in (folder, *folder.iterdir()))
     except OSError:
@@ -144,7 +154,7 @@ def _idle_seconds(folder: Path) -> float:
 
 
 def _link_without_replacing(whole: Path, target: Path) -> None:
-    """Also if somebody else gives the same name at the same moment, only one of them has it."""
+    """Rename without overwriting: of two processes that use the same name, only one succeeds."""
     try:
         os.link(whole, target)
         whole.unlink()
@@ -157,8 +167,8 @@ def _link_without_replacing(whole: Path, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the names of a folder on the disk."""
-    if sys.platform == "win32":  # where a folder cannot be opened
+    """Flush the folder's entries to disk."""
+    if sys.platform == "win32":  # folders cannot be opened there
         return
     opened = os.open(folder, os.O_RDONLY)
     try:

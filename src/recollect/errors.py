@@ -34,7 +34,7 @@ _SHORT_REPR.maxstring = _SHORT_REPR.maxother = _SHORT_REPR.maxlong = 60
 
 
 def show(value: object) -> str:
-    """The value as a message can carry it: however large or deep, in a few words."""
+    """Return a short representation of any value for a message, however large or nested."""
     try:
         return _SHORT_REPR.repr(value)
     except ValueError:  # an integer with more digits than Python will print
@@ -42,19 +42,19 @@ def show(value: object) -> str:
 
 
 def show_name(name: object) -> str:
-    """A name as it was given, if it is a text at all, or else as a message can carry it."""
+    """Return a name unchanged if it is a string, otherwise a short representation of it."""
     return name if isinstance(name, str) else show(name)
 
 
 def suggest(given: str, known: Iterable[str]) -> str:
-    """What to write instead of an unknown name: the known one it looks like, or else all of them."""
+    """Return a hint for an unknown name: the most similar known one, or all of them."""
     names = list(known)
     near = get_close_matches(given, names, n=1, cutoff=0.7)
     return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names) or 'none'}"
 
 
 def list_frames(error: BaseException) -> list[str]:
-    """The places in the code that an error went through; of what was in hand there, nothing."""
+    """Return the code locations in an error's traceback, without any values."""
     found, trace = [], error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -64,25 +64,25 @@ def list_frames(error: BaseException) -> list[str]:
 
 
 class RecollectError(Exception):
-    """Anything recollect refuses or fails at; catch this to catch all of them."""
+    """Base class of recollect's errors; catch it to catch all of them."""
 
     retryable: ClassVar[bool] = False
 
 
 class InvalidInput(RecollectError, ValueError):
-    """The caller asked for something that cannot be; the message names it and the remedy."""
+    """The request is invalid; the message says why and what to do."""
 
 
 class BudgetError(InvalidInput):
-    """A budget nothing could fit."""
+    """The budget is too small for anything to fit."""
 
 
 class EmbedderMismatch(InvalidInput):
-    """The store's vectors come from another model; the message names the command that re-embeds."""
+    """The store's vectors come from another model; the message names the command to re-embed."""
 
 
 class FieldError(InvalidInput):
-    """A value that cannot be: `field` says which, and `line` where, if lines were read."""
+    """A field has an invalid value; `field` names it, and `line` its line if a file was read."""
 
     def __init__(self, problem: str, *, field: str | None = None, line: int | None = None) -> None:
         self.problem = problem
@@ -93,54 +93,57 @@ class FieldError(InvalidInput):
         super().__init__(f"{', '.join(places)}: {problem}" if places else problem)
 
     def at_line(self, line: int) -> "FieldError":
-        """The same error, told with the line it was read from."""
+        """Return the same error with a line number."""
         return FieldError(self.problem, field=self.field, line=line)
 
 
 class ProfileError(InvalidInput):
-    """A rank profile that makes no sense."""
+    """A ranking profile is invalid."""
 
 
 class SchemesDiffer(InvalidInput, TypeError):
-    """Scores of two profiles or moments were about to be mixed; `fuse` merges by rank instead."""
+    """Scores of different profiles or moments cannot be compared; `fuse` merges by rank instead."""
 
 
 class ScopeError(InvalidInput):
-    """A scope that names nothing."""
+    """A scope is invalid."""
 
 
 class TooLarge(InvalidInput):
-    """More than a server takes at once; the message says how much it does."""
+    """A request is larger than the server accepts; the message says the limit."""
 
 
 class AccessDenied(RecollectError):
-    """The caller's key does not reach that far; the message names the right that is missing."""
+    """The API key lacks a right for this request; the message names it."""
 
 
 class Unauthenticated(AccessDenied):
-    """No key was given, or none that holds; which of the two is not told."""
+    """The API key is missing or invalid; the message does not say which."""
 
 
 class NotFound(RecollectError, LookupError):
-    """The memory, profile or context named is not there."""
+    """The named memory, profile or context does not exist."""
 
 
 class Conflict(RecollectError):
-    """It has changed, or was said otherwise under the same key, since you looked."""
+    """The data changed since it was read, or a key was reused for something else."""
 
 
 class ServerBusy(RecollectError):
-    """More is waiting than a server lets wait; the same call may succeed in a moment."""
+    """The server's queue is full; the same call may succeed in a moment."""
 
     retryable: ClassVar[bool] = True
 
 
 class Overdue(ServerBusy):
-    """It takes longer than a server waits. What it writes may still be written; a retry under its key is harmless."""
+    """The request took longer than the server waits.
+
+    Its write may still complete; a retry with the same idempotency key is harmless.
+    """
 
 
 class SignalMissing(RecollectError):
-    """A profile needs evidence that is not there."""
+    """A profile needs evidence that the candidates do not have."""
 
 
 class StoreError(RecollectError):
@@ -148,13 +151,13 @@ class StoreError(RecollectError):
 
 
 class StoreBusy(StoreError):
-    """Others are writing; the same call may succeed in a moment."""
+    """Other writers hold the store; the same call may succeed in a moment."""
 
     retryable: ClassVar[bool] = True
 
 
 class SchemaMismatch(StoreError):
-    """The file was written by another version of recollect, or is none of its files."""
+    """The file was written by another version of recollect, or is not a recollect store."""
 
 
 class ProviderError(RecollectError):
@@ -162,6 +165,6 @@ class ProviderError(RecollectError):
 
 
 class ProviderBusy(ProviderError):
-    """An embedder or a language model is not to be had now; the same call may succeed in a moment."""
+    """An embedder or a language model is unavailable; the same call may succeed in a moment."""
 
     retryable: ClassVar[bool] = True

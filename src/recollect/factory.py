@@ -1,4 +1,4 @@
-"""open(): a target and settings become an engine; the only place that chooses adapters."""
+"""open(): build an engine from a target and settings; the only module that chooses adapters."""
 
 import os
 import platform
@@ -47,13 +47,16 @@ _RECALL_MODULES = (
     "recollect.text.dates",
     "numpy.ma",
 )
-"""All that a recall would load: a child that is forked while another thread loads a module can never load that."""
+"""Modules that a recall loads; `open` imports them early.
+
+A child forked while another thread imports a module can never import that module.
+"""
 
 MAX_QUERY_CHARS = 2_000
-"""How many characters of a memory are asked about to see whether it is found."""
+"""How many characters of a memory `verify` uses as the query that must find it."""
 
 MAX_VERIFY_RESULTS = 1_000
-"""Among how many of the best a memory must be that is asked for with its own words."""
+"""A memory queried by its own text must be among this many results."""
 
 
 def open(
@@ -64,10 +67,13 @@ def open(
     clock: Callable[[], datetime] | None = None,
     settings: Settings | Mapping[str, Any] | None = None,
 ) -> Engine:
-    """The engine of a store: a file, which is made if it is not there, a database of PostgreSQL (`postgresql://…`), or
-    `:memory:` for a throw-away.
+    """Open a store and return its engine.
 
-    Without an embedder it is the one the store's vectors come from, or the best that is installed for a new store.
+    The target is a file (created if missing), a PostgreSQL URL (`postgresql://…`), or `:memory:` for a temporary store.
+    `profile` is the default ranking profile of its searches. Without `embedder`, the engine uses the configured model,
+    or that of the store's vectors, or the best installed model for a new store; a model other than the store's raises
+    `EmbedderMismatch`. `clock` replaces the system clock. A mapping of `settings` overrides those of the environment
+    and the settings file.
     """
     from recollect.providers.base import CachedEmbedder
 
@@ -78,7 +84,7 @@ def open(
     path = validation.require_path("target", target)
     now = _now if clock is None else _check_clock(clock)
     wanted = chosen.embedder if embedder is None else embedder
-    named = None if wanted is None else _require_embedder(wanted, chosen)  # before a file is made
+    named = None if wanted is None else _require_embedder(wanted, chosen)  # before the file is created
     store = _open_store(path, now, chosen)
     try:
         found = _choose_embedder(store, named)
@@ -110,7 +116,7 @@ def open(
 
 
 def _open_store(target: str, clock: Callable[[], datetime], settings: Settings) -> Store:
-    """The store that the target names."""
+    """Open the store that the target names."""
     if not is_database(target):
         from recollect.stores.sqlite.store import SqliteStore
 
@@ -123,7 +129,7 @@ def _open_store(target: str, clock: Callable[[], datetime], settings: Settings) 
 
 @contextmanager
 def _require_postgres_driver() -> Iterator[None]:
-    """What is imported inside needs an extra, and whoever has not installed it is told so."""
+    """Raise InvalidInput with the install command if the PostgreSQL driver is missing."""
     try:
         yield
     except ImportError as error:
@@ -132,7 +138,7 @@ def _require_postgres_driver() -> Iterator[None]:
 
 
 def _make_summarizer(settings: Settings) -> Summarizer:
-    """The summariser that is configured; the model is the one that extraction asks."""
+    """Build the configured summarizer; a model is the one that extraction uses."""
     if settings.lifecycle.summariser == "extractive":
         return ExtractiveSummarizer()
     from recollect.providers.http_client import RetryPolicy
@@ -158,7 +164,10 @@ def _model_prices(wanted: ExtractionSettings) -> ModelPrices | None:
 
 
 def _make_extractor(settings: Settings) -> Extractor:
-    """The extractor that is configured; a model behind an address is not asked before there is a conversation."""
+    """Build the configured extractor.
+
+    A remote model is not called before there is a conversation.
+    """
     wanted = settings.extraction
     if wanted.extractor == "phrases":
         return PhraseExtractor(importance=settings.importance, confidence=settings.confidence)
@@ -186,9 +195,10 @@ def scheduler(
     settings: Settings | Mapping[str, Any] | None = None,
     heard: JobListener | None = None,
 ) -> Scheduler:
-    """The scheduler of a store, which runs each job when it falls due, once however many schedulers the store has.
+    """Return the scheduler of a store, which runs each job when it is due.
 
-    `heard` is told when an occurrence of a job begins and ends, and of what fails meanwhile.
+    A job runs once per due time, however many schedulers the store has. `heard` is called when a run of a job begins
+    and ends, and with errors in between.
     """
     chosen = config.load_settings(settings)
     path = validation.require_path("target", target)
@@ -214,7 +224,7 @@ def scheduler(
 
 
 def _make_schedules(settings: Settings) -> Mapping[str, Schedule]:
-    """When each job falls due; never, if nothing is to be done by itself."""
+    """Return the schedule of each job; no job is ever due if the lifecycle is disabled."""
     zone = config.require_time_zone("lifecycle.time_zone", settings.lifecycle.time_zone)
     said = {
         "rollup": settings.scheduler.rollup,
@@ -230,7 +240,7 @@ def _make_schedules(settings: Settings) -> Mapping[str, Schedule]:
 
 
 def _open_job_store(target: str, settings: Settings) -> JobStore:
-    """The timetable of the store that the target names."""
+    """Open the job table of the store that the target names."""
     from recollect.stores.sql.jobs import SqlJobStore
 
     if is_database(target):
@@ -250,10 +260,9 @@ def re_embed(
     settings: Settings | Mapping[str, Any] | None = None,
     progress: Callable[[ReembeddingProgress], object] | None = None,
 ) -> ReembeddingReport:
-    """Have another embedder's vectors take the place of those of a store, which others may use meanwhile.
+    """Replace a store's vectors by another embedder's while the store is in use.
 
-    When it is done, who has the store open with the former model is refused with `EmbedderMismatch`. A run that was
-    interrupted is taken up by the next one.
+    Afterwards, engines opened with the former model raise `EmbedderMismatch`. The next run resumes an interrupted one.
     """
     chosen = config.load_settings(settings)
     path = validation.require_path("target", target)
@@ -264,7 +273,7 @@ def re_embed(
 
 
 def _open_reembedding(target: str, settings: Settings) -> "SqlReembedding":
-    """The store that the target names, on its way to another model."""
+    """Open the store that the target names for a change of its model."""
     if is_database(target):
         with _require_postgres_driver():
             from recollect.stores.postgres.writer import PostgresReembedding
@@ -284,10 +293,10 @@ def migrate_store(
     settings: Settings | Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> MoveReport:
-    """Move all of a store in a file to an empty database of PostgreSQL: versions, usage, votes, keys and contexts.
+    """Move a whole file store to an empty PostgreSQL database.
 
-    What arrived is counted and compared before the database becomes a store. A run that was interrupted is taken up by
-    the next one. The file stays as it is; nobody should write to it meanwhile.
+    Versions, usage, votes, keys and contexts move too. What arrived is counted and compared before the database becomes
+    a store. The next run resumes an interrupted one. The file stays unchanged; no process should write to it meanwhile.
     """
     from recollect.stores.sqlite.store import SqliteStore
 
@@ -311,9 +320,10 @@ def migrate_store(
 def index_scope(
     target: str | PathLike[str], scope: Scope | str, *, settings: Settings | Mapping[str, Any] | None = None
 ) -> ScopeVectorIndex:
-    """The index of a scope in a database of PostgreSQL, built unless it is there; others read and write meanwhile.
+    """Build the vector index of a scope in PostgreSQL, unless it exists.
 
-    One that was interrupted is built anew, and those that the scope has of former models are dropped.
+    Other connections read and write meanwhile. An index left by an interrupted build is rebuilt, and the scope's
+    indexes of former models are dropped.
     """
     with closing(_open_vector_indexes(target, settings)) as store:
         return store.build(as_scope(scope))
@@ -322,7 +332,7 @@ def index_scope(
 def drop_index(
     target: str | PathLike[str], scope: Scope | str, *, settings: Settings | Mapping[str, Any] | None = None
 ) -> list[ScopeVectorIndex]:
-    """Drop the index of a scope, with those of former models; gives what there was."""
+    """Drop all vector indexes of a scope, and return them."""
     with closing(_open_vector_indexes(target, settings)) as store:
         return store.drop(as_scope(scope))
 
@@ -330,7 +340,7 @@ def drop_index(
 def drop_useless_indexes(
     target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None
 ) -> list[ScopeVectorIndex]:
-    """Drop every index of a former model or an erased scope, and those that were interrupted; gives them."""
+    """Drop and return the indexes of former models, erased scopes and interrupted builds."""
     with closing(_open_vector_indexes(target, settings)) as store:
         return store.drop_useless()
 
@@ -338,7 +348,7 @@ def drop_useless_indexes(
 def list_indexes(
     target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None
 ) -> list[ScopeVectorIndex]:
-    """Every index of the nearest that was made in a database of PostgreSQL."""
+    """Return every approximate vector index in a PostgreSQL database."""
     with closing(_open_vector_indexes(target, settings)) as store:
         return store.list_all()
 
@@ -346,7 +356,7 @@ def list_indexes(
 def _open_vector_indexes(
     target: str | PathLike[str], settings: Settings | Mapping[str, Any] | None
 ) -> "PostgresVectorIndexes":
-    """The database that the target names, for making and dropping indexes."""
+    """Open a PostgreSQL database to build and drop vector indexes."""
     chosen = config.load_settings(settings)
     told = "a store in a file has no index of the nearest, and needs none: all of a scope is compared"
     path = _require_database_url(target, told)
@@ -356,7 +366,10 @@ def _open_vector_indexes(
 
 
 def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> SweepReport:
-    """Have PostgreSQL write the files anew that still have what was erased; nobody else uses a table meanwhile."""
+    """Have PostgreSQL rewrite the files that still contain erased data.
+
+    Each table is locked while it is rewritten.
+    """
     chosen = config.load_settings(settings)
     path = _require_database_url(target, "in a store in a file nothing is left to sweep: an erasure does that itself")
     with _require_postgres_driver():
@@ -367,7 +380,7 @@ def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any]
 
 
 def _require_database_url(target: str | PathLike[str], why: str) -> str:
-    """The address of a database; for a file it is told why there is nothing to do."""
+    """Return the database URL; for a file, raise InvalidInput with the reason `why`."""
     path = validation.require_path("target", target)
     if not is_database(path):
         refuse_url(path)
@@ -376,11 +389,11 @@ def _require_database_url(target: str | PathLike[str], why: str) -> str:
 
 
 def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
-    """What is in a backup or a store and all that is wrong with it, after restoring it in a temporary place."""
+    """Restore a backup or a store to a temporary place, and report its content and defects."""
     from recollect.stores.sqlite.verify import verify
 
     named = validation.require_path("path", path)
-    refuse_url(named)  # before it is a path, which has no two slashes in a row
+    refuse_url(named)  # before Path() merges the two slashes of a URL
     file = Path(named)
     _refuse_unreachable(file)
     return verify(
@@ -389,7 +402,7 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
 
 
 def _try_recall(restored: Path, known: "SampleMemory") -> list[str]:
-    """Recall a memory from a restored store by its own words and direction; says what went wrong."""
+    """Recall a memory from a restored store by its own text and vector; return the problems."""
     from recollect.providers.base import ConstantEmbedder
 
     memory = known.memory
@@ -402,7 +415,7 @@ def _try_recall(restored: Path, known: "SampleMemory") -> list[str]:
 
 
 def can_embed(encoder: Encoder) -> bool:
-    """Whether the model is to be had here, without loading it."""
+    """Return whether the model is available here, without loading it."""
     from recollect.providers import registry
 
     try:
@@ -413,7 +426,7 @@ def can_embed(encoder: Encoder) -> bool:
 
 
 def is_model_available(model: str) -> bool:
-    """Whether the model that vectors are recorded by can be used here without naming it."""
+    """Return whether the model of recorded vectors can be used here without naming it."""
     from recollect.providers import registry
 
     try:
@@ -424,22 +437,22 @@ def is_model_available(model: str) -> bool:
 
 
 def find_named_embedder(name: str, settings: Settings) -> Embedder:
-    """The embedder of that name; the key is for one behind an address."""
+    """Return the embedder with this name; the configured key is sent only to one behind a URL."""
     from recollect.providers import registry
 
     return registry.find_embedder(name, key=settings.embedder_key if "://" in name else None)
 
 
 def is_database(target: str | PathLike[str]) -> bool:
-    """Whether the target is an address of PostgreSQL, rather than a file."""
+    """Return whether the target is a PostgreSQL URL rather than a file."""
     return str(target).startswith(("postgresql://", "postgres://"))
 
 
 def refuse_url(target: str | PathLike[str]) -> None:
-    """Where a file is asked for, an address is none."""
+    """Raise InvalidInput if the target is a URL where a file is expected."""
     if is_database(target):
         raise InvalidInput("this is for stores in files; a database of PostgreSQL has tools of its own, as pg_dump")
-    if re.match(r"(?i)postgres\w*:?/{1,2}[^/]*@", str(target)):  # which is not shown: it may have a password
+    if re.match(r"(?i)postgres\w*:?/{1,2}[^/]*@", str(target)):  # the URL is not shown: it may contain a password
         raise InvalidInput("an address of PostgreSQL is postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
     if "://" in str(target):
         from recollect.providers.http_client import redact_url
@@ -449,25 +462,25 @@ def refuse_url(target: str | PathLike[str]) -> None:
 
 
 def _require_embedder(given: Embedder | str, settings: Settings) -> Embedder:
-    """The embedder that is given, or the one of that name."""
+    """Return the given embedder, or the one with this name."""
     if isinstance(given, str):
         return find_named_embedder(given, settings)
     if not all(hasattr(given, name) for name in ("name", "dimensions", "embed")):
         what = "give a name, or an object with name, dimensions and embed(texts, purpose)"
         raise FieldError(f"{show(given)} is no embedder; {what}", field="embedder")
-    Encoder(given.name, given.dimensions)  # which says what is wrong with them, if anything is
+    Encoder(given.name, given.dimensions)  # raises if the name or the dimensions are invalid
     validation.require_callable("embedder", given.embed)
     return given
 
 
 def _check_clock(clock: Callable[[], datetime]) -> Callable[[], datetime]:
-    """The clock, as one that gives nothing but moments."""
+    """Return the clock wrapped so that every value is checked to be a timezone-aware datetime."""
     validation.require_callable("clock", clock)
     return lambda: validation.require_moment("clock", clock())
 
 
 def _refuse_unreachable(path: Path) -> None:
-    """Refuse what cannot even be looked at, as a name that is too long."""
+    """Raise StoreError if the path cannot be examined, for example because its name is too long."""
     try:
         path.exists()
     except OSError as error:
@@ -476,7 +489,10 @@ def _refuse_unreachable(path: Path) -> None:
 
 
 def _file_exists(target: str | PathLike[str]) -> bool:
-    """Whether there is a file; what cannot be looked at is left for opening to complain about."""
+    """Return whether the file exists, or cannot be examined.
+
+    In the latter case opening it reports why.
+    """
     try:
         return Path(target).exists()
     except OSError:
@@ -484,15 +500,15 @@ def _file_exists(target: str | PathLike[str]) -> bool:
 
 
 def _ignore_job_event(_: object) -> None:
-    """Nobody wants to know what becomes of a job."""
+    """Ignore job events."""
 
 
 def _ignore_progress(_: ReembeddingProgress) -> None:
-    """Nobody wants to know how far it is."""
+    """Ignore progress reports of a re-embedding."""
 
 
 def _ignore_steps(done: int, total: int) -> None:
-    """Nor how many steps that are."""
+    """Ignore progress reports that count steps."""
 
 
 def _now() -> datetime:
@@ -500,9 +516,10 @@ def _now() -> datetime:
 
 
 def _choose_embedder(store: Store, wanted: Embedder | None) -> Embedder:
-    """The embedder that is wanted, or the one that the store's vectors come from; never another than that.
+    """Return the requested embedder, or the one that the store's vectors come from.
 
-    Where the store's own is not to be had, one stands for it that says so when it is needed: reading needs none.
+    A requested embedder of another model is refused. If the store's model is not installed, a placeholder raises the
+    error when it is first used: reading needs no embedder.
     """
     from recollect.providers import registry
     from recollect.providers.base import MissingEmbedder

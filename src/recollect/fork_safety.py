@@ -1,4 +1,4 @@
-"""Heirs: what a forked child has from its parent and must begin anew, such as a lock that another thread held."""
+"""Objects that are reset in a forked child, such as a lock that another thread held."""
 
 import os
 import threading
@@ -7,15 +7,18 @@ from weakref import WeakSet
 
 
 class ForkAware(Protocol):
-    """Something that must begin anew in a child process."""
+    """An object that must be reset in a child process."""
 
     def after_fork(self) -> None:
-        """Forget threads, locks and connections: they are the parent's. Must not wait for anything."""
+        """Drop threads, locks and connections: they belong to the parent. Must not block."""
         ...
 
 
 class _ForkRegistry:
-    """All heirs of this process. Nobody is added while a fork is under way, so that the child finds them whole."""
+    """All fork-aware objects of this process.
+
+    No object is added while a fork is under way, so that the child finds the registry intact.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -41,16 +44,16 @@ if hasattr(os, "register_at_fork"):
 
 
 def register_fork_aware(heir: ForkAware) -> None:
-    """Remember what must begin anew in every child process, for as long as anybody else has it."""
+    """Reset the object in every child process, as long as it is referenced elsewhere."""
     with _REGISTRY.lock:
         _REGISTRY.members.add(heir)
 
 
 class ForkSafeLock:
-    """A lock that is another one in a child process, and free there, whoever had it in the parent: `with lock.here:`.
+    """A lock that is new and unlocked in a child process: `with lock.rlock:`.
 
-    So it is for what is whole at every moment, like a dictionary: the child may find it between two steps, and so may
-    a signal's handler, or the collector of garbage, that comes between them in the thread that has it.
+    Use it only for data that is consistent at every moment, like a dictionary. A child may see the data between two
+    steps, and so may a signal handler or the garbage collector running in the thread that holds the lock.
     """
 
     __slots__ = ("__weakref__", "rlock")
@@ -60,5 +63,5 @@ class ForkSafeLock:
         register_fork_aware(self)
 
     def after_fork(self) -> None:
-        """Be free."""
+        """Reset to unlocked."""
         self.rlock = threading.RLock()

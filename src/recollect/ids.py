@@ -1,4 +1,4 @@
-"""Ids that sort by time, and markers that nobody can guess."""
+"""Memory ids that sort by time, and unguessable boundary markers for contexts."""
 
 import os
 import secrets
@@ -14,7 +14,10 @@ _MARKER_DIGITS = 18  # about 60 bits
 
 
 def make_id_generator() -> Callable[[datetime], str]:
-    """Makes UUIDs of version 7: of one process, each sorts after the one before, whatever the clock does."""
+    """Return a function that makes UUIDs of version 7.
+
+    Within one process each id sorts after the one before, whatever the clock does.
+    """
     lock = ForkSafeLock()
     last = (0, 0, 0)  # process, milliseconds, counter
 
@@ -39,5 +42,8 @@ def make_id_generator() -> Callable[[datetime], str]:
 
 
 def new_marker() -> str:
-    """A marker for one context: decimal digits, because a model reads them in few tokens, and always as many."""
+    """Return the boundary marker of one context: a random number of fixed length.
+
+    It has decimal digits only, because a model reads them in few tokens.
+    """
     return f"{secrets.randbelow(10**_MARKER_DIGITS):0{_MARKER_DIGITS}d}"

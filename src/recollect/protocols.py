@@ -29,7 +29,7 @@ Purpose = Literal["memory", "query"]
 
 
 class Embedder(Protocol):
-    """Turns texts into directions; the same text always into the same one."""
+    """Turns texts into vectors; the same text always gives the same vector."""
 
     @property
     def name(self) -> str: ...
@@ -38,63 +38,63 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> "NDArray[Any]":
-        """A row of numbers for each text, in their order."""
+        """Return one row of numbers for each text, in order."""
         ...
 
 
 class Extractor(Protocol):
-    """Understands from a conversation what is worth remembering."""
+    """Finds what is worth remembering in a conversation."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def verbatim(self) -> bool:
-        """Whether what it gives is in the words of the conversation, so that no model stands between."""
+        """Whether extracts use the conversation's own words, without a model that rephrases them."""
         ...
 
     def extract(self, turns: Sequence[ConversationTurn], *, most: int) -> Extraction:
-        """At most so many memories to be, each with words that occur in the turn it names."""
+        """Return at most `most` extracts, each with a quote that occurs in the turn it names."""
         ...
 
 
 class Summarizer(Protocol):
-    """Says in few words what a stretch of time was about."""
+    """Summarizes what happened in a period of time."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def verbatim(self) -> bool:
-        """Whether what it says is in the words of the passages, so that no model stands between."""
+        """Whether summaries use the passages' own words, without a model that rephrases them."""
         ...
 
     @property
     def spent(self) -> LlmUsage:
-        """What was asked of a model until now, if one is asked."""
+        """The model calls and tokens used so far, if a model is called."""
         ...
 
     def cost(self, spent: LlmUsage) -> float | None:
-        """What so much costs; not told where nobody said the prices."""
+        """Return the cost of this usage, or None if no prices are configured."""
         ...
 
     def summarise(self, passages: Sequence[Passage], *, level: Level, most: int) -> Summary:
-        """At most so many points, in the order in which things happened, each citing only what passages cite."""
+        """Return at most `most` points in order of time, each citing only what passages cite."""
         ...
 
 
 @runtime_checkable
 class SupportsForget(Protocol):
-    """Keeps something of what it was given, and can let go of it."""
+    """An adapter that caches its inputs and can clear that cache."""
 
     def forget(self) -> None:
-        """Keep nothing of what came before."""
+        """Clear everything cached so far."""
         ...
 
 
 @runtime_checkable
 class TracksFailures(Protocol):
-    """Knows whether it failed when it was last asked, or is silent, and how often it has failed."""
+    """An adapter that knows whether it is failing or unresponsive, and counts its failures."""
 
     @property
     def failing(self) -> bool: ...
@@ -104,13 +104,13 @@ class TracksFailures(Protocol):
 
 
 class WriteTransaction(Protocol):
-    """One transaction of a store: what it reads stays true until it ends, and all it writes is kept, or nothing."""
+    """One transaction of a store: reads stay valid until it ends, writes are all or nothing."""
 
     @property
     def at(self) -> datetime:
-        """When the store takes this in; never earlier than what it took in before.
+        """The time of this commit; never earlier than that of an earlier commit.
 
-        A store may tell it, as the number of the commit, for each root by itself: ask for something of a scope first.
+        A store may keep the time and the commit number per root scope: first read something of a scope.
         """
         ...
 
@@ -120,57 +120,60 @@ class WriteTransaction(Protocol):
         ...
 
     def adopt(self, encoder: Encoder) -> None:
-        """Make sure that vectors come from this model: the first one is recorded, another one refused."""
+        """Record the model of the vectors if the store has none; raise if the store has another."""
         ...
 
     def get(self, scope: Scope, id: MemoryId) -> Memory | None:
-        """The scope's own memory of that id, whatever its status."""
+        """Return the scope's own memory with this id, whatever its status."""
         ...
 
     def sayings(self, memory: Memory) -> list[Memory]:
-        """The memories of its scope that say the same, word for word or in other words, whatever their standing, and
-        not about another topic; the active ones first, then those of its own topic, then those that came first.
+        """Return the scope's memories that say the same, verbatim or paraphrased, in any status.
 
-        At most `limits.MAX_NEIGHBORS` of them.
+        Memories of another topic are left out. Active ones come first, then those of the memory's own topic, then the
+        oldest. At most `validation.MAX_NEIGHBORS` of them.
         """
         ...
 
     def said_before(self, memory: Memory) -> list[Memory]:
-        """The memories of its scope that said the same word for word before they came to say something else, in the
-        order in which they came; at most `limits.MAX_NEIGHBORS`.
+        """Return the scope's memories whose earlier versions had exactly this text.
+
+        In the order in which they were stored; at most `validation.MAX_NEIGHBORS`.
         """
         ...
 
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
-        """The scope's memories of that subject, active or superseded, that have not ended by the moment; the active
-        ones first, each in the order in which they began, at most `limits.MAX_NEIGHBORS`.
+        """Return the scope's memories of a subject that had not ended at a moment.
+
+        They are active or superseded. Active ones come first, then by when they began to be valid; at most
+        `validation.MAX_NEIGHBORS`.
         """
         ...
 
     def standing_since(self, memory: Memory) -> datetime | None:
-        """When the memory came to have the status it has, by the store's own clock."""
+        """Return when the memory got its present status, by the store's own clock."""
         ...
 
     def direction(self, memory: Memory) -> "Vector | None":
-        """The direction of what the memory says now."""
+        """Return the vector of the memory's present text."""
         ...
 
     def echoed(self, memory: Memory, at: datetime) -> bool:
-        """Whether an echo of the memory is known of just that moment."""
+        """Return whether an echo of the memory is recorded for exactly this moment."""
         ...
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        """The scope's active memory of that topic."""
+        """Return the scope's active memory with this topic key."""
         ...
 
     def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
-        """What is known of a key of the scope."""
+        """Return the record of an idempotency key of the scope."""
         ...
 
     def put(self, memory: Memory, vector: "Vector | None") -> Memory:
-        """Keep it, as a new version where the id is known; gives it as it is kept.
+        """Store the memory, as a new version if its id exists; return it as stored.
 
-        Without a vector, a version whose title and text are the same keeps the one it had.
+        Without a vector, a version with the same title and text keeps the former vector.
         """
         ...
 
@@ -183,132 +186,134 @@ class WriteTransaction(Protocol):
         before: datetime | None = None,
         statuses: Sequence[Status] = (Status.ACTIVE,),
     ) -> list[Memory]:
-        """As `Store.timeline` has it, and so it stays until this transaction ends."""
+        """Read like `Store.timeline`; the result stays valid until this transaction ends."""
         ...
 
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
-        """As `Store.touched` has it, and so it stays until this transaction ends."""
+        """Read like `Store.touched`; the result stays valid until this transaction ends."""
         ...
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:
-        """How far something got with the scope, as it was last noted."""
+        """Return the scope's checkpoint with this name."""
         ...
 
     def set_checkpoint(self, scope: Scope, name: str, value: str) -> None:
-        """Note how far something got with the scope, in place of what was noted under that name before."""
+        """Save the scope's checkpoint with this name, replacing the former one."""
         ...
 
     def keep(self, kept: IdempotencyRecord) -> None:
-        """Remember a key, and forget those that are too old."""
+        """Store an idempotency key, and remove expired ones."""
         ...
 
     def record(self, scope: Scope, ids: Sequence[MemoryId], use: Use, at: datetime, context: str | None) -> None:
-        """Count one use for each memory that the scope may see; unknown ids are skipped.
+        """Count one use of each memory that the scope may see; skip unknown ids.
 
-        A sign needs a context, and counts once for it and the memory, whoever notes it again.
+        Uses that are signs need a context, and count once per context and memory, however often they are recorded.
         """
         ...
 
     def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
-        """Note no longer a sign of those of these memories that the scope may see, in a context."""
+        """Remove a sign of these memories in a context, as far as the scope may see them."""
         ...
 
     def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
-        """Take these votes, each in place of what the same principal said before in the same context."""
+        """Store these votes; each replaces the principal's earlier vote in the same context."""
         ...
 
     def context(self, scope: Scope, id: str) -> ContextRecord | None:
-        """What a context of the scope was made of, as `Store.context` has it."""
+        """Return the record of a context, like `Store.context`."""
         ...
 
     def trace(self, trace: ContextRecord) -> None:
-        """Keep what a context was made of."""
+        """Store the record of a context."""
         ...
 
     def written_by(self, scope: Scope, commit: int) -> list[MemoryId]:
-        """The scope's own memories of which that commit wrote a version, in the order of ids."""
+        """Return the ids of the scope's own memories that this commit wrote, sorted."""
         ...
 
     def before(self, scope: Scope, id: MemoryId, commit: int) -> "tuple[Memory, Vector | None] | None":
-        """The scope's own memory as it stood before that commit, with its direction; `None` if it was not there."""
+        """Return the scope's own memory and its vector as of before a commit, or None."""
         ...
 
     def lineage(self, scope: Scope) -> list[Lineage]:
-        """What `Store.lineage` tells of the versions that name a source or an origin."""
+        """Return the part of `Store.lineage` whose versions name a source or an origin."""
         ...
 
     def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> ErasedRows:
-        """Remove these memories of the scope: their versions, indexes, usage and keys, and every mention of them."""
+        """Remove these memories with their versions, index entries, usage, keys and references."""
         ...
 
     def erase_all(self, scope: Scope) -> ErasedRows:
-        """Remove every memory of exactly that scope, its contexts with their questions, and its name."""
+        """Remove every memory of exactly this scope, its contexts with their queries, and its name."""
         ...
 
     def load(self, items: Iterable[ArchiveItem], encoder: Encoder | None) -> ImportReport:
-        """Take in an archive whose vectors are of that model.
+        """Import an archive whose vectors come from this model.
 
-        A store that never took in anything has it exactly as it was, with its commits; any other takes it in now, and
-        skips what it has already. An id that says something else here is a conflict.
+        A store that was never written to gets it unchanged, with its commits. Any other store imports it as of now and
+        skips what it has; an id with different content here is a conflict.
         """
         ...
 
 
 ProgressListener = Callable[[int, int], None]
-"""Told how much is done, and of how much."""
+"""Called with the steps done and the total number of steps."""
 
 
 class Store(Protocol):
-    """Keeps memories and finds candidates. It brings evidence; it never ranks. Safe to use from many threads."""
+    """Stores memories and returns evidence for candidates; it never ranks. Thread-safe."""
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written to it, and whoever tries is refused."""
+        """Whether the store cannot be written to; writes then raise."""
         ...
 
     @property
     def takes_writes(self) -> bool:
-        """Whether it did not fail when something was last to be written, by whoever waits for it or later."""
+        """Whether the last write succeeded, deferred or not."""
         ...
 
     def encoder(self) -> Encoder | None:
-        """The model its vectors come from, once there are any."""
+        """Return the model of the store's vectors, or None before there are any."""
         ...
 
     def speakers(self, probe: "EvidenceRequest") -> frozenset[str]:
-        """Everyone who said something that may be recalled for the probe; what it asks about makes no difference."""
+        """Return all speakers of memories that may be recalled for the probe, whatever its query."""
         ...
 
     def mentions(self, probe: "EvidenceRequest") -> Mapping[MemoryId, Sequence[str]]:
-        """Every memory that may be recalled for the probe with the names that it mentions, sorted."""
+        """Return each memory that may be recalled for the probe, with the names it mentions, sorted."""
         ...
 
     def gather(self, probe: "EvidenceRequest") -> "RecallEvidence":
-        """Evidence for every memory that the scope may see; never a shortlist."""
+        """Return evidence for every memory that the scope may see; never a shortlist."""
         ...
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
-        """Those of them that the scope may see, in the order asked; the others are skipped."""
+        """Return the memories that the scope may see, in the order of `ids`; skip the others."""
         ...
 
     def usage(self, scope: Scope, ids: Sequence[MemoryId]) -> list[Usage]:
-        """What happened to each of these, in their order; nothing, for those that the scope may not see."""
+        """Return the usage of each memory in order; empty for memories that the scope may not see."""
         ...
 
     def votes(self, scope: Scope, contexts: Sequence[str]) -> list[Vote]:
-        """The votes that stand in these contexts, as far as they are exactly that scope's, on memories that it may see;
-        in the order of context, memory and principal.
+        """Return the current votes in these contexts, on memories that the scope may see.
+
+        Only contexts of exactly this scope are read. Sorted by context, memory and principal.
         """
         ...
 
     def signs(self, scope: Scope, contexts: Sequence[str]) -> list[Sign]:
-        """The signs that were noted in these contexts, as far as they are exactly that scope's, of memories that it may
-        see; in the order of context, memory and use.
+        """Return the signs recorded in these contexts, for memories that the scope may see.
+
+        Only contexts of exactly this scope are read. Sorted by context, memory and use.
         """
         ...
 
     def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
-        """Every version of the scope's memory, the oldest first; none if there is no such memory."""
+        """Return every version of the scope's memory, the oldest first; empty if it does not exist."""
         ...
 
     def memories(
@@ -320,21 +325,22 @@ class Store(Protocol):
         after: MemoryId | None = None,
         limit: int | None = None,
     ) -> Iterator[Memory]:
-        """The memories of the scope, with those of the scopes below it if asked, in the order of ids; only those whose
-        ids come after one, if it is given, whether or not there is such a memory.
+        """Yield the memories of the scope, sorted by id; `below` adds the scopes below it.
 
-        With a limit, the first so many, all as they are at one moment; how many come behind them makes no difference.
+        With `after`, only ids after that one, whether or not it exists. With a limit, the result is one consistent
+        read, and its cost does not depend on how many memories follow.
         """
         ...
 
     def lineage(self, scope: Scope) -> list[Lineage]:
-        """Where every memory of exactly that scope comes from, as each of its versions says it, also if it names no
-        source and no origin; the same of several versions perhaps once.
+        """Return the source and origins of every version of every memory of exactly this scope.
+
+        Versions that name no source and no origin are included; equal entries of several versions may appear once.
         """
         ...
 
     def topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        """The scope's active memory of that topic."""
+        """Return the scope's active memory with this topic key."""
         ...
 
     def timeline(
@@ -346,183 +352,199 @@ class Store(Protocol):
         before: datetime | None = None,
         statuses: Sequence[Status] = (Status.ACTIVE,),
     ) -> list[Memory]:
-        """The scope's own records of these levels, `created_at` within [since, before), in order of time and id."""
+        """Return the scope's own records of these levels with `created_at` in [since, before).
+
+        Sorted by time and id.
+        """
         ...
 
     def touched(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
-        """The moments, each once and in order, of the scope's own records of that level, whatever their standing, of
-        which a later commit than that one wrote the present version; and the last of these commits, or the one given.
+        """Return the times of the scope's own records of a level that changed after a commit.
+
+        The times are distinct and sorted, and include records in every status. The second value is the last of the
+        commits that wrote them, or `after` if none did.
         """
         ...
 
     def checkpoint(self, scope: Scope, name: str) -> str | None:
-        """How far something got with the scope, as it was last noted; nothing after anything of it was erased."""
+        """Return the scope's checkpoint with this name; erasing anything of the scope removes it."""
         ...
 
     def context(self, scope: Scope, id: str) -> ContextRecord | None:
-        """What a context of the scope was made of."""
+        """Return the record of a context of the scope."""
         ...
 
     def contexts(self, scope: Scope) -> Iterator[ContextRecord]:
-        """What every context of exactly that scope was made of, the oldest first and then by id."""
+        """Yield the records of all contexts of exactly this scope, the oldest first, then by id."""
         ...
 
     def kept(self, scope: Scope, key: str) -> IdempotencyRecord | None:
-        """What was remembered under the scope's key, if it has been used."""
+        """Return the record of the scope's idempotency key, if it was used."""
         ...
 
     def scopes(self, scope: Scope | None) -> list[Scope]:
-        """Every scope that has memories, in order: of the whole store, or this one and those below it."""
+        """Return every scope that has memories, sorted; with `scope`, only it and those below it."""
         ...
 
     def stats(self, scope: Scope | None, *, below: bool) -> Stats:
-        """How much there is of the scope, with the scopes below it if asked, or of the whole store."""
+        """Return counts for the scope, optionally with the scopes below it, or for the whole store."""
         ...
 
     def export(self, scope: Scope | None) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
-        """All that is known of the scope and those below it, or of all: memories in the order they came, then contexts.
+        """Export a scope and those below it, or everything: memories in commit order, then contexts.
 
-        All of it is as it was at one moment. Read it to the end, or close it.
+        It is one consistent snapshot. Read the iterator to the end, or close it.
         """
         ...
 
     def scrub(self, scope: Scope, pieces: Set[bytes]) -> ResidueSearch:
-        """Look for bytes that were erased of a scope in every file of the store that can have them, after making sure
-        that none lies about; forgets what is kept in memory.
+        """Search all files of the store for erased bytes, after removing leftover copies.
+
+        Clears the in-memory caches as well.
         """
         ...
 
     def write(self, change: Callable[[WriteTransaction], T]) -> T:
-        """Run the change as one transaction; what it gives is given once it is durable.
+        """Run the change as one transaction, and return its result once it is durable.
 
-        It may be run again from the beginning, if nothing of the first time was kept: a server may go away meanwhile.
+        The change may run again from the beginning if the first attempt was rolled back, for example when the server
+        went away.
         """
         ...
 
     def later(self, change: Callable[[WriteTransaction], object]) -> None:
-        """Run the change soon, together with others, at the latest when the store is closed."""
+        """Queue the change; it runs soon, in a batch with others, at the latest on close."""
         ...
 
     def settle(self) -> None:
-        """Wait until what was to be done later is done, or has failed."""
+        """Wait until all queued changes have run or failed."""
         ...
 
     def flush(self) -> None:
-        """The same; raises if any of it has failed since somebody was told so."""
+        """Wait like `settle`; raise if a queued change has failed since the last report."""
         ...
 
     def close(self) -> None:
-        """Let go of the store; what was to be done later is done before, and raises like `flush`."""
+        """Run all queued changes and close the store; raises like `flush`."""
         ...
 
 
 class Reembedding(Protocol):
-    """A store on its way to another model; whoever reads and writes with the present one goes on meanwhile.
+    """A store during a change of its embedding model; it stays in use with the present one.
 
-    What was kept stays kept if it is interrupted. It is apart from `Store` because a store is open for one model.
+    Progress survives an interruption. It is separate from `Store` because a store is open for one model.
     """
 
     def begin(self, encoder: Encoder) -> Encoder | None:
-        """Take in vectors of this model from now on, beside those there are; gives the present model."""
+        """Accept vectors of this model, beside the present ones; return the present model."""
         ...
 
     def lacking(self, limit: int) -> EmbeddingBatch:
-        """The next contents, of present and former versions alike, that lack a vector of the new model; none when all
-        were looked at.
+        """Return the next contents, of all versions, without a vector of the new model.
+
+        The batch is empty once all contents were checked.
         """
         ...
 
     def fill(self, contents: Sequence[ContentRow], vectors: "NDArray[np.float32]") -> int:
-        """Keep a vector for each content, but for those erased meanwhile; says how many are new."""
+        """Store a vector for each content that was not erased meanwhile; return how many are new."""
         ...
 
     def finish(self, embed: "Callable[[Sequence[ContentRow]], NDArray[np.float32] | None]", most: int) -> int | None:
-        """Make the new model the present one if at most so many contents still lack a vector, which they get in the
-        same transaction; says how many did. Otherwise it does nothing: more are lacking, or `embed`, which may take
-        no longer than others can wait, gave none.
+        """Switch to the new model if at most `most` contents still lack a vector.
 
-        Whoever has the store open with another model is refused from then on; what was begun with one is called off.
+        Returns how many did. They are embedded in the same transaction, while other writers wait. Nothing is done, and
+        None is returned, if more contents lack a vector, or if `embed` returned None; `embed` must not take longer than
+        other writers can wait.
+
+        Afterwards, engines with another model are refused, and their unfinished writes are rolled back.
         """
         ...
 
     def remove(self, limit: int) -> VectorRemoval:
-        """Remove some vectors of the models that have had their day."""
+        """Remove some vectors of former models."""
         ...
 
 
 class StoreImport(Protocol):
-    """A store that takes in all of another one as it is, commits and all, part by part; nobody uses it meanwhile.
+    """A store being filled with an exact copy of another, batch by batch; it is not in use yet.
 
-    What was taken stays if it is interrupted. It is apart from `Store` because a store that is not whole is not open.
+    Batches survive an interruption. It is separate from `Store` because an incomplete store cannot be opened.
     """
 
     def begin(self, source: str, inventory: ArchiveInfo) -> int:
-        """Be ready for what the inventory of the source says; gives how many of its items are here already. A store
-        that has anything else is refused; what came of an inventory that is no longer true is let go of first.
+        """Prepare for this inventory of the source; return how many of its items are here already.
+
+        A store with other content is refused. Items of an outdated inventory are removed first.
         """
         ...
 
     def take(self, items: Sequence[ArchiveItem]) -> None:
-        """Keep the next items, all in one transaction."""
+        """Store the next items in one transaction."""
         ...
 
     def received(self) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
-        """All that is here, as `Store.export` gives it. Read it to the end, or close it."""
+        """Return everything received so far, like `Store.export`. Read it to the end, or close it."""
         ...
 
     def reject(self) -> None:
-        """What came is not what was to come: the next time it begins anew."""
+        """Mark the received items as wrong, so that the next import starts over."""
         ...
 
     def finish(self) -> None:
-        """Be a store from now on."""
+        """Turn the import into a store."""
         ...
 
 
 class JobStore(Protocol):
-    """When jobs fell due and what became of it, for all schedulers of a store, who share nothing else.
+    """Due times and results of jobs, shared by all schedulers of a store.
 
-    It is apart from `Store` because jobs are those of the whole store, and of no scope. Moments are those of cron,
-    which are the same whatever a clock says.
+    It is separate from `Store` because a job belongs to the whole store, not to a scope. Times are those of the cron
+    expressions, so they do not depend on a scheduler's clock.
     """
 
     def entry(self, job: str) -> JobRecord | None:
-        """What is known of the job, if anybody ever asked for it."""
+        """Return the record of a job, or None if it was never claimed, paused or resumed."""
         ...
 
     def claim(
         self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime
     ) -> JobOccurrence | None:
-        """What is to be run now, if it is given to whoever asks: what others began and did not end, or what fell due at
-        that moment. Nothing while somebody else is at it or the job is paused; a job that was never seen begins now.
+        """Claim the occurrence to run now: an unfinished one, or the one now due.
+
+        Returns None while another scheduler runs the job or the job is paused. A job seen for the first time is
+        recorded.
         """
         ...
 
     def renew(self, ours: JobOccurrence, until: datetime) -> bool:
-        """Keep an occurrence that is ours until then; says whether it still is."""
+        """Extend the lease on a claimed occurrence; return whether it is still held."""
         ...
 
     def finish(self, ours: JobOccurrence) -> bool:
-        """Keep what became of an occurrence that is ours, or that it was interrupted; says whether it still was."""
+        """Store how a claimed occurrence ended; return whether it was still held.
+
+        An occurrence may end as interrupted.
+        """
         ...
 
     def pause(self, job: str, at: datetime) -> None:
-        """Let nothing of the job begin."""
+        """Pause the job: no new occurrence starts."""
         ...
 
     def resume(self, job: str, at: datetime) -> None:
-        """Let the job begin again, with what falls due from now on."""
+        """Resume the job with occurrences due from now on."""
         ...
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         ...
 
 
 @runtime_checkable
 class SupportsBackup(Protocol):
-    """What a store on a disk can do besides."""
+    """A store on disk that can be copied."""
 
     def backup(self, path: Path, progress: ProgressListener) -> None:
-        """Copy the store as it is at one moment to a new file, while others go on reading and writing."""
+        """Copy a consistent snapshot of the store to a new file, while readers and writers go on."""
         ...

@@ -62,7 +62,7 @@ def test_consolidate_does_both_at_once_and_a_dry_run_only_looks(shell: Shell, id
 def test_a_plan_is_read_from_standard_input_and_a_changed_one_is_refused(shell: Shell, ids: list[str]) -> None:
     plan = shell(*FEW, "admin", "plan", "consolidate", *ANA, "--json").stdout
     changed = plan.replace(ids[0], ids[0][::-1])
-    assert "somebody changed it: plan again" in shell("admin", "apply", "-", stdin=changed, code=2).stderr
+    assert "the plan was edited: plan again" in shell("admin", "apply", "-", stdin=changed, code=2).stderr
     assert "is no JSON" in shell("admin", "apply", "-", stdin="plan", code=2).stderr
     assert statuses(shell, ids) == ["active"] * 3
     assert json.loads(shell("admin", "apply", "-", "--json", stdin=plan).stdout)["run"] == 4

@@ -92,7 +92,7 @@ def test_what_serves_agents_is_looked_at(shell: Shell, tmp_path: Path) -> None:
     grants = [Grant(frozenset({Right.READ}), WHOLE_STORE)]
     over, _ = issue_key("bo", grants, at=now - timedelta(days=2), expires_at=now - timedelta(days=1))
     file.add(over)
-    assert "nobody is let in" in seen(1)["keys"]["seen"]
+    assert "no request is accepted" in seen(1)["keys"]["seen"]
     file.add(issue_key("ana", grants, at=now)[0])
     found = seen()["keys"]
     assert (found["finding"], over.id in found["seen"], "revoke" in found["remedy"]) == ("warning", True, True)

@@ -190,7 +190,7 @@ def test_what_is_another_ones_is_as_it_was(name: str, place: Place, everything: 
 
 
 FORGED: Mapping[str, tuple[str, str | None, str]] = {
-    "host": ("evil.example", None, "nobody here is called 'evil.example'"),
+    "host": ("evil.example", None, "host 'evil.example'"),
     "origin": ("", "https://evil.example", "a page of 'https://evil.example' may not ask here"),
 }
 

@@ -181,7 +181,7 @@ def test_a_store_of_an_older_schema_cannot_be_brought_up_and_is_told_so(folder: 
     assert said.startswith(
         f"SchemaMismatch: {folder / 'agent.db'} may only be read, but has to be brought up to schema"
     )
-    assert said.endswith("let somebody open it who may write to it")
+    assert said.endswith("open it once with an account that may write to it")
 
 
 def test_a_store_that_may_be_written_is_written(folder: Path) -> None:

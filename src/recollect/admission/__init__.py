@@ -1,1 +1,1 @@
-"""What happens to a draft before it is a memory."""
+"""Admission: what happens to a draft before it becomes a memory."""

@@ -1,7 +1,4 @@
-"""Importance: what a text is worth by what it says of itself.
-
-Kind: which sort of memory a text is, where its words leave no doubt.
-"""
+"""Detect the importance and the kind of a text from its words."""
 
 import re
 
@@ -9,10 +6,10 @@ from recollect.admission.policy import ImportancePolicy
 from recollect.model.enums import Kind
 
 RECURRING_KINDS = frozenset({Kind.PREFERENCE, Kind.PATTERN, Kind.CONSTRAINT, Kind.PROCEDURE})
-"""The kinds that hold again and again: how somebody likes it, and how it is to be done."""
+"""The kinds that apply again and again: preferences, habits and rules."""
 
 MAX_IMPORTANCE_CHARS = 20_000
-"""How many characters of a text are looked at: what is said far down in a document does not speak for all of it."""
+"""How many characters of a text are read; a remark far down does not speak for a document."""
 
 
 def _compile_words(pattern: str) -> re.Pattern[str]:
@@ -69,9 +66,9 @@ _RECURRING = _compile_words(
 
 
 def detect_importance(text: str, kind: Kind, policy: ImportancePolicy) -> float | None:
-    """What a text of that kind is worth by the rubric of the policy; none where its words suggest nothing.
+    """Return the importance of a text by the policy's rubric; `None` if no words suggest one.
 
-    Credentials are worth nothing, whatever else is said of them.
+    A text that mentions credentials has none, whatever else it says.
     """
     looked_at = text[:MAX_IMPORTANCE_CHARS]
     if _CREDENTIAL.search(looked_at):
@@ -90,14 +87,14 @@ def detect_importance(text: str, kind: Kind, policy: ImportancePolicy) -> float 
 
 
 MAX_KIND_CHARS = 600
-"""How many characters of a text are looked at: what sort of memory it is, it says at its beginning."""
+"""How many characters are read for the kind; a text shows its kind at its beginning."""
 
 _PLAIN_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
 _HYPOTHETICAL = re.compile(
     r"\?\s*$|^(?:if|suppose|imagine|what if|would|wish|i wish|unless)\b|\bif (?:i|we|you|he|she|they)\b", re.IGNORECASE
 )
 
-# who does something, a thing that is no pronoun, and a term that is being explained
+# a person who acts, a thing that is no pronoun, and a term that is explained
 _WHO = (
     r"(?:(?i:i|we|they|he|she|(?:the |our |my )?(?:user|team|client|customer|company|board|group|family))|"
     r"[A-Z][\w'-]{1,30})"
@@ -197,7 +194,10 @@ _COMPILED_KIND_RULES = tuple((kind, re.compile(rule)) for kind, rules in _KIND_R
 
 
 def detect_kind(text: str) -> Kind | None:
-    """The kind that the words of the text tell; none where they leave a doubt, as questions and suppositions do."""
+    """Return the kind that the words of the text show, or `None` if in doubt.
+
+    Questions and suppositions are always in doubt.
+    """
     looked_at = text[:MAX_KIND_CHARS].translate(_PLAIN_QUOTES).strip()
     if _HYPOTHETICAL.search(looked_at):
         return None

@@ -1,4 +1,4 @@
-"""Judgement: what becomes of a draft, given what its scope already knows."""
+"""Decide what becomes of a draft, given the related memories of its scope."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +13,14 @@ from recollect.text.updates.claims import are_compatible
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """It is news: store it."""
+    """Store the draft as a new memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectPosition:
-    """Where a memory stands among those of its subject, of which one holds at a time: those that it ends, in the order
-    in which they began, and the one that ends it.
+    """The position of a memory among those of its subject, of which one is valid at a time.
+
+    `ends` are the memories whose validity it ends, in order of their beginning; `ended_by` is the one that ends it.
     """
 
     ends: tuple[Memory, ...] = ()
@@ -28,7 +29,10 @@ class SubjectPosition:
 
 @dataclass(frozen=True, slots=True)
 class ReviseMemory:
-    """It is the new state of a memory: of its topic, or of one that said the same and is `restated`."""
+    """Store the draft as a new revision of a memory.
+
+    The memory is that of its topic, or one with the same text (`restated`).
+    """
 
     memory: Memory
     restated: bool = False
@@ -37,7 +41,7 @@ class ReviseMemory:
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """It is known already."""
+    """The memory is known already; count an echo."""
 
     memory: Memory
     reason: str
@@ -45,14 +49,17 @@ class Echo:
 
 @dataclass(frozen=True, slots=True)
 class Supersede:
-    """It is the new truth about its subject: what held before does so no longer."""
+    """Store the draft as the new truth about its subject, ending what was valid before."""
 
     old: tuple[Memory, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Precede:
-    """It holds until the memory of its subject that follows it; what held when it began did so only until then."""
+    """Store the draft as valid until the next memory of its subject begins.
+
+    `old` are the memories whose validity it ends.
+    """
 
     newer: Memory
     old: tuple[Memory, ...] = ()
@@ -60,7 +67,7 @@ class Precede:
 
 @dataclass(frozen=True, slots=True)
 class Reactivate:
-    """It was put away, and was said again since; what took its place holds no longer."""
+    """Reactivate a memory that was put away and is said again, ending what took its place."""
 
     memory: Memory
     position: SubjectPosition = SubjectPosition()
@@ -68,7 +75,7 @@ class Reactivate:
 
 @dataclass(frozen=True, slots=True)
 class LeaveInactive:
-    """It was put away after this was said, and stays so."""
+    """Leave a memory inactive: it was put away after the draft was observed."""
 
     memory: Memory
     since: datetime
@@ -76,7 +83,7 @@ class LeaveInactive:
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """It is kept where nobody is told of it, until an operator says otherwise."""
+    """Store the draft in quarantine, hidden until an operator decides."""
 
     reason: str
     other: Memory | None = None
@@ -87,13 +94,13 @@ Decision = Admit | ReviseMemory | Echo | Supersede | Precede | Reactivate | Leav
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighborhood:
-    """What a scope knows that has to do with a draft.
+    """The memories of a scope that are related to a draft.
 
-    `topic` is the active memory of its topic, `same_text` are those that say the same word for word and `paraphrases`
-    those that say it in other words, whatever their standing; `about` are the active ones of its subject, and those
-    that were superseded. `inactive_since` tells since when one that is not active is not; `apart` are those that were
-    quarantined when they were forgotten, as they stood then. `orders` is what of its text reads like orders to a
-    model, if anything does. What is `is_undated` is said now, and so later than all of that, whatever the clock says.
+    `topic` is the active memory of its topic. `same_text` say the same word for word and `paraphrases` in other words,
+    whatever their status. `same_subject` are the active and superseded ones of its subject. `inactive_since` has the
+    time since when a memory is inactive. `forgotten_in_quarantine` has those that were in quarantine when forgotten, in
+    that state. `injection` is the part of the draft's text that reads like instructions to a model, if any. A draft
+    that `is_undated` is said now, and so later than all of these, whatever the clock says.
     """
 
     topic: Memory | None = None
@@ -106,16 +113,16 @@ class Neighborhood:
     is_undated: bool = False
 
     def as_quarantined(self, memory: Memory) -> Memory:
-        """The memory, as it stood in quarantine if it was forgotten there."""
+        """Return the memory, in its quarantined state if it was forgotten in quarantine."""
         return self.forgotten_in_quarantine.get(memory.id, memory)
 
 
 def decide(proposed: Memory, known: Neighborhood, policy: AdmissionPolicy) -> Decision:
-    """What becomes of what is proposed: its topic comes before its words, its words before its subject.
+    """Decide about a draft: by its topic first, then by its text, then by its subject.
 
-    Whoever is trusted less changes nothing of what comes from somebody who is trusted more. And what an operator put
-    into quarantine by hand does not come back because a model, a tool or a document says it once more: it waits, also
-    if the former was forgotten since. Only the user, who has words of their own, and an operator say it anew.
+    A less trusted draft changes nothing about a more trusted memory. What an operator quarantined by hand does not come
+    back because a model, a tool or a document repeats it: the draft waits too, even if the quarantined memory was
+    forgotten since. Only the user and an operator can say it anew.
     """
     if known.topic is not None:
         return _decide_topic(proposed, known.topic, known, policy)
@@ -133,10 +140,10 @@ def decide(proposed: Memory, known: Neighborhood, policy: AdmissionPolicy) -> De
 
 
 def decide_exact(proposed: Memory, known: Neighborhood, policy: AdmissionPolicy) -> Admit | ReviseMemory | Quarantine:
-    """What becomes of what is to be kept just as it is: the next state of its topic, or a memory of its own.
+    """Decide about a draft to store unchanged: a new revision of its topic, or a new memory.
 
-    What says the same elsewhere is another thing. Whoever is trusted less changes nothing here either, and what an
-    operator put into quarantine by hand waits, as does what reads like orders and was not said of the topic before.
+    The same text elsewhere counts as another thing. A less trusted draft changes nothing here either. A draft waits in
+    quarantine if an operator quarantined the same by hand, or if it reads like instructions and is new to the topic.
     """
     topic = known.topic
     new = topic is None or topic.hash != proposed.hash
@@ -151,7 +158,10 @@ def decide_exact(proposed: Memory, known: Neighborhood, policy: AdmissionPolicy)
 
 
 def _decide_topic(proposed: Memory, topic: Memory, known: Neighborhood, policy: AdmissionPolicy) -> Decision:
-    """What was observed before a topic's present text is no news to it."""
+    """Decide about a draft whose topic has a memory.
+
+    A draft observed before the topic's present text is only an echo.
+    """
     if observed_at(proposed) < observed_at(topic):
         return Echo(topic, "its topic has a text that was observed later")
     if topic.hash == proposed.hash:
@@ -174,8 +184,10 @@ def _decide_topic(proposed: Memory, topic: Memory, known: Neighborhood, policy: 
 def _decide_repeated(
     proposed: Memory, former: Memory, reason: str, known: Neighborhood, policy: AdmissionPolicy
 ) -> Decision:
-    """The same again is an echo, unless it comes with something that the memory does not have yet, or after the time
-    for which it held: then it holds again; or from the user or an operator, where only others said it.
+    """Decide about a draft that repeats an active memory.
+
+    It is an echo, unless it adds information, repeats a memory that is no longer valid (then it is valid again), or
+    comes from the user or an operator where less trusted sources said it.
     """
     if proposed.trust.less_than(former.trust):
         return Echo(former, reason)
@@ -213,8 +225,9 @@ def _decide_repeated_inactive(
 def decide_within_subject(
     proposed: Memory, about: Sequence[Memory], policy: AdmissionPolicy
 ) -> Admit | Supersede | Precede | Quarantine:
-    """What becomes of a memory among those of its subject, of which one holds at a time: what begins later ends what
-    began before, unless that is trusted more.
+    """Decide about a memory among those of its subject, of which one is valid at a time.
+
+    The one that begins later ends the one before, unless that is more trusted.
     """
     place = _find_position(proposed, about, policy)
     against = _find_more_trusted(place, proposed)
@@ -229,7 +242,7 @@ def decide_within_subject(
 def _position_of_restated(
     former: Memory, proposed: Memory, about: Sequence[Memory], policy: AdmissionPolicy, *, restated: bool
 ) -> SubjectPosition:
-    """The place of a memory that is said anew: among what holds or will, for what held before is past."""
+    """Return the position of a restated memory among the active ones of its subject."""
     since, until = merge_validity(former, proposed, restated=restated)
     known = max(observed_at(proposed), observed_at(former))
     state = proposed.changed(id=former.id, observed_at=known, valid_from=since, valid_until=until)
@@ -237,8 +250,10 @@ def _position_of_restated(
 
 
 def merge_validity(former: Memory, proposed: Memory, *, restated: bool) -> tuple[datetime | None, datetime | None]:
-    """From when and until when a memory holds that is said anew: as is said now, and if it is only `restated`, as
-    before where nothing is; of two moments for which it was said, what was said of the later one counts.
+    """Return the validity of a restated memory.
+
+    The new validity counts. If the memory is only `restated`, a bound that the newer observation lacks is taken from
+    the older one.
     """
     if not restated or former.status is not Status.ACTIVE or former.ended_by(effective_from(proposed)):
         return proposed.valid_from, proposed.valid_until
@@ -248,18 +263,23 @@ def merge_validity(former: Memory, proposed: Memory, *, restated: bool) -> tuple
 
 
 def is_said_firsthand(proposed: Memory, former: Memory) -> bool:
-    """Whether the user or an operator says what only somebody said who is trusted less: from then on it is theirs."""
+    """Whether the user or an operator says what only less trusted sources said before.
+
+    From then on the memory has their trust.
+    """
     return former.trust.less_than(proposed.trust) and not proposed.trust.less_than(Trust.STATED)
 
 
 def is_older_observation(proposed: Memory, known: Memory) -> bool:
-    """Whether it was observed before what is known; then it adds what is lacking, and changes nothing."""
+    """Whether the draft was observed before the memory; then it only fills empty fields."""
     return observed_at(proposed) < observed_at(known)
 
 
 def _find_position(memory: Memory, about: Sequence[Memory], policy: AdmissionPolicy) -> SubjectPosition:
-    """The place of a memory from when it begins; what is over before it is said has none. What says the same, if only
-    in the words of somebody else, is not in its way, nor is what can be true beside it.
+    """Return the position of a memory from when it becomes valid.
+
+    A memory whose validity ended before has none. Memories that mean the same, or can be true beside it, are not in its
+    way.
     """
     begin = effective_from(memory)
     if not policy.truth.supersede or memory.kind is Kind.EVENT or memory.ended_by(begin):
@@ -269,35 +289,39 @@ def _find_position(memory: Memory, about: Sequence[Memory], policy: AdmissionPol
     others.sort(key=lambda one: (effective_from(one), one.id))
     before = [one for one in others if effective_from(one) <= begin and not one.ended_by(begin)]
     later = [one for one in others if effective_from(one) > begin and not one.ended_by(effective_from(one))]
-    doubtful = [one for one in later if one.trust.less_than(memory.trust)]  # whoever is trusted less comes to nothing
+    doubtful = [one for one in later if one.trust.less_than(memory.trust)]  # a less trusted memory does not limit it
     return SubjectPosition((*before, *doubtful), next((one for one in later if one not in doubtful), None))
 
 
 def _find_more_trusted(place: SubjectPosition, proposed: Memory) -> Memory | None:
-    """The first of those that it would end that is trusted more."""
+    """Return the first memory that it would end although that is more trusted."""
     return next((one for one in place.ends if proposed.trust.less_than(one.trust)), None)
 
 
 def _without_conflict(place: SubjectPosition, proposed: Memory) -> SubjectPosition:
-    """The place of what may stand beside those that are trusted more, and then ends none."""
+    """Return the position, without ending anything if that would end a more trusted memory."""
     return place if _find_more_trusted(place, proposed) is None else SubjectPosition((), place.ended_by)
 
 
 def _inactive_since(memory: Memory, known: Neighborhood) -> datetime:
-    """Since when it is put away."""
+    """Return since when the memory is inactive."""
     return known.inactive_since.get(memory.id, observed_at(memory))
 
 
 def _must_wait(memory: Memory, proposed: Memory) -> bool:
-    """Whether it waits for release, and would not be trusted more for what is proposed, or was put there by hand."""
+    """Whether the draft must wait with this quarantined memory.
+
+    It must if an operator quarantined that by hand, or if the draft is not more trusted.
+    """
     if find_quarantined_by_hand([memory], proposed) is not None:
         return True
     return memory.status is Status.QUARANTINED and not memory.trust.less_than(proposed.trust)
 
 
 def find_quarantined_by_hand(sayings: Iterable[Memory], proposed: Memory) -> Memory | None:
-    """The first of those that say the same which an operator put into quarantine, so that what is proposed waits with
-    it; none if it comes from the user or an operator.
+    """Return the first memory that an operator quarantined by hand; the draft waits with it.
+
+    `None` if the draft comes from the user or an operator.
     """
     if not proposed.trust.less_than(Trust.STATED):
         return None
@@ -306,7 +330,7 @@ def find_quarantined_by_hand(sayings: Iterable[Memory], proposed: Memory) -> Mem
 
 
 def _find_known_quarantined(known: Neighborhood, proposed: Memory) -> Memory | None:
-    """The same of what is known, also if it was forgotten since."""
+    """Return the first known memory that was quarantined by hand, even if forgotten since."""
     found = find_quarantined_by_hand(map(known.as_quarantined, (*known.same_text, *known.paraphrases)), proposed)
     return next(
         (one for one in (*known.same_text, *known.paraphrases) if found is not None and one.id == found.id), None
@@ -314,16 +338,16 @@ def _find_known_quarantined(known: Neighborhood, proposed: Memory) -> Memory | N
 
 
 def quarantine_reason(other: Memory) -> str:
-    """Why words are not taken that are kept apart, by where the memory that says them is."""
+    """Return why the draft is quarantined with this memory."""
     return ALREADY_QUARANTINED if other.status is Status.QUARANTINED else FORGOTTEN_IN_QUARANTINE
 
 
 MANUAL_QUARANTINE_PREFIX = "by hand: "
-"""What is remarked of a memory that an operator put into quarantine begins so."""
+"""The prefix of the remark on a memory that an operator quarantined."""
 
 
 def injection_reason(orders: str | None) -> str:
-    """What is said of words that do."""
+    """Return the reason for a text that reads like instructions to a model."""
     return f"{_INJECTION_PREFIX}{orders}"
 
 
@@ -334,18 +358,20 @@ LESS_TRUSTED = "it contradicts a memory that is trusted more"
 
 
 def observed_at(memory: Memory) -> datetime:
-    """When its present text was observed."""
+    """Return when the present text was observed."""
     return memory.observed_at or memory.created_at
 
 
 def effective_from(memory: Memory) -> datetime:
-    """From when on it holds: what says nothing of that holds from when it was observed."""
+    """Return from when the memory is valid: by default, from its observation."""
     return memory.valid_from or observed_at(memory)
 
 
 def _adds_information(proposed: Memory, known: Memory) -> bool:
-    """Whether anything but the words is new: a pin, a share, a higher importance, another date, title or topic, or
-    one more origin beside all that are known.
+    """Whether the draft adds anything but text.
+
+    That is a pin, sharing, a higher importance, another value in one of the compared fields, or an origin beside all
+    known ones.
     """
     raised = (proposed.importance or 0.0) > (known.importance or 0.0)
     given = [(getattr(proposed, name), getattr(known, name)) for name in _COMPARED_FIELDS]
@@ -357,7 +383,7 @@ def _adds_information(proposed: Memory, known: Memory) -> bool:
 
 
 _COMPARED_FIELDS = ("title", "topic_key", "subject", "tags", "confidence", "valid_from", "valid_until", "metadata")
-"""What a proposal may say beside its words, and be heard for."""
+"""The fields in which a draft may add information."""
 
 _EMPTY_VALUES: tuple[object, ...] = (None, (), {})
-"""How a memory has it that nothing was said."""
+"""The values of an unset field."""

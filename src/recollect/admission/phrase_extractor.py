@@ -1,4 +1,4 @@
-"""The extractor that needs no model: phrase rules."""
+"""The extractor that needs no model: it uses phrase rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from recollect.model.conversation import ConversationTurn, Extraction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhraseExtractor:
-    """Understands what is said outright, by rules that are narrow enough to be right."""
+    """Extracts explicit statements, by rules that are narrow enough to be right."""
 
     importance: ImportancePolicy = ImportancePolicy()
     confidence: ConfidencePolicy = ConfidencePolicy()
@@ -17,8 +17,8 @@ class PhraseExtractor:
     verbatim: bool = True
 
     def extract(self, turns: Sequence[ConversationTurn], *, most: int) -> Extraction:
-        """At most so many memories to be, each in the words of the conversation."""
-        from recollect.admission.phrase_rules import extract_phrases  # hundreds of patterns, for those who extract
+        """Return at most `most` extracts, in the words of the conversation."""
+        from recollect.admission.phrase_rules import extract_phrases  # hundreds of patterns, loaded only for extraction
 
         found = extract_phrases(turns, most=most, importance=self.importance, confidence=self.confidence)
         return Extraction(extracts=found)

@@ -1,4 +1,4 @@
-"""Phrases: memories read from a conversation by how sentences are built, without a model."""
+"""Phrase rules: extract memories from a conversation by sentence patterns, without a model."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,16 +26,16 @@ from recollect.text.standalone_sentences import (
 )
 
 HEARD_ROLES = frozenset({Role.USER, Role.ASSISTANT})
-"""Who is listened to: what a tool brings and what a system is told is nobody's word."""
+"""The roles whose turns are read; tool output and system prompts are no person's statement."""
 
 IMPERSONAL_KINDS = frozenset({Kind.CONSTRAINT, Kind.PROCEDURE, Kind.DEFINITION, Kind.DECISION})
-"""The kinds that are of no person: they hold whoever says them."""
+"""The kinds that do not depend on the speaker."""
 
 GROUP_KINDS = frozenset({Kind.DECISION, Kind.PATTERN})
-"""The kinds that hold for a group, whoever is in it: what was decided, and what is done again and again."""
+"""The kinds that hold for a group, whatever its members: decisions and habits."""
 
 LASTING_KINDS = frozenset({Kind.PROFILE, Kind.FACT, Kind.PREFERENCE, Kind.PATTERN})
-"""The kinds that half a sentence may be of: what happened needs the other half to be understood."""
+"""The kinds that part of a sentence may express; an event needs the whole sentence."""
 
 CLOSING_CHARACTERS = ".!?)\"'%…"
 """The characters besides letters and digits that a memory may end with."""
@@ -66,7 +66,7 @@ _MEMORY_REQUEST = re.compile(
     rf"{_FIRST}",
     re.IGNORECASE,
 )
-"""How somebody asks for what follows to be remembered."""
+"""A request to remember what follows."""
 
 _OPENING = re.compile(
     rf"(?:{_CALL}(?:,? {_NAME}(?=\s*[,!-]))?(?:\s*[,!.:;]+|\s-|(?=\s))\s*|"
@@ -108,7 +108,7 @@ _CONTRAST = re.compile(r"(?:\s-+|;)\s(?:but|not|though|although|except|until|unl
 
 @dataclass(frozen=True, slots=True)
 class _PhraseMatch:
-    """What a rule found: the words, the whole sentence they are of, their kind, and whether they say so outright."""
+    """A match of a rule: the quote, its sentence, its kind, and whether it is stated explicitly."""
 
     quote: str
     sentence: str
@@ -119,10 +119,10 @@ class _PhraseMatch:
 def extract_phrases(
     turns: Sequence[ConversationTurn], *, most: int, importance: ImportancePolicy, confidence: ConfidencePolicy
 ) -> tuple[Extract, ...]:
-    """What the speakers state of themselves that lasts, and what they lay down, in the order of the conversation.
+    """Return what speakers state about themselves that lasts, and the rules they set, in order.
 
-    Of more than `most`, those that matter most stay, then the surest, then the earliest. What a model says counts only
-    where it is a constraint, a procedure, a definition or a decision, and then as implied.
+    Of more than `most` extracts, the most important stay, then the most confident, then the earliest. Text by a model
+    counts only as a constraint, a procedure, a definition or a decision, and then as implied.
     """
     extracts: dict[tuple[str | None, str], Extract] = {}
     for turn, said in enumerate(turns):
@@ -136,7 +136,7 @@ def extract_phrases(
 
 
 def _extract_sort_key(extract: Extract) -> tuple[float, float]:
-    """What sorts the best first."""
+    """The sort key with the best extract first."""
     return -(extract.importance or 0.0), -(extract.confidence or 0.0)
 
 
@@ -156,7 +156,10 @@ def _build_extract(
 
 
 def _match_turn(said: ConversationTurn) -> Iterator[_PhraseMatch]:
-    """What one turn states, each sentence at most once; nothing of what is private or taken back."""
+    """Yield the matches of a turn, each sentence at most once.
+
+    Private parts are not read, nor is a turn that takes something back.
+    """
     written = redact_private(said.text)
     text = replace_typography(written)
     if said.role not in HEARD_ROLES or has_retraction(text):
@@ -173,8 +176,9 @@ def _match_turn(said: ConversationTurn) -> Iterator[_PhraseMatch]:
 
 
 def _match_sentence(written: str, text: str, sentence: TextSpan, role: Role) -> Iterator[_PhraseMatch]:
-    """What a sentence states as a whole, or in the first of its parts that states anything, or else in each of the
-    sentences that "and" joins in it.
+    """Yield the statement of a sentence.
+
+    The whole sentence is tried first, then its parts until one matches, then each of the sentences joined by "and".
     """
     begin, end = sentence
     whole, *parts = _split_sentence(text, begin, end)
@@ -193,14 +197,14 @@ def _match_sentence(written: str, text: str, sentence: TextSpan, role: Role) -> 
 
 
 def _asks_to_remember(text: str, begin: int, end: int) -> bool:
-    """Whether the sentence asks for what it says to be remembered."""
+    """Whether the sentence asks to remember what it says."""
     opening = _OPENING.match(text, begin, end)
     places = (begin, begin if opening is None else opening.end())
     return any(_MEMORY_REQUEST.match(text, place, end) for place in places)
 
 
 def _split_at_and(text: str, begin: int, end: int) -> Iterator[TextSpan]:
-    """Where the sentences are that "and" joins, if each of them is about the speaker."""
+    """Yield the spans of the sentences joined by "and", if each is about the speaker."""
     joints = list(_AND.finditer(text, begin, end)) if _FIRST_PERSON_START.match(text, begin, end) else []
     places = [begin, *(place for one in joints for place in one.span()), end]
     if joints:
@@ -208,7 +212,7 @@ def _split_at_and(text: str, begin: int, end: int) -> Iterator[TextSpan]:
 
 
 def _split_sentence(text: str, begin: int, end: int) -> Iterator[TextSpan]:
-    """Where the sentence is without what opens and ends it, then where each part is that can be parted from it."""
+    """Yield the span of the sentence without opening and closing remarks, then of its parts."""
     yield _trim_span(text, begin, end)
     breaks = [] if _CONTRAST.search(text, begin, end) else list(_BREAK.finditer(text, begin, end))
     places = [begin, *(place for one in breaks for place in one.span()), end]
@@ -218,7 +222,7 @@ def _split_sentence(text: str, begin: int, end: int) -> Iterator[TextSpan]:
 
 
 def _trim_span(text: str, begin: int, end: int) -> TextSpan:
-    """Where the words are between two places, without greetings before them and signs and asides behind them."""
+    """Return the span without greetings in front, and marks and asides at the end."""
     first = begin
     for opening in (_OPENING, _MEMORY_REQUEST, _OPENING):
         found = opening.match(text, first, end)
@@ -231,8 +235,9 @@ def _trim_span(text: str, begin: int, end: int) -> TextSpan:
 
 
 def _classify_sentence(sentence: str, role: Role, *, asked: bool) -> tuple[Kind | None, bool]:
-    """Which kind of memory the sentence is, and whether it says so outright; whatever somebody says of themselves is
-    one if they asked for it.
+    """Return the kind of memory in the sentence, and whether it is stated explicitly.
+
+    If the user asked to remember it, any statement in the first person is a memory.
     """
     if not is_plain_statement(sentence) or addresses_listener(sentence) or not is_self_contained(sentence):
         return None, False

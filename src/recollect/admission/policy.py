@@ -1,4 +1,4 @@
-"""Policy: every threshold and switch of admission, as the user configures them."""
+"""Admission policy: every threshold and switch, as the user configures them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ SecretAction = Literal["redact", "refuse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretsPolicy:
-    """Whether secrets are looked for, and what becomes of a draft that has one."""
+    """Whether secrets are detected, and what happens to a draft with a secret."""
 
     enabled: bool = True
     action: SecretAction = "redact"
@@ -26,20 +26,20 @@ class SecretsPolicy:
 
 
 DEFAULT_DUPLICATE_THRESHOLD = 0.92
-"""The threshold of the seeds, for models that nobody measured."""
+"""The threshold of the seeds, for models without a measured one."""
 
 MEASURED_THRESHOLDS: Mapping[str, float] = MappingProxyType(
     {"all-minilm-l6-v2-m8": 0.85, "wordllama-256": 0.8, "hashing-256": 0.65}
 )
-"""The thresholds of the models that come with recollect, as `recollect admin calibrate` gives them (ADR 0046)."""
+"""The thresholds of the bundled models, measured by `recollect admin calibrate` (ADR 0046)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicatesPolicy:
-    """Above which similarity a text that says the same in other words is no news.
+    """The similarity above which a text is a duplicate in other words.
 
-    Thresholds belong to an embedder: `by_embedder` has them for models by name, `threshold` is for all others. Where
-    neither says, it is the one that was measured for the model, or else the seeds' 0.92.
+    Thresholds belong to an embedder: `by_embedder` has them by model name, `threshold` is for all others. Without
+    either, the measured threshold of the model counts, or else the seeds' 0.92.
     """
 
     enabled: bool = True
@@ -54,7 +54,7 @@ class DuplicatesPolicy:
             validation.require_fraction("by_embedder", value)
 
     def threshold_for(self, embedder: str) -> float:
-        """The threshold for vectors of that model."""
+        """Return the threshold for vectors of that model."""
         if embedder in self.by_embedder:
             return self.by_embedder[embedder]
         return (
@@ -64,7 +64,7 @@ class DuplicatesPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoveltyPolicy:
-    """Above which similarity an event is kept without being indexed (seed 004)."""
+    """The similarity above which an event is stored but not indexed (seed 004)."""
 
     enabled: bool = False
     threshold: float = 0.82
@@ -76,7 +76,7 @@ class NoveltyPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruthPolicy:
-    """Whether a new truth about a subject supersedes the former one, and whether subjects are read from texts."""
+    """Whether a new truth supersedes the former one, and whether subjects are read from texts."""
 
     supersede: bool = True
     derive_subject: bool = True
@@ -88,7 +88,7 @@ class TruthPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantinePolicy:
-    """Whether what reads like orders to a model, and what contradicts those who are trusted more, waits for release."""
+    """Whether text that reads like instructions, or contradicts more trusted memories, waits."""
 
     enabled: bool = True
 
@@ -98,7 +98,7 @@ class QuarantinePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindPolicy:
-    """Whether the kind of a memory is read from its text where none is given."""
+    """Whether the kind of a memory is detected from its text if none is given."""
 
     detect: bool = False
 
@@ -108,8 +108,9 @@ class KindPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportancePolicy:
-    """What a text is worth by what it says of itself (seed 002): always of what is extracted, and of every draft
-    without an importance if that is `enabled`.
+    """The importance of a text by its words (seed 002).
+
+    It always applies to extracts; if `enabled`, also to every draft without an importance.
     """
 
     enabled: bool = False
@@ -127,7 +128,7 @@ class ImportancePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfidencePolicy:
-    """How sure an extracted memory is: said outright, clearly meant, or hedged."""
+    """The confidence of an extract: stated explicitly, implied, or hedged."""
 
     stated: float = 1.0
     implied: float = 0.7
@@ -140,7 +141,7 @@ class ConfidencePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionPolicy:
-    """All of them together: what a store is opened with."""
+    """All admission policies together."""
 
     salience: SaliencePolicy = SaliencePolicy()
     secrets: SecretsPolicy = SecretsPolicy()

@@ -1,4 +1,4 @@
-"""Orders: what in a text speaks to a model instead of telling it something."""
+"""Detect text that gives instructions to a model instead of stating something."""
 
 import re
 
@@ -52,19 +52,19 @@ _INJECTION_RULES: tuple[tuple[tuple[str, ...], str], ...] = (
         ),
     ),
 )
-"""Each with words of which one must be there, so that most texts are looked at by none."""
+"""Rules as (words, pattern); a text without any of the words is not searched."""
 
 _COMPILED_RULES = tuple((words, re.compile(pattern, re.IGNORECASE)) for words, pattern in _INJECTION_RULES)
 
 _BLANKS = re.compile(r"\s+")
 
 MAX_SHOWN_CHARS = 60
-"""How many characters of what was found are said."""
+"""How many characters of a match are shown."""
 
 
 def find_injection(text: str) -> str | None:
-    """The first words of the text that read like orders to a model, on one line; `None` if none do."""
-    told = _BLANKS.sub(_collapse_blanks, text)  # runs of blanks would be tried in every way
+    """Return the first text that reads like instructions to a model, on one line, or `None`."""
+    told = _BLANKS.sub(_collapse_blanks, text)  # runs of blanks would cause backtracking
     low = told.casefold().replace("\n", " ")
     tried = (pattern.search(told) for words, pattern in _COMPILED_RULES if any(word in low for word in words))
     found = min((one for one in tried if one is not None), key=lambda one: one.start(), default=None)

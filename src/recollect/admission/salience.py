@@ -1,4 +1,4 @@
-"""Salience: how much a memory stands out, judged once, at writing."""
+"""Salience: how much a memory stands out, computed once, when it is written."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ from recollect.model import validation
 from recollect.model.enums import Kind
 
 STANDING_KINDS = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION})
-"""The kinds that stand out by themselves: they say how things are to be, not how they were."""
+"""The kinds that stand out by themselves: they say how things should be, not how they were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaliencePolicy:
-    """What length, kind and a pin are worth (seed 004).
+    """The weights of length, kind and pin (seed 004).
 
-    A text of `full_length` characters has the whole worth of length; a longer one has no more. If it is not `enabled`,
-    it is unknown how much a memory stands out.
+    The weight of the length is reached at `full_length` characters; longer texts get no more. If it is not `enabled`,
+    memories have no salience.
     """
 
     enabled: bool = True
@@ -33,16 +33,16 @@ class SaliencePolicy:
 
 
 DEFAULT_SALIENCE = SaliencePolicy()
-"""The policy of whoever names no other."""
+"""The default policy."""
 
 
 def rate_salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy) -> float | None:
-    """How much a memory with this text stands out; `None` if that is not to be judged."""
+    """Return the salience of a memory with this text; `None` if salience is disabled."""
     return compute_salience(text, kind, pinned=pinned, policy=policy) if policy.enabled else None
 
 
 def compute_salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy = DEFAULT_SALIENCE) -> float:
-    """How much a memory with this text stands out, within 0..1; characters count, not bytes."""
+    """Return the salience within 0..1; the length counts characters, not bytes."""
     density = min(len(text) / policy.full_length, 1.0)
     boost = policy.kind_boost if kind in STANDING_KINDS else 0.0
     pin = policy.pinned_boost if pinned else 0.0

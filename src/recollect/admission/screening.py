@@ -1,6 +1,6 @@
-"""Screening: what is private and what is secret is taken out of a draft before anything else sees it.
+"""Screening: remove private parts and secrets from a draft before anything else reads it.
 
-Private parts: what the writer of a text fenced off with `<private>`.
+Private parts are those that the author put between `<private>` tags.
 """
 
 import re
@@ -18,31 +18,31 @@ from recollect.text.normalize import CONFUSABLE_CHARACTERS, is_disguised, plain_
 ScreenedT = TypeVar("ScreenedT", bound=Any)
 
 PROSE_FIELDS = ("text", "title", "evidence", "metadata", "remark")
-"""The fields that read the same with something taken out; all others are names, which would be other names."""
+"""The fields that may be redacted; all others are names, which redaction would change."""
 
 PRIVATE_MARK = "private"
-"""What a receipt calls what stood between `<private>` and `</private>`."""
+"""The name of private parts in a receipt."""
 
 _PLACEHOLDER = re.compile(r"\[REDACTED[^\]]*\]")
 _MAX_DEPTH = 128
-"""How many levels down is looked; nothing that is nested deeper is kept anywhere."""
+"""How deep values are searched; deeper nesting is stored nowhere."""
 
 _TEXT_TYPES = (str, Scope, Mapping, tuple, list)
 
 
 @dataclass(frozen=True, slots=True)
 class Screened(Generic[ScreenedT]):
-    """A value with nothing private or secret left, and what was taken out of it."""
+    """A value without private parts and secrets, and the list of what was removed."""
 
     value: ScreenedT
     redacted: tuple[str, ...]
 
 
 def screen(value: ScreenedT, policy: SecretsPolicy, *, may_be_blank: bool = False) -> Screened[ScreenedT] | Refused:
-    """A value with fields of a draft, without what is private or secret.
+    """Redact the fields of a draft, or refuse it.
 
-    Refused if that is the policy, if a name has some of it, or if nothing else is left of its text; unless that may be,
-    as of what was kept elsewhere.
+    It is refused if the policy says so, if a name contains a secret or private part, or if nothing else is left of the
+    text, unless `may_be_blank`.
     """
     changes: dict[str, Any] = {}
     taken: dict[str, None] = {}
@@ -72,9 +72,9 @@ def screen(value: ScreenedT, policy: SecretsPolicy, *, may_be_blank: bool = Fals
 
 
 def screen_value(value: ScreenedT, policy: SecretsPolicy) -> Screened[ScreenedT] | Refused:
-    """A text, or a value of JSON with texts in it, without what is private or secret; refused if that is the policy."""
+    """Redact a text or a JSON value; refuse it if it is nested too deep or the policy says so."""
     if _is_deeper_than(value, _MAX_DEPTH):
-        return Refused(f"it is nested more than {_MAX_DEPTH} levels deep, where nobody looks; give it flatter")
+        return Refused(f"it is nested more than {_MAX_DEPTH} levels deep; flatten it")
     taken: dict[str, None] = {}
     cleaned = _redact_value(value, policy, taken)
     refused = _refuse_secrets(taken, policy)
@@ -100,7 +100,7 @@ def _child_values(value: Any) -> Iterable[Any]:
 
 
 def _refuse_secrets(taken: Mapping[str, None], policy: SecretsPolicy) -> Refused | None:
-    """That something is refused for what would be taken out of it."""
+    """Return the refusal if the policy refuses secrets and some were found."""
     secrets = [kind for kind in taken if kind != PRIVATE_MARK]
     if not secrets or policy.action != "refuse":
         return None
@@ -108,23 +108,26 @@ def _refuse_secrets(taken: Mapping[str, None], policy: SecretsPolicy) -> Refused
 
 
 def redact_text(text: str, policy: SecretsPolicy) -> str:
-    """The text with placeholders for what is private or secret in it."""
+    """Return the text with placeholders for private parts and secrets."""
     return str(_redact_value(text, policy, {}))
 
 
 @cache
 def _text_fields(kind: Any) -> tuple[str, ...]:
-    """The fields that may have words; a vector has numbers alone, and many."""
+    """Return the fields that may hold text; a vector holds only numbers, and many."""
     return tuple(one.name for one in fields(kind) if one.name != "vector")
 
 
 def _is_blank(text: Any) -> bool:
-    """Whether nothing is left of a text but placeholders."""
+    """Whether only placeholders are left of a text."""
     return isinstance(text, str) and not any(map(str.isalnum, _PLACEHOLDER.sub("", text)))
 
 
 def _redact_value(said: Any, policy: SecretsPolicy, taken: dict[str, None], name: str = "", depth: int = 0) -> Any:
-    """The same with placeholders; what was taken out is noted. What is nested too deep to be kept is left as it is."""
+    """Return the value with placeholders, and add what was removed to `taken`.
+
+    Parts nested too deep to be stored are left as they are.
+    """
     if depth > _MAX_DEPTH:
         return said
     match said:
@@ -162,7 +165,7 @@ def _redact_string(said: str, policy: SecretsPolicy, taken: dict[str, None], nam
 
 
 _MIN_SECRET_NUMBER, _MAX_SECRET_NUMBER = 10**3, 10**20
-"""No PIN has fewer digits, and no card so many."""
+"""The range of numbers to check: no PIN has fewer digits, and no card as many."""
 
 _GENERIC_KEYS = frozenset(("value", "val", "text", "content", "current", "plain", "raw", "string", "data"))
 _NAME_KEYS = ("name", "key", "label", "field", "title", "type", "kind")
@@ -170,8 +173,10 @@ _SECRET_MAPPING_NAME = re.compile(r"pass(?:word|wd|phrase|code)s?|secrets?|crede
 
 
 def _value_name(key: object, among: Mapping[str, Any], outer: str) -> str:
-    """What a value in a mapping is called: by its key, or where that says nothing, by what is named beside it, or by
-    what the mapping is called; and so if the mapping is one of secrets.
+    """Return the name of a value in a mapping, to judge whether it is a secret.
+
+    It is the key; for a generic key such as "value" the name beside it; or else the name of the mapping. In a mapping
+    of secrets, it is the name of the mapping.
     """
     if not isinstance(key, str):
         return outer
@@ -188,11 +193,14 @@ _SINGLE_WORD = re.compile(
     r"\s*(?:(?:it|this) is |it's |is |[=:] ?)?[\"'`“]?(?P<s>[^\s\"'`“”]{4,200}?)[\"'`”]?[.!]?\s*", re.IGNORECASE
 )
 _MAX_SINGLE_WORD_CHARS = 250
-"""A text that is one word is what its title says."""
+"""The longest text that can be a single word named by its title."""
 
 
 def _redact_named_text(value: Any, cleaned: str | None, taken: dict[str, None]) -> str | None:
-    """The text without the one word that it is, if its title, subject, topic or a tag says that this is a secret."""
+    """Return the text without its only word, if a name such as the title calls it a secret.
+
+    Names are the title, subject, topic and tags. The result is `None` if there is nothing to remove.
+    """
     text = getattr(value, "text", None) if cleaned is None else cleaned
     word = _SINGLE_WORD.fullmatch(text) if isinstance(text, str) and len(text) <= _MAX_SINGLE_WORD_CHARS else None
     if word is None:
@@ -211,7 +219,7 @@ def _naming_texts(value: Any) -> Iterator[str]:
 
 
 def _find_name_problem(said: Any, policy: SecretsPolicy) -> str | None:
-    """What a name has that it may not have."""
+    """Return what a name contains that it must not, or `None`."""
     if any(redact_private(text) != text for text in _texts_of(said)):
         return f"a part that is {PRIVATE_MARK}"
     secret = (
@@ -239,14 +247,14 @@ _PRIVATE_TAG = re.compile(
     r"|<\s{0,8}(?P<spaced>/?)\s{0,8}private(?:\s[^<>]{0,1000}|/)?>",
     re.IGNORECASE,
 )
-"""A tag; one that is written as a tag is, without a blank behind `<`, needs no `>`: it may have been cut off."""
+"""A tag; one written without a blank after `<` needs no `>`, because it may be cut off."""
 
 
 def redact_private(text: str) -> str:
-    """The text with `[REDACTED]` for each `<private>…</private>`.
+    """Replace each `<private>…</private>` with `[REDACTED]`.
 
-    Tags may nest and have attributes, in any case, and characters that no eye sees within them. Whatever is in doubt
-    is hidden: an opening without an end hides the rest of the text, an end without an opening all that is before it.
+    Tags may nest, have attributes, use any case, and contain invisible characters. In doubt, text is hidden: an opening
+    tag without an end hides the rest of the text, an end without an opening tag everything before it.
     """
     reading = replace_characters(text, CONFUSABLE_CHARACTERS, plain_character) if is_disguised(text) else None
     parts: list[str] = []

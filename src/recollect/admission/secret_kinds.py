@@ -1,8 +1,8 @@
-"""Kinds of secrets: what each looks like, and the words that give it away.
+"""The kinds of secrets: their patterns, and the words that indicate them.
 
-Formats are read generously: a prefix that nothing else has is enough, and lengths are only lower bounds, because
-issuers lengthen their tokens. Every pattern starts at something rare and has bounded or possessive repeats, so that no
-text, however hostile, costs more than a constant per character. No pattern crosses a NUL.
+Formats are read generously: a unique prefix is enough, and lengths are only lower bounds, because issuers lengthen
+their tokens. Every pattern starts at something rare and has bounded or possessive repeats, so that no text, however
+hostile, costs more than a constant per character. No pattern crosses a NUL.
 """
 
 import re
@@ -27,9 +27,10 @@ from recollect.admission.secret_values import (
 )
 
 SecretRow = tuple[str, str, str, str, Callable[[str], bool]]
-"""A kind, what it is (said once), words of which the text has one if it is there, a pattern, and what it accepts.
+"""A row: kind, description (once), words of which the text has one, pattern, value check.
 
-The group `s` of the pattern, or else all that it matches, is the secret."""
+The secret is the group `s` of the pattern, or else the whole match.
+"""
 
 
 def _accept_any(value: str) -> bool:
@@ -40,7 +41,7 @@ def _is_not_placeholder(value: str) -> bool:
     return not is_placeholder(value)
 
 
-# Prefixed tokens: kind, about, prefixes, what follows them
+# Prefixed tokens: kind, description, prefixes, the rest
 
 
 _LETTERS = r"[A-Za-z0-9]"
@@ -115,7 +116,7 @@ PREFIXED_TOKENS: tuple[tuple[str, str, str, str], ...] = (
     ("circleci token", "CircleCI: token", "CCIPAT_ CCIPRJ_", r"\w{40,}"),
     ("buildkite token", "Buildkite: token", "bkua_ bkct_ bkpt_", rf"{_LETTERS}{{32,}}"),
     ("sonarqube token", "SonarQube: token", "sqa_ sqp_ squ_", rf"{_HEX}{{40}}"),
-    # messages
+    # messaging
     (
         "slack token",
         "Slack: bot, user, app, refresh or session token",
@@ -128,7 +129,7 @@ PREFIXED_TOKENS: tuple[tuple[str, str, str, str], ...] = (
     ("mandrill key", "Mandrill: API key", "md-", rf"{_URLSAFE}{{22}}(?![\w-])"),
     ("brevo key", "Brevo: API or SMTP key", "xkeysib- xsmtpsib-", rf"{_HEX}{{40,}}+(?:-{_LETTERS}{{8,}})?"),
     ("resend key", "Resend: API key", "re_", rf"{_LETTERS}{{6,12}}_{_LETTERS}{{18,}}"),
-    # money
+    # payment
     (
         "stripe key",
         "Stripe and alike: secret or restricted key",
@@ -162,7 +163,7 @@ PREFIXED_TOKENS: tuple[tuple[str, str, str, str], ...] = (
     ("easypost key", "EasyPost: API key", "EZAK EZTK", rf"{_LETTERS}{{54}}"),
     ("shippo token", "Shippo: token", "shippo_live_ shippo_test_", rf"{_HEX}{{40}}"),
     ("duffel token", "Duffel: token", "duffel_live_ duffel_test_", rf"{_URLSAFE}{{40,}}"),
-    # models
+    # AI models
     ("anthropic key", "Anthropic: API, admin or OAuth key", "sk-ant-", rf"{_URLSAFE}{{20,}}"),
     ("openrouter key", "OpenRouter: API key", "sk-or-", rf"{_URLSAFE}{{32,}}"),
     ("langfuse key", "Langfuse: secret key", "sk-lf-", _UUID),
@@ -189,7 +190,7 @@ PREFIXED_TOKENS: tuple[tuple[str, str, str, str], ...] = (
     ("frame.io token", "Frame.io: token", "fio-u-", rf"{_URLSAFE}{{50,}}"),
     ("telnyx key", "Telnyx: API key", "KEY0", r"[A-Za-z0-9]{20,40}_[A-Za-z0-9]{16,}"),
     ("scalingo token", "Scalingo: API token", "tk-us-", rf"{_URLSAFE}{{48}}(?![\w-])"),
-    # watching
+    # monitoring
     ("datadog key", "Datadog: API or application key", "ddapp_ ddpat_ ddapi_", r"\w{30,}"),
     (
         "new relic key",
@@ -246,7 +247,7 @@ PREFIXED_TOKENS: tuple[tuple[str, str, str, str], ...] = (
     ("octopus key", "Octopus Deploy: API key", "API-", rf"[A-Z0-9]{{24,32}}{_END}"),
     ("openshift token", "OpenShift: user token", "sha256~", rf"{_URLSAFE}{{40,}}"),
     ("adafruit key", "Adafruit IO: key", "aio_", rf"{_LETTERS}{{28}}{_END}"),
-    # keys of one's own
+    # key formats without a vendor
     ("age key", "age: secret key", "AGE-SECRET-KEY-1 AGE-SECRET-KEY-PQ-1 AGE-PLUGIN-", r"[A-Z0-9-]{40,}"),
     (
         "extended private key",
@@ -285,7 +286,10 @@ FIXED_LENGTH_TOKENS: tuple[tuple[str, str, str], ...] = (
     ("postman key", "PMAK-", r"[a-f0-9]{24}-[a-f0-9]{34}"),
     ("databricks token", "dapi", r"[a-f0-9]{32}"),
 )
-"""Tokens whose length is known: kind, prefixes, all that follows them. They are known even if a line ends within."""
+"""Tokens of known length: kind, prefixes, the rest.
+
+They are recognized even if a line break splits them.
+"""
 
 
 # Secrets with a shape of their own
@@ -337,7 +341,7 @@ SHAPED_SECRETS: tuple[SecretRow, ...] = (
         is_varied,
     ),
     (
-        "aws access key",  # one in thirty has no digit, and nothing else begins so
+        "aws access key",  # one in thirty has no digit, and nothing else begins like this
         "",
         "akia abia acca",
         r"A(?<![A-Za-z0-9]A)(?:KI|BI|CC)A[A-Z2-7]{16}(?![A-Z0-9])",
@@ -561,8 +565,8 @@ SHAPED_SECRETS: tuple[SecretRow, ...] = (
 )
 
 
-# Secrets that the words beside them give away. From here on patterns are laid on the text in lower case, which makes
-# them three times as fast as patterns that do not care: kind, about, words, names, value
+# Secrets indicated by the words beside them. From here on patterns match the text in lower case, which makes
+# them three times as fast as case-insensitive patterns: kind, description, words, names, value
 
 NAME_TO_VALUE = r"[\w .\-]{0,40}?[\"'`*]{0,3}\s{0,3}(?:=>|:=|==?|:|\||\bis\b|,)\s{0,4}[\"'`*]{0,3}"
 
@@ -728,7 +732,7 @@ TRANSPORT_SECRETS: tuple[SecretRow, ...] = (
 )
 
 
-# Secrets that are assigned to a name, or told in a sentence
+# Secrets that are assigned to a name, or stated in a sentence
 
 _PASSCODE_NAME_PATTERN = (
     r"pass(?:word|wd|phrase|code|wort)|pass[_-](?:word|phrase)|passw|pswd|pwd"
@@ -759,7 +763,7 @@ _REST = r"(?P<s>[^\s\"'`\x00#][^\s\x00]{3,500}(?<![,;(\[{]))(?=[ \t]*(?:#[^\n]*)
 
 
 def _has_letters(value: str) -> bool:
-    """A password within quotes may be a mere word."""
+    """A password within quotes may be a plain word."""
     return is_quoted_password(value) or (len(value) > 5 and value.isalpha() and not is_placeholder(value))
 
 
@@ -926,4 +930,4 @@ SETTINGS_FILE_SECRETS: tuple[SecretRow, ...] = (
         _is_quoted_token,
     ),
 )
-"""What stands in files of settings, whose names are capitals: laid on the text as it is."""
+"""Secrets in settings files, whose names are upper case; matched against the original text."""

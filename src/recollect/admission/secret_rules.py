@@ -1,4 +1,7 @@
-"""Rules: every look at a text for a secret, each tried only where the text has what it needs."""
+"""Secret rules: compile the patterns, and try each only where the text can match.
+
+A rule runs only if one of its words occurs, and only in windows around it.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,15 +24,18 @@ from recollect.admission.secret_kinds import (
 from recollect.admission.secret_values import is_varied, looks_random
 
 RuleMatch = tuple[int, int, int]
-"""Where it starts, where it ends, and the rank of the rule that found it."""
+"""A match: start, end, and the rank of the rule."""
 
 MIN_TOKEN_CHARS = 15
-"""No token with a prefix is shorter."""
+"""The shortest token with a prefix."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """One look of one kind: a pattern whose group `s` (or else the whole) is the secret, if it is accepted."""
+    """A rule of one kind of secret.
+
+    The secret is the group `s` of the pattern, or else the whole match, if `accepts` agrees.
+    """
 
     kind: str
     about: str
@@ -37,12 +43,12 @@ class SecretRule:
     pattern: str
     accepts: Callable[[str], bool]
     matches_lower_case: bool = False
-    """Whether the pattern is laid on the text in lower case."""
+    """Whether the pattern matches the text in lower case."""
     needs_long_word: bool = False
-    """Whether what it finds has a long word."""
+    """Whether every match has a long word."""
 
     def find_spans(self, text: str, folded: str, windows: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        """Where it occurs within the windows."""
+        """Yield the accepted matches within the windows."""
         pattern, group = _compile(self.pattern)
         searched = folded if self.matches_lower_case else text
         for first, last in windows:
@@ -53,7 +59,7 @@ class SecretRule:
 
 
 def match_rules(text: str, long: list[tuple[int, int]]) -> list[RuleMatch]:
-    """What the rules find in the text as it stands, in no order; its long words are known."""
+    """Return the matches in the text, unordered; `long` are the spans of its long words."""
     folded = _fold(text)
     spans: list[RuleMatch] = []
     if long:
@@ -73,7 +79,7 @@ def match_rules(text: str, long: list[tuple[int, int]]) -> list[RuleMatch]:
 
 
 def match_broken_tokens(text: str) -> Iterator[RuleMatch]:
-    """Tokens of a known length within which a line ends, or a few of them do."""
+    """Yield tokens of known length that are split by one to three line breaks."""
     at = text.find("\n")
     while at >= 0:
         last = text[max(0, at - _MAX_LINE_CHARS) : at].rsplit(maxsplit=1)[-1:] if _NEXT_LINE.match(text, at) else []
@@ -85,7 +91,7 @@ def match_broken_tokens(text: str) -> Iterator[RuleMatch]:
 
 
 def _mend_token(text: str, at: int, stump: re.Match[str]) -> Iterator[RuleMatch]:
-    """The token that begins at the end of a line, if the next lines complete it."""
+    """Yield the token that begins at the end of a line, if the next lines complete it."""
     (pattern, rank), token, end = _WHOLE_TOKENS[stump[1]], stump[0], at - (text[at - 1] == "\r")
     start = end - len(token)
     for _ in range(_MAX_LINE_BREAKS):
@@ -99,7 +105,7 @@ def _mend_token(text: str, at: int, stump: re.Match[str]) -> Iterator[RuleMatch]
 
 
 def find_long_words(text: str) -> list[tuple[int, int]]:
-    """Where the words are that are long enough for a token."""
+    """Return the spans of words that are long enough for a token."""
     places: list[tuple[int, int]] = []
     at = 0
     for word in [word for word in text.split() if len(word) >= MIN_TOKEN_CHARS]:
@@ -110,7 +116,7 @@ def find_long_words(text: str) -> list[tuple[int, int]]:
 
 
 def _needed_families(folded: str, guarded: "_GuardedFamilies") -> Iterable[tuple[str, ...]]:
-    """The families of rules of whose words the text has one."""
+    """Return the families of rules that have one of their words in the text."""
     needed: dict[tuple[str, ...], None] = {}
     for guard, words in guarded:
         if guard in folded:
@@ -121,13 +127,13 @@ def _needed_families(folded: str, guarded: "_GuardedFamilies") -> Iterable[tuple
 
 
 def _fold(text: str) -> str:
-    """The text in lower case, as long as it was (one letter of Turkish becomes two)."""
+    """Return the text in lower case with the same length (a Turkish letter would become two)."""
     folded = text.lower()
     return folded if len(folded) == len(text) else text.translate(_LOWER_CASE)
 
 
 def _match_prefixed(text: str, words: Iterable[tuple[int, int]]) -> Iterator[RuleMatch]:
-    """Tokens with a prefix: a rule is tried where one of its prefixes stands, but not within what it has read."""
+    """Yield prefixed tokens; a rule is not tried again inside its own match."""
     done: dict[int, int] = {}
     for first, last in words:
         for prefix in _PREFIX.finditer(text, first, last):
@@ -150,7 +156,7 @@ def _match_ranks(
 
 
 def _find_windows(folded: str, needles: tuple[str, ...]) -> list[tuple[int, int]]:
-    """The lines with one of the words and what follows each of them, as far as a rule reads."""
+    """Return windows around the words: their lines, and as far beyond as a rule reads."""
     if len(folded) <= 2 * _CHARS_BEFORE or needles in _WHOLE_TEXT_FAMILIES:
         return [(0, len(folded))]
     windows: list[tuple[int, int]] = []
@@ -178,7 +184,7 @@ def _find_needle(folded: str, needle: str) -> Iterator[int]:
 
 
 def _window_end(folded: str, at: int) -> int:
-    """Where the next line ends, or a long line has a gap."""
+    """Return the end of the window: the end of the next line, or a gap in a long line."""
     far = at + _CHARS_AFTER
     line = folded.find("\n", at, far)
     line = folded.find("\n", line + _GAP_CHARS, far) if line >= 0 else -1
@@ -190,13 +196,16 @@ def _window_end(folded: str, at: int) -> int:
 
 @cache
 def _compile(pattern: str) -> tuple[re.Pattern[str], str | int]:
-    """A pattern and its group; two hundred of them would make every start slow, and most are never needed."""
+    """Compile a pattern and find its group, on first use.
+
+    Compiling two hundred would slow down every start, and most are never needed.
+    """
     compiled = re.compile(pattern)
     return compiled, "s" if "s" in compiled.groupindex else 0
 
 
 _CHARS_BEFORE, _CHARS_AFTER, _GAP_CHARS = 200, 1000, 9
-"""How far from its words a rule reads at most: back, ahead, and over the white space between two lines."""
+"""How far a rule reads from its words: back, ahead, and across blanks between two lines."""
 
 _WHITESPACE = re.compile(r"\s")
 _LOWER_CASE = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
@@ -208,7 +217,7 @@ _NUMBER_GATES = {
     "<digits>": (re.compile(r"[0-9]{4}[ -]?[0-9]{4}"), 30),
     "<account>": (re.compile(r"[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4}"), 60),
 }
-"""What a rule without words is tried for, and how far it reads behind that."""
+"""For rules without words: a pattern that must occur, and how far to read beyond it."""
 
 
 def _build_rules() -> Iterator[SecretRule]:
@@ -229,15 +238,15 @@ def _build_rules() -> Iterator[SecretRule]:
 
 
 RULES: tuple[SecretRule, ...] = tuple(_build_rules())
-"""Every rule, those first that say most about what they find."""
+"""Every rule, the most specific first."""
 
 KINDS: Mapping[str, str] = MappingProxyType({rule.kind: rule.about for rule in RULES if rule.about})
-"""Each kind of secret with a line on what it is."""
+"""The description of each kind of secret."""
 
 _RANKS = {prefix: rank for rank, (_, _, prefixes, _) in enumerate(PREFIXED_TOKENS) for prefix in prefixes.split()}
 _BY_PREFIX = {
     long: tuple(rank for prefix, rank in _RANKS.items() if long.startswith(prefix)) for long in _RANKS
-}  # what begins with sk-ant- begins with sk- too
+}  # a token that begins with sk-ant- also begins with sk-
 _PREFIX = re.compile(
     r"(?<![A-Za-z0-9])(?=[A-Za-z0-9_\-.+/=$%:~,]{15})(?:"
     + "|".join(
@@ -251,7 +260,7 @@ _FAMILIES = {
     needles: tuple(rank for rank, rule in enumerate(RULES) if rule.needles == needles)
     for needles in dict.fromkeys(rule.needles for rule in RULES)
 }
-"""Rules that need the same words."""
+"""The ranks of the rules that need the same words."""
 
 _WHOLE_TEXT_FAMILIES = {tuple(words.split()) for _, _, words, _, _ in MULTILINE_SECRETS}
 
@@ -265,10 +274,10 @@ _TOKEN_START = re.compile(
 )
 _NEXT_LINE = re.compile(r"\r?\n[ \t]{0,8}([A-Za-z0-9_-]++)")
 _MIN_STUB_CHARS, _MAX_LINE_CHARS, _MAX_LINE_BREAKS = 5, 200, 3
-"""How short the begin of a token may be at the end of a line, how long a line is looked at, and how many may end."""
+"""The shortest start of a token at the end of a line, the longest line, and the most breaks."""
 
 _GuardedFamilies = tuple[tuple[str, tuple[tuple[str, dict[tuple[str, ...], None]], ...]], ...]
-"""Words with the families that need them, by a mark without which none of these words is there."""
+"""Words with the families that need them, by a guard: without it, none of the words occurs."""
 
 
 def _guard_families(rules: Iterable[SecretRule]) -> _GuardedFamilies:
@@ -282,7 +291,7 @@ def _guard_families(rules: Iterable[SecretRule]) -> _GuardedFamilies:
 
 
 def _find_guard(word: str, words: Iterable[str]) -> str:
-    """A rare mark in the word, or else another of the words, or else nothing."""
+    """Return a rare mark in the word, or another of the words that it contains, or ""."""
     mark = next((mark for mark in "$=_/-:~." if mark in word), "")
     return mark or next((other for other in words if other in word and other != word), "")
 

@@ -1,4 +1,4 @@
-"""Values: whether one can be a secret, or only stands where a secret would."""
+"""Decide whether a value can be a secret, or is a placeholder, code or plain words."""
 
 import re
 from binascii import Error as NotBase64
@@ -7,13 +7,13 @@ from itertools import pairwise
 
 
 def is_varied(value: str) -> bool:
-    """Whether it has the mixture of characters that chance makes; words, rows of x and masks have not."""
+    """Whether it mixes characters as chance does, unlike words, repeated characters and masks."""
     lower, upper, digits = count_character_classes(value)
     return len(set(value)) > 5 and (digits > 0 or (lower > 1 and upper > 1) or (upper > 15 and _is_unspeakable(value)))
 
 
 def looks_random(value: str) -> bool:
-    """Whether it looks made by chance rather than written: no placeholder, and not words with a number behind."""
+    """Whether it looks random: not a placeholder, and not words with a number at the end."""
     if is_placeholder(value) or len(set(value)) < 5:
         return False
     lower, upper, digits = count_character_classes(value)
@@ -25,53 +25,53 @@ def looks_random(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Whether it can be a password that stands bare in a line of code: no placeholder, no plain word, no expression."""
+    """Whether it can be an unquoted password in code: no placeholder, plain word or expression."""
     return _is_mixed(value) and not is_placeholder(value) and not is_code(value)
 
 
 def is_listed_password(value: str) -> bool:
-    """Whether it can be one behind a colon, where a dot is not yet an attribute but a call is still a call."""
+    """Whether it can be a password after a colon: a dot may be part of it, a call may not."""
     return _is_mixed(value) and not is_placeholder(value) and not _is_expression(value)
 
 
 def is_quoted_password(value: str) -> bool:
-    """Whether it can be one where there is no code: within quotes and in files of settings."""
+    """Whether it can be a password where there is no code: in quotes and in settings files."""
     return _is_mixed(value) and not is_placeholder(value) and not is_reference(value)
 
 
 def is_passphrase(value: str) -> bool:
-    """Whether it can be a pass phrase: four words or more that are no sentence, nor the name of something."""
+    """Whether it can be a passphrase: at least four different words, none typical of a sentence."""
     words = _WORD_SEPARATOR.split(value)
     return len(set(words)) > 3 and not any(map(_is_sentence_word, words))
 
 
 def is_odd_word(value: str) -> bool:
-    """Whether one word that is quoted as a password can be it: no word that sentences about passwords have."""
+    """Whether a quoted word can be a password: no word used in sentences about passwords."""
     return not is_placeholder(value) and not _is_sentence_word(value)
 
 
 def is_code(value: str) -> bool:
-    """Whether it is an expression, the attribute of a thing, or the path of a file."""
+    """Whether it is an expression, an attribute, or a file path."""
     if _ATTRIBUTE.fullmatch(value):
         lower, upper, _ = count_character_classes(value)
-        return is_wordy(value) or lower < 2 or upper < 2  # no name has a number amid letters of both cases
+        return is_wordy(value) or lower < 2 or upper < 2  # a name has no digit among letters of both cases
     return _is_expression(value)
 
 
 def is_reference(value: str) -> bool:
-    """Whether it says where a secret is, even within quotes: a template, a path, a constant, a dotted name of words."""
+    """Whether it refers to a secret, even in quotes: a template, path, constant or dotted name."""
     if _REFERENCE.match(value):
         return True
     return (value[:1] == "/" or bool(_ATTRIBUTE.fullmatch(value))) and is_wordy(value)
 
 
 def is_wordy(value: str) -> bool:
-    """Whether it is words, with small numbers behind some of them."""
+    """Whether it consists of words, some with small numbers at the end."""
     return _WORDY.fullmatch(value) is not None
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether it stands for a secret instead of being one."""
+    """Whether it is a placeholder for a secret."""
     if _MASK.match(value) or len(set(value)) < 3:
         return True
     words = _WORD.findall(value)
@@ -79,7 +79,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_card(value: str) -> bool:
-    """Whether the digits are a number that a card can have: by issuer, length and Luhn's check."""
+    """Whether it is a valid card number: by issuer, length and Luhn's check."""
     digits = [int(character) for character in value if character.isdecimal()]
     number = "".join(map(str, digits))
     if not _CARD.fullmatch(number) or len(set(number)) < 3:
@@ -95,12 +95,12 @@ def is_iban(value: str) -> bool:
 
 
 def is_basic(value: str) -> bool:
-    """Whether it is a user and a password in base64."""
+    """Whether it is user:password in base64."""
     return ":" in (decode_base64(value) or "")
 
 
 def decode_base64(run: str) -> str | None:
-    """The text that a run of base64 spells, or nothing if it spells none."""
+    """Return the text that base64 encodes, or `None` if it is no text."""
     plain = run.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         text = a2b_base64(plain + "=" * (-len(plain) % 4)).decode()
@@ -114,7 +114,7 @@ def _count_vowels(value: str) -> int:
 
 
 def _is_unspeakable(value: str) -> bool:
-    """Whether capitals alone were thrown together: too few vowels, or too many consonants in a row, for words."""
+    """Whether upper-case letters look random: too few vowels, or too many consonants in a row."""
     return _count_vowels(value) <= len(value) // 5 or _CONSONANTS.search(value) is not None
 
 
@@ -128,7 +128,7 @@ def _is_expression(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether it has more than letters of one case, and is not merely a number with a point."""
+    """Whether it has more than letters of one case, and is not a decimal number."""
     lower, upper, digits = count_character_classes(value)
     marks = len(value) - lower - upper - digits - value.count("_") - value.count("-") - value.count(".")
     if lower + upper + digits == 0 or _NUMBER.fullmatch(value):
@@ -137,7 +137,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def count_character_classes(value: str) -> tuple[int, int, int]:
-    """How many letters it has of lower and of upper case, and how many digits."""
+    """Return the number of lower-case letters, upper-case letters and digits."""
     return (
         sum(character.islower() for character in value),
         sum(character.isupper() for character in value),
@@ -146,7 +146,7 @@ def count_character_classes(value: str) -> tuple[int, int, int]:
 
 
 def _count_case_changes(value: str) -> int:
-    """How often it goes from lower case to upper case or back."""
+    """Return how often it changes between lower and upper case."""
     return sum(a.islower() != b.islower() for a, b in pairwise(value) if a.isalpha() and b.isalpha())
 
 
@@ -203,4 +203,4 @@ _COMMON_TEXT = """
     which while who whole whom whose why will within without word words work would write yet you yours zero
 """
 _COMMON_WORDS = frozenset(_COMMON_TEXT.split())
-"""Words of sentences about passwords, and of names for them."""
+"""Words in sentences about passwords, and in names for passwords."""

@@ -1,4 +1,4 @@
-"""Secrets: where a text has them, and the text without."""
+"""Find secrets in a text, and redact them."""
 
 import html
 import re
@@ -14,7 +14,7 @@ __all__ = ["KINDS", "RedactedText", "Secret", "find_secrets", "redact", "redact_
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret of a kind, and where it stands in the text."""
+    """A secret: its kind and its span in the text."""
 
     kind: str
     start: int
@@ -23,17 +23,17 @@ class Secret:
 
 @dataclass(frozen=True, slots=True)
 class RedactedText:
-    """A text without its secrets, and the kinds of those it had, in order of first occurrence."""
+    """A text without its secrets, and the kinds found, in order of first occurrence."""
 
     text: str
     kinds: tuple[str, ...]
 
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
-    """The secrets of the text, in order, none overlapping another; the words around a secret are no part of it.
+    """Return the secrets of the text, in order and without overlap.
 
-    Looked through are the text itself, the text behind its escapes (of JSON, addresses and HTML) and its disguise, and
-    what runs of base64 spell. What `redact` left behind is no secret.
+    A span covers the secret, not the words around it. Searched are the text itself, the text behind escapes (of JSON,
+    URLs and HTML) and look-alike characters, and decoded base64. Placeholders that `redact` left are no secrets.
     """
     masked = _PLACEHOLDER.sub(lambda match: BARRIER * len(match[0]), text) if "[REDACTED" in text else text
     secrets: list[RuleMatch] = []
@@ -55,7 +55,7 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
 
 
 def redact(text: str) -> RedactedText:
-    """The text with `[REDACTED: <kind>]` for every secret; redacting that again changes nothing."""
+    """Replace every secret with `[REDACTED: <kind>]`; a second run changes nothing."""
     found = find_secrets(text)
     if not found:
         return RedactedText(text, ())
@@ -66,9 +66,9 @@ def redact(text: str) -> RedactedText:
 
 
 def redact_named(name: str, value: str, *, quoted: bool = True) -> RedactedText:
-    """The value without what its name gives away, as if the two stood in one line: `password: …`.
+    """Redact a value that its name marks as a secret, as if it read `password: …`.
 
-    `quoted` is for values that are nothing but the value; what is a word of a sentence may be less than it seems.
+    `quoted` is for values that stand alone; a word of a sentence is judged more strictly.
     """
     if not _SECRET_NAME.search(name):
         return RedactedText(value, ())
@@ -83,7 +83,10 @@ def redact_named(name: str, value: str, *, quoted: bool = True) -> RedactedText:
 
 
 _MAX_PASSES = 6
-"""Secrets that touch hide one another. What still has some after so many looks is redacted as a whole."""
+"""How often the text is searched, because adjacent secrets can hide each other.
+
+A text that still has secrets after that is redacted as a whole.
+"""
 
 _SECRET_NAME = re.compile(
     r"pass|pw|pin\b|pins\b|code|token|key|secret|credential|authorization|phrase|mnemonic|kennwort|contrase|senha|пароль",
@@ -97,15 +100,15 @@ _ESCAPE = re.compile(
 _DISGUISE = re.compile(f"{_ESCAPE.pattern}|{CONFUSABLE_CHARACTERS.pattern}")
 _MAX_LAYERS = 2
 _MAX_ESCAPE_GAP = 100
-"""Escapes that are nearer to one another are looked at together."""
+"""Escapes that are nearer to each other are decoded together."""
 
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}+(?:(?<=[A-Za-z0-9+/]{60})\r?\n[A-Za-z0-9+/]{4,}+)*+={0,2}")
-_BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{20}")  # the shortest number of a card takes as many
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{20}")  # the shortest card number takes as many
 
 
 def _match_escaped(text: str) -> Iterator[RuleMatch]:
-    """What they find behind escapes and disguise, of which there may be two layers."""
+    """Yield the matches behind escapes and look-alike characters, up to two layers deep."""
     layers: list[NormalizedText] = []
     for _ in range(_MAX_LAYERS):
         odd = _find_escape_pattern(text)
@@ -120,7 +123,7 @@ def _match_escaped(text: str) -> Iterator[RuleMatch]:
 
 
 def _find_escape_pattern(text: str) -> re.Pattern[str] | None:
-    """What in the text may stand for something else."""
+    """Return the pattern of the escapes to decode, or `None` if the text has none."""
     escaped = "\\" in text or "%" in text or "&" in text
     if is_disguised(text):
         return _DISGUISE if escaped else CONFUSABLE_CHARACTERS
@@ -128,9 +131,9 @@ def _find_escape_pattern(text: str) -> re.Pattern[str] | None:
 
 
 def _unescape(text: str, odd: re.Pattern[str]) -> NormalizedText:
-    """The text behind one layer of escapes and disguise.
+    """Decode one layer of escapes and look-alike characters.
 
-    Lines far from any are left out, for they were looked at already; not where a key of many lines may be.
+    Lines far from any are left out, because they were searched before; not if the text may have a key of several lines.
     """
     reading = NormalizedText()
     sparse = "BEGIN" not in text
@@ -152,14 +155,14 @@ def _unescape(text: str, odd: re.Pattern[str]) -> NormalizedText:
 
 
 def _next_line(text: str, at: int) -> int:
-    """Where the line behind that of the place ends."""
+    """Return the end of the line after the one at this position."""
     line = text.find("\n", at)
     line = text.find("\n", line + 9) if line >= 0 else -1
     return line if line >= 0 else len(text)
 
 
 def _line_before(text: str, least: int, at: int) -> int:
-    """Where the line before that of the place begins, or that which is least."""
+    """Return the start of the line before the one at this position, at least `least`."""
     return text.rfind("\n", least, max(least, text.rfind("\n", least, at))) + 1 or least
 
 
@@ -178,7 +181,7 @@ def _decode_escape(escape: str) -> str:
 
 
 def _match_base64(text: str, long: list[tuple[int, int]]) -> Iterator[RuleMatch]:
-    """Runs of base64 that spell a text with a secret."""
+    """Yield runs of base64 that decode to a text with a secret."""
     done = 0
     for first, last in long:
         done = max(first, done)
@@ -190,7 +193,7 @@ def _match_base64(text: str, long: list[tuple[int, int]]) -> Iterator[RuleMatch]
 
 
 def _merge_spans(spans: list[RuleMatch]) -> list[RuleMatch]:
-    """Those that overlap as one, of the kind that says most."""
+    """Merge overlapping matches, keeping the most specific kind."""
     merged: list[RuleMatch] = []
     for start, end, rank in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -202,7 +205,7 @@ def _merge_spans(spans: list[RuleMatch]) -> list[RuleMatch]:
 
 
 def _replace_spans(text: str, pieces: list[tuple[int, int, str]]) -> str:
-    """The text with other words in those places, which are in order."""
+    """Replace these ordered spans of the text."""
     parts: list[str] = []
     done = 0
     for start, end, words in pieces:

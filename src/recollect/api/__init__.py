@@ -1,1 +1,1 @@
-"""The operations that every transport serves, their schemas, and who may call them."""
+"""The operations that every transport serves, their schemas, and authorization."""

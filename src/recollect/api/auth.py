@@ -1,6 +1,7 @@
-"""Access: what a caller may do, and to whose memories; one policy for every face.
+"""Rights, grants and callers, and the policy for allowed hosts and origins.
 
-Gate: from where a server lets itself be asked, so that no page of a stranger speaks through somebody's browser.
+Every transport applies the same policy. `HostPolicy` keeps a foreign web page from calling the server through the
+user's browser.
 """
 
 from dataclasses import dataclass
@@ -12,13 +13,13 @@ from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance
 from recollect.model.scope import Scope
 
 WHOLE_STORE: Final = "*"
-"""The reach of a grant that is not held to a scope: the whole store."""
+"""The reach of a grant for the whole store."""
 
 Reach = Scope | Literal["*"]
 
 
 class Right(StrEnum):
-    """What a caller may do; none of them is part of another."""
+    """What a caller may do; no right includes another."""
 
     READ = "read"
     WRITE = "write"
@@ -38,7 +39,7 @@ class Grant:
             raise FieldError("a grant without rights allows nothing; name at least one", field="rights")
 
     def covers(self, reach: Reach) -> bool:
-        """Whether what is reached for lies within."""
+        """Return whether the reach lies within the grant."""
         match self.reach, reach:
             case Scope(), Scope():
                 return reach.within(self.reach)
@@ -50,9 +51,9 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks: by which name, with which grants, and how far what is said through it is believed at most.
+    """An authenticated caller: its name, its grants and the maximum trust of its writes.
 
-    `missing_right_hint` is why a right is missing, for who has no key that could have it.
+    `missing_right_hint` is the remedy to show for a missing right, for callers who cannot get a key that has it.
     """
 
     name: str
@@ -62,17 +63,20 @@ class Caller:
 
     @property
     def scope(self) -> Scope | None:
-        """The scope that goes without saying: that of the grants, if they all have the same one."""
+        """The default scope: the reach of the grants if all have the same one, else None."""
         reaches = {grant.reach for grant in self.grants}
         only = next(iter(reaches)) if len(reaches) == 1 else WHOLE_STORE
         return only if isinstance(only, Scope) else None
 
     def has_right(self, right: Right, reach: Reach) -> bool:
-        """Whether the caller has the right over what is reached for."""
+        """Return whether the caller has the right over the reach."""
         return any(right in grant.rights for grant in self.grants if grant.covers(reach))
 
     def require_right(self, right: Right, reach: Reach) -> None:
-        """Refuse what the caller may not do. Whose scope it is not learns nothing of it, not even that it is there."""
+        """Raise unless the caller has the right over the reach.
+
+        A caller without any grant for a scope gets NotFound, so that it cannot learn whether the scope exists.
+        """
         covering = [grant for grant in self.grants if grant.covers(reach)]
         if any(right in grant.rights for grant in covering):
             return
@@ -88,11 +92,11 @@ class Caller:
         )
 
     def has_right_anywhere(self, right: Right) -> bool:
-        """Whether the caller has the right anywhere."""
+        """Return whether any grant of the caller includes the right."""
         return any(right in grant.rights for grant in self.grants)
 
     def require_right_anywhere(self, right: Right) -> None:
-        """Refuse who has the right nowhere, for what is of no scope."""
+        """Raise AccessDenied if no grant includes the right; for requests without a scope."""
         if not self.has_right_anywhere(right):
             raise AccessDenied(f"{show(self.name)} lacks the right {show(right.value)}; {self._missing_right_remedy}")
 
@@ -101,7 +105,7 @@ class Caller:
         return self.missing_right_hint or "it takes a key that has it"
 
     def cap_provenance(self, provenance: Provenance) -> Provenance:
-        """The provenance that is said, or the most that this caller is believed."""
+        """Return the provenance, or the caller's own if that is trusted less."""
         return (
             self.provenance
             if TRUST_BY_PROVENANCE[self.provenance].less_than(TRUST_BY_PROVENANCE[provenance])
@@ -110,43 +114,43 @@ class Caller:
 
 
 def parse_right(value: str) -> Right:
-    """The right of that name."""
+    """Return the right of that name; raise FieldError if there is none."""
     if value not in tuple(Right):
         raise FieldError(f"{show(value)} is no right; known are {', '.join(Right)}", field="rights")
     return Right(value)
 
 
 def parse_reach(value: str) -> Reach:
-    """The scope that is named, or the whole store for `*`."""
+    """Return the scope written in `value`, or the whole store for `*`."""
     return WHOLE_STORE if value == WHOLE_STORE else Scope.parse(value)
 
 
 def create_owner(name: str = "owner", reach: Reach = WHOLE_STORE) -> Caller:
-    """Whoever may do everything there: the user at whose terminal a face runs."""
+    """Return a caller with all rights over `reach`: the local user who runs the program."""
     return Caller(name=name, grants=(Grant(frozenset(Right), reach),), provenance=Provenance.OPERATOR)
 
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
-"""The names of this machine that nobody else answers to."""
+"""Host names that always mean this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostPolicy:
-    """The hosts by which it may be called, as `name` or `name:port`, and the origins of pages that may call it."""
+    """Allowed hosts, as `name` or `name:port`, and allowed origins of web pages."""
 
     hosts: frozenset[str]
     origins: frozenset[str] = frozenset()
 
     @classmethod
     def for_ports(cls, *ports: int, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> Self:
-        """Called by a name of this machine at one of the ports, or by another name that is given."""
+        """Allow the names of this machine at these ports, and the given hosts and origins."""
         here = (f"{name}:{port}" for name in LOOPBACK_HOSTS for port in ports)
         return cls(frozenset((*here, *(one.lower() for one in hosts))), frozenset(origins))
 
     def require_allowed(self, host: str | None, origin: str | None) -> None:
-        """Refuse who calls by another name, and a page of another origin."""
+        """Raise AccessDenied if the host or the origin of a request is not allowed."""
         if host is None or not self._allows_host(host):
-            raise AccessDenied(f"nobody here is called {show(host)}; name it in server.hosts if that is meant")
+            raise AccessDenied(f"host {show(host)} is not allowed; add it to server.hosts")
         if origin is not None and origin not in self.origins and origin.lower() not in _own_origins(host):
             raise AccessDenied(f"a page of {show(origin)} may not ask here; name it in server.origins if that is meant")
 
@@ -158,5 +162,5 @@ class HostPolicy:
 
 
 def _own_origins(host: str) -> tuple[str, str]:
-    """The origins of pages that a host itself gives."""
+    """Return the origins of pages that the host itself serves."""
     return f"http://{host.lower()}", f"https://{host.lower()}"

@@ -1,8 +1,7 @@
-"""Front: what every face holds: who is it, may they, how long, how many at once, and what came of it.
+"""Run operations for every transport: parse, authorize, limit, time out, record.
 
-Reading: what a face was given becomes a request, or a refusal that names the field.
-
-Service: an engine as the faces see it; a request comes in by name, and the answer or a refusal goes out.
+`read_json` and `read_request` parse input and name the bad field. `OperationRunner` checks rights and runs one
+operation. `Dispatcher` adds threads, a queue limit, a timeout and outcome events; transports only parse and render.
 """
 
 import asyncio
@@ -40,7 +39,10 @@ R = TypeVar("R", bound=OperationRequest)
 
 
 def read_json(body: bytes | str) -> Mapping[str, Any]:
-    """The object that a text of JSON is; numbers that are none, and what is nested too deeply, are refused."""
+    """Return the JSON object in `body`; raise InvalidInput if it is anything else.
+
+    NaN, infinities and values that are nested too deeply are rejected.
+    """
     try:
         found = from_json(body, allow_inf_nan=False)
     except (ValueError, RecursionError) as error:
@@ -51,12 +53,15 @@ def read_json(body: bytes | str) -> Mapping[str, Any]:
 
 
 def read_request(model: type[R], given: Mapping[str, Any]) -> R:
-    """The request; the first thing that is wrong with it is told, with its field and the remedy."""
+    """Validate `given` against `model`; raise FieldError for the first problem.
+
+    An unknown field is reported first.
+    """
     try:
         return model.model_validate(given)
     except ValidationError as error:
         found = error.errors(include_url=False)
-        unknown = (one for one in found if one["type"] == "extra_forbidden")  # which often is what is missing, misspelt
+        unknown = (one for one in found if one["type"] == "extra_forbidden")  # often the missing field, misspelled
         raise _to_field_error(model, next(unknown, found[0])) from error
 
 
@@ -86,19 +91,22 @@ def _to_field_error(model: type[OperationRequest], found: ErrorDetails) -> Field
 
 
 def _refused_field(path: tuple[int | str, ...], cause: FieldError) -> str | None:
-    """The field that is refused: of a list the list, as everywhere, and of a whole request the one that is named."""
+    """Return the field to report: the list rather than its item, or the field named by `cause`."""
     named = path[:-1] if path and isinstance(path[-1], int) else path
     return ".".join(str(part) for part in named) or cause.field
 
 
 class OperationRunner:
-    """Answers whoever may ask. Safe to use from many threads, as its engine is."""
+    """Runs operations for callers. Thread-safe, as the engine is."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
     def run(self, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
-        """What the operation of that name gives for what is given, if the caller may ask for it."""
+        """Validate the arguments, check the caller's right and return the answer.
+
+        A caller without the read right gets the redacted answer if the operation defines one.
+        """
         operation = find_operation(name)
         request = read_request(operation.request, fill_scope(operation, given, caller))
         if request.scope_field is None:
@@ -111,7 +119,7 @@ class OperationRunner:
 
 
 def find_operation(name: str) -> Operation[Any]:
-    """The operation of that name."""
+    """Return the operation of that name; raise NotFound if there is none."""
     found = OPERATIONS.get(name)
     if found is None:
         raise NotFound(f"there is no operation {show(name)}; {suggest(name, OPERATIONS)}")
@@ -119,7 +127,7 @@ def find_operation(name: str) -> Operation[Any]:
 
 
 def fill_scope(operation: Operation[Any], given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
-    """What is given, with the scope of the caller where none is said."""
+    """Return the arguments; if they name no scope, add the caller's default scope."""
     whose = operation.request.scope_field
     if whose is None or caller.scope is None or given.get(whose) is not None:
         return given
@@ -127,7 +135,7 @@ def fill_scope(operation: Operation[Any], given: Mapping[str, Any], caller: Call
 
 
 def resolve_reach(request: OperationRequest, whose: str) -> Reach:
-    """Whose memories a request is about: one scope with those below it, or the whole store where it names none."""
+    """Return the reach of a request: its scope and those below, or the whole store."""
     scope = getattr(request, whose)
     try:
         return WHOLE_STORE if scope is None else as_scope(scope)
@@ -138,18 +146,18 @@ def resolve_reach(request: OperationRequest, whose: str) -> Reach:
 
 
 OK = "ok"
-"""What came of a request that was answered."""
+"""Outcome of a request that was answered."""
 
 UNIDENTIFIED = "-"
-"""Who asks, and for what, before either is known."""
+"""Placeholder for the caller or the operation while it is unknown."""
 
 CANCELLED = "cancelled"
-"""What came of a request that nobody waits for any more."""
+"""Outcome of a request whose client stopped waiting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLimits:
-    """How much a server takes at once, and how long it lets anybody wait."""
+    """Limits of a server: body size, time per request, threads and queue length."""
 
     body_bytes: int = 8_388_608
     seconds: float = 30.0
@@ -162,7 +170,7 @@ DEFAULT_LIMITS = RequestLimits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOutcome:
-    """That something was asked: through which face, by whom, and what came of it; never a word of what it was."""
+    """One answered or refused request, for metrics and logs; never any request content."""
 
     transport: str
     operation: str
@@ -172,11 +180,11 @@ class RequestOutcome:
 
 
 OutcomeListener = Callable[[RequestOutcome], object]
-"""Whoever is told of each request."""
+"""Called once for each request."""
 
 
 class Dispatcher:
-    """Answers requests of every face by one policy; the faces only parse and render."""
+    """Runs requests of all transports under one policy; transports only parse and render."""
 
     def __init__(
         self,
@@ -192,15 +200,15 @@ class Dispatcher:
         self._heard = heard
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-asked")
         self._under_way: set[Future[Answer]] = set()
-        self._counting = threading.Lock()  # nothing is begun that whoever closes does not know of
+        self._counting = threading.Lock()  # close() must see every submitted request
 
     @property
     def pending_count(self) -> int:
-        """How many requests are being answered, or wait for that."""
+        """Number of requests that are running or queued."""
         return len(self._under_way)
 
     def submit(self, name: str, given: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
-        """Have an operation answered in a thread of ours; refused if too many wait already."""
+        """Queue an operation on the thread pool; raise ServerBusy if too many wait."""
         with self._counting:
             if self.pending_count >= self.limits.threads + self.limits.waiting:
                 raise ServerBusy(f"{self.pending_count} requests are waiting already; try again in a moment")
@@ -210,18 +218,18 @@ class Dispatcher:
         return work
 
     async def dispatch(self, face: str, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
-        """What the operation gives; given up on after a while."""
+        """Run the operation and return its answer; raise Overdue after `limits.seconds`."""
         with self.record_outcome(face, name, caller.name):
             work = self.submit(name, given, caller)
             try:
                 async with asyncio.timeout(self.limits.seconds):
-                    return await asyncio.wrap_future(work)  # to cancel it keeps only what has not begun from doing so
+                    return await asyncio.wrap_future(work)  # cancelling stops it only if it has not started
             except TimeoutError as error:
                 raise timeout_error(work, self.limits.seconds) from error
 
     @contextmanager
     def record_outcome(self, face: str, name: str, caller: str) -> Iterator[None]:
-        """Have it heard what came of a request, and how long that took."""
+        """Report the outcome and duration of the enclosed request to the listener."""
         began, outcome = time.perf_counter(), ProblemCode.INTERNAL.value
         try:
             yield
@@ -237,20 +245,23 @@ class Dispatcher:
             self._heard(RequestOutcome(transport=face, operation=name, caller=caller, outcome=outcome, seconds=took))
 
     def record_refusal(self, face: str, name: str, caller: str, error: RecollectError) -> None:
-        """Have it heard that something was refused before it was asked."""
+        """Report a request that was refused before it ran."""
         outcome = problem_of(error).code.value
         self._heard(RequestOutcome(transport=face, operation=name, caller=caller, outcome=outcome, seconds=0.0))
 
     def close(self, seconds: float | None = None) -> int:
-        """Take nothing more and wait for what has begun, so many seconds at most; gives how much is still at it."""
+        """Stop accepting requests and wait for running ones; return how many did not finish.
+
+        Queued requests are cancelled. Without `seconds` it waits until all have finished.
+        """
         with self._counting:
             self._threads.shutdown(wait=False, cancel_futures=True)
             left = set(self._under_way)
-        begun = {one for one in left if not one.cancelled()}  # of others nobody would ever tell the end
+        begun = {one for one in left if not one.cancelled()}  # waiting for a cancelled future would hang
         return len(wait(begun, seconds).not_done)
 
 
 def timeout_error(work: "Future[Answer]", seconds: float) -> Overdue:
-    """What is said of work that takes too long; it is not begun any more, if it has not been."""
+    """Return the error for work that takes too long; cancel the work if it has not started."""
     rest = "it was not begun" if work.cancel() else "what it writes may still come"
     return Overdue(f"it takes longer than {seconds:g} seconds, or than was allowed it; {rest}")

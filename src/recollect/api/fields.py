@@ -1,4 +1,4 @@
-"""Fields: what requests are made of, with the limits of the edge; what a value means is the engine's to judge."""
+"""Field types of requests, with size limits; the engine checks what the values mean."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,13 +15,13 @@ from recollect.ranking.candidates_json import parse_datetime
 from recollect.ranking.profiles import BUILTIN_PROFILES, builtin_profile
 
 MAX_BATCH_ITEMS = 1_000
-"""How many drafts, events, turns or results one request is about at most."""
+"""Maximum number of drafts, events, turns or results in one request."""
 
 MAX_TOKENS = 1_000_000
-"""The largest budget that a request may ask for."""
+"""Maximum token budget of a request."""
 
 MAX_DEPTH = 10_000
-"""How many of the best a request may have considered at most."""
+"""Maximum number of top-ranked memories that a request may have considered."""
 
 
 def _parse_timestamp(value: object) -> datetime:
@@ -31,7 +31,7 @@ def _parse_timestamp(value: object) -> datetime:
 
 
 def _check_profile(value: str) -> str:
-    """Only by name: whoever asks from outside names no file of the server."""
+    """Accept only names of built-in profiles: a remote caller may not name files of the server."""
     builtin_profile(value)
     return value
 
@@ -41,7 +41,7 @@ def _check_fraction(value: float) -> float:
 
 
 def _choice_validator(choices: Iterable[str], what: str) -> AfterValidator:
-    """Refuses what is none of the choices, with the nearest of them."""
+    """Return a validator that rejects unknown values and suggests the nearest choice."""
     names = [str(one) for one in choices]
 
     def check(value: str) -> str:
@@ -53,7 +53,7 @@ def _choice_validator(choices: Iterable[str], what: str) -> AfterValidator:
 
 
 def choice_schema(choices: Iterable[str]) -> WithJsonSchema:
-    """The schema of a text that is one of the choices."""
+    """Return the JSON schema of a string that is one of the choices."""
     return WithJsonSchema({"type": "string", "enum": [str(one) for one in choices]})
 
 
@@ -70,7 +70,7 @@ Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT_BYTES)]
 ShortText = Annotated[str, Field(min_length=1, max_length=MAX_TITLE_CHARS)]
 Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARS)]
 FRACTION_SCHEMA = WithJsonSchema({"type": "number", "minimum": 0.0, "maximum": 1.0})
-"""The schema of a number within 0..1, which is refused otherwise in the words of the engine."""
+"""JSON schema of a number in 0..1; the engine's own check writes the error message."""
 
 UnitFloat = Annotated[float, BeforeValidator(_check_fraction), FRACTION_SCHEMA]
 Timestamp = Annotated[
@@ -100,7 +100,7 @@ PROVENANCE_HELP = (
     "Through whom it came: direct_user if the user said it; if left out, model_inference, for what you concluded. "
     "A key may be believed less."
 )
-"""What is told of the provenance of what a caller says."""
+"""Description of the field `provenance`."""
 
 JsonObject = Annotated[dict[str, Any], Field(description="A JSON object.")]
 IdempotencyKey = Annotated[

@@ -1,4 +1,8 @@
-"""Keys: what a caller shows to be let in; only their digests are kept, in a file that a server reads."""
+"""API keys: issue, store and authenticate them; the key file holds only digests.
+
+A server rereads the file when it changes, so that a revoked key stops working at once. The owner's token file, used
+while there are no keys, is read and written here too.
+"""
 
 import hashlib
 import hmac
@@ -24,40 +28,40 @@ from recollect.model.enums import Provenance, parse_choice
 _LOG = logging.getLogger(__name__)
 
 KEY_PREFIX = "rk"
-"""What every key begins with, so that scanners for secrets know one."""
+"""Prefix of every key, so that secret scanners recognize it."""
 
 SECRET_BYTES = 32
-"""How much chance is in a key: so much that a digest without salt or stretching gives nothing away."""
+"""Random bytes in a key: so many that its digest needs neither salt nor stretching."""
 
 FILE_FORMAT = 1
-"""The format of the file."""
+"""Format version of the key file."""
 
 MAX_FILE_BYTES = 1_048_576
-"""How many bytes the file has at most."""
+"""Maximum size of the key file and the token file."""
 
 _OPEN_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-"""How a file is opened that may be a pipe to which nobody writes."""
+"""Flags to open a path without blocking if it is a pipe without a writer."""
 
 _NO_VALID_KEY = "no key was given, or none that holds"
 INVALID_KEY_MESSAGE = (
     f"{_NO_VALID_KEY}; send one of `recollect keys add` as `Authorization: Bearer KEY`: as long as there are keys, the "
-    "token of the server's owner lets nobody in"
+    "token of the server's owner is not accepted"
 )
-"""What is told of every key that does not let in, whatever is wrong with it."""
+"""The one message for all rejected keys; it does not tell what is wrong."""
 
 INVALID_TOKEN_MESSAGE = (
     f"{_NO_VALID_KEY}; there are no keys here, so send the token of the server's owner as "
     "`Authorization: Bearer TOKEN`: it is in the file that `recollect serve` named when it started"
 )
-"""What is told where the token lets in, of every one that does not."""
+"""Message for a wrong token, where there are no keys and the token is accepted."""
 
-NO_KEYS_MESSAGE = f"{_NO_VALID_KEY}; there are no keys here, so nobody is let in: `recollect keys add` makes one"
-"""What is told where nothing lets in."""
+NO_KEYS_MESSAGE = f"{_NO_VALID_KEY}; there are no keys here, so no request is accepted: `recollect keys add` makes one"
+"""Message where there are no keys and no token is accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """What is kept of a key: who has it, what it allows and until when, and the digest of its secret."""
+    """What is stored of a key: its name, grants, expiry and the digest of its secret."""
 
     id: str
     name: str
@@ -82,11 +86,11 @@ class ApiKey:
 
     @property
     def caller(self) -> Caller:
-        """Whoever shows it."""
+        """The caller that this key authenticates."""
         return Caller(name=self.name, grants=self.grants, provenance=self.provenance)
 
     def is_valid(self, at: datetime) -> bool:
-        """Whether it has not expired."""
+        """Return whether the key has not expired."""
         return self.expires_at is None or at < self.expires_at
 
 
@@ -98,7 +102,7 @@ def issue_key(
     expires_at: datetime | None = None,
     provenance: Provenance = Provenance.DIRECT_USER,
 ) -> tuple[ApiKey, str]:
-    """A new key, and its text, which is shown once and kept nowhere."""
+    """Return a new key and its text, which is shown once and never stored."""
     if expires_at is not None and expires_at <= at:
         raise FieldError(f"{expires_at.isoformat()} is over already; give a moment to come", field="expires_at")
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
@@ -115,7 +119,10 @@ def issue_key(
 
 
 def authenticate_key(keys: Mapping[str, ApiKey], shown: str | None, at: datetime) -> Caller:
-    """Whoever the key that is shown belongs to; a wrong one, an expired one and none are refused alike."""
+    """Return the caller of a key; raise Unauthenticated if it is missing, wrong or expired.
+
+    All failures look alike.
+    """
     mark, _, rest = (shown or "").partition("_")
     id, _, secret = rest.partition("_")
     found = keys.get(id)
@@ -126,29 +133,30 @@ def authenticate_key(keys: Mapping[str, ApiKey], shown: str | None, at: datetime
 
 
 def parse_bearer(header: str | None) -> str | None:
-    """What an `Authorization` header shows, if it is a bearer's."""
+    """Return the credential of a bearer `Authorization` header, or None."""
     scheme, _, shown = (header or "").partition(" ")
     return (shown.strip() or None) if scheme.lower() == "bearer" else None
 
 
 def authenticate_token(token: str, shown: str | None) -> Caller:
-    """The owner, if the token that is shown is the one of the server's file."""
+    """Return the owner if `shown` is the token of the server, else raise Unauthenticated."""
     if not hmac.compare_digest(_hash_secret(token), _hash_secret(shown or "")):
         raise Unauthenticated(INVALID_TOKEN_MESSAGE)
     return create_owner()
 
 
 class KeyFile:
-    """The file that has the keys; a server reads it again when it has changed, so that a revoked key is out at once."""
+    """The file of keys; reread when it changes, so that a revoked key stops working at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._read: tuple[tuple[int, ...] | None, Mapping[str, ApiKey]] = (None, {})
 
     def keys(self) -> Mapping[str, ApiKey]:
-        """Every key by its id, as the file is now; none, if there never was a file.
+        """Return every key by its id, as the file is now; empty if the file never existed.
 
-        One that is gone is no file without keys: nobody revoked them, and whoever lost a disk lets nobody in by that.
+        Raise InvalidInput if a file that was read before is gone: a lost disk must not count as revoked keys, which
+        would turn the token back on.
         """
         stamp = self._read_stamp()
         if stamp is None and self._read[0] is not None:
@@ -158,12 +166,12 @@ class KeyFile:
         return self._read[1]
 
     def add(self, key: ApiKey) -> None:
-        """Write one more key; who adds another at the same moment waits."""
+        """Add a key to the file; concurrent changes wait for the lock."""
         with _lock_key_file(self.path):
             self._write([*self.keys().values(), key])
 
     def revoke(self, id_or_name: str) -> ApiKey:
-        """Take a key out, by its id, or by its name if no other has that."""
+        """Remove a key by its id, or by its name if no other key has it."""
         with _lock_key_file(self.path):
             known = self.keys()
             gone = known.get(id_or_name) or self._find_by_name(id_or_name, known)
@@ -180,7 +188,10 @@ class KeyFile:
         return found[0]
 
     def _read_stamp(self) -> tuple[int, ...] | None:
-        """What differs once the file has changed, or who may read it: a copy can keep its size and its time."""
+        """Return what changes with the content or the permissions; None without a file.
+
+        Size and modification time alone are not enough: a copy can keep both.
+        """
         try:
             found = self.path.stat()
         except FileNotFoundError:
@@ -196,14 +207,14 @@ class KeyFile:
 
 @contextmanager
 def _lock_key_file(path: Path) -> Iterator[None]:
-    """Change a file while nobody else does."""
+    """Hold the lock of the file while it is changed."""
     with _writable_folder(path), lock_path(path):
         yield
 
 
 @contextmanager
 def _writable_folder(path: Path) -> Iterator[None]:
-    """Write into the folder of the path, which is made for its owner alone if it is not there."""
+    """Create the folder of the path with mode 0700; raise InvalidInput if writing fails."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         yield
@@ -212,7 +223,7 @@ def _writable_folder(path: Path) -> Iterator[None]:
 
 
 def write_private_file(path: Path, text: str) -> None:
-    """Have a file say just that, for its owner alone, whole or not at all."""
+    """Write the file atomically, readable by its owner only."""
     with _writable_folder(path), temp_folder(path.parent) as folder:
         made = folder / path.name
         made.touch(mode=0o600)
@@ -221,9 +232,9 @@ def write_private_file(path: Path, text: str) -> None:
 
 
 def read_private_file(path: Path) -> str:
-    """What a file says that nobody but its owner may read; refused if others may, or if it is no ordinary file.
+    """Return the text of a file; raise InvalidInput unless it is private and a regular file.
 
-    A pipe in its place is not waited for: a server reads it while others want to be answered.
+    A pipe in its place does not block the read: a server reads the file while requests wait.
     """
     try:
         file = os.open(path, os.O_RDONLY | _OPEN_FLAGS)
@@ -250,7 +261,7 @@ def _read_all(file: int) -> str:
 
 
 def read_keys(path: Path) -> list[ApiKey]:
-    """The keys of a file; refused if it is anything else."""
+    """Return the keys of a file; raise InvalidInput if it is not a key file."""
     text = read_private_file(path)
     try:
         found = json.loads(text, object_pairs_hook=_reject_duplicate_names)
@@ -263,14 +274,14 @@ def read_keys(path: Path) -> list[ApiKey]:
 
 
 def _reject_duplicate_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; of a name that is there twice, nobody knows which is meant."""
+    """Return a JSON object; raise ValueError if a name occurs twice."""
     if len(found := dict(pairs)) < len(pairs):
         raise ValueError("a name is there twice")
     return found
 
 
 def _parse_keys(told: Any) -> list[ApiKey]:
-    """Each key once: of two that have one id, nobody knows which was revoked."""
+    """Parse all keys; raise ValueError if two share an id, which would make revoking ambiguous."""
     if not isinstance(told, list):
         raise TypeError("they are no list")
     keys = [_parse_key(one) for one in told]
@@ -280,10 +291,10 @@ def _parse_keys(told: Any) -> list[ApiKey]:
 
 
 def read_or_create_token(path: Path) -> str:
-    """The token of a file, which is made if it is not there."""
+    """Return the token in the file; create the file if it is missing."""
     if not path.exists():
         with _lock_key_file(path):
-            if not path.exists():  # nor has another server made it meanwhile
+            if not path.exists():  # another server may have made it meanwhile
                 write_private_file(path, secrets.token_urlsafe(SECRET_BYTES) + "\n")
     found = read_private_file(path).strip()
     if len(found) < SECRET_BYTES:
@@ -292,11 +303,14 @@ def read_or_create_token(path: Path) -> str:
 
 
 Authenticator = Callable[[str | None], Caller]
-"""Who it is that shows this key, or none; whoever it is not is refused."""
+"""Return the caller of a key or token, or raise Unauthenticated."""
 
 
 def create_authenticator(file: KeyFile, token: str | None, clock: Callable[[], datetime]) -> Authenticator:
-    """By the keys of a file; by the token instead, as long as there is no key. Nobody is let in by a broken file."""
+    """Return an authenticator for the keys of a file, or for the token while there are none.
+
+    While the file cannot be read, every caller is refused.
+    """
 
     def authenticate(shown: str | None) -> Caller:
         try:
@@ -304,7 +318,7 @@ def create_authenticator(file: KeyFile, token: str | None, clock: Callable[[], d
         except InvalidInput as error:
             _LOG.error("keys_unreadable", extra={"problem": str(error)})
             raise RecollectError(
-                "the keys of this server cannot be read, so nobody is let in; its log says why, and so does "
+                "the keys of this server cannot be read, so no request is accepted; its log says why, and so does "
                 "`recollect keys list` there"
             ) from error
         return authenticate_key(keys, shown, clock()) if keys or token is None else authenticate_token(token, shown)
@@ -320,7 +334,7 @@ _EMPTY_DIGEST = _hash_secret("")
 
 
 def describe_key(key: ApiKey) -> dict[str, Any]:
-    """What may be told of a key as JSON: all but the digest."""
+    """Return the key as JSON, without its digest."""
     return {
         "id": key.id,
         "name": key.name,

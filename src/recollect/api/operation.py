@@ -1,6 +1,7 @@
-"""Operation: one thing that can be asked for from outside, the same through every face.
+"""The Operation type, base classes of requests and answers, and redaction of answers.
 
-Unread: what is left of an answer for whoever may ask for it and not read, so that nobody reads by the way.
+An operation is the same on every transport. The redaction functions remove stored text from the answer for callers who
+may run an operation but not read memories.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from recollect.engine.engine import Engine
 from recollect.errors import Conflict, InvalidInput
 
 Answer = Mapping[str, Any]
-"""What is answered, in the one JSON shape."""
+"""An answer in the one JSON shape that all transports share."""
 
 
 class OperationRequest(BaseModel):
@@ -24,10 +25,10 @@ class OperationRequest(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     scope_field: ClassVar[str | None] = "scope"
-    """The field that says whose memories it is about; none if it is about nobody's."""
+    """The field with the scope; None if the operation is not about a scope."""
 
     def to_arguments(self, *apart: str) -> dict[str, Any]:
-        """Its fields by name, but for some."""
+        """Return the fields by name, except those in `apart`."""
         return {name: getattr(self, name) for name in type(self).model_fields if name not in apart}
 
 
@@ -38,32 +39,32 @@ class AnswerSchema(BaseModel):
 
 
 class Effect(StrEnum):
-    """What asking does to a store."""
+    """What an operation does to the store."""
 
     NONE = "none"
-    """It only looks; what it hands over to be acted by is counted as served, and nothing else changes."""
+    """Only reads; memories that are returned for use count as served, nothing else changes."""
 
     ADDS = "adds"
-    """It adds, or changes in a way that can be taken back; what was there can still be had."""
+    """Adds or changes something; the change can be undone, and earlier versions are kept."""
 
     REMOVES = "removes"
-    """Something may be gone for good."""
+    """May delete something for good."""
 
 
 class Toolset(StrEnum):
-    """Which models are offered an operation as a tool."""
+    """A group of operations that a server can offer to a model as tools."""
 
     CORE = "core"
-    """Every one: few tools, since what is told of them is in its context all the while."""
+    """For every model; kept small, since tool descriptions always fill its context."""
 
     EPISODES = "episodes"
-    """One that learns from how its tasks went."""
+    """For agents that learn from the outcome of their tasks."""
 
     OBSERVATIONS = "observations"
-    """One that works with the eight methods of seed 003."""
+    """The eight methods of seed 003."""
 
     OPERATOR = "operator"
-    """One that looks after a store."""
+    """For the administration of a store."""
 
 
 R = TypeVar("R", bound=OperationRequest)
@@ -71,10 +72,10 @@ R = TypeVar("R", bound=OperationRequest)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation(Generic[R]):
-    """One thing that can be asked for: who may, what it takes and gives, and what it does.
+    """One operation: the required right, its request, answer, effect and handler.
 
-    `repeatable` is whether the same once more does nothing more, but that it may be counted as said again. `about`
-    teaches a model when to use it. `redact` is what is left of the answer for whoever may do this and not read.
+    `repeatable`: running it again changes nothing more, though a memory may count as said again. `about` teaches a
+    model when to use it. `redact` shapes the answer for callers who may run it but not read.
     """
 
     name: str
@@ -91,11 +92,15 @@ class Operation(Generic[R]):
 
     @property
     def takes_key(self) -> bool:
-        """Whether a key makes a retry of it harmless."""
+        """Whether an idempotency key makes a retry harmless."""
         return self.effect is not Effect.NONE and "key" in self.request.model_fields
 
     def with_key(self, given: Mapping[str, Any], key: str | None, named: str) -> Mapping[str, Any]:
-        """What is given, with the key that was sent beside it by that name, where one is taken and none is given."""
+        """Return the arguments with the idempotency key that was sent in `named`, if any.
+
+        An operation that takes no key ignores it if it is repeatable, else raises InvalidInput. Raise Conflict if the
+        arguments have another key.
+        """
         if key is None or (self.repeatable and not self.takes_key):  # a retry does no harm anyway
             return given
         if not self.takes_key:
@@ -106,75 +111,76 @@ class Operation(Generic[R]):
 
 
 REFUSED_VERDICT = "refused"
-"""The verdict whose reason is about the draft alone; any other may quote what is known."""
+"""The verdict whose reason is about the draft alone; any other reason may quote a memory."""
 
 
 def keep_own_words(answer: Answer) -> Answer:
-    """All of it: it says nothing that the caller has not said."""
+    """Return the answer unchanged: it repeats only what the caller sent."""
     return answer
 
 
 def keep_names(answer: Answer) -> Answer:
-    """All of it: it has the names of scopes and memories, and how many there are, and nothing that a memory says."""
+    """Return the answer unchanged: it has names, ids and counts, but no text of a memory."""
     return answer
 
 
 def redact_receipt(answer: Answer) -> Answer:
-    """What became of a draft or a memory, and neither what the memory says nor why, which may quote another."""
+    """Remove the memory and the reason, which may quote another memory."""
     told = {**answer, "memory": None}
     return told if answer["verdict"] == REFUSED_VERDICT or "reason" not in answer else {**told, "reason": None}
 
 
 def redact_receipts(answer: Answer) -> Answer:
-    """The same of several."""
+    """Redact each receipt."""
     return {**answer, "receipts": [redact_receipt(one) for one in answer["receipts"]]}
 
 
 def redact_extracts(answer: Answer) -> Answer:
-    """The same of what a conversation left behind."""
+    """Redact each extracted memory."""
     return {**answer, "extracts": [redact_receipt(one) for one in answer["extracts"]]}
 
 
 def redact_saved_observation(answer: Answer) -> Answer:
-    """What became of an observation, but not why, which may quote another."""
+    """Remove the reason, which may quote another memory."""
     return answer if answer["outcome"] == REFUSED_VERDICT else {**answer, "reason": None}
 
 
 def redact_feedback(answer: Answer) -> Answer:
-    """What the caller said of a context, and not which memories the answer quotes: that would confirm a guess."""
+    """Remove the memories that the answer quotes: they would confirm a guess."""
     return {**answer, "quoted": []}
 
 
 def redact_started_episode(answer: Answer) -> Answer:
-    """The task, which is the caller's own word, and nothing of what others did for it until it was sent again."""
+    """Keep the task, which the caller sent; remove what others have added since."""
     return {**answer, "outcome": None, "value": None, "contexts": [], "actions": []}
 
 
 def redact_recorded_action(answer: Answer) -> Answer:
-    """Whether a task is under way, and nothing of what others said or did for it."""
+    """Keep whether the task is under way; remove all that others wrote."""
     return {**answer, **_EMPTY_EPISODE, "outcome": None, "value": None}
 
 
 def redact_completed_episode(answer: Answer) -> Answer:
-    """How a task ended, which is the caller's own word, and nothing of what others said or did for it."""
+    """Keep the outcome, which the caller sent; remove all that others wrote."""
     return {**redact_receipts(answer), **_EMPTY_EPISODE}
 
 
 def redact_undo(answer: Answer) -> Answer:
-    """That a run was undone, and by which; not the memories that it wrote."""
+    """Keep the number of the run; remove the memories that it wrote."""
     return {**answer, "memories": []}
 
 
 def redact_plan(answer: Answer) -> Answer:
-    """What a job would do to which memories, and none of their words: nor why, which may quote them, nor the digests,
-    which would confirm a guess.
+    """Keep which memories a job would change; remove texts, reasons, states and the hash.
+
+    Reasons may quote memories, and digests would confirm a guess.
     """
     plan = answer["plan"]
-    if plan is None:  # it was done, and the runs name memories by their ids
+    if plan is None:  # the job ran, and its runs name only ids
         return answer
     steps = [{**step, "text": None, "reason": None, "state": None} for step in plan["steps"]]
     return {**answer, "plan": {**plan, "hash": None, "steps": steps}}
 
 
 _EMPTY_EPISODE: Answer = {"task": None, "plan": [], "session": None, "contexts": [], "actions": []}
-"""A task without what it is."""
+"""Fields of an episode without their content."""

@@ -1,6 +1,7 @@
-"""Problem: what went wrong, as every face tells it; each face has its own table from codes to its statuses.
+"""Problem codes for errors, the same on every transport.
 
-Faults: what should not have happened, logged in one way whichever face it was asked through, and told by an id.
+Each transport has its own table from codes to statuses. An unexpected error is logged under an id; the caller gets only
+the id.
 """
 
 import logging
@@ -30,7 +31,7 @@ from recollect.errors import (
 
 
 class ProblemCode(StrEnum):
-    """What a program can go by."""
+    """Machine-readable code of a problem."""
 
     INVALID = "invalid"
     TOO_LARGE = "too_large"
@@ -59,16 +60,19 @@ CODES_BY_ERROR: Mapping[type[RecollectError], ProblemCode] = {
     StoreError: ProblemCode.STORE,
     RecollectError: ProblemCode.INTERNAL,
 }
-"""Which code an error has: that of the first class that fits."""
+"""The code of each error class; the first class that matches wins."""
 
 
 SCOPE_FIELD: Final = "scope"
-"""The field that a scope which names nothing is told of, as everything but what speaks for others calls it."""
+"""The field reported for a ScopeError, which names none.
+
+Only compatibility APIs call it otherwise.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What went wrong: a code, a sentence with the remedy, the field it is about, and whether a retry may help."""
+    """What went wrong: a code, a message with the remedy, the field, and if a retry may help."""
 
     code: ProblemCode
     message: str
@@ -77,7 +81,7 @@ class Problem:
     retryable: bool = False
 
     def fields(self) -> dict[str, Any]:
-        """The JSON of it."""
+        """Return it as JSON fields."""
         return {
             "code": self.code.value,
             "message": self.message,
@@ -90,11 +94,14 @@ class Problem:
 INTERNAL_PROBLEM = Problem(
     code=ProblemCode.INTERNAL, message="something went wrong that should not; the log of the server has it"
 )
-"""What is told of a fault of ours; nothing of what it was about leaves the server."""
+"""What a caller learns of an internal error; no details leave the server."""
 
 
 def problem_of(error: RecollectError) -> Problem:
-    """The problem that an error is to whoever asked."""
+    """Return the problem for an error.
+
+    A retryable error of the store or a provider has the code BUSY.
+    """
     code = next(code for kind, code in CODES_BY_ERROR.items() if isinstance(error, kind))
     if error.retryable and code in (ProblemCode.STORE, ProblemCode.PROVIDER):
         code = ProblemCode.BUSY
@@ -113,7 +120,10 @@ _LOG = logging.getLogger(__name__)
 
 
 def log_internal_error(face: str, error: BaseException) -> Problem:
-    """Log a fault of ours under an id, without a word of what it was about, and give what is told of it."""
+    """Log an unexpected error under an id and return the problem that names the id.
+
+    The log has the type and the frames of the error, not its message, which could quote a memory.
+    """
     id = secrets.token_hex(6)
     told = {"id": id, "face": face, "error": type(error).__name__, "frames": list_frames(error)}
     _LOG.error("broke", extra=told)

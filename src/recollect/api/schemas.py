@@ -1,14 +1,6 @@
-"""The shapes of answers, for OpenAPI and for the output schemas of MCP tools.
+"""Pydantic schemas of answers, for OpenAPI and for the output schemas of MCP tools.
 
-How memories look, what became of drafts, and what was counted of them.
-
-How rankings, contexts and their explanations look.
-
-How tasks look, and what they taught.
-
-How what happened looks, and what it left behind.
-
-How it looks what a store has, and what was done to it.
+In order: memories and receipts, rankings and contexts, episodes, events and entities, administration.
 """
 
 from typing import Any, Literal

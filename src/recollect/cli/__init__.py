@@ -1,1 +1,1 @@
-"""The command line: parse, call, render. A file has a command, or a few that belong together."""
+"""The command line: each module holds one command or a few that belong together."""

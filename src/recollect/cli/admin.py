@@ -1,12 +1,7 @@
-"""recollect admin: what an operator does to a whole store.
+"""Commands for a whole store: `recollect admin` and `recollect stats`.
 
-recollect stats: how much there is.
-
-A re-embedding, told: as JSON, and to people.
-
-A move, told: as JSON, and to people.
-
-Indexes of the nearest, told: as JSON, and to people.
+The commands come first. Below them is how each result is shown as JSON and as text: statistics, re-embedding,
+migration, vector indexes and rollups.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +31,7 @@ from recollect.render import json_values
 from recollect.render.tables import TextTable
 
 SUGGESTED_EMBEDDERS = ("minilm", "wordllama", "hashing")
-"""What a shell offers to go over to."""
+"""Embedder names offered by shell completion."""
 
 
 def _complete_embedders(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -223,7 +218,7 @@ def stats(place: StoreTarget, scope: Scope | None, as_json: bool) -> None:
 
 
 def stats_table(stats: Stats) -> TextTable:
-    """How much there is, one figure a row, with which of them it counts."""
+    """Return the statistics of a store as a table with one figure a row."""
     rows = [
         ("memories", stats.memories, ""),
         *(("status", count, status.value) for status, count in stats.statuses.items()),
@@ -242,7 +237,7 @@ def stats_table(stats: Stats) -> TextTable:
 
 
 def re_embed_fields(done: ReembeddingReport) -> dict[str, Any]:
-    """Its JSON."""
+    """Return a re-embedding report as JSON fields."""
     return {
         "embedder": _encoder_fields(done.encoder),
         "former": None if done.former is None else _encoder_fields(done.former),
@@ -253,7 +248,7 @@ def re_embed_fields(done: ReembeddingReport) -> dict[str, Any]:
 
 
 def describe_re_embed(done: ReembeddingReport) -> str:
-    """What became of the store, in a sentence."""
+    """Describe the result of a re-embedding in one sentence."""
     embedded, removed = f"{done.embedded} embedded", f"{format_count(done.removed, 'former vector')} removed"
     if done.changed:
         return f"the vectors are of {done.encoder} now: {embedded}, {removed}"
@@ -267,7 +262,7 @@ def _encoder_fields(encoder: Encoder) -> dict[str, Any]:
 
 
 def move_fields(moved: MoveReport) -> dict[str, Any]:
-    """Its JSON."""
+    """Return a migration report as JSON fields."""
     return {
         "memories": moved.memories,
         "contexts": moved.contexts,
@@ -277,14 +272,14 @@ def move_fields(moved: MoveReport) -> dict[str, Any]:
 
 
 def describe_move(moved: MoveReport) -> str:
-    """What was moved, in a sentence."""
+    """Describe what a migration moved in one sentence."""
     what = f"{format_count(moved.memories, 'memory', 'memories')} and {format_count(moved.contexts, 'context')}"
     earlier = f", {moved.resumed} of them by an earlier run" if moved.resumed else ""
     return f"moved {what}{earlier}; both stores have the sum {moved.checksum[:16]}"
 
 
 def index_fields(one: ScopeVectorIndex) -> dict[str, Any]:
-    """The JSON of one."""
+    """Return a vector index as JSON fields."""
     return {
         "name": one.name,
         "scope": one.scope,
@@ -297,7 +292,7 @@ def index_fields(one: ScopeVectorIndex) -> dict[str, Any]:
 
 
 def index_table(indexes: Sequence[ScopeVectorIndex]) -> TextTable:
-    """All of them, one a row."""
+    """Return vector indexes as a table with one index a row."""
     rows = [
         (
             one.name,
@@ -313,7 +308,7 @@ def index_table(indexes: Sequence[ScopeVectorIndex]) -> TextTable:
 
 
 def describe_index_state(one: ScopeVectorIndex) -> str:
-    """How it stands with an index."""
+    """Describe the state of a vector index."""
     if one.scope is None:
         return "of a scope that was erased"
     if not one.present:
@@ -322,13 +317,13 @@ def describe_index_state(one: ScopeVectorIndex) -> str:
 
 
 def describe_built_index(built: ScopeVectorIndex) -> str:
-    """What became of a build, in a sentence."""
+    """Describe the result of an index build in one sentence."""
     what = f"{format_count(built.vectors, 'vector')} of {built.model}, {_format_index_size(built)}"
     return f"{built.scope} has an index {'now' if built.built else 'already'}: {what}"
 
 
 def describe_dropped_indexes(indexes: Sequence[ScopeVectorIndex]) -> str:
-    """What was dropped, in a sentence."""
+    """Describe which indexes were dropped in one sentence."""
     if not indexes:
         return "there was no index to drop"
     room = sum(one.bytes for one in indexes) / 1e6
@@ -336,7 +331,7 @@ def describe_dropped_indexes(indexes: Sequence[ScopeVectorIndex]) -> str:
 
 
 def suggest_index_command(indexes: Sequence[ScopeVectorIndex]) -> str:
-    """What an operator may want to do next."""
+    """Suggest the next `recollect admin index` command to the operator."""
     if not indexes:
         return "no scope has an index of its own; `recollect admin index --scope SCOPE` builds one"
     useless = [one for one in indexes if not one.is_usable]
@@ -350,7 +345,7 @@ def _format_index_size(one: ScopeVectorIndex) -> str:
 
 
 def rollup_fields(found: RollupReport) -> dict[str, Any]:
-    """The JSON of what a rollup did."""
+    """Return the result of a rollup as JSON fields."""
     counts = ("made", "revised", "archived", "unchanged")
     return {
         "scope": str(found.scope),
@@ -362,7 +357,7 @@ def rollup_fields(found: RollupReport) -> dict[str, Any]:
 
 
 def describe_rollup(found: RollupReport) -> str:
-    """The same in a sentence."""
+    """Describe the result of a rollup in one sentence."""
     parts = [
         f"{what} {_count_levels(counts)}"
         for what, counts in (("made", found.made), ("made anew", found.revised), ("put away", found.archived))
@@ -374,7 +369,7 @@ def describe_rollup(found: RollupReport) -> str:
 
 
 def _describe_model_usage(found: RollupReport) -> str:
-    """What was asked of a model, if anything was."""
+    """Describe the calls to a chat model, or return an empty string if there were none."""
     spent = found.spent
     if not spent.calls:
         return ""

@@ -1,8 +1,7 @@
-"""recollect hook: what a coding agent is told before it begins, in time or not at all.
+"""The commands that coding agents start and wait for: `recollect hook` and `recollect mcp`.
 
-recollect mcp: the memory of one agent, which starts it and speaks MCP with it over standard input and output.
-
-What begins before the other commands are loaded, read as the whole command line reads it.
+They are kept apart from the other commands so that they start fast. The entry point loads this module without the rest
+of the command line, and server modules are imported only inside functions.
 """
 
 import contextvars
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class HookCommand(click.Command):
-    """A command that is in nobody's way: what is typed wrong is told, and is no failure."""
+    """A command that warns about wrong arguments and exits with 0, so that no agent is blocked."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -85,10 +84,10 @@ def hook(place: "StoreTarget", /, **asked: Any) -> None:
 OpenedDispatcher: TypeAlias = "tuple[Dispatcher, Callable[[], None]]"
 
 AGENT_NAME = "agent"
-"""What whoever speaks over standard input is called in what is kept."""
+"""The caller name recorded for an agent that speaks over standard input."""
 
 READ_ONLY_REASON = "recollect mcp was started with --read-only"
-"""Why an agent lacks a right; it has no key that could have it."""
+"""The reason a right is missing; an agent on standard input has no key that could grant it."""
 
 MCP_NOT_INSTALLED = (
     "what MCP needs is not installed; install recollect with its extra server (in its folder: pip install '.[server]')"
@@ -126,7 +125,10 @@ def mcp(place: "StoreTarget", scope: str | None, read_only: bool, tools: str) ->
 
 
 def prepare_session(scope: str | None, read_only: bool, tools: str) -> "tuple[Caller, Toolsets]":
-    """Who will speak, and what is offered; refused is what makes no sense, and what cannot be spoken here."""
+    """Return the caller and the toolsets of an MCP session, or raise InvalidInput.
+
+    The error is raised if an argument is wrong or the `mcp` package is not installed.
+    """
     from recollect.server.mcp.catalog import parse_toolsets
 
     if find_spec("mcp") is None:
@@ -137,7 +139,7 @@ def prepare_session(scope: str | None, read_only: bool, tools: str) -> "tuple[Ca
 def serve_stdio(
     make: "Callable[[], OpenedDispatcher]", most_bytes: Callable[[], int], caller: Caller, wanted: "Toolsets"
 ) -> None:
-    """Speak with the agent; the store is made open when it is needed."""
+    """Serve MCP over standard input and output; the store is opened when it is first needed."""
     from recollect.server.mcp.stdio_transport import serve_stdio
 
     handler = logging.StreamHandler()
@@ -147,7 +149,7 @@ def serve_stdio(
 
 
 def make_agent_caller(scope: str | None, *, read_only: bool) -> Caller:
-    """Whoever speaks over standard input: the owner's agent, who is believed no more than the owner's own words."""
+    """Return the caller for an agent on standard input, trusted like the user who started it."""
     reach: Reach = WHOLE_STORE if scope is None else Scope.parse(scope)
     rights = frozenset({Right.READ}) if read_only else frozenset(Right)
     because = READ_ONLY_REASON if read_only else None
@@ -157,7 +159,7 @@ def make_agent_caller(scope: str | None, *, read_only: bool) -> Caller:
 
 
 def open_dispatcher(engine: "AbstractContextManager[Engine]") -> "OpenedDispatcher":
-    """What answers for an engine, and what closes both."""
+    """Return a dispatcher for an engine, and a function that closes both."""
     from recollect.api.auth import HostPolicy
     from recollect.api.dispatcher import Dispatcher, OperationRunner
     from recollect.server.health import create_monitor
@@ -176,19 +178,22 @@ def open_dispatcher(engine: "AbstractContextManager[Engine]") -> "OpenedDispatch
 
 
 def read_body_limit() -> int:
-    """How long a request may be, by the settings."""
+    """Return the maximum size of a request in bytes, from the settings."""
     from recollect.server.request_limits import load_request_limits
 
     return load_request_limits().body_bytes
 
 
 def refuse_keys(_: str | None) -> Caller:
-    """Nobody is let in by a key here: whoever started the process is the one who asks."""
+    """Refuse every API key: over standard input the caller is the owner of the process."""
     raise InvalidInput("there are no keys over standard input")
 
 
 def prepare_mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | None:
-    """What speaks MCP; nothing if what is typed is wrong, which is told by whoever can tell it best."""
+    """Return a function that serves MCP, or None if the arguments are wrong.
+
+    On None the entry point runs the full command line, which reports the error best.
+    """
     try:
         params = mcp.make_context("mcp", list(typed)).params
         who = prepare_session(**params)
@@ -210,7 +215,7 @@ def _read_target_body_limit(before: Sequence[str]) -> int:
 
 
 def parse_hook(typed: Sequence[str]) -> dict[str, object] | None:
-    """What a hook is told; nothing if what is typed is wrong, which is said on standard error."""
+    """Return the parsed arguments of a hook, or None after a warning if they are wrong."""
     try:
         return hook.make_context("hook", list(typed)).params
     except click.exceptions.Exit:
@@ -219,7 +224,7 @@ def parse_hook(typed: Sequence[str]) -> dict[str, object] | None:
 
 @contextmanager
 def resolve_target(before: Sequence[str]) -> "Iterator[StoreTarget]":
-    """The place that is named before the command, with the settings that are."""
+    """Yield the store target named by the global options, with their settings applied."""
     cli: click.Group = import_module("recollect.cli.main").cli
     try:
         with cli.make_context("recollect", [*before, "mcp"]) as context:

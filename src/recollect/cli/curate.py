@@ -1,6 +1,6 @@
-"""recollect curate: an operator sets right what a scope knows, and can undo it.
+"""Commands with which an operator corrects memories: `recollect curate`.
 
-What an operator did to memories, told: as JSON, and to people.
+Every change can be undone. The messages about the results are at the end.
 """
 
 import sys
@@ -20,13 +20,13 @@ from recollect.model.scope import Scope
 from recollect.render.json_records import purge_fields, undo_fields
 
 UNKNOWN_IMPORTANCE = "unknown"
-"""What is typed in place of an importance that nobody knows."""
+"""What a user types for an importance that is not known."""
 
 MAX_SHOWN_MEMORIES = 20
-"""How many of the memories are shown that stand as before; --json has all of them."""
+"""Maximum number of restored memories shown after an undo; --json prints all of them."""
 
 MAX_RUN_DIGITS = 18
-"""How many digits a run has at most: a store cannot count further."""
+"""Maximum number of digits in a run number; a store cannot count further."""
 
 
 @click.group(short_help="Set right what is remembered.")
@@ -160,7 +160,7 @@ def purge(place: StoreTarget, source: str, scope: Scope, dry_run: bool, yes: boo
     `recollect erase --source` removes it for good instead.
     """
     if not (yes or dry_run or (sys.stdin.isatty() and sys.stderr.isatty())):
-        raise click.UsageError("Nobody is there to be asked whether to forget it all; say --yes or --dry-run.")
+        raise click.UsageError("not a terminal; pass --yes to forget it all, or --dry-run")
     with place.open_existing() as engine:
         found = engine.curator.purge(source, scope=scope)
         if not (yes or dry_run):
@@ -203,22 +203,22 @@ def undo(place: StoreTarget, ctx: click.Context, run: int, scope: Scope, as_json
 
 
 def describe_purge_preview(purge: Purge) -> str:
-    """How much came from a source."""
+    """Describe how many memories came from a source."""
     return f"{_count_memories(purge.memories)} of {purge.scope} came from {make_printable(purge.source)}"
 
 
 def describe_purge(purge: Purge) -> str:
-    """What became of what came from a source."""
+    """Describe how many memories of a source were forgotten."""
     return f"{describe_purge_preview(purge)} and {'is' if len(purge.memories) == 1 else 'are'} forgotten now"
 
 
 def describe_merge(sources: Iterable[Memory]) -> str:
-    """What a memory was made of, and where that stands now."""
+    """Describe which memories a merged memory was made of."""
     return f"made of {', '.join(formatting.quote_memory(one) for one in sources)}; they are recalled through it alone"
 
 
 def describe_undo(undone: UndoReport) -> str:
-    """What was undone."""
+    """Describe what was undone."""
     stand = "stands" if len(undone.memories) == 1 else "stand"
     return f"{_count_memories(undone.memories)} {stand} as before run {undone.undone}"
 

@@ -1,4 +1,4 @@
-"""recollect demo: a story in one minute, told in commands that run as they are shown."""
+"""The command `recollect demo`: a one-minute story told in commands that really run."""
 
 import io
 import shlex
@@ -22,15 +22,15 @@ from recollect.render.tables import TextStyle
 
 TODAY = datetime(2026, 1, 15, 9, tzinfo=UTC)
 EMBEDDER = "wordllama"
-"""What a plain install embeds with, so that the story comes out the same wherever it is told."""
+"""The embedder of a plain install, so that the story gives the same results everywhere."""
 
 COMMANDS = {"remember": remember, "recall": recall, "search": search, "why": why}
-"""What the story is told with."""
+"""The commands that the story uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoStep:
-    """What is done next, as it is typed; of quiet commands the outcome is not shown."""
+    """One step of the story: its title and commands; the output of a quiet step is not shown."""
 
     title: str
     commands: tuple[str, ...]
@@ -135,13 +135,13 @@ def demo(place: StoreTarget, ctx: click.Context) -> None:
 
 
 def _command_name() -> str:
-    """The command as whoever is reading typed it."""
+    """Return the path the user typed to run this program, or `recollect`."""
     name = sys.argv[0]
     return name if Path(name).name == "recollect" else "recollect"
 
 
 def _run_command(typed: str, ctx: click.Context) -> None:
-    """Do what is typed, in place of whoever would type it."""
+    """Run one command line of the story."""
     name, *arguments = shlex.split(typed.replace("\\\n", ""))[1:]
     command = COMMANDS[name]
     with command.make_context(name, arguments, parent=ctx) as called:

@@ -1,10 +1,7 @@
-"""recollect doctor: whether the installation is well, and what to do if it is not.
+"""Commands that check an installation: `recollect doctor` and `recollect config`.
 
-A diagnosis, told: as JSON, and to people.
-
-diagnose(): everything that is looked at, from the ground up.
-
-recollect config: what is set, where it comes from, and whether a file is right.
+`diagnose` runs all checks, from Python up to the store. The checks themselves are in `doctor_checks` and
+`doctor_sqlite`.
 """
 
 import os
@@ -28,7 +25,7 @@ from recollect.model.format import format_count, make_printable
 from recollect.render.tables import Paint, TextStyle, paint_plain
 
 EXIT_PROBLEM = 1
-"""What a shell learns of a problem."""
+"""The exit code if any check found a problem."""
 
 
 @click.command(short_help="Check the installation, and name the fix.")
@@ -56,11 +53,11 @@ FINDING_STYLES: Mapping[CheckStatus, TextStyle] = {
     CheckStatus.WARNING: TextStyle.TYPED,
     CheckStatus.PROBLEM: TextStyle.STRONG,
 }
-"""How a finding looks."""
+"""The text style of each check status."""
 
 
 def diagnosis_fields(checks: Sequence[Check]) -> dict[str, Any]:
-    """Its JSON."""
+    """Return all checks as JSON fields."""
     return {
         "ok": all(one.finding is not CheckStatus.PROBLEM for one in checks),
         "checks": [
@@ -70,7 +67,7 @@ def diagnosis_fields(checks: Sequence[Check]) -> dict[str, Any]:
 
 
 def format_checks(checks: Sequence[Check], paint: Paint = paint_plain) -> Iterator[str]:
-    """A line for each check, and one below it that says what to do where it is not well."""
+    """Yield a line for each check, followed by a line with the remedy if there is one."""
     widest = max(len(one.name) for one in checks)
     deepest = max(len(one.value) for one in CheckStatus)
     for one in checks:
@@ -81,7 +78,7 @@ def format_checks(checks: Sequence[Check], paint: Paint = paint_plain) -> Iterat
 
 
 def tally_checks(checks: Sequence[Check]) -> str:
-    """How many of them are not well."""
+    """Describe how many checks found a problem or a warning."""
     problems, warnings = (
         format_count(sum(one.finding is finding for one in checks), finding.value)
         for finding in (CheckStatus.PROBLEM, CheckStatus.WARNING)
@@ -90,9 +87,9 @@ def tally_checks(checks: Sequence[Check]) -> str:
 
 
 def diagnose(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> list[Check]:
-    """What was seen of the installation, and of the store and its folder.
+    """Run all checks of the installation and of the store, and return their results.
 
-    No store is made, opened for writing or changed, and nothing is asked over a network, but for a database.
+    No store is created, opened for writing or changed. The only network connection is that to a PostgreSQL database.
     """
     chosen, configured = _check_settings(settings)
     checks = [doctor_checks.check_recollect(), doctor_checks.check_python(sys.version_info[:3]), configured]
@@ -125,7 +122,7 @@ def _check_embedders(settings: Settings) -> list[Check]:
 
 
 def _check_settings(given: Settings | Mapping[str, Any] | None) -> tuple[Settings, Check]:
-    """The settings, or those that go without saying if they cannot be; nothing secret in them is shown."""
+    """Return the settings, or the defaults if they are invalid; no secret is shown."""
     from recollect.providers.http_client import redact_url
 
     try:

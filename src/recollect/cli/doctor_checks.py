@@ -1,10 +1,7 @@
-"""The installation: Python, the embedders, and the folder of models that were made.
+"""The checks of `recollect doctor`, apart from those of SQLite stores.
 
-The models: whether the one that a store needs is to be had, and whether it is on its way to another.
-
-Serving: whether agents can be served, and which frameworks can have their memory here.
-
-The database: whether PostgreSQL, pgvector, the role and the store in it are as they have to be.
+In this order: Python and the embedders, the model of a store, the packages and keys of the server, and a PostgreSQL
+database.
 """
 
 import os
@@ -37,16 +34,16 @@ from recollect.version import __version__
 MIN_PYTHON = (3, 11)
 SAMPLE_TEXT = "Ana prefers window seats"
 REMOTE_MODEL_PREFIX = "http:"
-"""What the recorded name of a model behind an address begins with."""
+"""Prefix of the recorded name of a model behind an HTTP address."""
 
 
 def check_recollect() -> Check:
-    """Which recollect it is, and on which system."""
+    """Report the version of recollect and the operating system."""
     return ok("recollect", f"{__version__} on {platform.system() or 'an unknown system'}")
 
 
 def check_python(version: Sequence[int]) -> Check:
-    """Whether the language is new enough."""
+    """Check that Python is new enough."""
     shown = ".".join(map(str, version))
     if tuple(version) < MIN_PYTHON:
         return problem("python", shown, f"run recollect with Python {'.'.join(map(str, MIN_PYTHON))} or later")
@@ -54,7 +51,7 @@ def check_python(version: Sequence[int]) -> Check:
 
 
 def check_embedders() -> list[Check]:
-    """Which embedders could be used, with how to get the others."""
+    """List the known embedders, with a remedy for each that is not installed."""
     from recollect.providers import registry
 
     return [
@@ -66,7 +63,7 @@ def check_embedders() -> list[Check]:
 
 
 def check_embedding(settings: Settings) -> Check:
-    """Whether the embedder that a new store would have embeds; one behind an address is not asked."""
+    """Check that the embedder of a new store works; a remote embedder is not called."""
     try:
         found = find_named_embedder(settings.embedder or "auto", settings)
         if found.name.startswith(REMOTE_MODEL_PREFIX):
@@ -80,14 +77,14 @@ def check_embedding(settings: Settings) -> Check:
 
 
 def check_model_cache() -> Check:
-    """Where models that are made once are kept."""
+    """Check the folder in which built models are cached."""
     from recollect.providers.embedder_assets import cache_folders
 
     return check_cache_folders(cache_folders())
 
 
 def check_cache_folders(folders: Sequence[Path]) -> Check:
-    """The first of the folders that takes files, with what is in it."""
+    """Return a check of the first folder that is writable, with what it contains."""
     name = "model cache"
     for folder in folders:
         seen = _describe_cache_folder(folder)
@@ -98,12 +95,12 @@ def check_cache_folders(folders: Sequence[Path]) -> Check:
 
 
 def format_megabytes(count: int) -> str:
-    """So many bytes, for people."""
+    """Format a number of bytes as megabytes."""
     return f"{count / 1e6:,.1f} MB"
 
 
 def _describe_cache_folder(folder: Path) -> str | None:
-    """What a folder holds or would hold; nothing if it takes no files."""
+    """Describe what a cache folder contains, or return None if it is not writable."""
     try:
         there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
         if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
@@ -111,12 +108,12 @@ def _describe_cache_folder(folder: Path) -> str | None:
         if there != folder:
             return "is made when it is needed"
         return f"holds {format_megabytes(sum(path.stat().st_size for path in folder.iterdir() if path.is_file()))}"
-    except OSError:  # it may not even be looked at
+    except OSError:  # the folder may not even be readable
         return None
 
 
 def check_model(encoder: Encoder, settings: Settings) -> Check:
-    """Whether the model that the store's vectors come from can be used."""
+    """Check that the model of the store's vectors can be used."""
     from recollect.providers import registry
 
     name, seen = "model", f"the vectors are of {encoder}"
@@ -143,7 +140,7 @@ def check_model(encoder: Encoder, settings: Settings) -> Check:
 
 
 def check_re_embedding(begun: Sequence[Encoder], dismissed: int) -> Iterator[Check]:
-    """Whether the store is on its way to another model, or has not left a former one behind."""
+    """Warn about an unfinished re-embedding, or about vectors left from a former model."""
     command = "run `recollect admin re-embed --embedder NAME`"
     for encoder in begun:
         remedy = f"{command} with that embedder to go on, or with the present one to call it off"
@@ -156,7 +153,7 @@ def check_re_embedding(begun: Sequence[Encoder], dismissed: int) -> Iterator[Che
 SERVER_PACKAGES: Sequence[str] = (
     *("grpcio", "grpcio-health-checking", "httptools", "mcp", "prometheus-client", "protobuf", "starlette", "uvicorn"),
 )
-"""What the extra `server` is made of."""
+"""The packages of the `server` extra."""
 
 FRAMEWORK_PACKAGES: Mapping[str, str] = {
     "langgraph": "langgraph",
@@ -164,16 +161,16 @@ FRAMEWORK_PACKAGES: Mapping[str, str] = {
     "anthropic": "anthropic",
     "pydantic-ai": "pydantic-ai-slim",
 }
-"""The extra of each framework, and the package that it is."""
+"""The package behind the extra of each agent framework."""
 
 
 def check_serving(settings: Settings) -> list[Check]:
-    """The faces, the keys and the frameworks."""
+    """Run the checks of server packages, API keys and agent frameworks."""
     return [check_server_packages(), check_keys(settings), check_frameworks()]
 
 
 def check_server_packages() -> Check:
-    """Whether what `recollect serve` and `recollect mcp` need is installed."""
+    """Check that the packages for `recollect serve` and `recollect mcp` are installed."""
     missing = [one for one in SERVER_PACKAGES if _installed_version(one) is None]
     if missing:
         remedy = "to serve agents, install recollect with its extra server (in its folder: pip install '.[server]')"
@@ -182,7 +179,7 @@ def check_server_packages() -> Check:
 
 
 def check_keys(settings: Settings) -> Check:
-    """Whether a server could read its keys, and whether they let anybody in."""
+    """Check that a server can read its API keys, and warn about expired ones."""
     try:
         file = KeyFile(keys_path(settings.server))
         found = list(file.keys().values())
@@ -196,7 +193,7 @@ def _check_key_expiry(found: Sequence[ApiKey], file: KeyFile) -> Check:
     over = [one for one in found if not one.is_valid(at)]
     seen = f"{len(found)} in {file.path}"
     if len(over) == len(found):
-        return problem("keys", f"{seen}, all expired, so nobody is let in", "make one with `recollect keys add`")
+        return problem("keys", f"{seen}, all expired, so no request is accepted", "make one with `recollect keys add`")
     if over:
         named = ", ".join(f"{one.id} of {one.name}" for one in over)
         return warning(
@@ -213,7 +210,7 @@ def _check_token(settings: Settings, file: KeyFile) -> Check:
 
 
 def check_frameworks() -> Check:
-    """Which frameworks are installed; most people need none of them."""
+    """Report which agent frameworks are installed; most users need none."""
     return ok("frameworks", "; ".join(_describe_frameworks()))
 
 
@@ -235,21 +232,21 @@ def _installed_version(package: str) -> str | None:
 
 
 POSTGRES_EXTRA = "install recollect with its extra postgres (in its folder: pip install '.[postgres]')"
-"""How to get what speaks to PostgreSQL."""
+"""How to install the PostgreSQL driver."""
 
 REQUIRED_RIGHTS = (
     "USAGE ON SCHEMA recollect",
     "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect",
     "USAGE ON ALL SEQUENCES IN SCHEMA recollect",
 )
-"""What a role needs that remembers and recalls, beside the owner of the tables."""
+"""The rights that a role needs to remember and recall, if it does not own the tables."""
 
 MAX_NAMED_TABLES = 4
-"""How many tables are named one by one."""
+"""Maximum number of tables that a message names."""
 
 
 def check_database(address: str, settings: Settings) -> Iterator[Check]:
-    """What there is to say of a database and of the store in it. Nothing is made or changed there."""
+    """Check a PostgreSQL database and the store in it; nothing is created or changed."""
     yield (loaded := check_driver())
     if loaded.remedy is not None:
         return
@@ -262,7 +259,7 @@ def check_database(address: str, settings: Settings) -> Iterator[Check]:
 
 
 def check_driver() -> Check:
-    """Whether what speaks to PostgreSQL is there."""
+    """Check that the PostgreSQL driver is installed."""
     try:
         import psycopg
         import psycopg_pool
@@ -272,7 +269,7 @@ def check_driver() -> Check:
 
 
 def check_catalog(seen: DatabaseCatalog, settings: Settings) -> Iterator[Check]:
-    """What there is to say of what a database tells."""
+    """Check everything that was read from the catalog of a database."""
     from recollect.stores.postgres.connection import MIGRATIONS
     from recollect.stores.sql.migrations import load_migrations
 
@@ -297,7 +294,7 @@ def check_catalog(seen: DatabaseCatalog, settings: Settings) -> Iterator[Check]:
 
 
 def check_server_version(server: PostgresServer) -> Check:
-    """Whether the server is new enough."""
+    """Check that the PostgreSQL server is new enough."""
     from recollect.stores.postgres.connection import MIN_SERVER_VERSION
 
     seen = f"PostgreSQL {server.version}"
@@ -307,14 +304,14 @@ def check_server_version(server: PostgresServer) -> Check:
 
 
 def check_encoding(server: PostgresServer) -> Check:
-    """Whether the database takes every character."""
+    """Check that the database is encoded in UTF-8."""
     if server.encoding != "UTF8":
         return problem("encoding", server.encoding, "make a database with ENCODING 'UTF8'")
     return ok("encoding", server.encoding)
 
 
 def check_pgvector(found: PgvectorInfo, role: PostgresRole) -> Check:
-    """Whether the database has pgvector, or the role may create it there."""
+    """Check that the database has pgvector, or that the role may create the extension."""
     from recollect.stores.postgres.connection import MIN_PGVECTOR_VERSION, parse_version
 
     name, wanted = "pgvector", MIN_PGVECTOR_VERSION
@@ -334,7 +331,7 @@ def check_pgvector(found: PgvectorInfo, role: PostgresRole) -> Check:
 
 
 def check_role(role: PostgresRole) -> Check:
-    """Whether row-level security holds the role."""
+    """Check that row-level security applies to the role."""
     remedy = "use a role that is NOSUPERUSER and NOBYPASSRLS"
     if role.superuser:
         return warning("role", f"{role.name} is a superuser, whom row-level security does not hold", remedy)
@@ -344,7 +341,7 @@ def check_role(role: PostgresRole) -> Check:
 
 
 def check_writable(server: PostgresServer) -> Check:
-    """Whether anything can be written."""
+    """Check that the server accepts writes."""
     if server.is_read_only:
         remedy = "name the primary server, if anything is to be remembered"
         return warning("primary", "it can only be read, as a server that follows another", remedy)
@@ -352,7 +349,7 @@ def check_writable(server: PostgresServer) -> Check:
 
 
 def check_database_store(seen: DatabaseCatalog, latest: int) -> Check:
-    """Whether there is a store that this program knows, or one could be made."""
+    """Check that the database has a store with a known schema, or that one can be created."""
     from recollect.stores.sql.migrations import schema_mismatch
 
     kept, name = seen.store, "store"
@@ -374,7 +371,7 @@ def check_database_store(seen: DatabaseCatalog, latest: int) -> Check:
 
 
 def check_rights(kept: StoreCatalog, role: PostgresRole, server: PostgresServer) -> Check:
-    """Whether the role may do what remembering and recalling take."""
+    """Check that the role has the rights to remember and recall."""
     unreadable = [one.name for one in kept.tables if not one.readable]
     if unreadable:
         return problem("rights", f"{role.name} may not read {_name_some(unreadable)}", _grant_remedy(kept, role))
@@ -387,7 +384,7 @@ def check_rights(kept: StoreCatalog, role: PostgresRole, server: PostgresServer)
 
 
 def check_row_security(tables: Sequence[StoreTable]) -> Check:
-    """Whether row-level security holds everybody, the owner too."""
+    """Check that row-level security is enabled and forced, which includes the table owner."""
     held = [one for one in tables if one.private]
     open_ones = [one.name for one in held if not one.secured]
     if open_ones:
@@ -397,7 +394,7 @@ def check_row_security(tables: Sequence[StoreTable]) -> Check:
 
 
 def check_indexes(found: Sequence[ScopeVectorIndex]) -> Check:
-    """Whether questions can be answered by each index that an operator had made."""
+    """Check that every vector index built by an operator can be used for searches."""
     useless = [one.name for one in found if not one.is_usable]
     if useless:
         why = "of a former model, of an erased scope, being built, or interrupted"
@@ -407,7 +404,7 @@ def check_indexes(found: Sequence[ScopeVectorIndex]) -> Check:
 
 
 def check_unswept(kept: StoreCatalog) -> Check:
-    """Tells of erasures of which something is left in the files of the server."""
+    """Warn that bytes of erased memories remain in the files of the server."""
     told = f"{format_count(kept.unswept, 'erasure')} of which PostgreSQL still has bytes in its files"
     return warning("erased", told, f"run `recollect admin sweep` as {_find_owner(kept)}, when others can wait")
 
@@ -426,7 +423,7 @@ def _find_owner(kept: StoreCatalog) -> str:
 
 
 def _grant_remedy(kept: StoreCatalog, role: PostgresRole) -> str:
-    """What to do about rights that are lacking."""
+    """Return the GRANT statements that give a role its missing rights."""
     return f"run as {_find_owner(kept)}: {'; '.join(f'GRANT {what} TO {role.name}' for what in REQUIRED_RIGHTS)}"
 
 

@@ -1,4 +1,4 @@
-"""The place: SQLite, a store in a file, and the folder it lies in."""
+"""The checks of `recollect doctor` for SQLite: the library, a store file and its folder."""
 
 import shutil
 import tempfile
@@ -21,24 +21,24 @@ from recollect.stores.sqlite.store import StoreFileInfo, inspect_store_file
 from recollect.stores.sqlite.store_files import file_size, list_store_files
 
 MIN_SQLITE = (3, 51, 3)
-"""The first that cannot lose what was written when a write-ahead log begins anew: docs/adr/0031."""
+"""Oldest SQLite that does not lose writes when a write-ahead log restarts: docs/adr/0031."""
 
 LOW_DISK_BYTES = 512 * 1024**2
 MIN_DISK_BYTES = 32 * 1024**2
-"""How many free bytes are worth a warning, and how many are too few to go on."""
+"""Free bytes below which there is a warning, and below which there is a problem."""
 
 LOCK_WAIT_SECONDS = 0.05
 LOCK_TIMEOUT_SECONDS = 5.0
-"""For how many seconds one in line is watched while it has to wait, and waited for once it need not."""
+"""Seconds for which a blocked lock is watched, and for which a free lock is waited for."""
 
 
 def check_sqlite() -> Check:
-    """Whether the library that keeps the store is sound."""
+    """Check that the installed SQLite is new enough."""
     return check_sqlite_versions(apsw.sqlite_lib_version(), apsw.apsw_version())
 
 
 def check_sqlite_versions(library: str, driver: str) -> Check:
-    """Whether these versions are."""
+    """Check a version of SQLite, as provided by a version of apsw."""
     seen = f"{library}, by apsw {driver}"
     if tuple(int(part) for part in library.split(".")[:3]) < MIN_SQLITE:
         oldest = ".".join(map(str, MIN_SQLITE))
@@ -47,7 +47,7 @@ def check_sqlite_versions(library: str, driver: str) -> Check:
 
 
 def check_file_store(target: str, settings: Settings) -> Iterator[Check]:
-    """What there is to say of a store, and of where it is or would be."""
+    """Check a store file, its folder and the disk; the file need not exist yet."""
     if target == IN_MEMORY_TARGET:
         yield ok("store", "a throw-away in memory")
         return
@@ -82,7 +82,7 @@ def _check_store(path: Path, settings: Settings) -> Iterator[Check]:
 
 def _check_store_file(path: Path, seen: StoreFileInfo) -> Check:
     if seen.read_only and seen.schema < seen.latest_schema:
-        remedy = "let somebody open it who may write to it"
+        remedy = "open it once with an account that may write to it"
         return problem(
             "store", f"{path} may only be read, but has to be brought up to schema {seen.latest_schema}", remedy
         )
@@ -96,7 +96,7 @@ def _check_store_file(path: Path, seen: StoreFileInfo) -> Check:
 
 
 def _check_folder(path: Path) -> Check:
-    """Whether the folder can be written; where there is a store, it can be read without that."""
+    """Check that the folder is writable: a problem for a new store, else only a warning."""
     found = warning if path.exists() else problem
     try:
         with tempfile.TemporaryFile(dir=path.parent):
@@ -107,7 +107,7 @@ def _check_folder(path: Path) -> Check:
 
 
 def _check_write_queue(folder: Path) -> Check:
-    """Whether processes that write can stand in line there; if not, luck decides who is next."""
+    """Check that file locks work in the folder; without them writers get no fair queue."""
     remedy = "keep the store on a local disk if many processes write to it"
     try:
         with tempfile.TemporaryDirectory(prefix=".recollect-", dir=folder) as place:
@@ -116,14 +116,14 @@ def _check_write_queue(folder: Path) -> Check:
                 if isinstance(first, NoWriteLock):
                     return warning("line", "this system has no file locks, so writers wait by chance", remedy)
                 if not _locks_exclude(first, second):
-                    return warning("line", f"locks of files in {folder} keep nobody apart", remedy)
+                    return warning("line", f"file locks in {folder} have no effect", remedy)
     except OSError as error:
         return warning("line", f"files in {folder} cannot be locked ({error.strerror})", remedy)
     return ok("line", "writers stand in line, first come, first served")
 
 
 def _locks_exclude(first: WriteLock, second: WriteLock) -> bool:
-    """Whether the second has to wait for the first, and no longer than that."""
+    """Return whether the second lock waits for the first, and no longer than that."""
     waiting = threading.Thread(target=second.acquire, daemon=True)
     first.acquire()
     waiting.start()
@@ -135,7 +135,7 @@ def _locks_exclude(first: WriteLock, second: WriteLock) -> bool:
 
 
 def check_disk(free: int, used: int) -> Check:
-    """Whether there is room to go on, and to build the file anew, as erasing may have to."""
+    """Check that the disk has room for more data and for a full rewrite, as an erasure may need."""
     seen = f"{format_megabytes(free)} are free"
     if free < MIN_DISK_BYTES:
         return problem("disk", seen, "make room, or keep the store elsewhere")

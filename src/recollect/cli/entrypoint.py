@@ -1,4 +1,4 @@
-"""The door of the command line: what an agent waits for begins at once, and the rest is loaded when it is needed."""
+"""The entry point of the command line: starts agent commands fast, loads the rest on demand."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from typing import Any, Final
 from recollect.cli.hook_runner import HOOK_EVENTS, parse_plain_arguments, run_hook, warn_skipped
 
 GLOBAL_OPTIONS: Final = ("--db", "--config", "--setting")
-"""The options that stand before any command; each is given one thing."""
+"""The options that may stand before a command; each takes one value."""
 
 HELP_FLAGS: Final = frozenset({"-h", "--help"})
 
@@ -32,7 +32,10 @@ def main() -> None:
 
 
 def split_command(typed: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What stands before the command, and the command with all behind it; nothing behind what nobody knows."""
+    """Split arguments into the global options, and the command with its arguments.
+
+    The second list is empty if an unknown option, or one without its value, comes before the command.
+    """
     before, rest = list[str](), list(typed)
     while rest and rest[0].startswith("-"):
         name, given, _ = rest[0].partition("=")
@@ -44,7 +47,10 @@ def split_command(typed: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def is_misplaced_hook(typed: Sequence[str], rest: Sequence[str]) -> bool:
-    """Whether a hook is meant, but what stands before it is wrong: no agent is refused its prompt for that."""
+    """Return whether `hook` is meant but the options before it are wrong.
+
+    Such a call is only warned about, so that it never blocks an agent's prompt.
+    """
     meant = any(one == "hook" and event in HOOK_EVENTS for one, event in pairwise(typed))
     return meant and not HELP_FLAGS & set(typed) and (not rest or rest[0] in HOOK_EVENTS)
 
@@ -60,7 +66,7 @@ def _prepare_mcp(before: Sequence[str], typed: Sequence[str]) -> Launcher | None
 
 
 def _prepare_hook(before: Sequence[str], typed: Sequence[str]) -> Launcher:
-    """What answers a hook, whatever is typed."""
+    """Return a function that answers the hook, whatever its arguments are."""
     asked = parse_plain_arguments(typed)
     if asked is None:
         asked = _load_agent_commands().parse_hook(typed)
@@ -70,7 +76,7 @@ def _prepare_hook(before: Sequence[str], typed: Sequence[str]) -> Launcher:
 
 
 def _load_agent_commands() -> Any:
-    """What reads more than the plainest call; it takes its time to load."""
+    """Import the module that parses arbitrary arguments; importing it takes time."""
     return import_module("recollect.cli.agent_commands")
 
 
@@ -78,4 +84,4 @@ FAST_COMMANDS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Launcher | 
     "mcp": _prepare_mcp,
     "hook": _prepare_hook,
 }
-"""The commands that begin before the others are loaded: by their names, what each makes of what is typed."""
+"""Commands that start before the others are loaded, each with the function that prepares it."""

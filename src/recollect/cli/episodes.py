@@ -1,6 +1,6 @@
-"""recollect episodes: tasks, what was done for them, how they went, and what they taught.
+"""The command `recollect episodes`: tasks, their actions, outcomes and lessons.
 
-Episodes, said: for people and as JSON.
+The commands come first, then the tables and text for people.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -251,12 +251,12 @@ def show(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
 
 
 def _drop_missing(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said; the rest is as the engine has it."""
+    """Return the options that were given; the engine has defaults for the others."""
     return {name: value for name, value in given.items() if value is not None}
 
 
 def _print_episode(episode: Episode, more: list[str], *, as_json: bool) -> None:
-    """Which episode it is, so that a script can go on with it, and how it stands."""
+    """Print the id of an episode, so that a script can go on with it, and its state."""
     if as_json:
         output.print_json(json_records.full_episode_fields(episode))
         return
@@ -266,7 +266,7 @@ def _print_episode(episode: Episode, more: list[str], *, as_json: bool) -> None:
 
 
 def _explain_quarantine(memory: Memory) -> list[str]:
-    """Why nobody finds the episode that is kept in that memory, if it stands apart, and what to do about it."""
+    """Explain why a quarantined episode is not found, and how to release it."""
     if memory.status is not Status.QUARANTINED:
         return []
     way = output.format_command(*formatting.release_command(memory))
@@ -279,7 +279,7 @@ def _print_tally(tally: str, hints: list[str], *, as_json: bool) -> None:
 
 
 def episode_table(episodes: Sequence[Episode]) -> TextTable:
-    """Episodes in the order given."""
+    """Return episodes as a table, in the order given."""
     rows = [
         (one.id, _start_day(one), _format_outcome(one), _format_value(one), _format_episode_marks(one), one.task)
         for one in episodes
@@ -288,7 +288,7 @@ def episode_table(episodes: Sequence[Episode]) -> TextTable:
 
 
 def similar_episode_table(found: Sequence[Similar]) -> TextTable:
-    """Episodes of similar tasks, the best first, each with what it taught and what went wrong."""
+    """Return episodes of similar tasks as a table, each with its lessons and failures as notes."""
     rows = [
         (f"{one.score:.3f}", one.episode.id, _start_day(one.episode), _format_outcome(one.episode), one.episode.task)
         for one in found
@@ -300,7 +300,7 @@ def similar_episode_table(found: Sequence[Similar]) -> TextTable:
 def format_similar_episodes(
     found: Sequence[Similar], paint: Paint = paint_plain, width: int | None = None
 ) -> Iterator[str]:
-    """The same with what gives each score; what a task says is cut to the width, if there is one."""
+    """Yield similar episodes with the explanation of each score; tasks are cut to the width."""
     for place, one in enumerate(found, start=1):
         yield formatting.format_ranked_line(
             place, one.score, f"{one.episode.id}  {make_printable(one.episode.task)}", paint, width
@@ -311,7 +311,7 @@ def format_similar_episodes(
 
 
 def failure_table(found: Sequence[FailureMode]) -> TextTable:
-    """What went wrong with similar tasks, in how many, and which of these is the most similar."""
+    """Return failures as a table: score, number of episodes, the most similar one, and the text."""
     rows = [(f"{one.score:.3f}", str(len(one.episodes)), one.episodes[0], one.text) for one in found]
     return TextTable(("score", "episodes", "id", "failure"), rows, long=LongColumn.WHOLE)
 
@@ -319,7 +319,7 @@ def failure_table(found: Sequence[FailureMode]) -> TextTable:
 def format_failures(
     found: Sequence[FailureMode], paint: Paint = paint_plain, width: int | None = None
 ) -> Iterator[str]:
-    """The same with what gives each score."""
+    """Yield failures with the explanation of each score; they are cut to the width."""
     for place, one in enumerate(found, start=1):
         more = f" and {format_count(len(one.episodes) - 1, 'other')}" if one.episodes[1:] else ""
         yield formatting.format_ranked_line(place, one.score, f"{one.episodes[0]}{more}", paint, width)
@@ -329,14 +329,14 @@ def format_failures(
 
 
 def lesson_table(episode: Episode) -> TextTable:
-    """What became of all that an episode taught, as memories."""
+    """Return the verdict on each lesson and failure of an episode as a table."""
     both = list(zip(_list_lessons(episode), episode.receipts, strict=True)) if episode.receipts else []
     rows = [(one.id if one.kept else "", _verdict_name(one), name, said) for (name, said), one in both]
     return TextTable(("id", "verdict", "tag", "text"), rows, [_verdict_notes(one) for _, one in both], LongColumn.WHOLE)
 
 
 def describe_episode(episode: Episode) -> str:
-    """How it stands with an episode, in a sentence."""
+    """Describe the state of an episode in one sentence."""
     done = format_count(len(episode.actions), "action")
     if episode.outcome is None:
         return f"under way since {format_moment(episode.started_at)}, {done}"
@@ -345,9 +345,7 @@ def describe_episode(episode: Episode) -> str:
 
 
 def format_episode(episode: Episode, paint: Paint = paint_plain, width: int | None = None) -> Iterator[str]:
-    """An episode with all that is known of it; what an action was given and what came of it is cut to the width, if
-    there is one.
-    """
+    """Yield everything that is known of an episode; long action fields are cut to the width."""
     yield paint(TextStyle.STRONG, make_printable(episode.id))
     yield from (f"  {line}" for line in formatting.split_printable_lines(episode.task))
     for name, lines in _episode_facts(episode, width):
@@ -389,7 +387,7 @@ def _format_action(action: Action, width: int | None) -> Iterator[str]:
 
 
 def _list_lessons(episode: Episode) -> Iterator[tuple[str, str]]:
-    """What it taught, and then what went wrong, each with what it is called."""
+    """Yield the lessons and then the failures of an episode, each with its tag."""
     yield from ((LESSON_TAG, one) for one in episode.lessons)
     yield from ((FAILURE_TAG, one) for one in episode.failure_modes)
 
@@ -403,7 +401,7 @@ def _verdict_name(receipt: Receipt) -> str:
 
 
 def _verdict_notes(receipt: Receipt) -> tuple[str, ...]:
-    """What there is to say of a verdict, unless it is just a new memory."""
+    """Return the description of a verdict, or nothing for a new memory."""
     return () if isinstance(receipt.verdict, Created) else (formatting.describe_verdict(receipt.verdict),)
 
 

@@ -1,7 +1,4 @@
-"""What the commands on judgements share: where the memories of their folders are kept meanwhile, or for longer.
-
-recollect eval: judgements in, figures out.
-"""
+"""The command `recollect eval`, and the store options shared by commands on judgments."""
 
 import platform
 import shlex
@@ -32,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def store_option(metavar: str, keeps: str, example: str) -> Callable[[F], F]:
-    """The option that keeps memories; refused if it names nothing, or what is on no disk."""
+    """Return a --store option; it refuses an empty value, a database and a URL."""
 
-    def named(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    def check_target(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
         if value is not None and not value:
             raise InvalidInput(f"--store is empty; name a {metavar.lower()}, as --store {example}")
         if value is not None and factory.is_database(value):
@@ -44,18 +41,18 @@ def store_option(metavar: str, keeps: str, example: str) -> Callable[[F], F]:
         return value
 
     told = f"{keeps}, and find them there the next time; {IN_MEMORY_TARGET} keeps nothing, as without it."
-    return click.option("--store", metavar=metavar, callback=named, help=told)
+    return click.option("--store", metavar=metavar, callback=check_target, help=told)
 
 
 def warn_db_unused(place: StoreTarget, store: str | None, instead: str) -> None:
-    """Say that `--db` is of no use here, and what is instead; to be called at once, for loading may take long."""
+    """Print a note that --db is not used here; call it before the slow loading starts."""
     if place.is_explicit and store is None:
         output.print_note(f"--db is not used here: --store {instead}")
 
 
 @contextmanager
 def open_store_file(store: str | None) -> Iterator[str]:
-    """The file in which memories are kept: the one that is named, or one that is gone afterwards."""
+    """Yield the path of the store file: the named one, or a temporary one removed afterwards."""
     if store is not None and store != IN_MEMORY_TARGET:
         yield store
         return
@@ -65,7 +62,7 @@ def open_store_file(store: str | None) -> Iterator[str]:
 
 @contextmanager
 def open_store_folder(store: str | None) -> Iterator[Path]:
-    """The folder in which memories are kept, made if it is not there: the one that is named, or one that goes again."""
+    """Yield the folder for store files: the named one, created if missing, or a temporary one."""
     if store is None or store == IN_MEMORY_TARGET:
         with _temporary_folder() as folder:
             yield folder
@@ -84,7 +81,7 @@ def _temporary_folder() -> Iterator[Path]:
 
 
 def _parse_ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
-    """5,10,20 → the numbers, in their order and each once."""
+    """Parse `5,10,20` into sorted, distinct numbers."""
     name = param.opts[0]
     try:
         found = sorted({int(one) for one in value.split(",")})
@@ -176,14 +173,17 @@ def evaluate(
 
 
 def _refuse_overwrite(page: Path | None, used: list[Path]) -> None:
-    """Refuse to write the report over what the figures are made of."""
+    """Raise InvalidInput if the report would overwrite a file that the evaluation reads."""
     taken = next((path for path in used if page is not None and page.resolve() == path.resolve()), None)
     if taken is not None:
         raise InvalidInput(f"the report cannot be {str(taken)!r}, which is read for it; name another file")
 
 
 def _label_profiles(sources: tuple[str, ...]) -> dict[str, Profile]:
-    """The profiles by their names, or as they are written where two have the same name; none twice."""
+    """Load the profiles, keyed by name, or by source where two have the same name.
+
+    Naming the same source twice is an error.
+    """
     twice = next((source for source in sources if sources.count(source) > 1), None)
     if twice is not None:
         raise InvalidInput(f"the profile {show(twice)} is named twice; name each once")
@@ -202,7 +202,7 @@ def _run_evaluation(
     embedder: str | None,
     compared: bool,
 ) -> "EvaluationReport":
-    """Load the folder, ask its queries of each profile, and put together what came of it."""
+    """Load the folder, run its queries with each profile, and return the report."""
     from recollect.engine.engine import DEFAULT_DEPTH
     from recollect.evaluation import runner
     from recollect.evaluation.report import EvaluationReport, compare_profiles, evaluate_answers

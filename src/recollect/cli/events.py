@@ -1,10 +1,6 @@
-"""recollect observe: what happened is kept as events.
+"""Commands for observed events: `observe`, `browse`, `expand` and `admin extract`.
 
-recollect browse and expand: through what happened, down to what was said.
-
-The timeline, told: as JSON, and to people.
-
-recollect admin extract: what happened leaves memories behind.
+Events are what happened in a scope. They can be browsed as a timeline, and memories can be extracted from them.
 """
 
 from collections import Counter
@@ -85,12 +81,15 @@ def observe(
 
 
 def _make_event(turn: ConversationTurn) -> ConversationTurn:
-    """The turn as an event: one without a date is known again by where it stands in the file."""
+    """Return the turn as an event; without a date, its id comes from its position in the file.
+
+    The stable id makes a second import of the same file a no-op.
+    """
     return replace(turn, id=None if turn.at is not None or turn.id is None else MemoryId(f"event-{turn.id}"))
 
 
 def _tally_verdicts(receipts: list[Receipt]) -> str:
-    """How many events there were, and what became of them."""
+    """Describe how many events there were, by verdict."""
     verdicts = Counter(make_printable(formatting.describe_verdict(one.verdict)) for one in receipts)
     became = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common(5)) or "nothing"
     return f"{format_count(len(receipts), 'event')}: {became}"
@@ -125,7 +124,7 @@ def browse(place: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> 
 
 
 def _explain_no_events(engine: Engine, scope: Scope) -> list[str]:
-    """What is told where nothing happened: that the scope is empty, or has nothing but what is remembered."""
+    """Explain an empty timeline: the scope is empty, or no events were observed in it."""
     return output.explain_empty_scope(engine, scope) or [
         f"nothing was observed in {scope}; `recollect observe` keeps what happens"
     ]
@@ -163,7 +162,7 @@ def expand(place: StoreTarget, id: str, scope: Scope, around: int, as_json: bool
 
 
 def format_place_heading(found: TimelinePage, paint: Paint = paint_plain) -> Iterator[str]:
-    """What a place is called and what its record says, if there is one."""
+    """Yield the title of a timeline node, and the text of its record if it has one."""
     place = found.place
     if place is None:
         return
@@ -179,13 +178,13 @@ def format_place_heading(found: TimelinePage, paint: Paint = paint_plain) -> Ite
 
 
 def place_table(found: TimelinePage) -> TextTable:
-    """What is below a place, one a row: its level, the key by which one goes there, and what it is called."""
+    """Return the children of a timeline node as a table of level, key and title."""
     rows = [(one.level.value, one.key, one.title) for one in (*found.parts, *found.grips)]
     return TextTable(("level", "key", "title"), rows)
 
 
 def event_table(found: GripExpansion) -> TextTable:
-    """The same, one event a row; those that the grip is of are marked."""
+    """Return the events of a grip as a table; events of the grip itself are marked with *."""
     rows = [*_event_rows(found.before, ""), *_event_rows(found.events, "*"), *_event_rows(found.after, "")]
     return TextTable(("", "id", "moment", "speaker", "text"), rows)
 
@@ -216,7 +215,7 @@ def extract_events(place: StoreTarget, scope: Scope | None, as_json: bool) -> No
             try:
                 with progress_bar(f"extracting {one}") as show:
                     done.append(engine.extract_events(scope=one, progress=show))
-            except RecollectError as error:  # which is no reason to leave the others
+            except RecollectError as error:  # one failed scope does not stop the others
                 output.print_note(f"{one}: {error}")
                 failed.append(error)
     found = [one for one in done if one.extracted or one.waiting]
@@ -231,13 +230,16 @@ def extract_events(place: StoreTarget, scope: Scope | None, as_json: bool) -> No
 
 
 def _harvest_fields(harvest: EventExtraction) -> dict[str, Any]:
-    """The JSON of what the events of a scope left behind; a session is counted once for each stretch of it."""
+    """Return the result of an extraction from events as JSON fields.
+
+    A session is counted once for each stretch of it.
+    """
     read = {"scope": str(harvest.scope), "events": harvest.events, "waiting": harvest.waiting}
     return {**read, **json_records.extraction_fields(_harvest_extractions(harvest))}
 
 
 def _format_harvest(harvest: EventExtraction) -> Iterator[str]:
-    """The same for people."""
+    """Yield the result of an extraction from events as lines for people."""
     found = _harvest_extractions(harvest)
     yield from extract.format_each_extraction(found, output.paint)
     later = f" ({format_count(harvest.waiting, 'stretch', 'stretches')} not come yet)" if harvest.waiting else ""

@@ -1,8 +1,7 @@
-"""recollect extract: a conversation leaves memories behind.
+"""The command `recollect extract`: turns the conversations in a file into memories.
 
-Conversations in a file: the turns of each session, as commands read them.
-
-Extraction, said: what conversations left behind, for people and as JSON.
+`recollect import --extract` and `recollect admin extract` share the functions below the command: reading conversations,
+previews, and results as JSON and text.
 """
 
 import shlex
@@ -38,7 +37,7 @@ from recollect.render.json_records import Extractions, sum_model_usage
 from recollect.render.tables import Paint, TextStyle, paint_plain
 
 EXTRACTED_VERB = "extracted"
-"""What is not done with a file that cannot be read."""
+"""The verb for error messages: nothing was *extracted* from a file that cannot be read."""
 
 
 @click.command(short_help="Remember what a conversation leaves behind.")
@@ -90,7 +89,7 @@ def extract(
         sessions, notes = read_conversations(source, stored=False, done=EXTRACTED_VERB)
     opened = (
         factory.open(IN_MEMORY_TARGET, embedder="hashing") if dry_run else place.open_or_create()
-    )  # which no memory outlives
+    )  # no memory outlives this store
     with opened as engine, progress_bar("extracting") as show:
         left = list(_extract_sessions(engine, sessions, scope, show, most=most, provenance=provenance))
     found = [(one.receipts, one.extraction) for one in left]
@@ -104,14 +103,14 @@ def extract(
 
 
 def extract_imported_turns(place: StoreTarget, source: ImportSource) -> json_records.Extractions:
-    """What conversations leave behind whose turns were imported."""
+    """Extract memories from conversations whose turns were just imported."""
     sessions, _ = read_conversations(source, stored=True, done=EXTRACTED_VERB)
     with place.open_existing() as engine, progress_bar("extracting") as show:
         return [(one.receipts, one.extraction) for one in _extract_sessions(engine, sessions, source.scope, show)]
 
 
 def preview_extraction(source: ImportSource) -> json_records.Extractions:
-    """What conversations would leave behind whose turns are only tried."""
+    """Extract memories from conversations in a temporary store, as a dry run."""
     sessions, _ = read_conversations(source, stored=False, done=EXTRACTED_VERB)
     with factory.open(IN_MEMORY_TARGET, embedder="hashing") as engine, progress_bar("extracting") as show:
         return [(one.receipts, one.extraction) for one in _extract_sessions(engine, sessions, source.scope, show)]
@@ -126,7 +125,7 @@ def _extract_sessions(
 
 
 def format_preview(found: json_records.Extractions) -> Iterator[str]:
-    """What would be remembered, with the words it rests on."""
+    """Yield the memories that would be proposed, each with the quote that supports it."""
     ahead = preview_fields(found)
     for one in ahead["extracts"]:
         yield f"{output.paint(TextStyle.STRONG, one['kind'])}  {make_printable(shorten(one['text']))}"
@@ -141,7 +140,7 @@ def format_preview(found: json_records.Extractions) -> Iterator[str]:
 
 
 def preview_fields(found: json_records.Extractions) -> dict[str, Any]:
-    """The same as JSON has it: none of the memories is there, so none has an id."""
+    """Return a preview of an extraction as JSON fields; its memories have no ids."""
     told = json_records.extraction_fields([((), replace(each, extracts=())) for _, each in found])
     extracts = [
         {
@@ -161,8 +160,10 @@ def preview_fields(found: json_records.Extractions) -> dict[str, Any]:
 def read_conversations(
     source: ImportSource, *, stored: bool, done: str
 ) -> tuple[list[list[ConversationTurn]], ImportNotes]:
-    """The turns of a file, session by session in the order in which they begin, with their ids if they are stored; and
-    what there was to say of it. `done` is what was to be done with them.
+    """Read the conversations of a file, grouped by session, and the notes about the import.
+
+    Sessions are in the order in which they begin. Turns keep their ids if they are `stored`. `done` is the verb for
+    error messages.
     """
     readers: list[ChatReader] = []
 
@@ -197,13 +198,13 @@ def _read_turn(draft: Draft, roles: Mapping[MemoryId, Role], *, stored: bool) ->
 
 
 def format_redactions(counts: Mapping[str, int], one: str, several: str | None = None) -> Iterator[str]:
-    """What was taken out because it is private or secret, and of how many."""
+    """Yield how many items had private or secret text removed, by kind."""
     for kind, count in counts.items():
         yield f"taken out of {format_count(count, one, several)} before anything was kept: {kind}"
 
 
 def format_notes(notes: ImportNotes) -> Iterator[str]:
-    """What was skipped, assumed and left out."""
+    """Yield what an import skipped, assumed and left out."""
     for reason, count in notes.skipped.items():
         yield f"skipped  {count}: {reason}"
     for reason, count in notes.assumed.items():
@@ -216,7 +217,7 @@ def format_notes(notes: ImportNotes) -> Iterator[str]:
 
 
 def notes_fields(notes: ImportNotes) -> dict[str, Any]:
-    """What was skipped, assumed and left out, as JSON has it."""
+    """Return what an import skipped, assumed and left out as JSON fields."""
     return {
         "skipped": dict(notes.skipped),
         "assumed": dict(notes.assumed),
@@ -231,13 +232,13 @@ def format_remainder(count: int) -> Iterator[str]:
 
 
 def format_extractions(found: Extractions, paint: Paint = paint_plain) -> Iterator[str]:
-    """Each memory with its verdict and the words it rests on, then what it all came to."""
+    """Yield each memory with its verdict and supporting quote, then a summary line."""
     yield from format_each_extraction(found, paint)
     yield f"{format_count(len(found), 'session')}: {tally_extractions(found)}"
 
 
 def format_each_extraction(found: Extractions, paint: Paint = paint_plain) -> Iterator[str]:
-    """Each memory with its verdict and the words it rests on."""
+    """Yield each memory with its verdict, and each rejected text with the reason."""
     for receipts, extraction in found:
         for receipt, extract in zip(receipts, extraction.extracts, strict=True):
             yield f"{paint(TextStyle.STRONG, extract.kind.value)}  {make_printable(shorten(extract.text))}"
@@ -249,7 +250,7 @@ def format_each_extraction(found: Extractions, paint: Paint = paint_plain) -> It
 
 
 def tally_extractions(found: Extractions) -> str:
-    """How many memories by verdict, and what it took."""
+    """Describe how many memories got each verdict, and the calls to the model."""
     verdicts = Counter(type(one.verdict).__name__.lower() for receipts, _ in found for one in receipts)
     said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to remember"
     spent = sum_model_usage(found)

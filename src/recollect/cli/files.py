@@ -1,7 +1,4 @@
-"""Files that commands write: whole under their name, or not there.
-
-Lines of a file that is given to a command, read as often as needed.
-"""
+"""Files that commands read and write: atomic writes, and input that can be read again."""
 
 import os
 import tempfile
@@ -19,10 +16,11 @@ from recollect.factory import is_database
 
 @contextmanager
 def write_atomically(named: Path, *, store: str | None, force: bool) -> Iterator[Path]:
-    """A path to write to; once that is done, the file gets the name it is to have, and never before.
+    """Yield a temporary path to write to; the file gets its final name when the block succeeds.
 
-    What has this name already is replaced only if that is wished, and only if it is a file and not the store. What was
-    written from no store, anyone may read whom the user lets read files.
+    An existing file is replaced only with `force`, and never if it is the store, a store in use, or not a regular file.
+    A file with data of a store gets the store's permissions (0600 for a database). Without a store, the user's umask
+    applies.
     """
     try:
         target = Path(os.path.realpath(named))
@@ -52,7 +50,7 @@ def _refuse_target(named: Path, target: Path, store: Path | None, *, force: bool
 
 
 def _is_store_file(target: Path, store: Path) -> bool:
-    """Whether it is a file of the store, whatever name it has."""
+    """Return whether the target is a file of the store, even under another name."""
     return target in [companion_path(store, end) for end in COMPANION_SUFFIXES] or (
         target.exists() and target.samefile(store)
     )
@@ -63,20 +61,20 @@ def _exists_error(target: Path) -> Conflict:
 
 
 def _file_mode(store: Path | None) -> int:
-    """Who may read the store may read what was written from it, and nobody else; of a database, that is the user."""
+    """Return the permissions of the store file, or 0600 for a database."""
     return store.stat().st_mode & 0o666 if store is not None and store.exists() else 0o600
 
 
 def _rename_into_place(made: Path, target: Path, *, force: bool) -> None:
     try:
         move_into_place(made, target, replacing=force)
-    except FileExistsError as error:  # somebody else was quicker
+    except FileExistsError as error:  # another process created the file first
         raise _exists_error(target) from error
 
 
 @dataclass(frozen=True, slots=True)
 class RereadableLines:
-    """The lines of a file, from the first one on each time they are asked for."""
+    """The lines of a file, read from the start on each iteration."""
 
     file: IO[bytes]
 
@@ -88,7 +86,7 @@ class RereadableLines:
 
 @contextmanager
 def open_rereadable(file: IO[bytes]) -> Iterator[RereadableLines]:
-    """The lines, to be read as often as needed; what can be read only once is kept in a temporary file meanwhile."""
+    """Yield lines that can be read repeatedly; a stream is first copied to a temporary file."""
     if file.seekable():
         yield RereadableLines(file)
         return
@@ -99,7 +97,7 @@ def open_rereadable(file: IO[bytes]) -> Iterator[RereadableLines]:
 
 def _read_lines(file: IO[bytes]) -> Iterator[bytes]:
     try:
-        yield from transfer.read_lines(file.readline)  # the file itself would be closed when a reading is given up
+        yield from transfer.read_lines(file.readline)  # not the file itself, which an early stop would close
     except OSError as error:
         raise InvalidInput(f"the export cannot be read: {error.strerror or error}") from error
 

@@ -1,6 +1,7 @@
-"""Values for people: a terminal, a log, a page.
+"""Text for people: memories, rankings, explanations, verdicts and tables of memories.
 
-Memories in a list, and figures of many: what the row of each says.
+Functions named `format_…` yield or return text, `describe_…` a phrase, and `…_table` a table. All text from memories is
+made printable, so it cannot control a terminal.
 """
 
 import json
@@ -53,11 +54,11 @@ from recollect.ranking.why import (
 from recollect.render.tables import MIN_TEXT_COLUMNS, Paint, TextStyle, TextTable, paint_plain, truncate, wrap_at_commas
 
 MAX_BAR_BLOCKS = 20
-"""How many blocks the longest bar has."""
+"""Length of the longest bar, in blocks."""
 
 
 def format_ranking(ranking: Ranking, paint: Paint = paint_plain, width: int | None = None) -> Iterator[str]:
-    """A ranking with every explanation, best first; what a memory says is cut to the width, if there is one."""
+    """Yield a ranking with every explanation, best first; texts are cut to the width."""
     yield f"{ranking.profile}, version {ranking.version}, at {ranking.at.isoformat()}"
     for place, scored in enumerate(ranking, start=1):
         yield ""
@@ -67,7 +68,7 @@ def format_ranking(ranking: Ranking, paint: Paint = paint_plain, width: int | No
 
 
 def format_context(context: Context, paint: Paint = paint_plain, width: int | None = None) -> Iterator[str]:
-    """Why each memory of a context is in it, and what kept out those that are not; cut like a ranking."""
+    """Yield why each memory is in a context, and why others were left out; cut to the width."""
     for place, scored in enumerate(context.packed, start=1):
         yield from _format_scored(place, scored, paint, width)
         yield ""
@@ -76,7 +77,7 @@ def format_context(context: Context, paint: Paint = paint_plain, width: int | No
 
 
 def summarize_context(context: Context, width: int | None = None) -> Iterator[str]:
-    """What a context came to: in one line, or in as few as the width takes, broken behind commas."""
+    """Yield the summary of a context, broken after commas to fit the width."""
     name = "context, of which nothing is kept" if context.id is None else f"context {context.id}"
     yield from wrap_at_commas(f"{name}: {context.summary}", width)
 
@@ -84,14 +85,17 @@ def summarize_context(context: Context, width: int | None = None) -> Iterator[st
 def format_ranked_line(
     place: int, score: float, said: str, paint: Paint = paint_plain, width: int | None = None
 ) -> str:
-    """The line of one that is ranked: its place, its score, and what it is, cut to the width, if there is one."""
+    """Return the line of a ranked item: its rank, score and text, cut to the width."""
     rank, points, shown = f"{place:>3}. ", f"{score:.3f}", f"  {said}"
     room = None if width is None else max(width - len(rank) - len(points), MIN_TEXT_COLUMNS)
     return f"{rank}{paint(TextStyle.SCORE, points)}{shown if room is None else truncate(shown, room)}"
 
 
 def format_explanation(explanation: Explanation, paint: Paint = paint_plain) -> Iterator[str]:
-    """What each signal contributed, as numbers and bars; the lines add up and multiply to the score."""
+    """Yield what each signal contributes, as numbers and bars.
+
+    The lines with `+` add up to a sum; multiplied by the lines with `×` it is the score.
+    """
     for part in explanation.shown:
         yield f"+ {part.points:.3f} {paint(TextStyle.BAR, _draw_bar(part.points))} {make_printable(str(part))}"
     if explanation.silence is not None:
@@ -101,11 +105,14 @@ def format_explanation(explanation: Explanation, paint: Paint = paint_plain) -> 
 
 
 def format_why(why: Why, paint: Paint = paint_plain, by: Memory | None = None) -> Iterator[str]:
-    """Where a candidate stands or fell, and what would have put it in; `by` is what took its place, if known."""
+    """Yield why a candidate was or was not returned, and which changes would return it.
+
+    `by` is the memory that replaced the candidate, if it is known.
+    """
     spoken = None if by is None else quote_memory(by)
     yield f"{paint(TextStyle.STRONG, why.id)} {describe_fate(why.fate, why.candidate.memory, spoken)}"
     if isinstance(why.fate, Barred):
-        return  # nobody asked about it, so it has no score
+        return  # a barred candidate is never scored
     yield f"score {paint(TextStyle.SCORE, f'{why.explanation.score:.3f}')}"
     yield from (f"  {line}" for line in format_explanation(why.explanation, paint))
     if isinstance(why.fate, Ranked):
@@ -117,7 +124,7 @@ def format_why(why: Why, paint: Paint = paint_plain, by: Memory | None = None) -
 
 
 def format_memory(memory: Memory, usage: Usage, paint: Paint = paint_plain, by: Memory | None = None) -> Iterator[str]:
-    """A memory with all that is known of it, what took its place and what happened to it since."""
+    """Yield everything known about a memory: its text, fields, replacement and usage."""
     yield paint(TextStyle.STRONG, memory.id)
     if memory.title is not None:
         yield f"  {make_printable(memory.title)}"
@@ -128,7 +135,7 @@ def format_memory(memory: Memory, usage: Usage, paint: Paint = paint_plain, by: 
 
 
 def describe_verdict(verdict: Verdict) -> str:
-    """What became of a draft, or of a change."""
+    """Describe what a write did to a memory."""
     match verdict:
         case Created():
             return "created"
@@ -165,48 +172,54 @@ def _describe_other(other: MemoryId | None) -> str:
 
 
 def format_receipt(receipt: Receipt) -> Iterator[str]:
-    """What became of a draft or of a change, and what was taken out of it before."""
+    """Yield the verdict on a write, and what was redacted before it was stored."""
     yield describe_verdict(receipt.verdict)
     if receipt.redacted:
         yield f"taken out before anything was kept: {', '.join(receipt.redacted)}"
 
 
 def format_profile(profile: Profile) -> str:
-    """A profile in one line."""
+    """Return a profile as one line."""
     return f"{profile.name:<20} {profile.version:<3} {profile.about}"
 
 
 def tally_ranking(ranking: Ranking) -> str:
-    """How many were ranked, how many were left out for which reason, and the proof where not all were looked at."""
+    """Describe how many memories were ranked and how many were left out for each reason.
+
+    If the search stopped early, the proof that the result is still right is appended.
+    """
     proof = "" if ranking.proof.stopped is StopReason.EVERY else f"; {ranking.proof}"
     return f"{len(ranking)} ranked{format_left_out(ranking.excluded)}{proof}"
 
 
 def format_marks(memory: Memory) -> str:
-    """What sets the memory apart, in words."""
+    """Return the marks of a memory, such as pinned, separated by commas."""
     return ", ".join(memory.marks)
 
 
 def format_headline(memory: Memory) -> str:
-    """What the memory says, on one line, after its title if it has one and the name of who said it if that is known."""
+    """Return the text of a memory on one line, after its title and its speaker if it has them."""
     spoken = _text_with_speaker(memory)
     return make_printable(spoken if memory.title is None else f"{memory.title}: {spoken}")
 
 
 def quote_memory(memory: Memory) -> str:
-    """The memory as one speaks of it: its id, and how it begins."""
+    """Return the id of a memory with the start of its text."""
     return f"{memory.id} ({shorten(format_headline(memory))})"
 
 
 def describe_replacement(memory: Memory, by: Memory | None = None) -> str:
-    """What took the place of the memory, with its words if it is known; nothing if nothing did."""
+    """Describe which memory replaced this one; empty if there is none."""
     if memory.superseded_by is None:
         return ""
     return f"replaced by {memory.superseded_by if by is None else quote_memory(by)}"
 
 
 def suggest_remedy(receipt: Receipt) -> tuple[str, tuple[str, ...]] | None:
-    """What can be done about a verdict that keeps a memory out of every recall, and what is typed after `recollect`."""
+    """Return how to make a memory with this verdict recallable, or None if that is not needed.
+
+    The result is a purpose, and the arguments to type after `recollect`.
+    """
     if not receipt.kept:
         return None
     match receipt.verdict:
@@ -219,23 +232,23 @@ def suggest_remedy(receipt: Receipt) -> tuple[str, tuple[str, ...]] | None:
 
 
 def release_command(memory: Memory) -> tuple[str, ...]:
-    """What is typed after `recollect` to let a quarantined memory be recalled."""
+    """Return the arguments of `recollect` that release a quarantined memory."""
     return ("curate", "release", *_memory_arguments(memory))
 
 
 def _memory_arguments(memory: Memory) -> tuple[str, ...]:
-    """The memory as a command takes it, whatever its id begins with."""
+    """Return the id and scope of a memory as arguments, safe for an id that starts with `-`."""
     scope = "--scope", str(memory.scope)
     return (*scope, "--", memory.id) if memory.id.startswith("-") else (memory.id, *scope)
 
 
 def format_day(memory: Memory) -> str:
-    """The day its present text was observed, in UTC."""
+    """Return the day on which the present text was observed, in UTC."""
     return (memory.observed_at or memory.created_at).date().isoformat()
 
 
 def split_printable_lines(text: str) -> list[str]:
-    """The text line by line, with whatever could steer a terminal spelled out."""
+    """Split a text into lines, with characters that could control a terminal escaped."""
     return [escape_unprintable(line.expandtabs()) for line in text.replace("\r\n", "\n").split("\n")]
 
 
@@ -249,13 +262,13 @@ def _format_scored(place: int, scored: Scored, paint: Paint, width: int | None) 
 
 
 def _text_with_speaker(memory: Memory) -> str:
-    """The text, after the name of who said it, as in a transcript; once, if the text begins with the name already."""
+    """Return the text after its speaker's name, unless the text begins with that name."""
     speaker, said = speaker_to_show(memory), _describe_action(memory) if memory.level is Level.ACTION else memory.text
     return said if speaker is None else f"{speaker}: {said}"
 
 
 def _describe_action(memory: Memory) -> str:
-    """What was done for a task, in words."""
+    """Describe an action of an episode."""
     action = read_action(memory)
     given = action.input or action.output
     return f"{action.type}, {action.result.value}{given and f': {given}'}"
@@ -322,11 +335,11 @@ def _usage_facts(usage: Usage) -> Iterator[tuple[str, str]]:
 
 
 Replacements = Mapping[MemoryId, Memory]
-"""The memories that took the place of others, as far as they are known."""
+"""The memories that replaced others, by id; only those that are known."""
 
 
 def ranking_table(ranking: Ranking, instead: Replacements | None = None) -> TextTable:
-    """What a search found, best first."""
+    """Return search results as a table, best first."""
     rows = [
         (
             f"{float(one.score):.3f}",
@@ -341,7 +354,7 @@ def ranking_table(ranking: Ranking, instead: Replacements | None = None) -> Text
 
 
 def memory_table(memories: Iterable[Memory], instead: Replacements | None = None) -> TextTable:
-    """Memories in the order given."""
+    """Return memories as a table, in the order given."""
     rows = [
         (one.id, str(one.scope), one.kind.value, format_day(one), format_marks(one), _memory_text(one, instead))
         for one in memories
@@ -350,7 +363,7 @@ def memory_table(memories: Iterable[Memory], instead: Replacements | None = None
 
 
 def version_table(versions: Iterable[Memory], instead: Replacements | None = None) -> TextTable:
-    """The versions of one memory in the order given, each with when the store took it in, and by which run."""
+    """Return the versions of one memory as a table, with the time and run that recorded each."""
     rows = [
         (
             str(one.revisions),
@@ -365,7 +378,7 @@ def version_table(versions: Iterable[Memory], instead: Replacements | None = Non
 
 
 def _memory_text(memory: Memory, instead: Replacements | None) -> str:
-    """What it says, behind until when it holds, if it ends, and before what took its place or keeps it apart."""
+    """Return the text of a memory with notes: its end of validity, replacement and quarantine."""
     until = "" if memory.valid_until is None else f"[until {memory.valid_until.astimezone(UTC).date().isoformat()}] "
     by = None if instead is None or memory.superseded_by is None else instead.get(memory.superseded_by)
     apart = memory.remark if memory.status is Status.QUARANTINED else None

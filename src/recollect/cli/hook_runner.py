@@ -1,6 +1,8 @@
-"""What a coding agent waits for: its hook is answered in time, or stepped aside for, and never fails.
+"""Runs the hook of a coding agent: answers within a deadline and never fails.
 
-One question to a running server over MCP, with next to nothing loaded: whoever asks has little time.
+A forked child does the work and the parent enforces the deadline. The answer comes from the store, or from a running
+server with one MCP request over a plain socket. This module imports little, because its import time counts against the
+deadline.
 """
 
 import json
@@ -20,7 +22,7 @@ from recollect.model.format import FEEDBACK_PREFIX, make_printable
 
 
 class HookAnswer(NamedTuple):
-    """What a question gives: a text for a model, and how it is rated, if it can be; and whether there was anything."""
+    """The answer to a hook: text for a model, how to rate it, and whether the store had nothing."""
 
     text: str
     rating_hint: str = ""
@@ -28,7 +30,7 @@ class HookAnswer(NamedTuple):
 
     @property
     def prompt_text(self) -> str:
-        """All of it that a model is told; nothing, if nothing is known."""
+        """All text for the model; empty if nothing is known."""
         return "\n".join(filter(None, (self.text, self.rating_hint))) if self.text else ""
 
 
@@ -36,40 +38,40 @@ if TYPE_CHECKING:
     from recollect.cli.options import StoreTarget
 
     OpenTarget = Callable[[], AbstractContextManager[StoreTarget]]
-    """The place of the store, once it is needed."""
+    """Opens the store target when it is needed."""
 
     CallTool = Callable[[str, Mapping[str, Any]], HookAnswer]
-    """What gives what is found."""
+    """Calls a recall tool of the store or server."""
 
     ChildReply = Mapping[str, str]
-    """What the child tells: the `line` to print, `why` there is none, or that all is `empty`; or nothing."""
+    """The child's reply: a `line` to print, `why` there is none, an `empty` note, or no keys."""
 
 HOOK_EVENTS: Mapping[str, str] = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
-"""What can be hooked, and what coding agents call it."""
+"""The hook events, and the names that coding agents give them."""
 
 DEFAULT_BUDGET_MS: Final = 200
-"""How many milliseconds of the process a hook takes, unless told otherwise."""
+"""Default time limit, in milliseconds since the process started."""
 
 MAX_BUDGET_MS: Final = 600_000
-"""How many it takes at most."""
+"""Largest time limit that can be set."""
 
 DEFAULT_TOKENS: Final = 800
-"""How many tokens are asked for, unless told otherwise."""
+"""Default token budget."""
 
 MAX_PROMPT_CHARS: Final = 4_000
-"""How many characters of a prompt are asked about: what is wanted is said there."""
+"""Maximum number of characters of a prompt used as the query; its start says what is wanted."""
 
 MAX_INPUT_BYTES: Final = 16_777_216
-"""How many bytes of a hook are read at most."""
+"""Maximum number of bytes read from standard input."""
 
 MAX_OUTPUT_BYTES: Final = 65_536
-"""How many bytes are printed at most: what an empty pipe takes, whether or not anybody reads."""
+"""Maximum number of bytes printed; an empty pipe takes that many without a reader."""
 
 PIPE_CHUNK_BYTES: Final = 4_096
-"""How many bytes a pipe takes at once if it takes any; whoever prints no more than that is never held up."""
+"""Bytes written to a pipe at once: a writable pipe takes this many without blocking."""
 
 MAX_PROCESS_AGE_SECONDS: Final = 60.0
-"""How many seconds ago a process can have begun that has come no further than this."""
+"""Largest plausible age of this process; a larger measurement is ignored."""
 
 HOOK_OPTIONS: Mapping[str, str] = {
     "--scope": "scope",
@@ -78,11 +80,11 @@ HOOK_OPTIONS: Mapping[str, str] = {
     "--server": "server",
     "--key-file": "key_file",
 }
-"""What a hook can be told, and as what it is known here."""
+"""The options of a hook, and their parameter names."""
 
 
 def parse_plain_arguments(typed: Sequence[str]) -> dict[str, Any] | None:
-    """What is typed, read without anything that takes its time to load; nothing if it is wrong or out of the way."""
+    """Parse the arguments without slow imports; None if they are wrong or unusual."""
     asked: dict[str, Any] = {"event": None, "scope": None, "budget_ms": DEFAULT_BUDGET_MS, "tokens": DEFAULT_TOKENS}
     asked |= {"server": None, "key_file": None}
     words = iter(typed)
@@ -104,14 +106,14 @@ def parse_plain_arguments(typed: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _parse_count(said: str | int) -> int:
-    """The number that is said in digits; 0 for what is none."""
+    """Parse a count written in decimal digits; 0 if it is not one."""
     if isinstance(said, int):
         return said
     return int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
 
 
 def run_hook(where: "OpenTarget", *, budget_ms: int, **asked: Any) -> NoReturn:
-    """Answer a hook in time, or step aside; whatever happens, it is no failure."""
+    """Answer a hook before its deadline or print a warning; always exit with 0."""
     until = 0.0
     try:
         _open_closed_streams()
@@ -119,14 +121,14 @@ def run_hook(where: "OpenTarget", *, budget_ms: int, **asked: Any) -> NoReturn:
         whence = "" if asked["server"] is None else f" from {asked['server']}"
         late = f"there was no answer within {budget_ms} ms{whence}; --budget-ms gives it more"
         _call_with_deadline(until, late, partial(_answer_hook, where, **asked))
-    except Exception as error:  # the outermost door: whatever it is, the agent goes on
+    except Exception as error:  # outermost handler: the agent must go on, whatever failed
         warn_skipped(describe_failure(error), until)
     finally:
-        os._exit(0)  # at once: there is nothing to tidy up, and that would take its time
+        os._exit(0)  # exit at once: there is nothing to clean up, and cleaning up takes time
 
 
 def _open_closed_streams() -> None:
-    """Open what is closed of standard input, output and error, lest a pipe of ours takes its place."""
+    """Open closed standard streams on /dev/null, so that no pipe gets their numbers."""
     for file in range(3):
         try:
             os.fstat(file)
@@ -135,9 +137,9 @@ def _open_closed_streams() -> None:
 
 
 def _call_with_deadline(until: float, late: str, answering: "Callable[[], AbstractContextManager[ChildReply]]") -> None:
-    """Have a child do the work, so that nothing it is busy with holds up the process that the agent waits for.
+    """Run the work in a child process, so that nothing it does can delay the parent.
 
-    It goes on when the answer is told, to close the store well, and is ended when the time is over.
+    Once the child has replied, it may finish closing the store. If there is no reply at the deadline, it is killed.
     """
     if not hasattr(os, "fork"):
         warn_skipped("this system cannot fork, and nothing else is sure to end in time")
@@ -163,21 +165,24 @@ def _call_with_deadline(until: float, late: str, answering: "Callable[[], Abstra
 
 
 def _run_child(answering: "Callable[[], AbstractContextManager[ChildReply]]", told: int) -> NoReturn:
-    """Tell the answer or why there is none, which nobody else hears of, and end."""
+    """Send the answer, or the reason there is none, to the parent, and exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
         with answering() as found:
             _send_reply(told, found)
-    except BaseException as error:  # whatever it is, the agent goes on
+    except BaseException as error:  # the agent must go on, whatever failed
         _send_reply(told, {"why": describe_failure(error)})
     finally:
         os._exit(0)
 
 
 def describe_failure(error: BaseException) -> str:
-    """Why there is no answer; of a fault of ours its kind and its place, and nothing of what it was about."""
+    """Describe why there is no answer.
+
+    For an internal error only its type and location are given, never its data.
+    """
     if isinstance(error, RecollectError):
         return str(error) or type(error).__name__
     if isinstance(error, OSError):
@@ -187,13 +192,13 @@ def describe_failure(error: BaseException) -> str:
 
 
 def _send_reply(file: int, told: "ChildReply") -> None:
-    """Tell it whole; a second time there is nobody to hear it."""
+    """Write the reply to the pipe; a second reply is ignored because the pipe is closed."""
     with suppress(OSError), open(file, "wb") as heard:
         heard.write(json.dumps(told).encode())
 
 
 def _read_reply(file: int, until: float) -> Mapping[str, Any] | None:
-    """What is told until a moment; nothing, if it is over before the end of it."""
+    """Read the whole reply of the child, or return None at the deadline."""
     heard = bytearray()
     while select.select([file], [], [], max(until - time.monotonic(), 0.0))[0]:
         if not (part := os.read(file, 65_536)):
@@ -207,23 +212,23 @@ def _read_reply(file: int, until: float) -> Mapping[str, Any] | None:
 
 
 def _write_stdout(line: bytes, until: float) -> None:
-    """Print all of the line, as long as there is time or room for it."""
+    """Write the line to standard output until all is written or the deadline has passed."""
     rest = line
     while rest and select.select([], [1], [], max(until - time.monotonic(), 0.0))[1]:
         rest = rest[os.write(1, rest[:PIPE_CHUNK_BYTES]) :]
     if len(rest) == len(line):
-        warn_skipped("nobody has taken the answer in time from standard output")
+        warn_skipped("stdout was not read before the deadline")
     elif rest:
         warn_skipped(f"only {len(line) - len(rest)} of {len(line)} bytes were taken in time", what="the answer is cut")
 
 
 def warn_skipped(why: str, until: float = 0.0, *, what: str = "nothing is recalled this time") -> None:
-    """One line on why nothing is recalled."""
+    """Print one line on why nothing was recalled."""
     write_stderr(f"{what}: {why}", until)
 
 
 def write_stderr(what: str, until: float = 0.0) -> None:
-    """One line on standard error, if anybody can hear it and there is room for it by then, or else at once."""
+    """Print one line on standard error if it takes output before the deadline."""
     line = f"recollect hook: {make_printable(what)[:550]}\n"
     with suppress(OSError):
         if select.select([], [2], [], max(until - time.monotonic(), 0.0))[1]:
@@ -231,7 +236,7 @@ def write_stderr(what: str, until: float = 0.0) -> None:
 
 
 def read_process_age() -> float:
-    """How many seconds ago this process began; none, where the system does not tell."""
+    """Return how many seconds ago this process started; 0 where the system does not tell."""
     try:
         with open("/proc/self/stat", "rb") as stat:  # noqa: PTH123  # pathlib takes longer to load than all of this
             ticks = int(stat.read().rpartition(b")")[2].split()[19])
@@ -245,7 +250,10 @@ def read_process_age() -> float:
 def _answer_hook(
     where: "OpenTarget", *, event: str, scope: str, tokens: int, server: str | None, key_file: str | None
 ) -> "Iterator[ChildReply]":
-    """What answers the hook: a line, nothing if nothing is known, or that the scope is empty when a session begins."""
+    """Yield the reply to the hook: a line to print, a note that the scope is empty, or nothing.
+
+    The note is given only at the start of a session.
+    """
     with _connect_to_store(where) if server is None else connect_to_server(server, key_file) as ask:
         with open(0, "rb", closefd=False) as stdin:
             told = _parse_hook_input(stdin.read(MAX_INPUT_BYTES + 1))
@@ -288,7 +296,10 @@ def _read_prompt(told: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _connect_to_store(where: "OpenTarget") -> "Iterator[CallTool]":
-    """What asks the store, which is opened when it is asked, and closed once the answer is told."""
+    """Yield a function that queries the store, which is opened on the first call.
+
+    The store is closed after the answer was sent.
+    """
     with ExitStack() as opened:
 
         def ask(name: str, given: Mapping[str, Any]) -> HookAnswer:
@@ -302,21 +313,21 @@ def _connect_to_store(where: "OpenTarget") -> "Iterator[CallTool]":
 
 
 MAX_ANSWER_BYTES: Final = 1_048_576
-"""How many bytes of an answer are read at most."""
+"""Maximum number of bytes read from a server's answer."""
 
 SERVER_TIMEOUT_SECONDS: Final = 600.0
-"""After how many seconds of silence a server is given up; whoever has less time does not wait so long."""
+"""Socket timeout in seconds; the parent's deadline usually comes first."""
 
 MCP_REVISION: Final = "2026-07-28"
-"""The revision of MCP that a server is asked in: one request, one answer, and nothing before."""
+"""The MCP revision requested: it answers one request without a handshake."""
 
 SERVER_ADDRESS_PATTERN: Final = r"http://(\[[0-9a-fA-F:.]+\]|[\w.-]+)(?::(\d{1,5}))?(/[!-~]*)?"
-"""What the address of a server looks like: its host, its port and its path."""
+"""The form of a server address: host, port and path."""
 
 
 @contextmanager
 def connect_to_server(address: str, key_file: str | None) -> Iterator[Callable[[str, Mapping[str, Any]], HookAnswer]]:
-    """What asks a tool of the server at an address, which is reached before anything is asked."""
+    """Connect to the server, and yield a function that calls one of its tools."""
     parts = re.fullmatch(SERVER_ADDRESS_PATTERN, address)
     if parts is None or int(parts[2] or 80) > 65_535:
         raise InvalidInput(f"{show(address)} is no address of a server; write http://127.0.0.1:8765/mcp")
@@ -338,15 +349,15 @@ def connect_to_server(address: str, key_file: str | None) -> Iterator[Callable[[
 
 
 def describe_os_error(error: OSError) -> str:
-    """What the system says of a failure, and about which file."""
+    """Describe a system error and the file it is about."""
     said = error.strerror or type(error).__name__
     return said if error.filename is None else f"{said}: {show(error.filename)}"
 
 
 def _read_key(file: str) -> str:
-    """The key in a file; nothing of what is in it is told if it is none."""
+    """Read the API key from a file; errors never show the content of the file."""
     try:
-        with open(os.path.expanduser(file), encoding="ascii") as opened:  # noqa: PTH111, PTH123  # pathlib takes longer to load than all of this
+        with open(os.path.expanduser(file), encoding="ascii") as opened:  # noqa: PTH111, PTH123  # pathlib is slow
             key = opened.read().strip()
     except (OSError, ValueError) as error:
         raise InvalidInput(f"the key file {show(file)} cannot be read: {type(error).__name__}") from None
@@ -366,7 +377,7 @@ def _connect(host: str, port: int, address: str) -> socket.socket:
 
 
 def _build_request(host: str, path: str, key: str | None, name: str, given: Mapping[str, Any]) -> bytes:
-    """A request that is answered in one piece, and after which the connection ends."""
+    """Build an HTTP/1.0 request, which is answered in one piece on a closing connection."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": MCP_REVISION,
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -388,7 +399,7 @@ def _build_request(host: str, path: str, key: str | None, name: str, given: Mapp
 
 
 def _read_response(connection: socket.socket) -> bytes:
-    """All that is answered: as much as it says that it is, or else all until the connection ends."""
+    """Read a response up to its Content-Length, or until the connection ends."""
     heard = bytearray()
     while part := connection.recv(65_536):
         heard += part
@@ -402,7 +413,7 @@ def _read_response(connection: socket.socket) -> bytes:
 
 
 def _parse_response(heard: bytes, address: str) -> HookAnswer:
-    """What an answer has: the text of its memories, if it has any."""
+    """Parse the response of the server into an answer, or raise InvalidInput."""
     try:
         told = json.loads(heard.partition(b"\r\n\r\n")[2])
     except (ValueError, RecursionError):
@@ -424,7 +435,7 @@ def _parse_response(heard: bytes, address: str) -> HookAnswer:
 
 
 def _parse_rating_hint(content: Any) -> str:
-    """How a server says that the context is rated, which it does if whoever asks may; nothing else that it says."""
+    """Return the server's feedback hint if the caller may give feedback; ignore other text."""
     match content:
         case [_, {"text": str() as line}] if re.fullmatch(rf"{re.escape(FEEDBACK_PREFIX)}[\w-]{{1,64}}", line):
             return line

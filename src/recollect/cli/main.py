@@ -1,4 +1,4 @@
-"""The command `recollect`, and what its errors are to a shell."""
+"""The command `recollect`: its command groups, global options and exit codes."""
 
 import errno
 import io
@@ -39,10 +39,10 @@ EXIT_CODES: Mapping[type[RecollectError], int] = {
     SignalMissing: 2,
     RecollectError: 1,
 }
-"""What a shell learns of an error: the first class that fits."""
+"""The exit code of each error class; the first class that matches applies."""
 
 EXIT_BUSY = 4
-"""What a shell learns of an error that may be gone in a moment."""
+"""The exit code of an error that may go away on a retry."""
 
 SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
     "Start here": (demo,),
@@ -56,7 +56,7 @@ SECTIONS: Mapping[str, tuple[click.Command, ...]] = {
     "Rank without a store": (rank, profiles),
     "Measure": (evaluate,),
 }
-"""Every command, under the heading that `--help` shows it with."""
+"""Every command, under its heading in `--help`."""
 
 SUGGESTED_COMMANDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("get", "cat", "view", "inspect"), ("show",)),
@@ -84,25 +84,25 @@ SUGGESTED_COMMANDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("help", "commands"), ("--help",)),
     "version": ("--version",),
 }
-"""What people type who are used to other programs, and what does it here."""
+"""Command names known from other programs, and the commands to suggest instead."""
 
 GLOBAL_OPTION_METAVARS: Mapping[str, str] = {"--db": "FILE", "--config": "FILE", "--setting": "NAME=VALUE"}
-"""The options that stand before any command, and what each is given."""
+"""The options that stand before any command, with their value placeholders."""
 
 COMPLETION_HELP = """\b
 To have bash complete commands, options and names (zsh and fish likewise):
 eval "$(_RECOLLECT_COMPLETE=bash_source recollect)"
 """
-"""What `--help` ends with."""
+"""The last lines of `--help`."""
 
 
 def exit_code(error: RecollectError) -> int:
-    """What a shell learns of the error."""
+    """Return the exit code of an error."""
     return EXIT_BUSY if error.retryable else next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
 
 
 class MainGroup(click.Group):
-    """A group whose commands may raise our errors, listed under headings."""
+    """A command group that lists commands under headings and turns errors into exit codes."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -134,7 +134,7 @@ class MainGroup(click.Group):
                 raise
             raise click.UsageError(told, getattr(error, "ctx", None)) from None
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader has seen enough; click ends quietly
+            if error.errno == errno.EPIPE:  # the reader closed the pipe; click exits quietly
                 raise
             click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
             ctx.exit(1)
@@ -152,7 +152,7 @@ _PASSWORD_PATTERN = re.compile(r"(postgres\w*:?/{1,2}[^\s'\"@:/]*):[^\s'\"]*@")
 
 
 def _hide_password(told: str) -> str:
-    """What is told, without the password of an address, also where that was given for something else."""
+    """Return a message without database passwords, wherever an address may be in it."""
     return _PASSWORD_PATTERN.sub(r"\1:…@", told)
 
 
@@ -204,7 +204,7 @@ def cli(ctx: click.Context, target: str, file: Path | None, flags: tuple[str, ..
     """
     ctx.color = output.detect_color()
     ctx.with_resource(configured.use_sources(configured.Sources(explicit_file=file, reads_user_file=True, flags=flags)))
-    if file is not None or flags:  # what is typed is refused at once if it cannot be, whether or not it is needed
+    if file is not None or flags:  # refuse wrong settings at once, even if the command does not need them
         configured.load_configuration()
     ctx.obj = StoreTarget(
         expand_home(target), is_explicit=ctx.get_parameter_source("target") is click.core.ParameterSource.COMMANDLINE
@@ -216,10 +216,10 @@ for command in [command for section in SECTIONS.values() for command in section]
 
 
 def main() -> None:
-    """Run the command line; a character the terminal cannot show is spelled out instead of failing."""
+    """Run the command line; characters that the terminal cannot show are escaped."""
     if sys.stdout is None:
         sys.exit("Error: there is nowhere to write to; standard output is closed")
-    if sys.stdin is None:  # closed by whoever started us: there is nothing to read
+    if sys.stdin is None:  # standard input was closed by the parent process
         sys.stdin = io.TextIOWrapper(io.BytesIO())
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)

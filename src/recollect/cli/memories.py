@@ -1,14 +1,7 @@
-"""recollect remember: a text becomes a memory.
+"""Commands for single memories: remember, change, show, list, erase and sweep.
 
-recollect revise, forget, restore, pin and unpin: a memory says something else, or stands elsewhere.
-
-recollect show, history and list: what there is; looking counts as no use.
-
-recollect erase: memories go for good, and the files are searched for what is left.
-
-recollect admin sweep: PostgreSQL writes the files anew that still have what was erased.
-
-A sweep, told: as JSON, and to people.
+Erasing removes memories for good and searches the files for remains. `recollect admin sweep` rewrites PostgreSQL tables
+whose files still hold erased data. Showing or listing a memory does not count as use.
 """
 
 import sys
@@ -76,7 +69,7 @@ def remember(place: StoreTarget, /, text: str, as_json: bool, **given: Any) -> N
         (receipt,) = engine.remember_all([draft])
     if draft.key is None:
         output.print_new(receipt, as_json=as_json)
-    else:  # a retry is told what came of the first call, and which run that was is not known
+    else:  # a retry gets the result of the first call, whose run number is not known
         output.print_receipt(receipt, as_json=as_json)
 
 
@@ -236,13 +229,13 @@ UNPROVED_REMEDY = (
     "then `recollect export FILE` and `recollect --db NEW import FILE` make a store without any of it. "
     "With RECOLLECT_BUSY_TIMEOUT=600 an erasure waits so many seconds for others."
 )
-"""What somebody can do about an erasure that is not proved once its run has ended."""
+"""What a user can do about an erasure that could not be proved."""
 
 UNSWEPT_REMEDY = (
     "What is still to be done is noted in the database: `recollect admin sweep`, run as the owner of its tables, does "
     "it, and says when nothing is left in their files."
 )
-"""The same of an erasure in a database."""
+"""The same for an erasure in a PostgreSQL database."""
 
 
 @click.command(short_help="Remove memories for good, and prove it.")
@@ -276,7 +269,7 @@ def erase(
     if (id is not None) + (source is not None) + everything != 1:
         raise click.UsageError("Say what to erase by exactly one of --id ID, --source ID and --everything.")
     if not yes and not _can_prompt():
-        raise click.UsageError("Nobody is there to be asked whether to erase for good; say --yes if that is meant.")
+        raise click.UsageError("not a terminal; pass --yes to erase for good")
     with place.open_existing() as engine:
         for hint in [] if id is not None else output.explain_empty_scope(engine, scope):
             output.print_note(hint)
@@ -296,7 +289,7 @@ def _can_prompt() -> bool:
 
 
 def _confirmation_question(engine: Engine, scope: Scope, id: str | None, source: str | None) -> str:
-    """What is about to be erased; refused if it is not there."""
+    """Return the confirmation question for an erasure; raise NotFound if the id does not exist."""
     if id is not None:
         what = formatting.quote_memory(engine.get(id, scope=scope))
         return f"Erase for good {what}, and all that was derived from it?"
@@ -316,17 +309,17 @@ def _print_erasure(erasure: ErasureReceipt, *, as_json: bool) -> None:
 
 
 MAX_NAMED_IDS = 10
-"""How many ids are named one by one."""
+"""Maximum number of ids listed in a message."""
 
 
 def format_erasure(erasure: ErasureReceipt, paint: Paint = paint_plain) -> Iterator[str]:
-    """What was erased, where it was looked for, what was found, and what is out of reach."""
+    """Yield what was erased, where it was searched for, what was found and what is out of reach."""
     for name, value in _erasure_findings(erasure):
         yield f"{paint(TextStyle.FAINT, f'{name:<12}')} {make_printable(value)}"
 
 
 def ask_to_prove_again(erasure: ErasureReceipt) -> str:
-    """Asks whether to look once more for what was erased."""
+    """Return the question whether to search again for erased data."""
     return f"Erased, but it is not proved: {erasure.search.unfinished}. Look again now?"
 
 
@@ -362,7 +355,7 @@ def _erasure_findings(erasure: ErasureReceipt) -> Iterator[tuple[str, str]]:
 
 
 def _name_some(names: Sequence[str]) -> str:
-    """The first of the names, and how many more there are."""
+    """Join the first names, and the number of those left out."""
     more = [f"and {len(names) - MAX_NAMED_IDS} more"] if len(names) > MAX_NAMED_IDS else []
     return ", ".join([*names[:MAX_NAMED_IDS], *more])
 
@@ -388,7 +381,7 @@ def sweep(place: StoreTarget, as_json: bool) -> None:
 
 
 def sweep_fields(swept: SweepReport) -> dict[str, Any]:
-    """The JSON of one."""
+    """Return a sweep report as JSON fields."""
     return {
         "tables": list(swept.tables),
         "before": swept.before,
@@ -398,7 +391,7 @@ def sweep_fields(swept: SweepReport) -> dict[str, Any]:
 
 
 def describe_sweep(swept: SweepReport) -> str:
-    """What was swept, in a sentence."""
+    """Describe the result of a sweep in one sentence."""
     if not swept.erasures:
         return "no file has anything of what was erased"
     size = f"{swept.before / 1e6:,.1f} MB before, {swept.after / 1e6:,.1f} MB now"

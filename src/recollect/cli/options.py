@@ -1,6 +1,6 @@
-"""The options that commands share, and how what is typed becomes a value.
+"""The options that commands share, and the store that a command works on.
 
-Where the memories are that a command works on.
+Parsers turn what a user types into values and raise FieldError if that fails. `StoreTarget` at the end opens the store.
 """
 
 import json
@@ -34,16 +34,16 @@ from recollect.stores.postgres import inspect
 F = TypeVar("F", bound=Callable[..., Any] | click.Command)
 
 STDIN = "-"
-"""What is typed in place of a text that comes from standard input."""
+"""What a user types for a text that comes from standard input."""
 
 MAX_K = 1_000
-"""Among how many of the best it is worth measuring."""
+"""Largest number of results for which measures are computed."""
 
 
 class TextCommand(click.Command):
-    """A command whose last argument is a text: more words than one are told to be put in quotes."""
+    """A command whose last argument is a text; unquoted extra words are refused with a hint."""
 
-    allow_extra_args = True  # they are refused here, with the remedy
+    allow_extra_args = True  # extra arguments are refused here, with the remedy
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, args)
@@ -52,13 +52,13 @@ class TextCommand(click.Command):
         return rest
 
     def extra_words_remedy(self, ctx: click.Context) -> str:
-        """What to do about more words than one."""
+        """Return the hint for extra words."""
         name = next(one for one in reversed(self.params) if isinstance(one, click.Argument)).make_metavar(ctx)
         return f"put {name} in quotes if it has blanks"
 
 
 class NumberCommand(click.Command):
-    """A command with an argument that is a number: one below zero is refused as a number, and is no option."""
+    """A command with a number argument that accepts negative numbers, which look like options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = list(args)
@@ -73,7 +73,7 @@ class NumberCommand(click.Command):
 
 
 class OrderedGroup(click.Group):
-    """Commands in the order in which one needs them; what is wrong with a value names the option that gave it."""
+    """A group that lists its commands in the order added and names the option of a wrong value."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -86,7 +86,10 @@ class OrderedGroup(click.Group):
 
 
 def with_option_name(command: click.Command | None, error: FieldError) -> FieldError:
-    """The error, with the field spelled as the option that gave the value; what was read from lines has none."""
+    """Return the error with its field spelled as the option that gave the value.
+
+    Errors about lines of input have no option and are returned unchanged.
+    """
     if command is None or error.line is not None:
         return error
     options = (one for one in command.params if isinstance(one, click.Option) and one.name == error.field)
@@ -95,12 +98,12 @@ def with_option_name(command: click.Command | None, error: FieldError) -> FieldE
 
 
 def moment(name: str, help: str) -> Callable[[F], F]:
-    """An option that is a moment, with its offset, or a day."""
+    """Return an option for a day, or for a moment with an offset."""
     return click.option(name, metavar="ISO", callback=_parse_moment, help=help)
 
 
 def choice(choices: type[StrEnum], *names: str, help: str, **more: Any) -> Callable[[F], F]:
-    """An option that names one of a closed list; what is none of them is refused with the nearest known one."""
+    """Return an option for one of a closed list; unknown values get the nearest one suggested."""
     return click.option(
         *names,
         shell_complete=partial(_complete_choice, choices),
@@ -110,7 +113,7 @@ def choice(choices: type[StrEnum], *names: str, help: str, **more: Any) -> Calla
 
 
 def query_options(profile_default: str) -> Callable[[F], F]:
-    """What every question takes, named as the engine names it: whose memory, ranked how, for when, which of them."""
+    """Return a decorator that adds the options shared by all queries, named as in the engine."""
     options = (
         scope,
         profile(profile_default),
@@ -130,7 +133,7 @@ def query_options(profile_default: str) -> Callable[[F], F]:
 
 
 def provenance(help: str) -> Callable[[F], F]:
-    """--provenance: what somebody types at a terminal is the user's word, and what a program calls for is a model's."""
+    """Return --provenance, which defaults to the user at a terminal and else to a model."""
     typed, called = Provenance.DIRECT_USER.value, Provenance.MODEL_INFERENCE.value
     return click.option(
         "--provenance",
@@ -142,12 +145,12 @@ def provenance(help: str) -> Callable[[F], F]:
 
 
 def fraction(name: str, help: str) -> Callable[[F], F]:
-    """An option that is a number within 0..1."""
+    """Return an option for a number within 0..1."""
     return click.option(name, type=float, metavar="0..1", help=help)
 
 
 def profile(default: str) -> Callable[[F], F]:
-    """--profile, and the one that goes without saying."""
+    """Return the --profile option with this default."""
     return click.option(
         "--profile",
         default=default,
@@ -158,19 +161,22 @@ def profile(default: str) -> Callable[[F], F]:
 
 
 def complete_profiles(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What a shell offers for the name of a profile."""
+    """Return the profile names for shell completion."""
     return [
         CompletionItem(one.name, help=one.about) for one in BUILTIN_PROFILES.values() if one.name.startswith(incomplete)
     ]
 
 
 def metadata(help: str) -> Callable[[F], F]:
-    """--metadata, a JSON object."""
+    """Return the --metadata option, a JSON object."""
     return click.option("--metadata", metavar="JSON", callback=_parse_json_object, help=help)
 
 
 def read_text(text: str) -> str:
-    """The text, or what standard input says where the text is a dash; its last line break is not part of it."""
+    """Return the text, or read standard input if the text is a dash.
+
+    The last line break of the input is removed.
+    """
     if text != STDIN:
         return text
     if sys.stdin.isatty():
@@ -189,14 +195,14 @@ def read_text(text: str) -> str:
 
 
 def missing_scope(ctx: click.Context | None = None, param: click.Parameter | None = None) -> click.MissingParameter:
-    """What is said to who does not say whose memory it is."""
+    """Return the error for a missing --scope, with an example."""
     message = "Say whose memory it is, for example: --scope acme/ana"
     ctx = ctx or click.get_current_context()
     return click.MissingParameter(message, ctx, param, None if param else "'--scope'", "option")
 
 
 def parse_optional_scope(_: click.Context, __: click.Parameter, value: str | None) -> Scope | None:
-    """The scope that is said, if one is."""
+    """Parse the scope if one was given."""
     return None if value is None else as_scope(value)
 
 
@@ -216,7 +222,7 @@ def _parse_moment(_: click.Context, param: click.Parameter, value: str | None) -
 
 
 def _parse_outcome(_: click.Context, __: click.Parameter, value: Any) -> float | None:
-    if value is None:  # where a shell asks what may come next
+    if value is None:  # None while a shell completes
         return None
     return validation.require_outcome("outcome", float(value) if _is_number(value) else value)
 
@@ -230,7 +236,7 @@ def _is_number(value: str) -> bool:
 
 
 def _is_moment(value: str) -> bool:
-    """Whether it is written as ISO 8601 has it."""
+    """Return whether the value is in ISO 8601 format."""
     try:
         datetime.fromisoformat(value)
     except ValueError:
@@ -239,14 +245,17 @@ def _is_moment(value: str) -> bool:
 
 
 def _parse_choice(choices: type[StrEnum], _: click.Context, param: click.Parameter, value: Any) -> Any:
-    """The one that is named, or all of several; `None` if nothing is said."""
+    """Parse one choice or a tuple of them; None if none was given."""
     if isinstance(value, tuple):
         return tuple(parse_choice(param.opts[0], one, choices) for one in value) or None
     return None if value is None else parse_choice(param.opts[0], value, choices)
 
 
 def _parse_provenance(_: click.Context, param: click.Parameter, value: str | None) -> Provenance | None:
-    """What is said, or that a user types; `None`, which is as good as a model, where neither is known."""
+    """Parse the provenance; by default the user at a terminal, else None.
+
+    The engine treats None like a model.
+    """
     if value is not None:
         return parse_choice(param.opts[0], value, Provenance)
     return Provenance.DIRECT_USER if sys.stdin.isatty() else None
@@ -302,14 +311,14 @@ OpenEngine = Callable[[str], AbstractContextManager[Engine]]
 SECRET_PARAMETERS = frozenset(
     {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"}
 )
-"""What an address may say behind its question mark and nobody else is to read."""
+"""Parameters of a database address that are secret and never shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreTarget:
-    """A store that is opened when a command needs it; `is_explicit` if the user named it on the command line.
+    """A store that is opened when a command needs it; `is_explicit` if --db named it.
 
-    `create_hint` is what makes one, for whoever has none.
+    `create_hint` is the command suggested to a user without a store.
     """
 
     target: str
@@ -318,12 +327,12 @@ class StoreTarget:
     create_hint: str = "`recollect remember` or `recollect observe`"
 
     def open_existing(self) -> AbstractContextManager[Engine]:
-        """The engine of a store that exists; a command that only looks makes none."""
+        """Open the engine of an existing store; raise NotFound instead of creating one."""
         self.refuse_missing()
         return self.open_or_create()
 
     def refuse_missing(self) -> None:
-        """Refuse a store that is not there."""
+        """Raise NotFound if the store does not exist."""
         if not self.exists:
             raise NotFound(
                 f"there is no store {self.display_name!r}; {self.create_hint} makes one, "
@@ -331,7 +340,10 @@ class StoreTarget:
             )
 
     def open_or_create(self, encoder: Encoder | None = None) -> AbstractContextManager[Engine]:
-        """The engine of the store, which is made if it is not there: with this model, if it is to be had here."""
+        """Open the engine of the store, and create the store if it is missing.
+
+        A new store gets `encoder` as its model if that is available and the settings name no other embedder.
+        """
         if not self.target:
             raise InvalidInput("--db is empty; name a file, as --db agent.db")
         found = config.load_configuration()
@@ -349,24 +361,27 @@ class StoreTarget:
 
     @property
     def is_database(self) -> bool:
-        """Whether it is an address of PostgreSQL, rather than a file."""
+        """Return whether the target is a PostgreSQL address and not a file."""
         return factory.is_database(self.target)
 
     @property
     def display_name(self) -> str:
-        """What is told and typed for the store: an address without what is secret in it."""
+        """Return the target for messages and commands: an address without its secrets."""
         return strip_secrets(self.target) if self.is_database else self.target
 
     @property
     def full_name(self) -> str:
-        """The same for whoever does not know from where it was named: a file by its whole path."""
+        """Return the target with an absolute path, for readers in another working directory."""
         if self.is_database or self.target == IN_MEMORY_TARGET:
             return self.display_name
         return str(Path(self.target).absolute())
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything to open; what cannot be looked at is left for opening to complain about."""
+        """Return whether the store exists; also True if that cannot be checked.
+
+        Opening the store then reports what is wrong.
+        """
         if self.is_database:
             return self._exists_in_database()
         if self.target == IN_MEMORY_TARGET or "://" in self.target:
@@ -384,18 +399,18 @@ class StoreTarget:
 
 
 def expand_home(path: str) -> str:
-    """The path, with the home of whoever runs this for a leading `~/`, which only a shell would have put there."""
+    """Return the path with a leading `~/` expanded, as a shell would do."""
     try:
         return str(Path(path).expanduser()) if path.startswith("~/") else path
-    except RuntimeError:  # nobody knows whose home it would be
+    except RuntimeError:  # the home directory cannot be found
         return path
 
 
 def strip_secrets(address: str) -> str:
-    """The address as it may be read by others, and typed by whoever has the password elsewhere."""
+    """Return a database address without passwords; the user supplies those some other way."""
     scheme, slashes, rest = address.partition("://")
     who, at, place = rest.partition("@")
-    if at and "/" not in who:  # as PostgreSQL reads it: behind a slash, an @ is one like any other
+    if at and "/" not in who:  # as PostgreSQL reads it: an @ after a slash is an ordinary character
         rest = f"{who.partition(':')[0]}@{place}"
     place, mark, options = rest.partition("?")
     kept = [one for one in options.split("&") if unquote(one.partition("=")[0]) not in SECRET_PARAMETERS]
@@ -403,9 +418,9 @@ def strip_secrets(address: str) -> str:
 
 
 pass_target = click.make_pass_decorator(StoreTarget)
-"""Gives a command its place as the first argument."""
+"""Passes the store target to a command as its first argument."""
 
 
 def complete_formats(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What a shell offers for the name of a format."""
+    """Return the import format names for shell completion."""
     return [CompletionItem(one.name, help=one.about) for one in FORMATS.values() if one.name.startswith(incomplete)]

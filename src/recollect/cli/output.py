@@ -1,14 +1,7 @@
-"""Where output goes: data to standard output, talk to standard error, colour and tables to a terminal alone.
+"""Output of commands: data on standard output, notes and progress bars on standard error.
 
-Bars: how far something long has come, for people at a terminal and nobody else.
-
-Scopes: something that is done to each of several scopes, of which one may fail without stopping the others.
-
-What a writer is told: which memory it is, what became of it, and what to type to go on from there.
-
-Empty answers: what someone is told who got nothing, since that may mean a wrong scope or too early a moment.
-
-What took the place of memories, looked up to be told beside them.
+Colors and aligned tables are used only on a terminal. Below the basic functions are: progress bars, running a function
+for each scope, messages about writes, and hints for empty results.
 """
 
 import os
@@ -37,10 +30,10 @@ from recollect.render.tables import TextStyle, TextTable, format_aligned, format
 from recollect.retrieval.eligibility import Barrier
 
 MAX_TABLE_COLUMNS = 120
-"""How wide a table gets on however wide a terminal."""
+"""Maximum width of a table, even on a wider terminal."""
 
 DEFAULT_TERMINAL_COLUMNS = 100
-"""How wide a terminal is that does not say."""
+"""Assumed width of a terminal that does not report its own."""
 
 _STAGE_KEY = "recollect.stage"
 
@@ -51,51 +44,54 @@ STYLES: Mapping[TextStyle, Mapping[str, Any]] = {
     TextStyle.SCORE: {"fg": "green", "bold": True},
     TextStyle.TYPED: {"fg": "yellow"},
 }
-"""What each look is on a terminal."""
+"""The terminal style of each text style."""
 
 
 def paint(look: TextStyle, text: str) -> str:
-    """The text with its look; click removes it again where the output is no terminal."""
+    """Return the text with its style; click removes the style if the output is not a terminal."""
     return click.style(text, **STYLES[look])
 
 
 def detect_color() -> bool | None:
-    """False if the user wants none (no-color.org) or the terminal has none, or else what click finds out."""
+    """Return False if colors are unwanted or unsupported, else None to let click decide.
+
+    See no-color.org for the variable NO_COLOR.
+    """
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return False if plain else None
 
 
 def print_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
-    """One line of JSON."""
+    """Print a value as one line of JSON."""
     click.echo(json_values.dump_line(value))
 
 
 def print_lines(shown: Iterable[str]) -> None:
-    """Lines for people."""
+    """Print lines of text."""
     for line in shown:
         click.echo(line)
 
 
 def print_table(table: TextTable) -> None:
-    """A table on a terminal, fields between tabs in a pipe or a file."""
+    """Print a table: aligned on a terminal, tab-separated in a pipe or a file."""
     room = terminal_width()
     print_lines(format_tabs(table) if room is None else format_aligned(table, room, paint))
 
 
 def terminal_width() -> int | None:
-    """How wide what people see may be; `None` in a pipe or a file, where nothing is cut."""
+    """Return the width for output, or None in a pipe or a file, where nothing is cut."""
     if not sys.stdout.isatty() and not _streams_are_merged():
         return None
     return min(shutil.get_terminal_size((DEFAULT_TERMINAL_COLUMNS, 24)).columns, MAX_TABLE_COLUMNS)
 
 
 def print_note(line: str) -> None:
-    """A line beside the data, which nobody who reads the data stumbles over."""
+    """Print a note on standard error, so that it does not disturb readers of the data."""
     click.echo(paint(TextStyle.FAINT, line), err=not _streams_are_merged())
 
 
 def merge_streams(ctx: click.Context) -> None:
-    """Let this command, and those it runs, print all that a person would see into one stream."""
+    """Print notes of this command, and of those it runs, to standard output as on a terminal."""
     ctx.meta[_STAGE_KEY] = True
 
 
@@ -108,23 +104,23 @@ STAGE_LABELS: Mapping[ReembeddingStage, str] = {
     ReembeddingStage.EMBEDDING: "embedding",
     ReembeddingStage.REMOVING: "removing former vectors",
 }
-"""What a bar says in front of it."""
+"""The label of the progress bar of each stage."""
 
 ShowProgress = Callable[[ReembeddingProgress], None]
 
 ReportProgress = Callable[[int, int], None]
-"""Told how much is done, and of how much."""
+"""Callback for progress: the count done, and the total."""
 
 
 @contextmanager
 def stage_bars() -> Iterator[ShowProgress]:
-    """Shows how far each stage is, in a bar of its own on standard error; nothing where that is no terminal."""
+    """Show a progress bar for each stage on standard error, if that is a terminal."""
     with ExitStack() as opened:
         begun: dict[ReembeddingStage, ReportProgress] = {}
 
         def show(progress: ReembeddingProgress) -> None:
             if progress.stage not in begun and progress.total:
-                opened.close()  # which ends the line of the bar before
+                opened.close()  # this ends the line of the previous bar
                 begun[progress.stage] = _open_bar(opened, STAGE_LABELS[progress.stage], progress.total)
             begun.get(progress.stage, _ignore_progress)(progress.done, progress.total)
 
@@ -133,7 +129,7 @@ def stage_bars() -> Iterator[ShowProgress]:
 
 @contextmanager
 def progress_bar(label: str, *, wanted: bool = True) -> Iterator[ReportProgress]:
-    """Shows how far it is, in a bar on standard error; nothing where that is no terminal, or if it is not wanted."""
+    """Show a progress bar on standard error if that is a terminal and the bar is wanted."""
     with ExitStack() as opened:
         begun: list[ReportProgress] = []
 
@@ -157,11 +153,11 @@ def _open_bar(opened: ExitStack, label: str, total: int) -> ReportProgress:
 
 
 def _ignore_stage(_: ReembeddingProgress) -> None:
-    """Nobody would see it."""
+    """Ignore progress, because standard error is not a terminal."""
 
 
 def _ignore_progress(_: int, __: int) -> None:
-    """Nobody would see it."""
+    """Ignore progress, because no bar is shown."""
 
 
 T = TypeVar("T")
@@ -170,25 +166,28 @@ T = TypeVar("T")
 def run_for_each_scope(
     place: StoreTarget, scope: Scope | None, label: str, do: Callable[[Engine, Scope, ReportProgress], T]
 ) -> tuple[list[T], RecollectError | None]:
-    """What came of it for this scope and those below it, or for all of the store; and what first went wrong."""
+    """Run a function for a scope and those below it, or for all scopes of the store.
+
+    Returns the results, and the first error. A failed scope is noted and does not stop the others.
+    """
     done, failed = list[T](), list[RecollectError]()
     with place.open_existing() as engine:
         for one in engine.scopes(scope=scope):
             try:
                 with progress_bar(f"{label} {one}") as show:
                     done.append(do(engine, one, show))
-            except RecollectError as error:  # which is no reason to leave the others
+            except RecollectError as error:  # one failed scope does not stop the others
                 print_note(f"{one}: {error}")
                 failed.append(error)
     return done, next(iter(failed), None)
 
 
 EXIT_REFUSED = 1
-"""What a shell learns of a write that was refused: that it failed."""
+"""The exit code of a refused write."""
 
 
 def print_receipt(receipt: Receipt, *, as_json: bool) -> None:
-    """Which memory it is, so that a script can go on with it, and what became of it; a refusal ends the command."""
+    """Print the id of the written memory, for scripts, and the verdict; exit if it was refused."""
     refused = isinstance(receipt.verdict, Refused)
     if as_json:
         print_json(json_values.receipt_fields(receipt))
@@ -209,7 +208,7 @@ def print_receipt(receipt: Receipt, *, as_json: bool) -> None:
 
 
 def print_undoable(receipt: Receipt, *more: str, as_json: bool) -> None:
-    """The same of a change, with what more there is to say, and how to undo it, if anything was written."""
+    """Print the receipt of a change, further notes, and how to undo it if anything was written."""
     print_receipt(receipt, as_json=as_json)
     if not as_json and not isinstance(receipt.verdict, Unchanged):
         for line in (*more, undo_hint(receipt.memory.commit, receipt.memory.scope)):
@@ -217,7 +216,7 @@ def print_undoable(receipt: Receipt, *more: str, as_json: bool) -> None:
 
 
 def print_new(receipt: Receipt, *, as_json: bool) -> None:
-    """The same of something new, with how to undo it if another memory holds no longer for it."""
+    """Print the receipt of a new memory, and how to undo it if it replaced another memory."""
     print_receipt(receipt, as_json=as_json)
     ends = isinstance(receipt.verdict, Superseded | Updated | Reactivated) and receipt.other is not None
     if ends and not as_json:
@@ -225,19 +224,19 @@ def print_new(receipt: Receipt, *, as_json: bool) -> None:
 
 
 def undo_hint(run: int | None, scope: Scope, by: str = "curate") -> str:
-    """How a run is undone, as it is typed: as an act of a curator, or as a job of an `admin`."""
+    """Return how to undo a run: with `curate undo` by default, or with `admin undo` for jobs."""
     return f"run {run}; to undo it: {format_command(by, 'undo', str(run), '--scope', str(scope))}"
 
 
 def format_command(*words: str) -> str:
-    """A command as it is typed in the same shell: on the same store."""
+    """Return a command line for the user to type, with --db if this command had it."""
     place = click.get_current_context().find_object(StoreTarget)
     before = ["--db", place.display_name] if place is not None and place.is_explicit else []
     return make_printable(shlex.join(["recollect", *before, *words]))
 
 
 TIME_BARRIERS = frozenset({Barrier.NOT_YET_KNOWN, Barrier.NOT_YET_VALID, Barrier.NO_LONGER_VALID})
-"""What keeps memories out of an answer that is for another moment."""
+"""The reasons that leave memories out because the query is about another time."""
 
 
 def explain_empty_result(
@@ -250,7 +249,7 @@ def explain_empty_result(
     known_at: datetime | None,
     **_: Any,
 ) -> list[str]:
-    """What to tell about a question that got no answer: that its scope has nothing, or had nothing at the moment."""
+    """Return hints for an empty result: an empty scope, or no memories at the queried moment."""
     if len(ranking):
         return []
     at_another = (as_of, known_at) != (None, None) and ranking.excluded.keys() <= TIME_BARRIERS
@@ -260,9 +259,9 @@ def explain_empty_result(
 
 
 def explain_empty_scope(engine: Engine, scope: Scope, *, below: bool = False) -> list[str]:
-    """What to tell at a terminal about a scope without memories, and which scopes have some; nothing if it has any.
+    """Return hints for a scope without memories, such as similar scopes; none if it has any.
 
-    With `below`, those of the scopes below count as its own.
+    Hints are given only at a terminal. With `below`, memories of the scopes below count too.
     """
     if not sys.stderr.isatty() or engine.stats(scope=scope, below=below).memories:
         return []
@@ -286,7 +285,7 @@ def _explain_empty_moment(engine: Engine, ranking: Ranking, scope: Scope, known_
 
 
 def find_replacements(engine: Engine, memories: Iterable[Memory]) -> dict[MemoryId, Memory]:
-    """What took the place of any of these, as far as it is still there."""
+    """Return the memories that replaced any of these, as far as they still exist."""
     given = list(memories)
     here = {one.id: one for one in given}
     wanted = {one.superseded_by: one for one in given if one.superseded_by is not None}

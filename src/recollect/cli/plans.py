@@ -1,8 +1,7 @@
-"""recollect admin prune-vectors, rebuild-index and prune-episodes: what has had its time is let go of.
+"""Commands for maintenance jobs: `recollect admin plan`, `apply`, `consolidate` and others.
 
-recollect admin plan, apply and consolidate: a job says what it would do, and does just that.
-
-What a job will do and what it did, told: as JSON, and to people.
+The others are prune-vectors, rebuild-index and prune-episodes. A plan lists what a job would do; `apply` does exactly
+that. The messages about plans and runs are at the end.
 """
 
 from collections import Counter
@@ -42,7 +41,7 @@ DAYS_RANGE = click.IntRange(min=1)
 
 
 def override_options(*names: str) -> Callable[[F], F]:
-    """The options by which somebody says otherwise than the settings do."""
+    """Return a decorator that adds the named options, which override settings."""
     known = {
         "level": options.choice(Level, "--level", help="Only records of this level."),
         "age_days": click.option("--age-days", type=DAYS_RANGE, metavar="N", help="Those of it older than N days."),
@@ -140,11 +139,11 @@ _IDLE_MESSAGES: Mapping[Job, tuple[str, str]] = {
         "no episode has had its day; nothing was written",
     ),
 }
-"""What is said where there is nothing to do: if it was only to be looked, and if it was to be done."""
+"""Messages for a job without work: the first for a dry run, the second for a real run."""
 
 
 def _plan_or_run(place: StoreTarget, scope: Scope | None, job: Job, *, dry: bool, as_json: bool, **wish: Any) -> None:
-    """Plan the job for each scope, or do it as well, and say what came of that."""
+    """Plan the job for each scope, or run it, and print the result."""
 
     def planned(engine: Engine, one: Scope, _: ReportProgress) -> Plan:
         return engine.plan(job, scope=one, **wish)
@@ -153,7 +152,7 @@ def _plan_or_run(place: StoreTarget, scope: Scope | None, job: Job, *, dry: bool
         done = engine.run(job, scope=one, progress=show, **wish)
         return done, describe_waiting(engine.plan(job, scope=one, **wish)) if job in INDEX_JOBS else []
 
-    RetentionOverrides(**wish).for_job(job)  # which is refused once, and not for every scope
+    RetentionOverrides(**wish).for_job(job)  # refuse wrong values once, not for every scope
     idle, unwritten = _IDLE_MESSAGES[job]
     if dry:
         plans, failed = output.run_for_each_scope(place, scope, "looking at", planned)
@@ -181,11 +180,11 @@ def _plan_or_run(place: StoreTarget, scope: Scope | None, job: Job, *, dry: bool
 
 
 MAX_PLAN_BYTES = 256 * 1024 * 1024
-"""How many bytes of a plan are read at most."""
+"""Maximum size of a plan file in bytes."""
 
 
 UNPLANNED_JOBS = {"rollup": "admin rollup", "extract": "admin extract", "topics": "topics --refresh"}
-"""The jobs that write nothing which could not be made again, and so have no plan; and what runs each."""
+"""Jobs that have no plan, since their results can be rebuilt, and the command for each."""
 
 
 def _parse_job(_: click.Context, __: click.Parameter, value: str) -> Job:
@@ -289,7 +288,7 @@ def consolidate(place: StoreTarget, scope: Scope | None, dry_run: bool, as_json:
 
 
 def _suggest_review(plans: Sequence[Plan]) -> None:
-    """Say what somebody should look at who can tell what it means."""
+    """Print which memories a person should review, and the command that lists them."""
     for one in plans:
         count = len(one.of(Act.KEEP))
         if count:
@@ -329,13 +328,13 @@ def _read_plan(file: IO[bytes]) -> bytes:
 
 
 def step_table(plan: Plan) -> TextTable:
-    """What is to become of each memory, and why."""
+    """Return the steps of a plan as a table, each with its reason."""
     rows = [(one.act.value, one.memory, one.by or "", one.text) for one in plan.steps]
     return TextTable(("act", "id", "by", "text"), rows, [(one.reason,) for one in plan.steps])
 
 
 def describe_plan(plan: Plan) -> str:
-    """How much is to be done, and by what it was decided."""
+    """Describe how much a plan would do, and with which parameters."""
     if _is_too_small(plan):
         return f"plan {plan.hash[:12]} for {plan.scope}: {_describe_too_small(plan)}"
     acts = [(len(plan.of(act)), act) for act in Act]
@@ -348,7 +347,7 @@ def describe_plan(plan: Plan) -> str:
 
 
 def describe_idle_plans(plans: Sequence[Plan]) -> str:
-    """What is said of scopes in which there is nothing to consolidate."""
+    """Describe scopes in which there is nothing to consolidate."""
     if len(plans) == 1 and _is_too_small(plans[0]):
         return f"{plans[0].scope}: {_describe_too_small(plans[0])}"
     where = str(plans[0].scope) if len(plans) == 1 else format_count(len(plans), "scope")
@@ -358,7 +357,7 @@ def describe_idle_plans(plans: Sequence[Plan]) -> str:
 
 
 def _is_too_small(plan: Plan) -> bool:
-    """Whether a scope has too few memories to be looked at."""
+    """Return whether a scope has too few memories to be consolidated."""
     least = plan.parameters.get("more_than")
     return plan.job is Job.CONSOLIDATE and isinstance(least, int) and plan.counts.get("active", 0) <= least
 
@@ -374,7 +373,7 @@ def _describe_minimum(plan: Plan) -> str:
 
 
 def describe_waiting(plan: Plan) -> list[str]:
-    """What of a scope could leave an index once it is summed up, if anything."""
+    """Describe what could leave an index after a rollup; empty if there is nothing."""
     return [f"{plan.scope}: {line}" for line in _describe_unsummarized(plan)]
 
 
@@ -386,7 +385,7 @@ def _describe_unsummarized(plan: Plan) -> list[str]:
 
 
 def describe_runs(runs: Sequence[Run]) -> str:
-    """What was done to a scope by a job, all at once or in parts."""
+    """Describe what a job did to a scope, in one or several runs."""
     job, scope = runs[0].job, runs[0].scope
     memories = [one for run in runs for one in run.memories]
     if not memories:

@@ -1,6 +1,6 @@
-"""recollect profiles: which there are, what is in one, and whether yours is right.
+"""The commands `recollect profiles` and `recollect rank`.
 
-recollect rank: candidates in, ranking out; no store.
+`profiles` lists, shows, checks and tunes rank profiles. `rank` ranks candidates from a file and needs no store.
 """
 
 import re
@@ -126,7 +126,7 @@ def rank(
 
 
 def _read_candidates(file: BinaryIO) -> list[Candidate]:
-    """The candidates of the file; someone at a terminal is told that we wait for them."""
+    """Read the candidates of a file; a user at a terminal is told to type them."""
     if file.isatty():
         click.echo("reading candidates, one JSON object a line; Ctrl-D ends them", err=True)
     try:
@@ -136,7 +136,7 @@ def _read_candidates(file: BinaryIO) -> list[Candidate]:
 
 
 def _parse_overrides(changes: Iterable[str]) -> dict[str, Any]:
-    """`terms.thread.half=20` → the same as nested tables; a value is TOML, or else a text."""
+    """Parse `terms.thread.half=20` into nested tables; a value is TOML, or else text."""
     overrides: dict[str, Any] = {}
     for change in changes:
         path, separator, value = change.partition("=")

@@ -1,14 +1,6 @@
-"""recollect recall and brief: memories packed into a budget, ready for a prompt.
+"""Commands that query a store: recall, brief, search, why, replay and feedback.
 
-recollect search: the best memories for a question, with their scores.
-
-recollect why: where a memory stands or fell, and what would change it.
-
-recollect replay: a recorded context once more, as it was.
-
-A recorded context that was made again, told: as JSON, and to people.
-
-recollect feedback: which memories of a context helped, which misled, and which the answer quotes.
+`recall` and `brief` pack memories into a token budget. `replay` recomputes a recorded context and reports what differs.
 """
 
 from collections import Counter
@@ -167,7 +159,7 @@ def why(place: StoreTarget, /, id: str, query: str, tokens: int, as_json: bool, 
 
 
 EXIT_DIFFERS = 1
-"""What a shell learns of a context that does not come back as it was."""
+"""The exit code if a replayed context differs from the recorded one."""
 
 
 @click.command(short_help="Print a recorded context again, as it was.")
@@ -205,7 +197,7 @@ IDENTICAL_MESSAGE = "identical to what was recorded, to the last bit"
 
 
 def describe_replay(replay: Replay) -> Iterator[str]:
-    """Whether it is identical; or how much is not, and what has changed that it was made of."""
+    """Yield whether a replay is identical, or else how much differs and why."""
     if replay.identical:
         yield IDENTICAL_MESSAGE
         return
@@ -219,7 +211,7 @@ def describe_replay(replay: Replay) -> Iterator[str]:
 
 
 def list_differences(replay: Replay) -> Iterator[str]:
-    """Every part of the context that is not as it was."""
+    """Yield every part of the context that differs from the recorded one."""
     causes = {one.what for one in replay.differences}
     for one in replay.differences:
         if one.what is DifferenceKind.TEXT:
@@ -230,7 +222,7 @@ def list_differences(replay: Replay) -> Iterator[str]:
 
 
 def _describe_text_change(one: ReplayDifference, causes: Collection[DifferenceKind]) -> str:
-    """What is known of a text that is another; the sum of it says nothing to people."""
+    """Describe how the text differs without showing its hashes, which mean nothing to people."""
     if one.was is not None:
         return "is not what it was"
     if DifferenceKind.NOT_RECORDED in causes:
@@ -273,11 +265,11 @@ def _describe_cause(one: ReplayDifference) -> str:
 
 
 REPEAT_REMEDY = "repeat --helped or --misled for each memory"
-"""What is told to who names several at once."""
+"""The hint for a user who gives one option several ids."""
 
 
 class FeedbackCommand(options.TextCommand):
-    """A command that is given ids by options: of more than one behind an option it is told to repeat that."""
+    """A command that takes ids by options, and tells the user to repeat an option for more ids."""
 
     def extra_words_remedy(self, ctx: click.Context) -> str:
         return REPEAT_REMEDY

@@ -1,7 +1,4 @@
-"""recollect scheduler: jobs are run when they fall due, and looked at.
-
-Jobs and their occurrences, told: as JSON, and to people.
-"""
+"""The command `recollect scheduler`: runs jobs when they are due, and shows their status."""
 
 import logging
 import signal
@@ -26,13 +23,13 @@ from recollect.model.job_runs import JobOccurrence, JobState, JobStatus
 from recollect.render.tables import TextTable
 
 EXIT_JOB_FAILED = 1
-"""What a shell learns of a job that failed."""
+"""The exit code if a job failed."""
 
 STOP_RETRY_SECONDS = 0.5
-"""After how many seconds somebody who is to stop is told again."""
+"""Seconds between repeated requests to stop the scheduler."""
 
 SchedulerMessage = JobOccurrence | JobFailure | None
-"""What a scheduler has to say; the last word is nothing."""
+"""A message of the scheduler; None is the last one."""
 
 PrintMessage = Callable[[JobOccurrence | JobFailure], None]
 
@@ -143,7 +140,10 @@ def _print_message(one: JobOccurrence | JobFailure, *, as_json: bool) -> None:
 
 
 def _run_in_thread(ours: Scheduler, said: "SimpleQueue[SchedulerMessage]", tell: PrintMessage, *, once: bool) -> None:
-    """Have it work in a thread of its own, and tell what it says; this thread waits for signals, which stop it."""
+    """Run the scheduler in a thread and print its messages; signals stop it.
+
+    The main thread stays free to receive the signals.
+    """
     failures: list[BaseException] = []
 
     def working() -> None:
@@ -158,7 +158,7 @@ def _run_in_thread(ours: Scheduler, said: "SimpleQueue[SchedulerMessage]", tell:
             said.put(None)
 
     thread = threading.Thread(target=working, name="recollect-jobs", daemon=True)
-    logging.getLogger("recollect.jobs").addHandler(logging.NullHandler())  # what they log is told here
+    logging.getLogger("recollect.jobs").addHandler(logging.NullHandler())  # job log records are already printed here
     with _interrupt_on_sigterm():
         try:
             if not once:
@@ -183,7 +183,7 @@ def _print_messages(said: "SimpleQueue[SchedulerMessage]", tell: PrintMessage) -
 
 @contextmanager
 def _interrupt_on_sigterm() -> Iterator[None]:
-    """Have SIGTERM do what Ctrl-C does."""
+    """Make SIGTERM act like Ctrl-C."""
     before = signal.signal(signal.SIGTERM, _raise_interrupt)
     try:
         yield
@@ -199,7 +199,7 @@ NO_VALUE = "–"
 
 
 def job_fields(status: JobStatus) -> dict[str, Any]:
-    """The JSON of how it stands with a job."""
+    """Return the status of a job as JSON fields."""
     return {
         "job": status.job,
         "schedule": status.schedule,
@@ -211,23 +211,23 @@ def job_fields(status: JobStatus) -> dict[str, Any]:
 
 
 def occurrence_fields(one: JobOccurrence) -> dict[str, Any]:
-    """The JSON of an occurrence, as it is kept."""
+    """Return a job occurrence as JSON fields, as stored."""
     return {field.name: _to_json(getattr(one, field.name)) for field in fields_of(one) if field.compare}
 
 
 def finished_occurrence_fields(one: JobOccurrence) -> dict[str, Any]:
-    """The JSON of an occurrence that ended just now, with the runs that can be undone."""
+    """Return a finished occurrence as JSON fields, with the runs that can be undone."""
     return {**occurrence_fields(one), "runs": [{"scope": str(scope), "run": run} for scope, run in one.runs]}
 
 
 def job_table(statuses: Sequence[JobStatus]) -> TextTable:
-    """How it stands with each job, one a row."""
+    """Return the status of jobs as a table with one job a row."""
     rows = [(one.job, one.schedule or "never", _format_next(one), _format_last(one)) for one in statuses]
     return TextTable(("job", "schedule", "next", "last"), rows)
 
 
 def describe_occurrence(one: JobOccurrence) -> str:
-    """What became of an occurrence, or that it has begun."""
+    """Describe the result of an occurrence, or that it has started."""
     if one.ended_at is None:
         return f"{one.job} began, due at {format_moment(one.due_at)}{_format_attempt(one)}"
     took = _format_duration(max(one.ended_at - one.started_at, timedelta()))
@@ -235,7 +235,7 @@ def describe_occurrence(one: JobOccurrence) -> str:
 
 
 def describe_next_job(statuses: Sequence[JobStatus]) -> str:
-    """What is run next."""
+    """Describe which job runs next."""
     moments = [(one.next_at, one.job) for one in statuses if one.next_at is not None]
     if not moments:
         return "no job falls due: all are paused, or have no schedule"
@@ -263,7 +263,7 @@ def _format_last(status: JobStatus) -> str:
 
 
 def _describe_outcome(one: JobOccurrence) -> str:
-    """What went wrong, and how much was done."""
+    """Describe what went wrong, and how much was done."""
     done = ", ".join(_format_count(name, count) for name, count in one.counts.items() if count)
     told = "; ".join(text for text in (one.problem, done) if text)
     return f": {told}" if told else ""
@@ -274,7 +274,7 @@ def _format_count(name: str, count: int) -> str:
 
 
 _SINGULARS = {"scopes": "scope", "topics": "topic", "events": "event", "memories": "memory"}
-"""What is counted that has another name when there is one of it."""
+"""Names of counts that differ in the singular."""
 
 
 def _format_attempt(one: JobOccurrence) -> str:
@@ -282,7 +282,7 @@ def _format_attempt(one: JobOccurrence) -> str:
 
 
 def _format_minute(at: datetime) -> str:
-    """A moment to the minute, in UTC: jobs fall due at whole ones."""
+    """Format a moment to the minute in UTC, since jobs are due at whole minutes."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%MZ}"
 
 

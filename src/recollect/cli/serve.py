@@ -1,6 +1,6 @@
-"""recollect serve: one process that answers over HTTP, MCP and gRPC for one store.
+"""The commands `recollect serve` and `recollect keys`.
 
-recollect keys: who may ask a server, for what, and until when.
+`serve` runs one process that offers a store over HTTP, MCP and gRPC. `keys` manages API keys.
 """
 
 from datetime import UTC, datetime
@@ -169,7 +169,7 @@ def add(
         output.print_lines([text])
     output.print_note(f"key {made.id} of {made.name} is in {file.path}; what is printed above is shown this once")
     if not before:
-        output.print_note("as long as there are keys, the token of a server's owner lets nobody in")
+        output.print_note("as long as there are keys, the token of the server's owner is not accepted")
     if any(one.name == made.name for one in before):
         output.print_note(f"there was a key of {made.name} already: votes of both count as those of one")
 

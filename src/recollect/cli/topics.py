@@ -1,10 +1,6 @@
-"""recollect topics: what the memories of a scope are about.
+"""The commands `recollect topics` and `recollect graph`.
 
-Topics, said: for people and as JSON.
-
-recollect graph: the names that memories mention, and what they link.
-
-Names and what they link, told: as JSON, and in rows.
+`topics` lists what the memories of a scope are about. `graph` lists the names they mention, and what those names link.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -102,18 +98,18 @@ def _refresh_all_scopes(place: StoreTarget, *, as_json: bool) -> None:
 
 
 def _explain_no_topics(refreshed: bool) -> list[str]:
-    """What is told where there is no topic."""
+    """Explain why no topics were listed."""
     return [] if refreshed else ["no topics are known; --refresh looks for them, and --pruned shows old ones"]
 
 
 def refresh_fields(found: TopicRefreshReport) -> dict[str, Any]:
-    """The JSON of a refresh."""
+    """Return the result of a topic refresh as JSON fields."""
     names = ("memories", "grouped", "topics", "new", "gone")
     return {"scope": str(found.scope), **{name: getattr(found, name) for name in names}}
 
 
 def topic_table(topics: Sequence[Topic]) -> TextTable:
-    """Topics in the order given."""
+    """Return topics as a table, in the order given."""
     rows = [
         (
             f"{one.importance:.3f}",
@@ -130,7 +126,7 @@ def topic_table(topics: Sequence[Topic]) -> TextTable:
 
 
 def format_topic_heading(topic: Topic, paint: Paint = paint_plain) -> Iterator[str]:
-    """What a topic is called, and what is known of it."""
+    """Yield the label of a topic, and its figures."""
     yield paint(TextStyle.STRONG, make_printable(topic.label))
     pruned = ", pruned" if topic.pruned else ""
     served = f"served {format_count(topic.served, 'time')}"
@@ -140,7 +136,7 @@ def format_topic_heading(topic: Topic, paint: Paint = paint_plain) -> Iterator[s
 
 
 def describe_refresh(found: TopicRefreshReport) -> str:
-    """A refresh in a sentence."""
+    """Describe the result of a topic refresh in one sentence."""
     of = f"{found.grouped} of {format_count(found.memories, 'memory', 'memories')}"
     changed = ", ".join(f"{count} {what}" for count, what in ((found.new, "new"), (found.gone, "gone")) if count)
     return f"{found.scope}: {of} in {format_count(found.topics, 'topic')} ({changed or 'as before'})"
@@ -191,12 +187,12 @@ def graph(place: StoreTarget, name: str | None, scope: Scope, limit: int, as_jso
 
 
 def entity_table(entities: Iterable[Entity]) -> TextTable:
-    """Names, each with how many memories mention it."""
+    """Return names as a table, each with the number of memories that mention it."""
     return TextTable(("memories", "name"), [(str(one.memories), one.name) for one in entities])
 
 
 def neighbor_table(found: EntityNeighbors) -> TextTable:
-    """The names that are linked, and then the memories, each with the name that links it and its text."""
+    """Return linked names and then linked memories as a table, with the name that links each."""
     of = "with it" if isinstance(found.of, str) else ""
     rows = [
         *(

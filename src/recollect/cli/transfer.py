@@ -1,8 +1,7 @@
-"""recollect export and import: all that a store knows goes out as lines of text, and comes in again.
+"""Commands that move whole stores: export, import, backup and verify.
 
-What came of a file of somebody else's, told: of `recollect import --format`, and of what `extract` reads.
-
-recollect backup and verify: a copy of a store, and whether it is a good one.
+An export is text, one memory or context a line. A backup is a copy of the SQLite store. `import --format` also reads
+files of other programs.
 """
 
 import os
@@ -158,9 +157,9 @@ def import_(
 
 
 def _import_foreign(place: StoreTarget, source: ImportSource, *, dry_run: bool) -> FileImportReport:
-    """Remember what another program exported, or see what would become of it."""
+    """Import the export of another program, or preview the result."""
     if not (dry_run or place.exists):
-        read_drafts(source.read(datetime.now(UTC)), source)  # so that what is refused makes no store
+        read_drafts(source.read(datetime.now(UTC)), source)  # refuse wrong input before a store is created
     with _open_trial(place) if dry_run else place.open_or_create() as engine, progress_bar("importing") as show:
         return engine.import_from(
             source.lines,
@@ -174,14 +173,14 @@ def _import_foreign(place: StoreTarget, source: ImportSource, *, dry_run: bool) 
 
 
 def _open_trial(place: StoreTarget) -> AbstractContextManager[Engine]:
-    """The engine of the store, or of a throw-away if there is none: what is only tried makes no store."""
+    """Open the store, or a temporary one if there is none: a dry run creates no store."""
     return place.open_existing() if place.exists else factory.open(IN_MEMORY_TARGET)
 
 
 def _import_archive(place: StoreTarget, lines: RereadableLines, *, as_json: bool) -> None:
-    """Take in an export of ours; one of others is refused with the format it looks like."""
+    """Import an export of recollect; a foreign file is refused with its likely format."""
     refuse_foreign_format(lines)
-    # before a store is made, so that what is refused makes none
+    # check first, so that a refused export creates no store
     encoder = None if place.exists else transfer.check_export(lines, datetime.now(UTC)).encoder
     with place.open_or_create(encoder) as engine, progress_bar("importing") as show:
         imported = engine.import_(lines, progress=show)
@@ -198,13 +197,13 @@ def _refuse_format_options(given: Mapping[str, bool]) -> None:
 
 
 def _file_name(file: IO[bytes]) -> str | None:
-    """What the file is called, without its folder; standard input has no name."""
+    """Return the name of the file without its folder; None for standard input."""
     name = getattr(file, "name", None)
     return Path(name).name if isinstance(name, str) and name != "<stdin>" else None
 
 
 def _export_to_file(file: Path, engine: Engine, scope: Scope | None, *, store: str, force: bool) -> ArchiveInfo:
-    """Write the lines to a file that is there only when it is whole."""
+    """Write an export to a file that gets its name only when it is complete."""
     with write_atomically(file, store=store, force=force) as path, path.open("w", encoding="ascii", newline="\n") as to:
         inventory = _write_export(engine, scope, to)
         to.flush()
@@ -213,7 +212,7 @@ def _export_to_file(file: Path, engine: Engine, scope: Scope | None, *, store: s
 
 
 def _write_export(engine: Engine, scope: Scope | None, to: TextIO) -> ArchiveInfo:
-    """Write the lines; a bar says how far it is, unless the lines themselves are on the terminal."""
+    """Write an export, with a progress bar unless the export itself goes to the terminal."""
     lines = engine.export(scope=scope)
     first = next(lines)
     inventory = archive_format.read_header(first)
@@ -222,12 +221,12 @@ def _write_export(engine: Engine, scope: Scope | None, to: TextIO) -> ArchiveInf
     with progress_bar("exporting", wanted=not to.isatty()) as show:
         for done, line in enumerate(lines, start=1):
             to.write(line)
-            show(min(done, total), total)  # behind them is one line more, with their sum
+            show(min(done, total), total)  # the last line is the checksum and not an item
     return inventory
 
 
 def format_foreign_import(taken: FileImportReport) -> Iterator[str]:
-    """What came of a file, for people."""
+    """Yield the result of an import from another program as lines for people."""
     became = ", ".join(f"{count} {verdict}" for verdict, count in taken.verdicts.items()) or "nothing was written"
     ended = f"nothing was written; it would be {became}" if taken.dry_run and taken.verdicts else became
     yield f"read {format_count(taken.read_count, 'memory', 'memories')} of the format {taken.format}: {ended}"
@@ -240,7 +239,7 @@ def format_foreign_import(taken: FileImportReport) -> Iterator[str]:
 
 
 def foreign_import_fields(taken: FileImportReport) -> dict[str, Any]:
-    """What came of a file, as JSON has it."""
+    """Return the result of an import from another program as JSON fields."""
     return {
         "format": taken.format,
         "dry_run": taken.dry_run,
@@ -256,7 +255,10 @@ def foreign_import_fields(taken: FileImportReport) -> dict[str, Any]:
 
 
 def _describe_draft(taken: FileImportReport, id: MemoryId | None, receipt: Receipt) -> str:
-    """What a draft says, as far as it was kept; of what was not, which may be secret, where in the file it stands."""
+    """Describe a draft by its text if it was stored, else by its place in the file.
+
+    The text of a draft that was not stored may be secret.
+    """
     if receipt.kept:
         return shorten(receipt.memory.text)
     return str(id if id is None else taken.locations.get(id, id))
@@ -268,7 +270,7 @@ def _location_fields(taken: FileImportReport, id: MemoryId | None) -> dict[str, 
 
 
 MAX_HEADER_BYTES = 65_536
-"""How much of a file is read to see whether it is an export."""
+"""Bytes read from the start of a file to see whether it is an export."""
 
 
 @click.command(short_help="Copy a store while it is in use.")
@@ -326,7 +328,7 @@ def verify(place: StoreTarget, ctx: click.Context, file: str | None, as_json: bo
 
 
 def _is_export(file: Path) -> bool:
-    """Whether it begins as `recollect export` writes."""
+    """Return whether the file starts like an export of recollect."""
     try:
         with file.open("rb") as lines:
             archive_format.read_header(lines.readline(MAX_HEADER_BYTES).decode())
@@ -336,12 +338,12 @@ def _is_export(file: Path) -> bool:
 
 
 def describe_export(inventory: ArchiveInfo) -> str:
-    """What went into an export."""
+    """Describe what an export contains."""
     return f"exported {_count_items(inventory.memories, inventory.contexts)}"
 
 
 def describe_import(imported: ImportReport) -> Iterator[str]:
-    """What came of an export that was taken in."""
+    """Yield what an import added and skipped."""
     added = _count_items(imported.memories, imported.contexts)
     were = "was" if imported.skipped == 1 else "were"
     yield f"added {added}; skipped {imported.skipped} that {were} there already"
@@ -350,7 +352,7 @@ def describe_import(imported: ImportReport) -> Iterator[str]:
 
 
 def format_report(report: VerifyReport, paint: Paint = paint_plain) -> Iterator[str]:
-    """What is in a file that was checked, and all that is wrong with it."""
+    """Yield what a checked file contains, and all problems with it."""
     yield f"{paint(TextStyle.STRONG, make_printable(report.path))}  {_count_items(report.memories, report.contexts)}"
     for problem in report.problems:
         yield f"{paint(TextStyle.STRONG, 'problem')}  {make_printable(problem)}"

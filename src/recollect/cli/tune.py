@@ -1,4 +1,8 @@
-"""recollect profiles tune: folders of judgements or recorded feedback in, a profile with a report out."""
+"""The command `recollect profiles tune`: fits a profile to judgments or to feedback.
+
+It writes the new profile and a report beside it, and only if the profile is better on held-out data or --force is
+given.
+"""
 
 import json
 import platform
@@ -31,17 +35,17 @@ if TYPE_CHECKING:
     from recollect.model.training_example import TrainingSet
 
 VERSIONS = {"recollect": __version__, "Python": platform.python_version()}
-"""With what a report is made."""
+"""The program versions recorded in a report."""
 
 DEFAULT_K, DEFAULT_SEED = 10, 0
-"""What goes without saying: among how many memories it is to be found, and how questions are dealt."""
+"""Defaults: number of results looked at, and random seed for the folds."""
 
 MAX_SCOPES_CHECKED, MAX_SCOPES_NAMED = 50, 3
-"""Of how many scopes below one that has no feedback it is looked whether they have contexts, and how many are named."""
+"""Maximum number of scopes checked for contexts as a hint, and of those named."""
 
 
 def _parse_scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Scope, ...]:
-    """The scopes that are named, each once."""
+    """Parse the scopes, each once."""
     return tuple(dict.fromkeys(as_scope(one) for one in values))
 
 
@@ -128,7 +132,7 @@ def tune(
     named = Path(f"{file_stem(start)}.toml") if out is None else out
     if named.suffix != ".toml":
         raise InvalidInput(f"the profile file {str(named)!r} does not end in .toml; rename it")
-    report = next_profile(start, named.stem).report or ""  # which refuses what no profile can be called
+    report = next_profile(start, named.stem).report or ""  # this refuses a name that no profile can have
     if from_feedback:
         find = _make_feedback_tuner(place, scopes, seed=DEFAULT_SEED if seed is None else seed)
     else:
@@ -136,7 +140,7 @@ def tune(
     told_from = place.target if from_feedback else None
     try:
         with ExitStack() as stack:
-            # what comes last here gets its name first: whenever it ends, no new profile is there without its report
+            # the last file here is renamed first, so a new profile never exists without its report
             made = stack.enter_context(files.write_atomically(named, store=told_from, force=force))
             told = stack.enter_context(files.write_atomically(named.with_name(report), store=told_from, force=force))
             found = find(start, named.stem, folds)
@@ -155,11 +159,11 @@ def tune(
 
 
 Tuner = Callable[[Profile, str, int], "TunedProfile"]
-"""Tunes a profile under a name, with so many folds."""
+"""Tunes a profile under a name, with a number of folds."""
 
 
 def _refuse_options(way: str, given: Mapping[str, object]) -> None:
-    """Refuse what says something of the other way to tune."""
+    """Raise UsageError for an option of the other way to tune."""
     odd = next((name for name, value in given.items() if value not in (None, ())), None)
     if odd is not None:
         one = "leave it out, or --from-feedback" if way == "judgements" else "give --from-feedback with it"
@@ -169,7 +173,7 @@ def _refuse_options(way: str, given: Mapping[str, object]) -> None:
 def _make_judgment_tuner(
     place: StoreTarget, folders: Sequence[Path], store: str | None, *, embedder: str | None, k: int
 ) -> Tuner:
-    """Tunes to the judgements of these folders, which are read at once."""
+    """Return a tuner for folders of judgments, which are read at once."""
     from recollect.evaluation.judgments import read_judgments
     from recollect.evaluation.tuned_profile import refuse_duplicate_folders
 
@@ -187,7 +191,7 @@ def _make_judgment_tuner(
 
 
 def _make_feedback_tuner(place: StoreTarget, scopes: Sequence[Scope], *, seed: int) -> Tuner:
-    """Tunes to what was said in the contexts of these scopes of a store that is there."""
+    """Return a tuner for the feedback recorded in these scopes of an existing store."""
     if not scopes:
         raise click.UsageError("Say from whose contexts to learn, for example: --scope acme/ana")
     place.refuse_missing()
@@ -222,7 +226,7 @@ def _make_feedback_tuner(place: StoreTarget, scopes: Sequence[Scope], *, seed: i
 
 
 def _name_scopes_below(engine: Engine, several: "Sequence[TrainingSet]") -> str:
-    """The first few scopes that have contexts, below those of which there is nothing to learn from."""
+    """Name the first scopes that have contexts, below those without usable feedback."""
     asked = {scope for one in several for scope in one.scopes}
     empty = [scope for one in several if not one.examples for scope in one.scopes]
     below = dict.fromkeys(other for scope in empty for other in engine.scopes(scope=scope) if other not in asked)
@@ -232,7 +236,7 @@ def _name_scopes_below(engine: Engine, several: "Sequence[TrainingSet]") -> str:
 
 
 def _write_profile(found: "TunedProfile", profile: Path, report: Path, *, force: bool) -> None:
-    """Write both, unless that would make nothing better."""
+    """Write the profile and its report; raise _NotBetter if the profile is no improvement."""
     from recollect.evaluation.tuned_profile import tuning_report_to_json
 
     if not found.tuning.carries_over and not (found.tuning.changed and force):
@@ -242,7 +246,7 @@ def _write_profile(found: "TunedProfile", profile: Path, report: Path, *, force:
 
 
 class _NotBetter(Exception):
-    """Keeps files from getting their names, and what was found from getting lost."""
+    """Carries the result out of the block, and keeps the files from getting their names."""
 
     def __init__(self, found: "TunedProfile") -> None:
         super().__init__()
@@ -252,7 +256,7 @@ class _NotBetter(Exception):
 def _fit_profile(
     judgements: "list[Judgments]", start: Profile, kept: Path, *, name: str, embedder: str | None, folds: int, k: int
 ) -> "TunedProfile":
-    """Load every folder, gather what the signals say, and fit."""
+    """Load every folder, collect the signal values, and fit the profile."""
     from recollect.evaluation.tuned_profile import JudgmentOrigin, build_tuned_profile
     from recollect.evaluation.tuning import tune
 
@@ -277,7 +281,7 @@ def _fit_profile(
 def _gather_features(
     judgements: "Judgments", profile: Profile, kept: Path, *, embedder: str | None, k: int
 ) -> "tuple[JudgmentTrainingSet, str]":
-    """What the signals say of the folder's candidates, and the model that was asked."""
+    """Return the signal values of a folder's candidates, and the name of the store's model."""
     from recollect.evaluation import runner
     from recollect.evaluation.training_set import build_training_set
 

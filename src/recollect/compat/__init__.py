@@ -1,1 +1,1 @@
-"""The APIs of the designs that recollect implements, each on a profile of the same ranking."""
+"""The APIs of the designs that recollect implements, each on a profile of its ranking."""

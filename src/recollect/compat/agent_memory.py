@@ -18,14 +18,14 @@ PROFILE = builtin_profile("salience")
 
 @runtime_checkable
 class HasValueScore(Protocol):
-    """An episode, as far as keeping it is concerned."""
+    """An episode with a value."""
 
     @property
     def value_score(self) -> float | None: ...
 
 
 def calculate_salience(text: str, kind: Kind | str, is_pinned: bool) -> float:
-    """How much a memory stands out, judged by its length in characters, its kind and whether it is pinned."""
+    """Return the salience of a memory by its length in characters, kind, and pin."""
     if not isinstance(text, str):
         raise InvalidInput(f"text is {show(text)}; give a text")
     if kind not in tuple(Kind):
@@ -34,26 +34,26 @@ def calculate_salience(text: str, kind: Kind | str, is_pinned: bool) -> float:
 
 
 def usage_penalty(access_count: int) -> float:
-    """What a memory's score is multiplied by for having been served so often: 1 when never."""
+    """Return the factor on the score of a memory served that often; 1 if never."""
     explanation = _explain(1.0, 1.0, access_count)
     return next(scale.times for scale in explanation.scales if scale.factor == "rarity")
 
 
 def rank_result(similarity: float, salience: float, access_count: int) -> float:
-    """The similarity, more for what stood out when it was written, less for what was served often."""
+    """Return the similarity, raised by salience and lowered by usage."""
     return _explain(similarity, salience, access_count).score
 
 
 def calculate_value(outcome_score: float) -> float:
-    """How much an episode teaches: most where the task was neither easy nor hopeless."""
+    """Return how much an episode teaches: most if the task was neither easy nor hopeless."""
     return episodes.compute_value(coercion.to_fraction("outcome_score", outcome_score))
 
 
 def should_retain(episode: float | HasValueScore) -> bool:
-    """Whether an episode, or one of that value, is worth its place.
+    """Whether an episode, or one of that value, is worth keeping.
 
-    An unfinished one has no value yet and is kept. No value that `calculate_value` gives is so low that this
-    says no; see `retention`.
+    An unfinished episode has no value yet and is kept. `calculate_value` never returns a value so low that this is
+    false; see `recollect.lifecycle.episodes`.
     """
     if isinstance(episode, HasValueScore):
         return episode.value_score is None or should_retain(episode.value_score)

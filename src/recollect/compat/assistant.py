@@ -21,13 +21,13 @@ HALF_LIFE_DAYS = float(profile_to_document(PROFILE)["terms"]["recency"]["half_li
 
 
 def _read_days(field: str, value: Any) -> str:
-    """So many days as a profile writes them, in plain digits."""
+    """Format days for a profile, in plain digits."""
     return f"{Decimal(repr(coercion.to_number(field, value))):f}d"
 
 
 @dataclass(frozen=True, slots=True)
 class _ProfileSetting:
-    """Where in a profile a setting of the framework belongs, and how it is read."""
+    """The place of a framework setting in a profile, and how it is read."""
 
     path: tuple[str, ...]
     read: Callable[[str, Any], float | str]
@@ -41,7 +41,7 @@ SETTINGS: Mapping[str, _ProfileSetting] = {
     "maxContextItems": _ProfileSetting(("max_items",), coercion.to_count),
     "minScore": _ProfileSetting(("min_score",), coercion.to_number),
 }
-"""Every setting by the framework's name for it."""
+"""The settings by the framework's names."""
 
 
 def compute_composite_score(
@@ -53,10 +53,10 @@ def compute_composite_score(
     half_life_days: float = HALF_LIFE_DAYS,
     now: datetime | None = None,
 ) -> float:
-    """How much a memory deserves its place, within 0..1.
+    """Return the composite score of a memory, within 0..1.
 
-    `None` is unknown and worth what the profile says; a date without a time zone is taken as UTC. `weights`
-    may name any of semantic, recency and importance; with the profile's own for the others they add up to 1.
+    `None` means unknown and gets the profile's default; a date without a time zone is taken as UTC. `weights` may name
+    any of semantic, recency and importance; together with the profile's other weights they must add up to 1.
     """
     days = coercion.to_number("half_life_days", half_life_days)
     profile = assistant_profile({"weights": weights or {}, "recencyHalfLifeDays": days})
@@ -70,10 +70,10 @@ def compute_composite_score(
 
 
 def assistant_profile(config: Mapping[str, Any]) -> Profile:
-    """The `assistant` profile with some settings changed, under the framework's names for them.
+    """Return the `assistant` profile with some settings changed, by the framework's names.
 
-    `weights` may be a table, or each weight a key such as `weights.semantic`. The outcome is checked like any
-    profile: weights that do not add up to 1 are refused, not scaled.
+    `weights` may be a table, or each weight a key such as `weights.semantic`. The result is checked like any profile:
+    weights that do not add up to 1 are refused, not scaled.
     """
     settings: dict[str, float | str] = {}
     for key, value in _flatten(config):
@@ -97,7 +97,7 @@ def _flatten(config: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 @lru_cache(maxsize=64)
 def _override_profile(settings: frozenset[tuple[str, float | str]]) -> Profile:
-    """Built once, for the same settings come again with every memory."""
+    """Build the profile once, because the same settings come with every memory."""
     changes: dict[str, Any] = {}
     for key, value in settings:
         *tables, last = SETTINGS[key].path
@@ -106,5 +106,5 @@ def _override_profile(settings: frozenset[tuple[str, float | str]]) -> Profile:
             table = table.setdefault(name, {})
         table[last] = value
     if changes.get("terms", {}).get("similarity") == {"weight": 0.0}:
-        changes["question"] = QuestionPolicy.OPTIONAL.value  # nothing is left in it for a question to say
+        changes["question"] = QuestionPolicy.OPTIONAL.value  # nothing in it depends on a query
     return override_profile(PROFILE, changes)

@@ -1,4 +1,4 @@
-"""Loose reading: what a dialect assumes about the dates and numbers that other people's code hands it."""
+"""Coercion: lenient reading of dates and numbers that callers of the compat APIs pass."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -12,17 +12,20 @@ ValueT = TypeVar("ValueT")
 
 
 def read_optional(read: Callable[[str, Any], ValueT], field: str, value: Any) -> ValueT | None:
-    """What `read` makes of the value; `None` is unknown and stays so."""
+    """Return `read` of the value, or `None` for `None`."""
     return None if value is None else read(field, value)
 
 
 def datetime_or_now(now: datetime | None) -> datetime:
-    """The moment to score for, in UTC: the one given, or else the present."""
+    """Return the moment to score for, in UTC; by default the present."""
     return read_optional(to_datetime, "now", now) or datetime.now(UTC)
 
 
 def to_datetime(field: str, value: Any) -> datetime:
-    """The date in UTC, of an ISO text or a date object; one without a time zone is taken as UTC."""
+    """Return a date in UTC from an ISO text or a date object.
+
+    Without a time zone it is taken as UTC.
+    """
     try:
         moment = _to_utc(value)
         validation.require_moment(field, moment)
@@ -34,7 +37,7 @@ def to_datetime(field: str, value: Any) -> datetime:
 
 
 def to_number(field: str, value: Any) -> float:
-    """The finite number, of whatever numeric type; a truth value is none, nor is a text."""
+    """Return the finite number of any numeric type; raise for a bool or a text."""
     number = math.nan
     if not isinstance(value, bool | str | bytes | bytearray):
         try:
@@ -47,19 +50,19 @@ def to_number(field: str, value: Any) -> float:
 
 
 def to_fraction(field: str, value: Any) -> float:
-    """The number, refused outside 0..1."""
+    """Return the number, or raise outside 0..1."""
     number = to_number(field, value)
     validation.require_fraction(field, number)
     return number
 
 
 def to_cosine(field: str, value: Any) -> float:
-    """The number, held within -1..1; ranking takes what is below 0 as 0."""
+    """Return the number, clamped to -1..1; ranking takes a negative cosine as 0."""
     return min(max(to_number(field, value), -1.0), 1.0)
 
 
 def to_count(field: str, value: Any) -> int:
-    """The whole number, refused below 0."""
+    """Return the whole number, or raise below 0."""
     number = to_number(field, value)
     if not number.is_integer():
         raise InvalidInput(f"{field} is {show(value)}; give a whole number")
@@ -68,7 +71,7 @@ def to_count(field: str, value: Any) -> int:
 
 
 def to_vector(field: str, value: Any) -> tuple[float, ...]:
-    """The numbers, all of them finite; there may be none."""
+    """Return the finite numbers as a vector; it may be empty."""
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Iterable):
         raise InvalidInput(f"{field} is {show(value)}; give a list of numbers")
     return tuple(to_number(field, part) for part in value)

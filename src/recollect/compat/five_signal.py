@@ -17,7 +17,10 @@ from recollect.ranking.profiles import builtin_profile
 from recollect.ranking.scorer import explain
 
 PROFILE = builtin_profile("five-signal")
-"""The one home of the numbers below; importing it fails, also under -O, unless its weights add up to 1."""
+"""The profile that defines the numbers below.
+
+Importing it fails, even under -O, unless its weights add up to 1.
+"""
 
 _TERMS: Mapping[str, Mapping[str, float]] = profile_to_document(PROFILE)["terms"]
 
@@ -28,7 +31,7 @@ WEIGHT_CONFIDENCE = PROFILE.weight("confidence")
 WEIGHT_FREQUENCY = PROFILE.weight("frequency")
 
 RECENCY_DECAY_LAMBDA = _TERMS["recency"]["rate_per_day"]
-"""Taken literally: exp(-λ × 14 days) is 0.4966, and the half-life 13.86 days."""
+"""The decay rate, taken literally: exp(-λ × 14 days) is 0.4966, the half-life 13.86 days."""
 
 ACCESS_FREQUENCY_CAP = _TERMS["frequency"]["cap"]
 
@@ -39,12 +42,12 @@ KEY_BY_SIGNAL: Mapping[str, str] = {
     "confidence": "confidence",
     "frequency": "retrieval_count",
 }
-"""For each signal the key of a memory it is read from."""
+"""The key of a memory that each signal reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredMemory:
-    """A memory as it came, with its score at full precision and the five values it is made of.
+    """A memory as passed in, its unrounded score, and the five values behind the score.
 
     `assumed` names the keys whose value was unknown, unreadable or out of range, and was replaced.
     """
@@ -61,15 +64,15 @@ class ScoredMemory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryScorer:
-    """Scores retrieved memories for the moment `now`, or else for the moment of each call."""
+    """Scores memories for the moment `now`, or else for the time of each call."""
 
     now: datetime | None = None
 
     def score(self, memories: Sequence[dict[str, Any]], query_embedding: Sequence[float] | None) -> list[ScoredMemory]:
-        """Every memory with its score, best first; equal scores go by id, then in the order they came.
+        """Return every memory with its score, best first.
 
-        Dates without a time zone are taken as UTC. A memory without `similarity` gets the cosine of its
-        `embedding` and the query's, if they have the same length.
+        Equal scores are ordered by id, then by input order. Dates without a time zone are taken as UTC. A memory
+        without `similarity` gets the cosine of its `embedding` and the query's, if they have the same length.
         """
         at = coercion.datetime_or_now(self.now)
         question = coercion.read_optional(coercion.to_vector, "query_embedding", query_embedding)
@@ -103,7 +106,7 @@ def _score(memory: dict[str, Any], place: int, question: tuple[float, ...] | Non
 
 
 class _MemoryReader:
-    """A memory's dictionary as it is read, and the keys whose value had to be replaced."""
+    """A reader of a memory's dictionary that records which keys it had to replace."""
 
     def __init__(self, memory: Mapping[str, Any]) -> None:
         self.memory = memory
@@ -138,7 +141,7 @@ class _MemoryReader:
         return int(number)
 
     def _read_date(self, key: str) -> datetime | None:
-        """The date; an unreadable one is as good as none, which the profile then names as assumed."""
+        """Read a date; an unreadable one counts as missing, and the profile reports it as assumed."""
         with suppress(InvalidInput):
             return coercion.read_optional(coercion.to_datetime, key, self.memory.get(key))
         return None
@@ -151,7 +154,7 @@ class _MemoryReader:
 
 
 def _cosine(one: tuple[float, ...], other: tuple[float, ...]) -> float | None:
-    """The cosine of the angle between two vectors, `None` where one points nowhere."""
+    """Return the cosine of two vectors, or `None` if one has length 0."""
     first, second = _normalize(one), _normalize(other)
     if first is None or second is None:
         return None
@@ -159,7 +162,7 @@ def _cosine(one: tuple[float, ...], other: tuple[float, ...]) -> float | None:
 
 
 def _normalize(vector: tuple[float, ...]) -> list[float] | None:
-    """The vector at length 1; brought to a largest part of 1 first, so that no size over- or underflows."""
+    """Scale the vector to length 1, first to a largest part of 1 against over- and underflow."""
     largest = max(map(abs, vector))
     if largest == 0.0:
         return None

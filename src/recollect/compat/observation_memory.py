@@ -1,4 +1,4 @@
-"""The eight methods of an observation memory (seed 003), on an engine: sessions, observations, and their two scores."""
+"""The eight methods of an observation memory (seed 003): sessions, observations, and scores."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -33,19 +33,22 @@ from recollect.model.memory import Memory
 from recollect.model.scope import as_scope
 
 SNIPPET_CHARS = 200
-"""How many characters of an observation are in its compact form."""
+"""How many characters of an observation its compact form has."""
 
 MAX_SEARCH_RESULTS = 100
-"""How many observations may be searched for at once."""
+"""The highest limit of a search."""
 
 SEARCH_OVERRIDES = {"gates": {"lexical": 1e-9}}
-"""A search finds what has a word of the question; the formula would also rank what has none."""
+"""The search profile's change: only observations that share a word with the query are found.
+
+The formula would also rank the others.
+"""
 
 RESERVED_KIND = Kind.SUMMARY
-"""The type that sessions sum up in, which nobody saves."""
+"""The type of session summaries, which callers cannot save."""
 
 UtcDatetime = Annotated[AwareDatetime, PlainSerializer(lambda at: at.isoformat(), return_type=str, when_used="json")]
-"""A moment that is written as everywhere else here."""
+"""A datetime in the common output format."""
 
 SaveOutcome = Literal[
     "created", "updated", "deduped", "superseded", "outdated", "reactivated", "unindexed", "quarantined", "refused"
@@ -64,7 +67,7 @@ _OUTCOME_BY_VERDICT: Mapping[type[Verdict], SaveOutcome] = {
     Quarantined: "quarantined",
     Refused: "refused",
 }
-"""What the seed calls what became of a draft; it knows the first three."""
+"""The seed's names for verdicts; the seed knows the first three."""
 
 
 class _FrozenResult(BaseModel, frozen=True, extra="forbid"):
@@ -182,7 +185,10 @@ class MemoryStats(_FrozenResult, frozen=True):
 
 
 class ObservationMemory:
-    """Seed 003's memory: eight methods on an engine. It keeps nothing itself, so any number may share a store."""
+    """The memory of seed 003: eight methods on an engine.
+
+    It keeps no state, so any number may share a store.
+    """
 
     def __init__(
         self,
@@ -191,8 +197,9 @@ class ObservationMemory:
         inactivity: timedelta | None = None,
         provenance: Provenance | str = Provenance.MODEL_INFERENCE,
     ) -> None:
-        """`inactivity` is after how long a silent session is over; if it is not given, the engine's settings say.
-        `provenance` is through whom all that is saved comes.
+        """Use an engine, with an optional `inactivity` in place of the engine's setting.
+
+        `inactivity` is the time after which a session ends. `provenance` applies to everything that is saved.
         """
         self._engine = engine
         self._provenance = parse_choice("provenance", provenance, Provenance)
@@ -202,7 +209,10 @@ class ObservationMemory:
         return f"<recollect.ObservationMemory on {self._engine!r}>"
 
     def mem_session_start(self, user_id: str) -> SessionStart:
-        """Go on with the user's session, or begin one, with the last summaries and what matters most."""
+        """Continue or start the user's session.
+
+        The result has the last summaries and the most important memories.
+        """
         started = self._engine.sessions.start(
             scope=as_scope(user_id), inactivity=self._inactivity, provenance=self._provenance
         )
@@ -217,19 +227,19 @@ class ObservationMemory:
         )
 
     def mem_session_end(self, user_id: str, summary: str) -> SessionRecord:
-        """End the user's session with what it came to; the same again changes nothing."""
+        """End the user's session with a summary; the same call again changes nothing."""
         return _to_session_record(
             self._engine.sessions.end(summary, scope=as_scope(user_id), provenance=self._provenance)
         )
 
     def mem_session_summary(self, user_id: str, summary: str) -> SessionRecord:
-        """Note what the user's session has come to until now, in place of what was noted before; it goes on."""
+        """Store a summary of the user's session so far, replacing the last one; the session goes on."""
         return _to_session_record(
             self._engine.sessions.summarise(summary, scope=as_scope(user_id), provenance=self._provenance)
         )
 
     def mem_save(self, user_id: str, content: str, type: str, title: str, topic_key: str | None = None) -> SaveResult:
-        """Save an observation in the user's session; with a topic key it is the topic's next state."""
+        """Save an observation in the user's session; with a topic key, as a revision of the topic."""
         kind = parse_choice("type", validation.require_text("type", type), Kind)
         if kind is RESERVED_KIND:
             raise FieldError(f"{show(type)} is reserved; sum up a session with mem_session_summary", field="type")
@@ -261,7 +271,7 @@ class ObservationMemory:
         types: list[str] | None = None,
         types_exclude: list[str] | None = None,
     ) -> tuple[FoundObservation, ...]:
-        """The user's observations that have words of the query, best first; only some types, or all but some."""
+        """Return the user's observations with words of the query, best first, filtered by type."""
         if validation.require_limit("limit", limit) > MAX_SEARCH_RESULTS:
             raise FieldError(f"{show(limit)} is not within 1..{MAX_SEARCH_RESULTS}", field="limit")
         kinds = _select_kinds(types, types_exclude)
@@ -280,11 +290,11 @@ class ObservationMemory:
         )
 
     def mem_get_observation(self, user_id: str, observation_id: str) -> Observation:
-        """All of one observation that the user may see."""
+        """Return a full observation that the user may see."""
         return _to_observation(_require_visible(self._engine.get(observation_id, scope=as_scope(user_id)), user_id))
 
     def mem_timeline(self, user_id: str, observation_id: str, before: int = 5, after: int = 5) -> Timeline:
-        """An observation with those that were created just before and just after it, by time and id."""
+        """Return an observation with those created just before and after it, by time and id."""
         scope = as_scope(user_id)
         _require_visible(self._engine.get(observation_id, scope=scope), user_id)
         found = self._engine.sessions.timeline(observation_id, scope=scope, before=before, after=after)
@@ -295,7 +305,7 @@ class ObservationMemory:
         )
 
     def mem_stats(self, user_id: str) -> MemoryStats:
-        """How many observations and sessions of the user there are."""
+        """Return how many observations and sessions of the user there are."""
         scope = as_scope(user_id)
         found = self._engine.sessions.holdings(scope=scope)
         return MemoryStats(
@@ -339,7 +349,7 @@ def _to_observation(memory: Memory) -> Observation:
 
 
 def _require_visible(memory: Memory, user_id: str) -> Memory:
-    """The memory, if it is an observation that an agent may be told of: what is quarantined is kept from agents."""
+    """Return the memory if agents may see it as an observation; quarantined ones are hidden."""
     if memory.level is not None or memory.status is Status.FORGOTTEN:
         raise memory_not_found(as_scope(user_id), memory.id)
     if memory.status is Status.QUARANTINED:
@@ -360,7 +370,7 @@ def _to_session_record(session: Session) -> SessionRecord:
 
 
 def _select_kinds(types: Iterable[str] | None, types_exclude: Iterable[str] | None) -> list[Kind] | None:
-    """The kinds that are searched: those that are named, or all but those; all if nothing is said."""
+    """Return the kinds to search: those named, or all but those excluded; by default all."""
     if types is not None and types_exclude is not None:
         raise InvalidInput("types and types_exclude are both given; say which types, or which not")
     if types is None and types_exclude is None:

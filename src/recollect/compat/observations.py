@@ -1,4 +1,4 @@
-"""The two scores of an observation memory (seed 003), which refuse to be compared with each other."""
+"""The two scores of an observation memory (seed 003); they refuse to be compared."""
 
 from datetime import datetime
 from functools import total_ordering
@@ -23,19 +23,22 @@ UnitInterval = Annotated[float, Field(strict=True, ge=0.0, le=1.0, allow_inf_nan
 
 
 def recency_score(iso: str | datetime | None, now: datetime | None = None) -> float:
-    """How fresh an observation is; a date without a time zone is taken as UTC, and none is worth ½."""
+    """Return how fresh an observation is; without a date ½.
+
+    A date without a time zone is taken as UTC.
+    """
     return _signal_value("recency", _explain(SESSION_PROFILE, now, updated_at=iso))
 
 
 def revision_score(n: int) -> float:
-    """How often an observation was restated, as a share of the cap."""
+    """Return how often an observation was revised, as a share of the cap."""
     return _signal_value(
         "revisions", _explain(SESSION_PROFILE, None, revision_count=coercion.to_count("revision_count", n))
     )
 
 
 def type_priority(type: str) -> float:
-    """What a type of observation is worth at a session's start; an unknown one is worth ½."""
+    """Return the weight of an observation type at session start; an unknown type gets ½."""
     return _signal_value("kind", _explain(SESSION_PROFILE, None, type=type))
 
 
@@ -86,14 +89,14 @@ class SearchScore(_ObservationScore, frozen=True):
         revision_count: int | None,
         now: datetime | None = None,
     ) -> Self:
-        """The score of an observation by the `search` profile; `None` is unknown, or no match at all."""
+        """Score an observation by the `search` profile; `None` means unknown, or no match at all."""
         return cls.told(
             _explain(SEARCH_PROFILE, now, fts5_rank=fts5_rank, updated_at=updated_at, revision_count=revision_count)
         )
 
     @classmethod
     def told(cls, explanation: Explanation) -> Self:
-        """The score that an explanation of the `search` profile gives."""
+        """Take the score from an explanation by the `search` profile."""
         return cls(
             value=explanation.score,
             fts5_rank=_signal_value("lexical", explanation),
@@ -120,12 +123,12 @@ class ContextScore(_ObservationScore, frozen=True):
         type: str,
         now: datetime | None = None,
     ) -> Self:
-        """The score of an observation by the `session` profile; `None` is unknown."""
+        """Score an observation by the `session` profile; `None` means unknown."""
         return cls.told(_explain(SESSION_PROFILE, now, updated_at=updated_at, revision_count=revision_count, type=type))
 
     @classmethod
     def told(cls, explanation: Explanation) -> Self:
-        """The score that an explanation of the `session` profile gives."""
+        """Take the score from an explanation by the `session` profile."""
         return cls(
             value=explanation.score,
             recency=_signal_value("recency", explanation),
@@ -154,7 +157,7 @@ def _explain(
 
 
 def _parse_kind(field: str, value: Any) -> Kind:
-    """The kind of that name; a type that is none of ours is a plain observation."""
+    """Return the kind with that name; an unknown type becomes a plain observation."""
     if not isinstance(value, str):
         raise InvalidInput(f"{field} is {show(value)}; give a text such as 'preference'")
     return Kind(value) if value in tuple(Kind) else Kind.OBSERVATION

@@ -1,4 +1,4 @@
-"""What a user configures, read from where the user keeps it: settings, and profiles by name or file."""
+"""Configuration: settings, and profiles by name or file."""
 
 from recollect.config.loader import (
     Configuration,

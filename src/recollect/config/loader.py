@@ -1,10 +1,7 @@
-"""Origin: where the value of a setting comes from.
+"""Load settings from a file, the environment and flags, and profiles by name or file.
 
-The configuration file: which one it is, what it says, and on which line.
-
-Sources: from where settings are read, and which one wins.
-
-Profiles by name or file, as they are and as the settings have them.
+First the origins of values; then the configuration file with its line numbers; then the sources and their precedence;
+then profiles, with the settings applied.
 """
 
 import os
@@ -39,7 +36,7 @@ from recollect.ranking.tuning_report_check import refuse_unproven_profile
 
 @dataclass(frozen=True, slots=True)
 class DefaultOrigin:
-    """Nobody said anything."""
+    """The value is the default."""
 
     def __str__(self) -> str:
         return "default"
@@ -47,7 +44,7 @@ class DefaultOrigin:
 
 @dataclass(frozen=True, slots=True)
 class FileOrigin:
-    """A file, by the path that it was named with, and the line where that is known."""
+    """The value is from a file, at a line if known."""
 
     path: str
     line: int | None = None
@@ -58,7 +55,7 @@ class FileOrigin:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentOrigin:
-    """A variable of the environment."""
+    """The value is from an environment variable."""
 
     variable: str
 
@@ -68,7 +65,7 @@ class EnvironmentOrigin:
 
 @dataclass(frozen=True, slots=True)
 class FlagOrigin:
-    """An option of the command line."""
+    """The value is from an option of the command line."""
 
     name: str
 
@@ -78,7 +75,7 @@ class FlagOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ArgumentOrigin:
-    """Whoever called."""
+    """The value was passed by the caller."""
 
     def __str__(self) -> str:
         return "given"
@@ -87,23 +84,26 @@ class ArgumentOrigin:
 Origin = DefaultOrigin | FileOrigin | EnvironmentOrigin | FlagOrigin | ArgumentOrigin
 
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
-"""The variable that names the file; set to nothing, there is none."""
+"""The variable that names the configuration file; if it is empty, there is none."""
 
 MAX_FILE_BYTES = 1_048_576
-"""How many bytes a configuration has at most; whatever has more is another file."""
+"""The largest configuration file, in bytes; a larger file is something else."""
 
 MAX_VALUE_LINES = 100
-"""Over how many lines a value is followed to learn on which line the next one is."""
+"""How many lines a value may span when line numbers are computed."""
 
 
 def find_named_file() -> Path | None:
-    """The file that the environment names."""
+    """Return the file that the environment names."""
     named = os.environ.get(CONFIG_VARIABLE)
     return Path(named) if named else None
 
 
 def find_user_file() -> Path | None:
-    """The file of whoever runs this, if it is there; none if the environment names another, or says there is none."""
+    """Return the user's configuration file, if it exists.
+
+    `None` if the environment names a file, or says that there is none.
+    """
     folder = None if CONFIG_VARIABLE in os.environ else find_user_folder()
     if folder is None:
         return None
@@ -116,7 +116,7 @@ def find_user_file() -> Path | None:
 
 
 def find_user_folder() -> Path | None:
-    """Where whoever runs this keeps what is configured; none if nobody knows whose home it would be."""
+    """Return the user's configuration folder; `None` if the home directory is unknown."""
     told = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     try:
         return (told if told.is_absolute() else Path.home() / ".config") / "recollect"
@@ -125,7 +125,7 @@ def find_user_folder() -> Path | None:
 
 
 def read_settings_file(path: Path) -> dict[str, tuple[Any, FileOrigin]]:
-    """Every setting that a file says, by its path, with the line it is on."""
+    """Read every setting of a file, by path, with its value and line."""
     text = _read_config_text(path)
     try:
         document = tomllib.loads(text)
@@ -142,7 +142,10 @@ def read_settings_file(path: Path) -> dict[str, tuple[Any, FileOrigin]]:
 
 
 def read_text_file(path: Path, largest: int | None = None) -> str:
-    """What is in a file; a pipe would be waited for, and a device may have no end."""
+    """Return the text of a regular file.
+
+    Other files are refused: reading a pipe would block, and a device may never end.
+    """
     if path.exists() and not path.is_file():
         raise OSError("it is no ordinary file")
     if largest is not None and path.stat().st_size > largest:
@@ -155,7 +158,7 @@ def _read_config_text(path: Path) -> str:
         return read_text_file(path, MAX_FILE_BYTES)
     except FileNotFoundError as error:
         raise NotFound(f"there is no configuration file {str(path)!r}; check its name") from error
-    except (OSError, ValueError) as error:  # the latter of what is no UTF-8, and of a name that is none
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or an impossible name
         raise InvalidInput(f"the configuration file {str(path)!r} cannot be read: {error}") from error
 
 
@@ -174,7 +177,7 @@ def _file_origin(path: Path, name: str | None, lines: Mapping[str, int]) -> File
 
 
 def _find_lines(text: str) -> dict[str, int]:
-    """On which line each name with its dots is first written."""
+    """Return the line on which each dotted name first occurs."""
     found: dict[str, int] = {}
     within: tuple[str, ...] = ()
     for number, is_header, document in _split_statements(text.split("\n")):
@@ -189,9 +192,9 @@ def _find_lines(text: str) -> dict[str, int]:
 
 
 def _split_statements(lines: list[str]) -> Iterator[tuple[int, bool, Mapping[str, Any]]]:
-    """The statements of a text that is TOML: the line each begins on, whether it is a header, and what it says.
+    """Yield the statements of a TOML text: first line, whether it is a header, and its content.
 
-    What is between two line breaks is a statement as soon as it is TOML by itself, for no part of one is.
+    Lines form a statement as soon as they parse as TOML, because no part of a statement does.
     """
     start = 0
     while start < len(lines):
@@ -203,12 +206,12 @@ def _split_statements(lines: list[str]) -> Iterator[tuple[int, bool, Mapping[str
             yield start + 1, lines[start].lstrip().startswith("["), document
             break
         else:
-            return  # too long to be any value of ours
+            return  # too long for a setting
         start = end
 
 
 def _value_paths(document: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The path of every value."""
+    """Yield the path of every value."""
     inside = document[0] if isinstance(document, list) and document and isinstance(document[0], dict) else document
     if isinstance(inside, dict) and (inside or not above):
         for name, value in inside.items():
@@ -218,19 +221,19 @@ def _value_paths(document: object, above: tuple[str, ...] = ()) -> Iterator[tupl
 
 
 SETTING_FLAG = "--setting"
-"""The option of the command line that sets anything."""
+"""The command-line option that sets any setting."""
 
 OTHER_VARIABLES = (CONFIG_VARIABLE, f"{PREFIX}DB")
-"""The variables of ours that are no settings."""
+"""The environment variables of this project that are not settings."""
 
 _Layer = Mapping[str, tuple[Any, Origin]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What is read beside the environment: a file, if not that of the environment, and what is said for this run.
+    """What is read beside the environment: an explicit file, and the flags of this run.
 
-    `reads_user_file` has the file of whoever runs this read, where no other is named.
+    `reads_user_file` reads the user's own file if no other is named.
     """
 
     explicit_file: Path | None = None
@@ -239,7 +242,7 @@ class Sources:
 
     @property
     def file(self) -> Path | None:
-        """The file that is read."""
+        """The file to read, if there is one."""
         return self.explicit_file or find_named_file() or (find_user_file() if self.reads_user_file else None)
 
 
@@ -248,19 +251,19 @@ _CURRENT_SOURCES: ContextVar[Sources] = ContextVar("recollect_sources", default=
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The settings, and where each of them comes from, by its path."""
+    """The settings, and the origin of each by path."""
 
     settings: Settings
     origins: Mapping[str, Origin]
 
     def value(self, path: str) -> Any:
-        """What the setting of that path is."""
+        """Return the value of the setting with that path."""
         return attrgetter(path)(self.settings)
 
 
 @contextmanager
 def use_sources(sources: Sources) -> Iterator[None]:
-    """Have settings read from these sources meanwhile, as the command line does for whatever it runs."""
+    """Read settings from these sources within the context, as the command line does."""
     before = _CURRENT_SOURCES.set(sources)
     try:
         yield
@@ -269,12 +272,15 @@ def use_sources(sources: Sources) -> Iterator[None]:
 
 
 def load_settings(given: Settings | Mapping[str, Any] | None = None) -> Settings:
-    """The settings: those given, else those of the environment, else those of the file, else the defaults."""
+    """Return the settings: those given, or else from the environment, the file, the defaults."""
     return given if isinstance(given, Settings) else load_configuration(given).settings
 
 
 def load_configuration(given: Mapping[str, Any] | None = None) -> Configuration:
-    """The settings and their origins: those given, else flags, the environment, the file, the defaults."""
+    """Return the settings with origins.
+
+    The precedence is: those given, flags, the environment, the file, the defaults.
+    """
     if given is not None and not isinstance(given, Mapping):
         raise FieldError(f"{show(given)} is neither recollect.Settings nor a mapping with some", field="settings")
     used = _CURRENT_SOURCES.get()
@@ -289,12 +295,12 @@ def load_configuration(given: Mapping[str, Any] | None = None) -> Configuration:
 
 
 def load_file_configuration(path: Path) -> Configuration:
-    """What a file comes to by itself, whatever else is said elsewhere."""
+    """Load the settings of a file alone, ignoring the environment and flags."""
     return _resolve([read_settings_file(path)])
 
 
 def find_unknown_variables() -> list[str]:
-    """Variables of the environment that look like settings of ours and are none, each with what was meant."""
+    """Return environment variables that look like settings but are none, with a suggestion."""
     ours = [*(option.variable for option in OPTIONS.values()), *OTHER_VARIABLES]
     known = [name.removeprefix(PREFIX) for name in ours]
     odd = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in ours)
@@ -304,7 +310,7 @@ def find_unknown_variables() -> list[str]:
 
 
 def _resolve(layers: Iterable[_Layer]) -> Configuration:
-    """One layer over the other; what cannot be is refused also where a later layer has another value for it."""
+    """Apply the layers in order; an invalid value is refused even if a later layer replaces it."""
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = dict.fromkeys(OPTIONS, DefaultOrigin())
     made = build_settings(values)
@@ -319,13 +325,13 @@ def _resolve(layers: Iterable[_Layer]) -> Configuration:
 
 
 def _find_origin(field: str, layer: _Layer) -> Origin:
-    """Where in the layer the field is, or else the first of its section."""
+    """Return the origin of the field in the layer, or else the first of its section."""
     inside = (origin for path, (_, origin) in layer.items() if path.startswith(f"{field}."))
     return layer[field][1] if field in layer else next(inside, DefaultOrigin())
 
 
 def _with_origin(error: FieldError, origin: Origin) -> FieldError:
-    """The error, with where the value comes from unless whoever called gave it."""
+    """Add the origin to the error, unless the caller passed the value."""
     if isinstance(origin, DefaultOrigin | ArgumentOrigin):
         return error
     return FieldError(f"{error.problem}; it comes from {origin}", field=error.field)
@@ -354,7 +360,10 @@ def _read_flags(flags: Iterable[str]) -> _Layer:
 
 
 def _read_arguments(given: Mapping[Any, Any]) -> _Layer:
-    """What a mapping says: with a mapping in it for a section, or by paths; what it says twice has to be the same."""
+    """Read settings from a mapping, with sections as mappings or dotted paths.
+
+    Raise FieldError if a setting is given twice with different values.
+    """
     paths = {name: value for name, value in given.items() if isinstance(name, str) and "." in name}
     found = flatten_settings({name: value for name, value in given.items() if name not in paths})
     for name, value in paths.items():
@@ -377,7 +386,7 @@ DECAYING_PROFILES = ("salience", "salience-hybrid")
 
 
 def profile(source: str | Path, overrides: ProfileDocument | None = None) -> Profile:
-    """The built-in profile of that name, or the one in that TOML file, with `overrides` applied."""
+    """Load a built-in profile by name, or one from a TOML file, and apply `overrides`."""
     named = validation.require_path("profile", source)
     found = load_profile_file(Path(named)) if named.endswith(".toml") else builtin_profile(named)
     return found if overrides is None else override_profile(found, overrides)
@@ -386,7 +395,10 @@ def profile(source: str | Path, overrides: ProfileDocument | None = None) -> Pro
 def load_configured_profile(
     settings: Settings, source: str | Path, overrides: ProfileDocument | None = None
 ) -> Profile:
-    """The same with the usage decay of the settings, where it is a built-in one that has it, under `overrides`."""
+    """Load a profile with the settings' usage decay and `overrides` applied.
+
+    The usage decay applies only to the built-in profiles that have one.
+    """
     named = validation.require_path("profile", source)
     found = _load_decaying(named, settings.usage_decay) if named in DECAYING_PROFILES else profile(source)
     return found if overrides is None else override_profile(found, overrides)
@@ -394,27 +406,27 @@ def load_configured_profile(
 
 @lru_cache(maxsize=64)
 def _load_decaying(name: str, decay: UsageDecay) -> Profile:
-    """A built-in profile with this usage decay; every search asks for it."""
+    """Load a built-in profile with this usage decay; cached, because every search needs it."""
     return override_profile(
         builtin_profile(name), {"factors": {"rarity": {"rate": decay.decay_factor} if decay.enabled else None}}
     )
 
 
 def load_profile_file(path: Path) -> Profile:
-    """The profile in a TOML file, named like the file."""
+    """Load the profile of a TOML file; its name is that of the file."""
     if path.suffix != ".toml":
         raise InvalidInput(f"the profile file {str(path)!r} does not end in .toml; rename it")
     try:
         text = read_text_file(path)
     except FileNotFoundError as error:
         raise NotFound(f"there is no profile file {str(path)!r}") from error
-    except (OSError, ValueError) as error:  # the latter of what is no UTF-8, and of a name that is none
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or an impossible name
         raise ProfileError(f"the profile file {str(path)!r} cannot be read: {error}") from error
     return parse_profile(text, name=path.stem)
 
 
 def load_checked_profile_file(path: Path) -> Profile:
-    """The profile in a TOML file; refused if its numbers are not those that the report beside it tells of."""
+    """Load the profile of a TOML file, or raise if its numbers differ from the report beside it."""
     found = load_profile_file(path)
     refuse_unproven_profile(found, None if found.report is None else _read_report(path, found.report))
     return found

@@ -1,8 +1,7 @@
-"""Time zones by name, as this machine or the package tzdata has them.
+"""Settings: everything a store is opened with, and the options that make them up.
 
-Settings: everything that a store is opened with, each section checked by itself.
-
-Option: one thing that can be set, and how it is read from a file, a mapping or a text.
+Each section is a dataclass that checks itself. An `Option` describes one setting and reads it from a file, a mapping or
+a text. Time zones come from this machine or the package tzdata.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -36,24 +35,24 @@ from recollect.model.conversation import MAX_EXTRACTS
 
 
 def require_time_zone(field: str, name: str) -> tzinfo:
-    """The time zone of that name; refused if there is none."""
+    """Return the time zone with that name, or raise FieldError."""
     try:
         return ZoneInfo(validation.require_text(field, name))
-    except (OSError, ValueError, KeyError) as error:  # the last of a name that no list has
+    except (OSError, ValueError, KeyError) as error:  # KeyError: a name in no list
         problem = f"{show(name)} is no time zone; give a name such as 'Europe/Lisbon'"
         raise FieldError(problem, field=field) from error
 
 
 MAX_WAIT_SECONDS = 86_400.0
-"""How many seconds anything is waited for at most: a day."""
+"""The longest timeout, in seconds: a day."""
 
 MAX_ATTEMPTS = 100
 
 MAX_PORT = 65_535
-"""The last port there is."""
+"""The highest port number."""
 
 MAX_BODY_BYTES = 1_073_741_824
-"""How large a request may be allowed to be: a gibibyte."""
+"""The largest request that may be allowed, in bytes: a gibibyte."""
 
 MAX_THREADS = 1_024
 
@@ -68,7 +67,7 @@ def _require_optional_text(field: str, value: str | None) -> None:
 
 
 def _require_secret(field: str, value: str | None) -> None:
-    """Refuse what is no text, without a word of what it is."""
+    """Raise FieldError if the value is no text, without showing it."""
     if value is not None and not isinstance(value, str):
         raise FieldError(f"{type(value).__name__} is no text", field=field)
 
@@ -90,7 +89,7 @@ def _describe_missing(name: str, example: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageDecay:
-    """How much less a memory counts for each time it was served, in the profiles of seed 004."""
+    """How much less a memory counts each time it was served, in the profiles of seed 004."""
 
     enabled: bool = True
     decay_factor: float = 0.15
@@ -104,7 +103,7 @@ class UsageDecay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionSettings:
-    """Who makes memories of a conversation, how many of them, and how a model behind an address is asked.
+    """Which extractor is used, how many memories it makes, and how its model is called.
 
     Prices are for a million tokens. The key is in no repr.
     """
@@ -136,7 +135,10 @@ class ExtractionSettings:
                 raise FieldError(f"{show(price)} is no price; give one of at least 0", field=name)
 
     def require_endpoint(self) -> tuple[str, str]:
-        """The address and the model to ask; refused if either is not set, or one price without the other."""
+        """Return the address and the model, or raise FieldError if settings are missing.
+
+        Prices must be set both or not at all.
+        """
         if (self.price_prompt is None) is not (self.price_completion is None):
             lacking = "price_prompt" if self.price_prompt is None else "price_completion"
             raise FieldError("is not set, and the other price is; give both, or none", field=f"extraction.{lacking}")
@@ -151,10 +153,9 @@ class ExtractionSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """Where `recollect serve` listens, whom it lets in, how much it takes at once, and what it offers over MCP.
+    """Where `recollect serve` listens, who may connect, its limits, and its MCP tools.
 
-    Names of hosts, origins and toolsets are separated by commas. Without a path, files are beside the configuration of
-    the user.
+    Hosts, origins and toolsets are separated by commas. Files without a path are in the user's configuration folder.
     """
 
     host: str = "127.0.0.1"
@@ -192,9 +193,9 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a store is opened with: which embedder, how long to wait, how much to keep in memory, and every policy.
+    """What a store is opened with: the embedder, timeouts, the cache, and every policy.
 
-    What is not given here has its default. `settings` reads what is not given to it from a file and the environment.
+    Fields have defaults. `settings` reads what is not given to it from a file and the environment.
     """
 
     embedder: str | None = None
@@ -234,23 +235,23 @@ class Settings:
 
     @property
     def policy(self) -> AdmissionPolicy:
-        """What admission goes by."""
+        """The admission policy made of these settings."""
         return AdmissionPolicy(**{one.name: getattr(self, one.name) for one in fields(AdmissionPolicy)})
 
 
 SECTION_NAMES = tuple(one.name for one in fields(Settings) if hasattr(type(one.default), "__dataclass_fields__"))
-"""The settings that are tables of their own in a file."""
+"""The settings that are tables in a file."""
 
 PREFIX = "RECOLLECT_"
-"""What the names of all our environment variables begin with."""
+"""The prefix of all environment variables."""
 
 BOOLEAN_WORDS: Mapping[str, bool] = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-"""How a text says whether or not."""
+"""The words for true and false in a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One thing that can be set: in which section, of which type, and what it is if nobody says."""
+    """A setting: its section, name, type and default."""
 
     section: str | None
     name: str
@@ -260,35 +261,35 @@ class Option:
 
     @property
     def path(self) -> str:
-        """Its name in a file, behind that of its section."""
+        """Its path in a file: section and name."""
         return self.name if self.section is None else f"{self.section}.{self.name}"
 
     @property
     def variable(self) -> str:
-        """Its name in the environment."""
+        """The name of its environment variable."""
         return PREFIX + self.path.upper().replace(".", "_")
 
     @property
     def type(self) -> Any:
-        """What it is where it is set."""
+        """Its type when set, without `None`."""
         parts = [one for one in get_args(self.hint) if one is not NoneType]
         return parts[0] if NoneType in get_args(self.hint) else self.hint
 
     @property
     def is_table(self) -> bool:
-        """Whether it has names of its own, which no text could give."""
+        """Whether it is a table of names and values, which a single text cannot give."""
         return get_origin(self.type) is Mapping
 
     def check(self, value: object) -> Any:
-        """The value of a file or a mapping, if it is of the type that it should be."""
+        """Return the value from a file or a mapping, or raise FieldError for a wrong type."""
         if value is None and NoneType in get_args(self.hint):
             return None
-        if self.secret and not isinstance(value, str):  # nothing of it is shown
+        if self.secret and not isinstance(value, str):  # its value is not shown
             raise FieldError(f"{type(value).__name__} is no text", field=self.path)
         return self._checker(self.path, value)
 
     def read(self, text: str) -> Any:
-        """The value that a text of the environment or the command line says."""
+        """Parse a text from the environment or the command line."""
         if self.is_table:
             raise FieldError("is a table, which one text cannot say; write it into a file", field=self.path)
         try:
@@ -342,7 +343,7 @@ TEXT_PARSERS: Mapping[Any, Callable[[str], Any]] = {
     int: int,
     RetentionDays: _parse_days,
 }
-"""How a text becomes a value; all else is the text."""
+"""The parsers by type; other types keep the text."""
 
 VALUE_CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
     bool: validation.require_flag,
@@ -353,13 +354,13 @@ VALUE_CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
     Mapping: _require_numbers,
     RetentionDays: _require_days,
 }
-"""What is of which type; whether the section takes it is the section's to say."""
+"""The type checks; each section checks the values itself."""
 
 DEFAULT_SETTINGS = Settings()
 
 
 def _walk_sections(whole: Any, path: str | None = None) -> Iterator[tuple[str | None, Any]]:
-    """A value and every table in it, by their paths; each before those that are in it."""
+    """Yield a dataclass and every section in it, with paths, outer ones first."""
     yield path, whole
     for one in fields(whole):
         held = getattr(whole, one.name)
@@ -368,7 +369,7 @@ def _walk_sections(whole: Any, path: str | None = None) -> Iterator[tuple[str | 
 
 
 SECTION_DEFAULTS: Mapping[str | None, Any] = dict(_walk_sections(DEFAULT_SETTINGS))
-"""Every section, those inside others among them, as it is if nobody says anything; at the top there is none."""
+"""The default of every section by path, nested ones included; the path of the top is `None`."""
 
 
 def _find_options() -> Iterator[Option]:
@@ -377,21 +378,21 @@ def _find_options() -> Iterator[Option]:
         for one in fields(held):
             value = getattr(held, one.name)
             if not is_dataclass(value):
-                # what a repr does not show, nothing shows
+                # fields hidden in the repr are secrets
                 yield Option(section=section, name=one.name, hint=hints[one.name], default=value, secret=not one.repr)
 
 
 OPTIONS: Mapping[str, Option] = {option.path: option for option in _find_options()}
-"""Everything that can be set, by its path."""
+"""Every option by path."""
 
 
 def flatten_settings(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Every setting that a mapping with tables in it says, by its path; whatever is none is refused."""
+    """Return the settings of a nested mapping by path; raise FieldError for unknown ones."""
     return dict(_flatten_section(None, document))
 
 
 def flatten_setting(path: str, value: Any) -> dict[str, Any]:
-    """The same of one setting, or of one section, that is named by its path."""
+    """Return a setting, or the settings of a section, named by its path."""
     if path in SECTION_DEFAULTS:
         return dict(_flatten_section(path, _require_table(path, value)))
     return {path: _get_option(path, path, OPTIONS).check(value)}
@@ -409,7 +410,7 @@ def _flatten_section(section: str | None, table: Mapping[str, Any]) -> Iterator[
 
 
 def build_settings(values: Mapping[str, Any]) -> Settings:
-    """The settings with these values, by their paths; refused by the path of what cannot be."""
+    """Build the settings from values by path; an error names the path."""
     made: Settings = _build_section(None, values)
     return made
 
@@ -428,7 +429,7 @@ def _build_section(section: str | None, values: Mapping[str, Any]) -> Any:
 
 
 def _child_sections(section: str | None) -> list[tuple[str, str]]:
-    """The tables that are right inside a section, each by its path and by its name."""
+    """Return the sections directly inside a section, as (path, name)."""
     start = "" if section is None else f"{section}."
     below = [path for path in SECTION_DEFAULTS if path is not None and path.startswith(start)]
     return [(path, name) for path in below if "." not in (name := path.removeprefix(start))]
@@ -436,7 +437,7 @@ def _child_sections(section: str | None) -> list[tuple[str, str]]:
 
 def _require_table(path: str, value: object) -> Mapping[str, Any]:
     whole = type(SECTION_DEFAULTS[path])
-    if isinstance(value, whole):  # as `Settings` has it
+    if isinstance(value, whole):  # a section of a `Settings` object
         return {one.name: getattr(value, one.name) for one in fields(whole)}
     if not isinstance(value, Mapping):
         name = next(one.name for one in OPTIONS.values() if one.section == path)
@@ -445,7 +446,7 @@ def _require_table(path: str, value: object) -> Mapping[str, Any]:
 
 
 def _get_option(path: str, name: object, known: Collection[str], what: str = "setting") -> Option:
-    """The option of that path; what is written at an unknown one is not shown, for it may be a misspelt key."""
+    """Return the option, or raise FieldError without its value, which may be a misspelled key."""
     if name not in known:
         raise FieldError(f"there is no such {what}; {suggest(show_name(name), known)}", field=path)
     return OPTIONS[path]

@@ -1,4 +1,7 @@
-"""A configuration as TOML from which the same is read again, and as fields; nothing secret is in either."""
+"""Write a configuration as TOML or JSON; neither contains secrets.
+
+Reading the TOML gives the same settings again.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,13 +19,13 @@ from recollect.config.loader import (
 from recollect.config.settings import OPTIONS, Option
 
 _CREDENTIALS = re.compile(r"(?<=//)[^/]*@|\?.*", re.DOTALL)
-"""What an address may have before an @ and after a question mark."""
+"""The parts of a URL that may hold credentials: before the @ and after the question mark."""
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\"}
 
 
 def render_lines(found: Configuration, *, origins: bool) -> Iterator[str]:
-    """Every setting on a line of its own, those not set or not shown as comments; with its origin, if wished."""
+    """Yield every setting as a line; unset or hidden ones are comments; optionally with origins."""
     section: str | None = None
     for path, option in OPTIONS.items():
         if option.section != section:
@@ -33,7 +36,7 @@ def render_lines(found: Configuration, *, origins: bool) -> Iterator[str]:
 
 
 def to_json(found: Configuration, *, origins: bool) -> list[dict[str, Any]]:
-    """Every setting as JSON has it; of a secret only whether it is set."""
+    """Return every setting for JSON; for a secret only whether it is set."""
     return [
         {
             "name": path,
@@ -59,7 +62,7 @@ def _json_value(option: Option, value: Any) -> dict[str, Any]:
 
 
 def _hide_credentials(value: Any) -> Any:
-    """An address without what may be secret in it; anything else as it is."""
+    """Return a URL without parts that may be secret; other values unchanged."""
     return _CREDENTIALS.sub("…", value) if isinstance(value, str) and "//" in value else value
 
 

@@ -1,1 +1,1 @@
-"""The use cases: each gathers, decides and commits, in that order."""
+"""The use cases of the engine: each gathers, decides and commits, in that order."""

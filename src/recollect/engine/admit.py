@@ -1,6 +1,6 @@
-"""Settle: one draft is judged by what its scope knows in this transaction, and that is written.
+"""Admit: judge one draft by what its scope knows in this transaction, and write the result.
 
-Novelty: which events are so much like what is known that they are kept without being indexed.
+Also finds events so similar to known memories that they are stored without being indexed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,13 +65,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Proposal:
-    """A draft, the memory that it would become if it were news, and the direction of the text that is to be embedded.
+    """A draft, the memory it would become, and the vector of the text to embed.
 
-    A draft that brought a vector has no such text. `missing_text` is the one that should have been embedded. `like`
-    is the memory that an event is too much like to be indexed, and how much; if it is `similar_in_batch` it in the
-    same call, it counts only if it is kept. `redacted` is what was taken out of it, `estimated_importance` how
-    important its words say it is, and `shared` how far those of its origins are trusted that scopes above share. What
-    is to be kept `is_exact` is the next state of its topic, whatever else says the same.
+    `text` is None if the draft brought its own vector. `missing_text` is the text that should have been embedded
+    instead. `similar_event` is the memory that an event is too similar to, with the similarity; with `similar_in_batch`
+    it is from the same call and counts only if it is stored. `redacted` names what was removed from the draft.
+    `estimated_importance` is estimated from the text. `shared_trusts` has the trust of origins shared by parent scopes.
+    With `is_exact`, the proposal is the next state of its topic, whatever else says the same.
     """
 
     draft: Draft
@@ -87,7 +87,7 @@ class Proposal:
     is_exact: bool = False
 
     def vector_for(self, state: Memory, former: Memory | None) -> "Vector | None":
-        """The direction of a memory's next state; none if it is searched by what it was, and keeps the one it has."""
+        """Return the vector of a memory's next state, or None if it keeps its present one."""
         if former is not None and state.reads_like(former) and (self.text is not None or state.text != self.draft.text):
             return None
         if self.text not in (None, state.embedded_text):
@@ -98,12 +98,12 @@ class Proposal:
 def admit(
     writing: WriteTransaction, proposal: Proposal, policy: AdmissionPolicy, threshold: float, now: datetime
 ) -> Receipt:
-    """Decide about one draft by what the scope knows in this transaction, and write that."""
+    """Decide about one draft by what the scope knows in this transaction, and write the result."""
     draft = proposal.draft
     before = None if draft.key is None else check_retry_key(writing.kept(draft.scope, draft.key), draft, now)
     known = None if before is None else writing.get(draft.scope, before.memory)
     if before is not None and known is not None and not raises_trust(draft, known):
-        # by a call that wrote while this one had its text embedded
+        # another call wrote it while this one was embedding
         return Receipt(known.id, before.verdict, known, proposal.redacted)
     if draft.id is not None and writing.get(draft.scope, draft.id) is not None:
         raise Conflict(f"there is a memory {show(draft.id)} already; revise it, or leave the id out")
@@ -111,7 +111,7 @@ def admit(
     judgement = (decide_exact if proposal.is_exact else decide)(memory, found, policy)
     if proposal.estimated_importance is not None and isinstance(judgement, Admit | Supersede | Precede | Quarantine):
         memory = memory.changed(importance=proposal.estimated_importance)
-    moment = max(now, observed_at(memory))  # somebody may have written since this one looked at the clock
+    moment = max(now, observed_at(memory))  # another writer may have committed since `now` was read
     receipt = _apply_decision(writing, judgement, proposal, memory, policy, moment)
     if draft.key is not None and receipt.kept:
         verdict, body = without_quotes(receipt.verdict, receipt.memory), draft.body
@@ -123,12 +123,18 @@ def admit(
 
 
 def raises_trust(draft: Draft, known: Memory) -> bool:
-    """Whether the user or an operator says what is kept under the key as somebody's who is trusted less."""
+    """Return whether the caller outranks the memory stored under this key.
+
+    True if the user or an operator repeats what was stored with lower trust.
+    """
     return known.trust.less_than(Trust.STATED) and not TRUST_BY_PROVENANCE[draft.provenance].less_than(Trust.STATED)
 
 
 def check_retry_key(kept: IdempotencyRecord | None, said: HasIdempotencyKey, now: datetime) -> IdempotencyRecord | None:
-    """What is kept of the same call; nothing if that was too long ago, and another call is refused."""
+    """Return the record of the same call, or None if there is none or it is expired.
+
+    Raises Conflict if the key was used for another call.
+    """
     if kept is None or now - kept.at > IDEMPOTENCY_KEY_LIFETIME:
         return None
     if kept.body != said.body:
@@ -139,22 +145,27 @@ def check_retry_key(kept: IdempotencyRecord | None, said: HasIdempotencyKey, now
 def _load_known(
     writing: WriteTransaction, proposal: Proposal, policy: AdmissionPolicy, threshold: float
 ) -> tuple[Memory, Neighborhood]:
-    """The memory that is proposed, as trusted as all that it was made of, and what the scope knows of it."""
+    """Return the proposed memory with its final trust, and what the scope knows about it.
+
+    Its trust is at most that of everything it was made of.
+    """
     draft, memory = proposal.draft, proposal.memory
     topic = None if draft.topic_key is None else writing.topic(draft.scope, draft.topic_key)
     if draft.at is None and topic is not None and memory.created_at < (since := known_since(topic)):
-        memory = memory.changed(created_at=since, observed_at=since, updated_at=since)  # what is said now is the latest
+        memory = memory.changed(
+            created_at=since, observed_at=since, updated_at=since
+        )  # an undated draft is the latest statement
     if memory.derived_from:
         memory = memory.changed(trust=_derive_trust(writing, memory, proposal.shared_trusts))
     twins, alike = _find_duplicates(writing, memory, proposal, policy, threshold)
     memory = _combine_lessons(memory, [*twins, *alike])
     merged = [one for one in (*twins, *alike) if one.status is Status.CONSOLIDATED]
-    if memory.trust.less_than(Trust.STATED):  # whoever repeats it has it from there, for all we know
+    if memory.trust.less_than(Trust.STATED):  # it may repeat a shared memory
         above = _find_shared_duplicates(writing, memory, proposal, policy, threshold)
         trust = lowest_trust([memory.trust, *(one.trust for one in (*above, *merged))])
         memory = memory if trust is memory.trust else memory.changed(trust=trust)
     if draft.subject is None and memory.kind is not Kind.EVENT and not proposal.is_exact:
-        # what says the same is about the same
+        # duplicates have the same subject
         same = [topic] if topic is not None else [*twins, *alike]
         subject = next((one.subject for one in same if one.subject and not one.trust.less_than(memory.trust)), None)
         memory = memory if subject in (None, memory.subject) else memory.changed(subject=subject)
@@ -185,7 +196,7 @@ def _load_known(
 def _find_duplicates(
     writing: WriteTransaction, memory: Memory, proposal: Proposal, policy: AdmissionPolicy, threshold: float
 ) -> tuple[list[Memory], list[Memory]]:
-    """What its scope knows that says the same, word for word, and in other words."""
+    """Return the scope's exact duplicates of a memory, and its paraphrases."""
     sayings = writing.sayings(memory)
     twins = [one for one in sayings if one.hash == memory.hash]
     if not policy.duplicates.enabled or memory.kind is Kind.EVENT or proposal.vector is None:
@@ -200,7 +211,10 @@ def _find_duplicates(
 
 
 def _combine_lessons(memory: Memory, sayings: Sequence[Memory]) -> Memory:
-    """What one task taught and another one before it is of both, and as sure as by the surer of them."""
+    """Merge a lesson with the same lesson of an earlier task.
+
+    It then derives from both tasks, and has the higher confidence of the two.
+    """
     known = next((one for one in sayings if one.status is Status.ACTIVE), None)
     if known is None or not (_is_lesson(known) and _is_lesson(memory)):
         return memory
@@ -215,7 +229,7 @@ def _combine_lessons(memory: Memory, sayings: Sequence[Memory]) -> Memory:
 
 
 def _is_lesson(memory: Memory) -> bool:
-    """Whether it is something that tasks taught."""
+    """Return whether the memory is a lesson or failure mode of a task."""
     return (
         bool(memory.derived_from)
         and memory.kind is Kind.LEARNING
@@ -226,7 +240,7 @@ def _is_lesson(memory: Memory) -> bool:
 def _find_shared_duplicates(
     writing: WriteTransaction, memory: Memory, proposal: Proposal, policy: AdmissionPolicy, threshold: float
 ) -> list[Memory]:
-    """What scopes above share that says the same."""
+    """Return duplicates that parent scopes share."""
     found: list[Memory] = []
     for scope in memory.scope.ancestors:
         twins, alike = _find_duplicates(writing, copy_with(memory, scope=scope), proposal, policy, threshold)
@@ -235,7 +249,10 @@ def _find_shared_duplicates(
 
 
 def _find_merge_results(writing: WriteTransaction, merged: Sequence[Memory]) -> list[Memory]:
-    """What memories that were merged became in the end, and is quarantined by now, or was when it was forgotten."""
+    """Return what merged memories became in the end, if it is quarantined.
+
+    Includes results that were quarantined when they were forgotten.
+    """
     found: dict[MemoryId, Memory] = {}
     waiting = list(merged)
     while waiting:
@@ -248,12 +265,12 @@ def _find_merge_results(writing: WriteTransaction, merged: Sequence[Memory]) -> 
 
 
 def _load_same_subject(writing: WriteTransaction, memory: Memory) -> list[Memory]:
-    """What holds or held of its subject from when it begins."""
+    """Return memories of the same subject that are valid after this one begins."""
     return [] if memory.subject is None else writing.about(memory.scope, memory.subject, effective_from(memory))
 
 
 def _derive_trust(writing: WriteTransaction, memory: Memory, shared: Mapping[str, Trust]) -> Trust:
-    """The least trust of what it came through and what it was made of; what cannot be seen is not trusted."""
+    """Return the lowest trust of a memory's provenance and origins; unseen origins have none."""
     own = {id: writing.get(memory.scope, MemoryId(id)) for id in memory.derived_from}
     trusts = [shared.get(id, Trust.EXTERNAL) if one is None else one.trust for id, one in own.items()]
     return lowest_trust([memory.trust, *trusts])
@@ -266,7 +283,7 @@ def _similarity(one: "Vector | None", other: "Vector | None") -> float:
 
 
 def _inactive_since(writing: WriteTransaction, memory: Memory) -> datetime:
-    """When it was put away: what was superseded held until then."""
+    """Return when a memory became inactive: for a superseded one, when its validity ended."""
     if memory.status is Status.SUPERSEDED and memory.valid_until is not None:
         return memory.valid_until
     return writing.standing_since(memory) or observed_at(memory)
@@ -306,7 +323,7 @@ def _apply_decision(
             state = _next_state(former, memory, proposal.draft.kind, policy.salience, restated=True)
             back = state.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
             if back.topic_key is not None and writing.topic(back.scope, back.topic_key) is not None:
-                back = back.changed(topic_key=None)  # another one speaks for it by now
+                back = back.changed(topic_key=None)  # another memory has this topic key by now
             back = place_in_subject(writing, back, place, now)
             kept = writing.put(back, proposal.vector_for(back, former))
             if place.ended_by is not None and kept.status is not Status.ACTIVE:
@@ -342,12 +359,12 @@ def _put_new(writing: WriteTransaction, proposal: Proposal, memory: Memory) -> R
 
 
 def unindexed_verdict(twin: MemoryId, similarity: float) -> Unindexed:
-    """What is said of an event that is too much like a memory."""
+    """Return the verdict for an event that is too similar to a known memory."""
     return Unindexed(twin, f"an event that is like it is known (similarity {similarity:.3f})")
 
 
 def _reinforce(writing: WriteTransaction, twin: Memory, draft: Draft, memory: Memory, reason: str) -> Receipt:
-    """An echo counts once: what is told again of the same moment is the same saying, not one more."""
+    """Count an echo of a duplicate, once for each moment at which it was said."""
     at = memory.created_at
     if draft.at is not None and (at in (twin.created_at, twin.observed_at) or writing.echoed(twin, at)):
         return Receipt(twin.id, Unchanged(), twin)
@@ -358,19 +375,19 @@ def _reinforce(writing: WriteTransaction, twin: Memory, draft: Draft, memory: Me
 def _next_state(
     former: Memory, proposed: Memory, kind: Kind | None, policy: SaliencePolicy, *, restated: bool
 ) -> Memory:
-    """The memory that says what is proposed: what describes it stays where nothing is said.
+    """Return the next version of a memory; the proposal changes only the fields it sets.
 
-    What vouches for a text and how long it holds are the new text's alone. A text that is only restated stays, holds as
-    long as before if nothing else is said, and is trusted no more than before, unless the user or an operator says it.
+    Trust, evidence and validity come from the new text alone. A text that is only restated keeps its validity unless
+    another is given, and gains no trust unless the user or an operator restates it.
     """
     since, until = merge_validity(former, proposed, restated=restated)
     own = is_said_firsthand(proposed, former)
     upto = former.trust if restated and not own else None
     holds = restated and former.status is Status.ACTIVE and not former.ended_by(effective_from(proposed))
-    anew = restated and not holds and former.kind is not Kind.EVENT  # and then in the place that it was judged to have
+    anew = restated and not holds and former.kind is not Kind.EVENT  # then the judged subject counts
     first, second = (former, proposed) if restated and is_older_observation(proposed, former) else (proposed, former)
     if own or (not restated and former.trust.less_than(proposed.trust)):
-        first = second = proposed  # what describes it was said by somebody who is trusted less
+        first = second = proposed  # the former description has lower trust
     return next_version(
         former,
         former.text if restated else proposed.text,
@@ -399,13 +416,13 @@ def _next_state(
 
 
 SimilarMemory = tuple[MemoryId, float]
-"""A memory, and how much something is like it."""
+"""The id of a memory, and its similarity."""
 
 
 def find_known_events(world: Dependencies, proposals: Sequence[Proposal], now: datetime) -> None:
-    """Note for each event the memory that it is too much like, be it in the store or before it among these.
+    """Note on each event the memory it is too similar to, in the store or earlier in the batch.
 
-    Whatever goes wrong, an event is news: nothing is lost by a check that fails.
+    If a lookup fails, the event counts as new: a failed check loses nothing.
     """
     before: list[tuple[Memory, Vector]] = []
     for one in proposals:
@@ -413,7 +430,7 @@ def find_known_events(world: Dependencies, proposals: Sequence[Proposal], now: d
             continue
         try:
             stored = _find_nearest_stored(world, one.memory.scope, one.vector, now)
-        except Exception:  # whatever it is, the event is kept
+        except Exception:  # on any error, keep the event
             stored = None
         here = [(memory.id, vector) for memory, vector in before if memory.scope == one.memory.scope]
         found = [near for near in (stored, _find_nearest(here, one.vector)) if near is not None]
@@ -425,7 +442,7 @@ def find_known_events(world: Dependencies, proposals: Sequence[Proposal], now: d
 
 
 def _find_nearest_stored(world: Dependencies, scope: Scope, vector: "Vector", now: datetime) -> SimilarMemory | None:
-    """The memory of the scope that is most like it."""
+    """Return the scope's memory with the most similar vector."""
     import numpy as np
 
     from recollect.retrieval.evidence import EvidenceRequest
@@ -434,7 +451,7 @@ def _find_nearest_stored(world: Dependencies, scope: Scope, vector: "Vector", no
         scope=scope, at=now, present=True, levels=RECALL_LEVELS, vectors=vector[None, :], encoder=world.encoder
     )
     found = world.store.gather(probe)
-    similarities = found.table.numbers.get("similarity")  # where there is nothing to compare with, there are none
+    similarities = found.table.numbers.get("similarity")  # None if there is nothing to compare with
     near = np.empty(0) if similarities is None else similarities[found.rows]
     if np.isnan(near).all():
         return None
@@ -444,7 +461,7 @@ def _find_nearest_stored(world: Dependencies, scope: Scope, vector: "Vector", no
 
 
 def _find_nearest(others: "Sequence[tuple[MemoryId, Vector]]", vector: "Vector") -> SimilarMemory | None:
-    """The one of them that is most like it."""
+    """Return the pair with the most similar vector."""
     from recollect.retrieval.vectors import nearest_cosines
 
     found = [(id, float(nearest_cosines(other[None, :], vector[None, :])[0])) for id, other in others]

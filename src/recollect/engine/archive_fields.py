@@ -1,6 +1,6 @@
-"""Archive values: what the lines of an export are made of, written and read; what cannot be is refused by its field.
+"""Encode and validate the values in an export; an invalid one is refused by its field.
 
-Archive contexts: what contexts were made of, as an export has it.
+The second half does the same for the records of contexts.
 """
 
 import base64
@@ -27,12 +27,12 @@ from recollect.retrieval.query import MAX_PHRASINGS
 
 
 def field_names(kind: Any) -> list[str]:
-    """The names of the fields of a value."""
+    """Return the field names of a dataclass."""
     return [one.name for one in fields(kind)]
 
 
 def require_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
-    """The mapping as it is; refused if it has not just these fields."""
+    """Return the mapping unchanged, or raise FieldError unless it has exactly these fields."""
     if not isinstance(value, dict):
         raise FieldError(f"{show(value)} is no mapping of {', '.join(sorted(names))}")
     odd = next((name for name in value if name not in names), None)
@@ -47,14 +47,14 @@ def require_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
 
 
 def require_list(field: str, value: Any) -> list[Any]:
-    """The list as it is."""
+    """Return the list unchanged, or raise FieldError."""
     if not isinstance(value, list):
         raise FieldError(f"{show(value)} is no list", field=field)
     return value
 
 
 def decode_vector(field: str, text: str, dimensions: int, *, most: int = 1) -> bytes:
-    """The bytes of a direction that is written in base64, or of at most so many, one behind the other."""
+    """Decode up to `most` concatenated unit vectors from base64 to bytes."""
     import numpy as np
 
     try:
@@ -71,7 +71,7 @@ def decode_vector(field: str, text: str, dimensions: int, *, most: int = 1) -> b
 
 
 def to_json(value: Any) -> Any:
-    """The value as JSON has it."""
+    """Convert a field value to a JSON value."""
     match value:
         case datetime():
             return format_time(value)
@@ -84,48 +84,48 @@ def to_json(value: Any) -> Any:
 
 
 def format_time(moment: datetime) -> str:
-    """The moment as a text."""
+    """Format a datetime as ISO 8601."""
     return moment.isoformat()
 
 
 def format_optional_time(moment: datetime | None) -> str | None:
-    """The moment as a text, if there is one."""
+    """Format a datetime as ISO 8601; None stays None."""
     return None if moment is None else format_time(moment)
 
 
 def parse_time(field: str, text: str) -> datetime:
-    """The moment of a text."""
+    """Parse an ISO 8601 datetime."""
     return validation.require_moment(field, datetime.fromisoformat(text))
 
 
 def parse_optional_time(field: str, text: str | None) -> datetime | None:
-    """The moment of a text, if there is one."""
+    """Parse an ISO 8601 datetime; None stays None."""
     return None if text is None else parse_time(field, text)
 
 
 def require_commit(value: Any, *, least: int = 1) -> int:
-    """The number of a commit."""
+    """Return the commit number unchanged, or raise FieldError."""
     if not least <= validation.require_count("commit", value) <= validation.MAX_COMMIT:
         raise FieldError(f"{show(value)} is no number of a commit", field="commit")
     return int(value)
 
 
 _CONTEXT_DEFAULTS: Mapping[str, Any] = {"past": False, "levels": [], "making": None, "elsewhere": False}
-"""What archives of before do not have."""
+"""Values of fields that older archives lack."""
 
 _OMITTED_DEFAULTS = ("making", "elsewhere")
 _SHA256_HEX = re.compile(r"[0-9a-f]{64}")
 
 
 def encode_context(trace: ContextRecord) -> dict[str, Any]:
-    """The trace as a line has it."""
+    """Encode a context record as the value of an export line."""
     values = asdict(trace) | {"scope": str(trace.scope)}
     usual = {name for name in _OMITTED_DEFAULTS if values[name] == _CONTEXT_DEFAULTS[name]}
     return {"context": {name: to_json(value) for name, value in values.items() if name not in usual}}
 
 
 def read_context(value: Any) -> ContextRecord:
-    """The trace of a line."""
+    """Read a context record from the value of an export line."""
     given = {
         **_CONTEXT_DEFAULTS,
         **require_fields(value, {*value} & {*_CONTEXT_DEFAULTS} | {*field_names(ContextRecord)} - {*_CONTEXT_DEFAULTS}),
@@ -161,8 +161,9 @@ def read_context(value: Any) -> ContextRecord:
 
 
 def screen_context(trace: ContextRecord, policy: SecretsPolicy, reworded: Collection[MemoryId]) -> ContextRecord:
-    """The context without what was asked for in secret, and without the sum of a text that memories were in which say
-    something else now; questions are never refused.
+    """Return the context without secrets in its query.
+
+    The checksum of its text is dropped if a packed memory was reworded since. Queries are redacted, never refused.
     """
     question = tuple(redact_text(turn, policy) for turn in trace.question)
     if trace.making is not None and question != trace.question:
@@ -203,7 +204,7 @@ def _read_recipe(value: Any, trace: ContextRecord) -> ContextRecipe:
 
 
 def _read_formula(value: Any) -> str:
-    """The profile written out; that this version can rank by it is not asked."""
+    """Read the profile document of a context, without checking that this version can rank by it."""
     text = validation.require_clean_text("formula", value)
     try:
         read_formula(text)
@@ -220,7 +221,7 @@ def _read_marker(value: Any) -> str:
 
 
 def _read_tokens(field: str, value: Any) -> int:
-    """So many tokens: none, or as many as a budget may have."""
+    """Read a number of tokens: zero, or as many as a budget may have."""
     return 0 if type(value) is int and value == 0 else validation.require_limit(field, value)
 
 

@@ -1,4 +1,4 @@
-"""Archive: the lines of an export, and the values they stand for."""
+"""The lines of an export: encode and read its header, memories, contexts and checksum."""
 
 import base64
 import json
@@ -37,14 +37,17 @@ from recollect.model.scope import Scope
 T = TypeVar("T", bound=Any)
 
 FORMAT_NAME, FORMAT_NUMBER = "recollect-export", 1
-"""What the first line of an export says it is; a change that older programs would misread needs another number."""
+"""The format in the first line of an export.
+
+A change that old programs would misread needs a new number.
+"""
 
 _ENUM_FIELDS: Mapping[str, Any] = {"kind": Kind, "status": Status, "provenance": Provenance}
 _OPTIONAL_ENUM_FIELDS: Mapping[str, Any] = {"trust": Trust, "level": Level}
-"""The choices that are not made of every version."""
+"""Enum fields that a version may lack."""
 
 _ENUM_LIST_FIELDS: Mapping[str, Any] = {"left": Index, "stands_for": Level}
-"""The choices of which a version may make several."""
+"""Enum fields that hold several values."""
 
 _CONTENT_FIELDS = {"id", "scope", "title", "text"}
 _VERSION_FIELDS = [one.name for one in fields(Memory) if one.name not in _CONTENT_FIELDS]
@@ -57,12 +60,12 @@ _END_FIELDS = {"lines", "sha256"}
 
 
 def encode_line(value: object) -> str:
-    """A line of an export: pure ASCII, the same for the same value."""
+    """Encode a value as one line of JSON: pure ASCII, the same for equal values."""
     return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":")) + "\n"
 
 
 def parse_line(text: str, number: int) -> Any:
-    """The value that a line stands for."""
+    """Parse one line of an export."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -73,7 +76,7 @@ def parse_line(text: str, number: int) -> Any:
 
 
 def encode_header(inventory: ArchiveInfo) -> str:
-    """The first line."""
+    """Encode the first line."""
     encoder = inventory.encoder
     return encode_line(
         {
@@ -90,7 +93,7 @@ def encode_header(inventory: ArchiveInfo) -> str:
 
 
 def read_header(text: str) -> ArchiveInfo:
-    """What the first line says; refused if it is of something else, or of a newer program."""
+    """Read the first line; raise FieldError for another format or a newer version."""
     value = parse_line(text, 1)
     if value.get("format") != FORMAT_NAME:
         raise FieldError(f"this is no export of recollect; its first line has no format {FORMAT_NAME!r}", line=1)
@@ -102,7 +105,7 @@ def read_header(text: str) -> ArchiveInfo:
 
 
 def _describe_unknown_format(number: object) -> str:
-    """What is wrong with an export whose format has another number than ours."""
+    """Return the error message for an export with an unknown format number."""
     if isinstance(number, int) and number > FORMAT_NUMBER:
         seen = (
             f"the export was written by a newer recollect (format {number}; this version reads up to {FORMAT_NUMBER})"
@@ -128,12 +131,12 @@ def _read_inventory(value: Mapping[str, Any]) -> ArchiveInfo:
 
 
 def encode_item(item: ArchiveItem) -> str:
-    """A memory or a context as a line."""
+    """Encode a memory or a context as a line."""
     return encode_line(encode_context(item) if isinstance(item, ContextRecord) else _encode_memory(item))
 
 
 def read_item(value: Mapping[str, Any], number: int, dimensions: int) -> ArchiveItem:
-    """The memory or the context of a line; refused, with its number, where it cannot be."""
+    """Read a memory or a context from a line; errors name the line number."""
     with _at_line(number):
         if "context" in value:
             return read_context(require_fields(value, {"context"})["context"])
@@ -141,7 +144,7 @@ def read_item(value: Mapping[str, Any], number: int, dimensions: int) -> Archive
 
 
 def read_end(value: Mapping[str, Any], number: int) -> str:
-    """The sum that the last line has; refused if it counts other lines than there are before it."""
+    """Return the checksum in the last line; raise if its line count is wrong."""
     with _at_line(number):
         given = require_fields(value, _END_FIELDS)
         if validation.require_count("lines", given["lines"]) != number - 1:
@@ -150,13 +153,13 @@ def read_end(value: Mapping[str, Any], number: int) -> str:
 
 
 def screen_items(items: Iterable[ArchiveItem], policy: SecretsPolicy) -> Iterator[ArchiveItem]:
-    """The items of an export, in the order of its lines, without what is private or secret.
+    """Yield the items of an export, in order, without private parts and secrets.
 
-    Refused with its line is what the policy refuses, and what has a secret in a name. What says something else than it
-    did has no vector.
+    Raises FieldError with the line if the policy refuses an item, or if a name contains a secret. A text that was
+    redacted loses its vector.
     """
     reworded: set[MemoryId] = set()
-    for number, item in enumerate(items, start=2):  # behind the header
+    for number, item in enumerate(items, start=2):  # after the header
         with _at_line(number):
             if isinstance(item, ContextRecord):
                 found: ArchiveItem = screened_context(item, policy, reworded)
@@ -194,7 +197,7 @@ def _screen_or_refuse(value: T, policy: SecretsPolicy) -> T:
 
 @contextmanager
 def _at_line(number: int) -> Iterator[None]:
-    """Whatever cannot be read inside is refused with the number of the line."""
+    """Add the line number to errors raised inside."""
     try:
         yield
     except FieldError as error:
@@ -292,11 +295,11 @@ def _read_verdict(kind: Any, value: Any) -> Verdict:
 
 
 _VERDICT_DEFAULTS: Mapping[type, Mapping[str, Any]] = {Updated: {"instead_of": None}, Changed: {"instead_of": None}}
-"""What verdicts came to say later on, as archives of before have it."""
+"""Verdict fields that older archives lack."""
 
 
 def _read_detail(name: str, type: Any, value: Any) -> object:
-    """What a verdict says beside its name: a count, a reason, or which other memory."""
+    """Read one field of a verdict: a count, a reason or a memory id."""
     if type is int:
         return validation.require_count(name, value)
     if name == "reason":
@@ -320,7 +323,7 @@ def _read_content(value: Any, dimensions: int) -> ArchivedContent:
 
 
 def _encode_version(memory: Memory, content: int) -> dict[str, Any]:
-    """Where its content is, and all that is not simply absent."""
+    """Encode a version: the index of its content, and the fields that differ from defaults."""
     usual = {"indexed": True, "trust": TRUST_BY_PROVENANCE[memory.provenance].value}
     shown = {name: to_json(getattr(memory, name)) for name in _VERSION_FIELDS}
     told = {name: value for name, value in shown.items() if not _is_absent(value) or name in usual}
@@ -331,7 +334,7 @@ _NO_DEFAULT = object()
 
 
 def _is_absent(value: Any) -> bool:
-    """Nothing, no, or an empty list; a zero is something."""
+    """Return whether a value is left out of the export; a zero is not."""
     return value is None or value is False or value == [] or value == {}
 
 
@@ -375,6 +378,6 @@ def _parse_use(value: Any, allowed: Collection[Use]) -> Use:
 
 
 def _parse_principal(value: Any) -> str:
-    """Who voted: a name, or a scope, which may be longer."""
+    """Read who voted: a name, or a scope, which may be longer."""
     long = isinstance(value, str) and len(value) > validation.MAX_ID_CHARS
     return str(Scope.parse(value)) if long else validation.require_id("by", value)

@@ -1,4 +1,4 @@
-"""Tracing: what a context was made of and with what, noted so that it can be made again."""
+"""Records of contexts: what a context was made of, so that it can be replayed."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def make_context_record(
     world: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence", depth: int
 ) -> ContextRecord:
-    """What the context was made of, which was made of what was found for the request."""
+    """Return the record of a context made from this evidence."""
     ranking = context.ranking
     every_kind = len(request.kinds) == len(Kind)
     return ContextRecord(
@@ -52,7 +52,7 @@ def make_context_record(
 
 
 def read_formula(text: str) -> ProfileDocument:
-    """The profile that a trace has written out, whatever it says; a text that cannot be one is refused."""
+    """Read the profile document in a context record; raise ProfileError if it is not one."""
     try:
         written = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,9 +1,4 @@
-"""Feedback: which memories of a context helped, which misled, and which speak for themselves.
-
-Replay: a recorded context is asked for again, as its store knew things when it was made.
-
-Experience: what was recorded of the contexts that anybody said anything of, for whoever learns from it.
-"""
+"""What follows a recorded context: feedback, replay, and training data made from both."""
 
 import base64
 from collections import Counter
@@ -44,11 +39,11 @@ if TYPE_CHECKING:
 
 COPIED_REASON = "it is the context pasted back"
 QUOTES_ALL_REASON = "it quotes every memory of the context, which prefers none"
-"""Why nothing of an answer is noted that has words of memories."""
+"""Why quotes in an answer are not recorded."""
 
 
 def require_context_id(value: str | None) -> str:
-    """The id of a context; one that has none was recalled from a store that may only be read."""
+    """Return the context id, or raise FieldError; contexts of a read-only store have none."""
     if value is None:
         why = "None is no id: a context of a store that may only be read has none, since nothing of it is kept"
         raise FieldError(f"{why}; recall where the store may be written to", field="context_id")
@@ -65,10 +60,10 @@ def record_feedback(
     by: str | None,
     answer: str | None,
 ) -> Noted:
-    """Take one vote for each memory named; a later vote of the same principal on it in this context replaces it.
+    """Store one vote for each memory named, and the memories that the answer quotes.
 
-    What the answer quotes is noted beside that, once for the context, unless the answer is the context itself; the
-    answer is not kept.
+    A vote replaces the principal's earlier one on the memory in this context. Quotes are recorded once per context, and
+    not at all if the answer is a copy of the context. The answer is not stored.
     """
     now = world.now()
     principal = str(scope) if by is None else _check_principal(world, by)
@@ -77,7 +72,7 @@ def record_feedback(
     trace = require_context(
         world.store.context(scope, context) if validation.is_storable(context) else None, scope, context
     )
-    copied = answer is not None and trace.marker in answer  # which nothing has but the context itself
+    copied = answer is not None and trace.marker in answer  # only a copy of the context has its boundary
     memories = [] if said is None or copied else _load_as_packed(world, trace)
 
     handed = {placed.id for placed in trace.packed}
@@ -99,9 +94,9 @@ def record_feedback(
 
 
 def record_success(writing: WriteTransaction, scope: Scope, contexts: Sequence[str], at: datetime) -> None:
-    """Note of every memory handed over in these contexts of the scope that success followed, once for each context.
+    """Record for every memory packed in these contexts that success followed, once per context.
 
-    Contexts are kept soon after they are made: have the store flushed before the transaction.
+    Context records are written later than the contexts are made: flush the store before the transaction.
     """
     for context in contexts:
         trace = require_context(_load_context(writing, scope, context), scope, context)
@@ -109,25 +104,25 @@ def record_success(writing: WriteTransaction, scope: Scope, contexts: Sequence[s
 
 
 def require_known_contexts(writing: WriteTransaction, scope: Scope, contexts: Sequence[str]) -> None:
-    """Refuse if one of these is no context of the scope."""
+    """Raise NotFound if one of these is not a context of the scope."""
     for context in contexts:
         require_context(_load_context(writing, scope, context), scope, context)
 
 
 def retract_success(writing: WriteTransaction, scope: Scope, contexts: Sequence[str]) -> None:
-    """Note no longer that success followed these contexts."""
+    """Remove the record that success followed these contexts."""
     for context in contexts:
         trace = require_context(_load_context(writing, scope, context), scope, context)
         writing.retract(scope, [placed.id for placed in trace.packed], Use.FOLLOWED, context)
 
 
 def filter_known_contexts(writing: WriteTransaction, scope: Scope, contexts: Sequence[str]) -> list[str]:
-    """Those of these contexts of the scope of which it is still known what they were made of."""
+    """Return those of these contexts that the scope still has a record of."""
     return [one for one in contexts if _load_context(writing, scope, one) is not None]
 
 
 def _find_quoted(said: str, memories: Sequence[Memory], question: str) -> tuple[list[MemoryId], str | None]:
-    """Which of the memories the answer quotes; none if it quotes every one, and then that this is why."""
+    """Return the memories that the answer quotes; if it quotes all of them, none and the reason."""
     texts = [one.searched_text for one in memories]
     found = [memories[place].id for place in find_quoted_texts(said, texts, question)]
     return found, QUOTES_ALL_REASON if not found and quotes_all_texts(said, texts, question) else None
@@ -145,21 +140,24 @@ def _write_feedback(
     quotes: Sequence[MemoryId],
     at: datetime,
 ) -> None:
-    """Keep what was said and found of a context, unless that was erased meanwhile."""
+    """Store votes and quotes of a context, unless it was erased meanwhile."""
     require_context(writing.context(scope, context), scope, context)
     writing.vote(scope, votes)
     writing.record(scope, quotes, Use.QUOTED, at, context)
 
 
 def require_context(trace: ContextRecord | None, scope: Scope, context: str) -> ContextRecord:
-    """The context that was asked for; refused if there is none, or it is another scope's, in the same words."""
+    """Return the context record, or raise NotFound.
+
+    The error is the same for another scope's context, so that it reveals nothing.
+    """
     if trace is None:
         raise NotFound(f"there is no context {show(context)} in {scope}")
     return trace
 
 
 def _load_as_packed(world: Dependencies, trace: ContextRecord) -> list[Memory]:
-    """The memories of a context as they were when it was made, as far as they are there."""
+    """Return the memories of a context as they were when it was made, as far as they exist."""
     present = world.store.get(trace.scope, [placed.id for placed in trace.packed])
     return [one if _is_unchanged(one, trace) else _version_when_packed(world, one, trace) for one in present]
 
@@ -169,7 +167,7 @@ def _is_unchanged(memory: Memory, trace: ContextRecord) -> bool:
 
 
 def _version_when_packed(world: Dependencies, memory: Memory, trace: ContextRecord) -> Memory:
-    """The memory by what was known when the context was made; as it is, where that cannot be told any more."""
+    """Return the memory's version when the context was made, or the present one if unknown."""
     versions = world.store.history(trace.scope, memory.id)
     known = [one for one in versions if (one.commit or 0) <= trace.commit]
     if not known:
@@ -179,14 +177,14 @@ def _version_when_packed(world: Dependencies, memory: Memory, trace: ContextReco
 
 
 def _screen_answer(world: Dependencies, answer: str) -> str:
-    """What was answered, without what is private or secret, which no memory has either."""
+    """Return the answer without private parts and secrets, since no memory has them either."""
     if not validation.require_clean_text("answer", answer).strip():
         raise FieldError("is blank; give what was answered, or leave it out", field="answer")
     return redact_text(validation.require_content("answer", answer), world.policy.secrets)
 
 
 def _check_principal(world: Dependencies, by: str) -> str:
-    """Who votes; a name is kept as it is, so one that has something to hide is refused."""
+    """Return who votes; a name with a secret is refused, since it is stored unchanged."""
     name = validation.require_id("by", by)
     if redact_text(name, world.policy.secrets) != name:
         raise FieldError("has what is private or looks like a secret; give another name", field="by")
@@ -194,7 +192,7 @@ def _check_principal(world: Dependencies, by: str) -> str:
 
 
 def replay_context(world: Dependencies, scope: Scope, context: str) -> Replay:
-    """The context of the scope made once more, and how it differs from what was recorded. Nothing is written."""
+    """Make a recorded context again, and compare it with its record; nothing is written."""
     world.store.settle()
     trace = require_context(
         world.store.context(scope, context) if validation.is_storable(context) else None, scope, context
@@ -211,9 +209,10 @@ def replay_context(world: Dependencies, scope: Scope, context: str) -> Replay:
 def repeat_request(
     world: Dependencies, trace: ContextRecord, profile: Profile | None = None
 ) -> "tuple[RecallRequest, RecallEvidence]":
-    """What the trace asked, by its own profile or another, and what the store had for it after the trace's commit.
+    """Return a recorded request, and the evidence that the store had for it at its commit.
 
-    A context that came from elsewhere is asked for by what is known here and now.
+    `profile` replaces the recorded profile. A context imported from another store is asked by what is known here and
+    now.
     """
     written = _read_profile_document(trace)
     chosen = _build_profile(trace, written) if profile is None else profile
@@ -237,7 +236,7 @@ def repeat_request(
 
 
 def _is_asked_verbatim(world: Dependencies, request: RecallRequest) -> bool:
-    """Whether the question is put in its own words, however it is heard: it names nobody who said anything."""
+    """Return whether the query is embedded unchanged, whatever the profile: it names no speaker."""
     from recollect.retrieval.evidence import EvidenceRequest
 
     if request.question is None:
@@ -256,7 +255,7 @@ def _is_asked_verbatim(world: Dependencies, request: RecallRequest) -> bool:
 
 
 def _read_profile_document(trace: ContextRecord) -> ProfileDocument:
-    """The profile of the trace as it is written there."""
+    """Return the profile document in a context record."""
     try:
         return read_formula(trace.formula)
     except ProfileError as error:
@@ -276,14 +275,14 @@ def _unreadable_profile(trace: ContextRecord, why: str) -> Conflict:
 
 
 def _recorded_levels(trace: ContextRecord) -> frozenset[Level | None]:
-    """The levels that were asked for; before it was noted which, nobody could ask for others than the usual ones."""
+    """Return the levels of the request; old records lack them and mean the defaults."""
     if trace.making is None and not trace.levels:
         return RECALL_LEVELS if trace.question else BRIEF_LEVELS
     return frozenset(parse_level("levels", one) for one in trace.levels)
 
 
 def _recorded_vectors(world: Dependencies, trace: ContextRecord) -> "Vectors | None":
-    """The directions that the question was asked in, if they are of the model that there is now."""
+    """Return the recorded query vectors, if they come from the present model."""
     import numpy as np
 
     making = trace.making
@@ -301,22 +300,26 @@ def _recorded_budget(trace: ContextRecord) -> Budget:
 
 
 MAX_CANDIDATES = 500
-"""How many candidates of a context are looked at, the best by the profile as it is; those that were shown are, too."""
+"""How many candidates of a context are examined: the best by the profile.
+
+Packed memories are examined in addition.
+"""
 
 CONTEXTS_PER_PAGE = 500
-"""Of how many contexts the votes are asked for at once."""
+"""How many contexts' votes are read at once."""
 
 JudgedContext = tuple[ContextRecord, tuple[Vote, ...], tuple[Sign, ...]]
-"""A context with what was said of it."""
+"""A context with its votes and signs."""
 
 
 def collect_training_examples(
     world: Dependencies, scope: Scope, profile: Profile, progress: ProgressListener
 ) -> "TrainingSet":
-    """What can be learned for the profile from the contexts of exactly that scope, the oldest first.
+    """Return training data for a profile from the contexts of exactly this scope.
 
-    Each is asked again, as the store knew things when it was made; that counts as no use, and no model is asked for it.
-    Contexts that nobody said anything of are none; others that cannot be asked about are left out, and counted.
+    Contexts come oldest first. Each is ranked again from what the store knew when it was made. Nothing counts as
+    served, and no model is called. Contexts without feedback are ignored; others that cannot be used are counted by
+    reason.
     """
     from recollect.model.training_example import SkipReason, TrainingSet
 
@@ -341,7 +344,7 @@ def collect_training_examples(
     alone = replace(world, embedder=_RecordedEmbedder(world.encoder))
     found: list[TrainingExample] = []
     progress(0, len(fit))
-    fit.sort(key=lambda one: (one[0].commit, one[0].id))  # a store keeps what it last looked up
+    fit.sort(key=lambda one: (one[0].commit, one[0].id))  # in commit order, so that the store's cache helps
     for done, one in enumerate(fit, start=1):
         try:
             found.append(_make_training_example(alone, one, profile))
@@ -352,12 +355,12 @@ def collect_training_examples(
 
 
 class _VectorNotRecorded(Exception):
-    """A context cannot be asked again by what was recorded alone."""
+    """Raised when a context cannot be ranked again from recorded vectors alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RecordedEmbedder:
-    """Stands for the embedder of the store, which is not asked: nothing that learning needs leaves the machine."""
+    """Replaces the store's embedder, so that training sends no text to a model."""
 
     encoder: Encoder
 
@@ -374,7 +377,7 @@ class _RecordedEmbedder:
 
 
 def _load_judged_contexts(world: Dependencies, scope: Scope) -> Iterator[JudgedContext]:
-    """Every context of the scope that anybody said anything of."""
+    """Yield every context of the scope that has votes or signs."""
     traces = world.store.contexts(scope)
     while page := list(islice(traces, CONTEXTS_PER_PAGE)):
         ids = [trace.id for trace in page]
@@ -386,7 +389,7 @@ def _load_judged_contexts(world: Dependencies, scope: Scope) -> Iterator[JudgedC
 
 
 def _is_ranked_by(trace: ContextRecord, profile: Profile) -> bool:
-    """Whether the profile ranked the context: the same formula, whatever it was called then."""
+    """Return whether the context was ranked by this profile's formula, whatever its name."""
     try:
         written = build_profile(read_formula(trace.formula), name=profile.name)
     except ProfileError:
@@ -395,7 +398,7 @@ def _is_ranked_by(trace: ContextRecord, profile: Profile) -> bool:
 
 
 def _make_training_example(world: Dependencies, told: JudgedContext, profile: Profile) -> "TrainingExample":
-    """The context with what the profile says of its candidates."""
+    """Return a context with the signal values of its candidates."""
     import numpy as np
 
     from recollect.model.training_example import ShownMemory, TrainingExample
@@ -421,7 +424,7 @@ def _make_training_example(world: Dependencies, told: JudgedContext, profile: Pr
     order = sorted(range(len(ids)), key=ids.__getitem__)
     candidates = {ids[row]: place for place, row in enumerate(order)}
     said = [one.opinions for one in seen.explain_rows_once(looked_at[order])]
-    whole = trace.making is not None and trace.making.packed == len(packed)  # else something above may be erased
+    whole = trace.making is not None and trace.making.packed == len(packed)  # else one may have been erased
     places = _find_text_positions(found, [rows[id] for id in packed]) if whole else [None] * len(packed)
     return TrainingExample(
         context=trace.id,
@@ -440,7 +443,7 @@ def _make_training_example(world: Dependencies, told: JudgedContext, profile: Pr
 
 
 def _find_text_positions(found: "RecallEvidence", rows: Sequence[int]) -> list[int]:
-    """At which place in the text each of these stood, which were packed in this order: a text goes by kind first."""
+    """Return the position of each packed memory in the rendered text, which is grouped by kind."""
     from recollect.model.table import KINDS
 
     kinds = found.table.kinds

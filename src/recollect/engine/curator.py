@@ -1,7 +1,4 @@
-"""Curate: what an operator sets right by hand; every act is a new version, and can be undone.
-
-Purge: all that came from a source is forgotten, after somebody has seen what that is.
-"""
+"""Curator: corrections by an operator; each writes new versions and can be undone."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -24,17 +21,17 @@ from recollect.model.scope import Scope, as_scope
 from recollect.protocols import WriteTransaction
 
 VOUCHED_REMARK = "vouched for"
-"""What is remarked of a memory that an operator stands for."""
+"""The remark on a memory that an operator vouched for."""
 
 _RECALLABLE_STATUSES = (Status.ACTIVE, Status.SUPERSEDED)
-"""Where a memory stands that may be recalled, if only as of another moment."""
+"""The statuses of memories that can be recalled, if only as of another moment."""
 
 
 class Curator:
-    """What an operator does to the memories of a scope: weigh, merge, end, isolate, vouch for, purge, and undo.
+    """Operator actions on the memories of a scope; each can be undone.
 
-    The commit of the memory that a receipt shows is the `run` that `undo` takes, as long as the receipt says that
-    something was written.
+    To undo an action, pass the commit of the memory in its receipt as `run` to `undo`; this works if the receipt says
+    that something was written.
     """
 
     def __init__(self, opened: Callable[[], Dependencies]) -> None:
@@ -44,7 +41,7 @@ class Curator:
         return "<recollect.Curator>"
 
     def weigh(self, id: str, importance: float | None, *, scope: str | Scope) -> Receipt:
-        """Set how important the memory is, also to less than it was; `None` makes it unknown."""
+        """Set the importance of a memory, higher or lower than before; `None` makes it unknown."""
         weight = None if importance is None else validation.require_fraction("importance", importance)
         to = "of unknown importance" if weight is None else f"of importance {weight:g}"
         return _change_memory(self._opened(), as_scope(scope), id, lambda one: one.changed(importance=weight), to)
@@ -58,19 +55,28 @@ class Curator:
         title: str | None = None,
         kind: Kind | str | None = None,
     ) -> Receipt:
-        """Make one memory of several active ones, with that text or else the text of the most important; it is trusted
-        no more than the least of them.
+        """Merge 2 to 64 active memories into one; the sources become consolidated.
+
+        It has their highest importance and their lowest confidence and trust. Without `text`, `title` or `kind`, it
+        takes those of the most important one. It is pinned if any was, shared if all were, and names them in
+        `derived_from`.
         """
         wording = Wording(text=text, title=title, kind=None if kind is None else parse_choice("kind", kind, Kind))
         return merge_memories(self._opened(), as_scope(scope), ids, wording)
 
     def supersede(self, old: str, by: str, *, scope: str | Scope, at: datetime | None = None) -> Receipt:
-        """Let the memory `old` hold no longer since `by` does, or since that moment."""
+        """Mark the active memory `old` as replaced by the active memory `by`.
+
+        The old one is valid until the new one begins, or until `at`.
+        """
         since = None if at is None else validation.require_moment("at", at)
         return _supersede(self._opened(), as_scope(scope), old, by, since)
 
     def quarantine(self, id: str, reason: str, *, scope: str | Scope) -> Receipt:
-        """Recall the memory no more until somebody releases it; the reason is kept with it."""
+        """Quarantine a memory, so that it is not recalled until it is released.
+
+        The reason is stored with it.
+        """
         world = self._opened()
         told = redact_text(validation.require_line("reason", reason), world.policy.secrets)
         remark = validation.require_line("reason", f"{MANUAL_QUARANTINE_PREFIX}{told}")
@@ -79,22 +85,29 @@ class Curator:
         )
 
     def release(self, id: str, *, scope: str | Scope) -> Receipt:
-        """Let a quarantined memory be recalled; what it is at odds with and began before it holds no longer."""
+        """Release a quarantined memory, so that it is recalled again.
+
+        It supersedes memories that contradict it and began earlier; one that began later supersedes it.
+        """
         return release(self._opened(), as_scope(scope), id)
 
     def vouch(self, id: str, *, scope: str | Scope) -> Receipt:
-        """Stand for the memory: it is trusted as nothing else is, whatever it came through."""
+        """Mark a memory as vouched for: it gets the highest trust, whatever its provenance."""
         return _change_memory(self._opened(), as_scope(scope), id, _vouch, VOUCHED_REMARK)
 
     def purge(self, source: str, *, scope: str | Scope, expected: Purge | None = None) -> Purge:
-        """What came from a source, directly or by what was made of it; given what this gave before as `expected`, all
-        of that is forgotten at once, or nothing if it would be something else by now.
+        """Preview or forget everything that came from a source, directly or derived.
+
+        Call it once without `expected` to see what would be forgotten, then pass that result as `expected` to forget
+        all of it at once. Raises `Conflict` and changes nothing if the preview is out of date.
         """
         return purge_source(self._opened(), as_scope(scope), source, expected)
 
     def undo(self, run: int, *, scope: str | Scope) -> UndoReport:
-        """Give every memory of the scope that a run wrote the version back that it had before; what was not there
-        before is forgotten. Refused if one of them has changed since.
+        """Undo a run: every memory of the scope that it wrote gets its previous version back.
+
+        These are new versions, so an undo can be undone too. A memory that the run created is forgotten. Raises
+        `Conflict` if one of the memories has changed since, or if another memory has taken its place.
         """
         return undo_commit(self._opened(), as_scope(scope), run)
 
@@ -102,7 +115,7 @@ class Curator:
 def _change_memory(
     world: Dependencies, scope: Scope, id: str, next_state: Callable[[Memory], Memory], to: str
 ) -> Receipt:
-    """Give the memory its next state; nothing is written if that is the one it has."""
+    """Write the next state of a memory; write nothing if the state is unchanged."""
 
     def change(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, scope, id)
@@ -117,12 +130,14 @@ def _change_memory(
 
 def _quarantine(memory: Memory, reason: str) -> Memory:
     if memory.status not in (*_RECALLABLE_STATUSES, Status.QUARANTINED):
-        raise Conflict(f"the memory {show(memory.id)} is {memory.status.value}, so that nobody recalls it anyway")
+        raise Conflict(
+            f"the memory {show(memory.id)} is {memory.status.value} and is not recalled; nothing to quarantine"
+        )
     return memory.changed(status=Status.QUARANTINED, remark=reason)
 
 
 def _vouch(memory: Memory) -> Memory:
-    """Where it stands for a reason, that reason stays what is remarked of it."""
+    """Mark a memory as vouched for; a remark that it already has stays."""
     if memory.trust is Trust.VOUCHED:
         return memory
     return memory.changed(trust=Trust.VOUCHED, remark=VOUCHED_REMARK if memory.remark is None else memory.remark)
@@ -147,7 +162,7 @@ def _supersede(world: Dependencies, scope: Scope, old: str, by: str, at: datetim
 
 
 def purge_source(world: Dependencies, scope: Scope, source: str, expected: Purge | None) -> Purge:
-    """What came from the source, directly or by lineage; forgotten, if it is what is expected."""
+    """Return everything from the source or derived from it; forget it if it equals `expected`."""
     validation.require_id("source", source)
     if expected is None:
         return _preview_purge(world, scope, source)
@@ -166,7 +181,7 @@ def purge_source(world: Dependencies, scope: Scope, source: str, expected: Purge
 
 
 def _preview_purge(world: Dependencies, scope: Scope, source: str) -> Purge:
-    """What would be forgotten, without writing anything: a store that is only read can be asked too."""
+    """Return what a purge would forget; this writes nothing, so it works on a read-only store."""
     came = list_from_source(world, scope, source)
     known = world.store.get(scope, came) if came else []
     found = _make_purge(scope, source, [one for one in known if one.scope == scope])
@@ -188,7 +203,7 @@ def _forget_purged(writing: WriteTransaction, found: Purge) -> Purge:
 
 
 def _refuse_other_preview(expected: Purge, scope: Scope, source: str) -> None:
-    """Only what was seen of just this source can be expected of it."""
+    """Raise FieldError if `expected` is not a preview of this source and scope."""
     if not isinstance(expected, Purge):
         raise FieldError(f"{show(expected)} is no preview; give what `purge_source` gave without it", field="expected")
     if (expected.scope, expected.source) != (scope, source):
@@ -197,7 +212,7 @@ def _refuse_other_preview(expected: Purge, scope: Scope, source: str) -> None:
 
 
 def _purge_conflict(found: Purge, expected: Purge) -> Conflict:
-    """What is said when something else would be forgotten than was seen."""
+    """Return the error for a purge whose preview is out of date."""
     new, gone = found.versions.keys() - expected.versions.keys(), expected.versions.keys() - found.versions.keys()
     both = found.versions.keys() & expected.versions.keys()
     other = [id for id in both if found.versions[id] != expected.versions[id]]

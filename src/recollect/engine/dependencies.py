@@ -1,4 +1,4 @@
-"""World: the store, embedder, clock and dice that a use case is given."""
+"""Dependencies: the store, models, clock, id generator and policies that use cases need."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
-    """What a use case may touch outside of itself."""
+    """Everything outside itself that a use case may touch."""
 
     store: Store
     embedder: Embedder
@@ -54,20 +54,20 @@ class Dependencies:
 
     @property
     def encoder(self) -> Encoder:
-        """The model that the embedder is."""
+        """The embedder's model: its name and dimensions."""
         return Encoder(self.embedder.name, self.embedder.dimensions)
 
     @property
     def summary_provenance(self) -> Provenance | None:
-        """Who stands between what was said and its summary, if anybody does."""
+        """The provenance of summaries: MODEL_INFERENCE if a model writes them, else None."""
         return None if self.summarizer.verbatim else Provenance.MODEL_INFERENCE
 
     def now(self) -> datetime:
-        """The present moment, in UTC."""
+        """Return the current time in UTC."""
         return validation.require_moment("clock", self.clock())
 
     def resolve_profile(self, given: Profile | str | None, overrides: ProfileDocument | None = None) -> Profile:
-        """The profile itself, the one of that name, or the one that goes without saying; as overridden."""
+        """Return the given profile, the one with this name, or the default one; with overrides."""
         named = self.profile_by_name(given) if isinstance(given, str) else given
         chosen = self.default_profile if named is None else named
         if not isinstance(chosen, Profile):
@@ -75,12 +75,12 @@ class Dependencies:
         return chosen if overrides is None else override_profile(chosen, overrides)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> "NDArray[np.float32]":
-        """A direction for each text."""
+        """Return a unit vector for each text."""
         return embed(self.embedder, texts, purpose)
 
 
 def embed(embedder: Embedder, texts: Sequence[str], purpose: Purpose) -> "NDArray[np.float32]":
-    """A direction for each text; an embedder that gives anything else has failed."""
+    """Return a unit vector for each text; raise ProviderError if the embedder fails at that."""
     import numpy as np
 
     from recollect.retrieval.vectors import normalize_vectors
@@ -96,7 +96,7 @@ def embed(embedder: Embedder, texts: Sequence[str], purpose: Purpose) -> "NDArra
 
 
 def require_not_future(field: str, moment: datetime | None, now: datetime) -> datetime:
-    """The moment, or now; refused if it has not come yet."""
+    """Return the moment, or now if it is None; raise FieldError if it is in the future."""
     if moment is None:
         return now
     moment = validation.require_moment(field, moment)

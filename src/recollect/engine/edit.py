@@ -1,7 +1,4 @@
-"""Change: a memory gets a new text, or another standing; what it was stays in its history.
-
-Restore: a memory that was put away comes back, and what took its place holds no longer.
-"""
+"""Edit: revise, pin, forget, release and restore a memory; its history keeps every version."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -60,10 +57,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """What a memory is to say from now on; what is `None` stays as it was.
+    """The new values of a memory; `None` leaves a field unchanged.
 
-    What is said after the time for which a memory held is said anew: it has no end, unless one is given. A new text
-    came through a model, unless it is said through whom.
+    If the memory's validity was over, the revision starts a new one without an end, unless one is given. A new text has
+    the provenance of a model unless another is given.
     """
 
     text: str
@@ -95,11 +92,11 @@ _FIELD_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("at", "valid_from", "valid_until"), validation.require_moment),
     "vector": validation.require_vector,
 }
-"""What is looked at before the memory is there that looks at the rest."""
+"""Fields checked when a revision is made; `Memory` checks the others."""
 
 
 def revise(world: Dependencies, scope: Scope, id: str, revision: Revision) -> Receipt:
-    """Give the memory a new text; it keeps its id, and what it said before stays in its history."""
+    """Give a memory a new text; it keeps its id, and its earlier versions stay in its history."""
     now = world.now()
     require_not_future("at", revision.at, now)
     seen = get_visible(world, scope, id)
@@ -112,7 +109,7 @@ def revise(world: Dependencies, scope: Scope, id: str, revision: Revision) -> Re
         raise FieldError(f"{len(revision.vector)} dimensions; {world.encoder} has others", field="vector")
     if (
         revision.vector is not None and seen.level in TIMELINE_LEVELS
-    ):  # it may leave the index, and then has to be made again
+    ):  # if it leaves the index and returns, it is embedded again
         raise FieldError(f"{show(seen.id)} is a record of what happened, and has that of its text", field="vector")
     receipt = None
     while receipt is None:
@@ -121,7 +118,7 @@ def revise(world: Dependencies, scope: Scope, id: str, revision: Revision) -> Re
 
 
 def _try_revise(world: Dependencies, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
-    """Revise the memory that was seen; `None` if it got another title or text while the new one was embedded."""
+    """Revise a memory; return None if its title or text changed during the embedding."""
     policy = world.policy
     expected = _build_revised(seen, revision, now, policy)
     vector = _resolve_vector(world, revision, None if expected.reads_like(seen) else expected.embedded_text)
@@ -147,8 +144,9 @@ def _try_revise(world: Dependencies, scope: Scope, seen: Memory, revision: Revis
 
 
 def _date_after_rivals(writing: WriteTransaction, former: Memory, revised: Memory, policy: AdmissionPolicy) -> Memory:
-    """The memory, observed no earlier than what it speaks against: what is said now is the latest, also if the clock
-    went back.
+    """Return the memory dated no earlier than what it contradicts.
+
+    A revision is the latest statement, even if the clock went back.
     """
     since = max(map(known_since, _find_contradicted(writing, former, revised, policy)), default=known_since(revised))
     if revised.valid_from is not None or since <= known_since(revised):
@@ -159,13 +157,13 @@ def _date_after_rivals(writing: WriteTransaction, former: Memory, revised: Memor
 def _find_contradicted(
     writing: WriteTransaction, former: Memory, revised: Memory, policy: AdmissionPolicy
 ) -> list[Memory]:
-    """What holds of its subject beside what it says now; nothing, if it says what it said before."""
+    """Return the valid memories that the revision contradicts; empty if its claim is unchanged."""
     claims = any(getattr(revised, name) != getattr(former, name) for name in _CLAIM_FIELDS)
     return find_rivals(writing, revised, policy) if claims and revised.status is Status.ACTIVE else []
 
 
 _CLAIM_FIELDS = ("text", "kind", "subject", "valid_from", "valid_until")
-"""By what it is told whether a memory says something else of its subject, or of another time."""
+"""A change of one of these fields changes what a memory claims about its subject."""
 
 
 def _put_revised(
@@ -176,11 +174,10 @@ def _put_revised(
     policy: AdmissionPolicy,
     now: datetime,
 ) -> Receipt:
-    """Write what a memory says from now on, if it may be the truth about its subject; what held before does so no
-    longer, and the receipt names it.
+    """Write the revision if it may be the truth about its subject; end what it contradicts.
 
-    Refused if that is trusted more. What holds since a later moment than the memory is in its way: a revision that is
-    over at once would surprise whoever makes it.
+    The receipt names what it ended. The revision is refused if a contradicting memory has higher trust. It raises
+    Conflict if one began later: a revision that ends at once would surprise the caller.
     """
     place, moment = SubjectPosition(), max(now, known_since(revised))
     match decide_within_subject(revised, _find_contradicted(writing, former, revised, policy), policy):
@@ -201,7 +198,7 @@ def _put_revised(
 
 
 def _resolve_vector(world: Dependencies, revision: Revision, text: str | None) -> "Vector | None":
-    """The direction that is given, or that of the text; none if there is no other text."""
+    """Return the given vector, or that of the text; None if there is no new text."""
     from recollect.retrieval.vectors import normalize_vector
 
     if revision.vector is not None:
@@ -210,7 +207,7 @@ def _resolve_vector(world: Dependencies, revision: Revision, text: str | None) -
 
 
 def forget(world: Dependencies, scope: Scope, id: str, by: Provenance | None) -> Receipt:
-    """Recall the memory no more; its text and history stay. `by` is through whom that is wished, if it counts."""
+    """Stop recalling a memory; its text and history stay. `by` says who asks, if that counts."""
 
     def change(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, scope, id)
@@ -226,7 +223,7 @@ def forget(world: Dependencies, scope: Scope, id: str, by: Provenance | None) ->
 
 
 def _find_forget_objection(former: Memory, by: Provenance, policy: AdmissionPolicy) -> str | None:
-    """What speaks against forgetting: that it is wished by somebody who is trusted less, or is not to look at it."""
+    """Return why this caller may not forget the memory: lower trust, or a quarantine."""
     if former.status is Status.QUARANTINED and by is not Provenance.OPERATOR:
         return "it is quarantined; an operator releases or forgets it"
     return _find_trust_objection(former, by) if policy.quarantine.enabled else None
@@ -238,7 +235,7 @@ def _find_trust_objection(former: Memory, by: Provenance) -> str | None:
 
 
 def set_pinned(world: Dependencies, scope: Scope, id: str, *, pinned: bool) -> Receipt:
-    """Pin the memory, so that every context has room for it, or unpin it."""
+    """Pin a memory, so that every context reserves room for it, or unpin it."""
 
     def change(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, scope, id)
@@ -252,7 +249,7 @@ def set_pinned(world: Dependencies, scope: Scope, id: str, *, pinned: bool) -> R
 
 
 def hold(world: Dependencies, seen: Memory, until: datetime) -> Receipt:
-    """Let the memory hold until that moment, if it is still as it was seen and holds; nothing else of it changes."""
+    """Set the end of a memory's validity, if it is unchanged since it was read and still valid."""
     now = world.now()
 
     def change(writing: WriteTransaction) -> Receipt:
@@ -277,10 +274,10 @@ def next_version(
     policy: SaliencePolicy,
     **said: Any,
 ) -> Memory:
-    """The memory with a text that was observed at that moment, and with what is said beside it.
+    """Return the memory with a text observed at a moment, and with the fields in `said`.
 
-    Without a kind it keeps its own. Its importance never falls; how much it stands out is judged by what it is then.
-    What is only said again, and of an earlier moment, does not date it back.
+    Without a kind it keeps its own. Its importance never falls; its salience is computed again. An earlier moment does
+    not date it back.
     """
     importances = [one for one in (former.importance, importance) if one is not None]
     kind = kind or former.kind
@@ -300,34 +297,34 @@ def next_version(
 
 
 def known_since(memory: Memory) -> datetime:
-    """Since when the memory is known to say what it says."""
+    """Return since when the memory is known to have its present text."""
     return max(memory.created_at, memory.observed_at or memory.created_at, memory.updated_at or memory.created_at)
 
 
 def require_memory_id(scope: Scope, id: str) -> MemoryId:
-    """The id of a memory that is looked for; one that no memory can have is not there."""
+    """Return the id, or raise NotFound if no memory can have such an id."""
     if not validation.is_storable(validation.require_text("id", id)):
         raise memory_not_found(scope, id)
     return MemoryId(id)
 
 
 def memory_not_found(scope: Scope, id: str) -> NotFound:
-    """What is said of an id that is not there; the same whether it is another's or nobody's."""
+    """Return the error for an unknown id; it is the same for another scope's memory."""
     return NotFound(f"there is no memory {show(id)} in {scope}")
 
 
 def find_replacement(world: Dependencies, scope: Scope, memory: Memory) -> Memory | None:
-    """What took the place of the memory, if anything did, it is still there, and the scope may see it."""
+    """Return the memory that replaced this one, or None if none did or it is not visible."""
     if memory.superseded_by is None:
         return None
     try:
         return get_visible(world, scope, memory.superseded_by)
-    except NotFound:  # which was erased since, or is kept to itself
+    except NotFound:  # it was erased since, or is not shared
         return None
 
 
 def get_visible(world: Dependencies, scope: Scope, id: str) -> Memory:
-    """The memory of that id, if the scope may see it."""
+    """Return a memory by id, or raise NotFound if the scope may not see it."""
     found = world.store.get(scope, [require_memory_id(scope, id)])
     if not found:
         raise memory_not_found(scope, id)
@@ -335,7 +332,7 @@ def get_visible(world: Dependencies, scope: Scope, id: str) -> Memory:
 
 
 def write_change(world: Dependencies, scope: Scope, id: str, change: Callable[[WriteTransaction], T]) -> T:
-    """What the change gives; if the memory is not the scope's own, that it is not, or that it is not there."""
+    """Run the change in a transaction; explain if the memory belongs to another scope."""
     try:
         return world.store.write(change)
     except NotFound:
@@ -346,13 +343,13 @@ def write_change(world: Dependencies, scope: Scope, id: str, change: Callable[[W
 
 
 def memory_not_owned(scope: Scope, memory: Memory) -> NotFound:
-    """What is said of a memory that the scope may see and cannot change."""
+    """Return the error for a memory that the scope may see but not change."""
     whose = f"the memory {show(memory.id)} is not of {scope} but of {memory.scope}, which shares it"
     return NotFound(f"{whose}; give that scope to change it")
 
 
 def get_own(writing: WriteTransaction, scope: Scope, id: str) -> Memory:
-    """The scope's own memory of that id, whatever its status."""
+    """Return the scope's own memory with this id, whatever its status."""
     found = writing.get(scope, require_memory_id(scope, id))
     if found is None:
         raise memory_not_found(scope, id)
@@ -391,11 +388,11 @@ def _build_revised(former: Memory, revision: Revision, now: datetime, policy: Ad
     state = next_version(former, text, at, kind=kind, importance=importance, policy=policy.salience, **said)
     if state.searched_text == former.searched_text or former.subject != read_subject(former, policy):
         return state
-    return state.changed(subject=read_subject(state, policy))  # which was read from what it said before
+    return state.changed(subject=read_subject(state, policy))  # the former subject was read from the former text
 
 
 def _find_objection(former: Memory, revised: Memory, revision: Revision) -> str | None:
-    """What speaks against a new text: that it comes from somebody who is trusted less, or gives orders to a model."""
+    """Return why a new text is refused: its source has lower trust, or it instructs a model."""
     less = None if revision.provenance is None else _find_trust_objection(former, revision.provenance)
     if less is not None:
         return less
@@ -406,8 +403,9 @@ def _find_objection(former: Memory, revised: Memory, revision: Revision) -> str 
 
 
 def derive_trust_fields(former: Memory, by: Provenance, trust: Trust, *, upto: Trust | None) -> dict[str, Any]:
-    """Through whom the next state of a memory came and how far it is trusted: as far as they are, and no more than
-    `upto` if it builds on what was there.
+    """Return the provenance and trust of a memory's next state.
+
+    The trust is that of the caller, and at most `upto` if the state builds on the former one.
     """
     if upto is not None and upto.less_than(trust):
         by, trust = former.provenance, upto
@@ -416,23 +414,25 @@ def derive_trust_fields(former: Memory, by: Provenance, trust: Trust, *, upto: T
 
 
 def _derive_reworded_trust(former: Memory, by: Provenance) -> dict[str, Any]:
-    """Who vouches for new words: an operator for their own; anybody else builds on the former ones, and that somebody
-    vouched for those is so no longer.
+    """Return the trust fields of a reworded memory.
+
+    An operator vouches for their own words. Any other caller builds on the former text, and it is no longer vouched
+    for.
     """
     came = TRUST_BY_PROVENANCE[former.provenance] if former.trust is Trust.VOUCHED else former.trust
     return derive_trust_fields(former, by, TRUST_BY_PROVENANCE[by], upto=None if by is Provenance.OPERATOR else came)
 
 
 def _is_unchanged(revised: Memory, former: Memory) -> bool:
-    """Whether nothing is new but that it was said again."""
+    """Return whether the revision only repeats the memory."""
     counted = ("observed_at", "updated_at", "revisions", "salience")
     return revised.changed(**{name: getattr(former, name) for name in counted}) == former
 
 
 def restore(world: Dependencies, scope: Scope, id: str) -> Receipt:
-    """Bring the memory back: a forgotten one to where it stood before, any other to where it is recalled.
+    """Restore a memory: a forgotten one to its former status, any other to active.
 
-    It is an operator's act, and may end what is trusted more; the receipt says what holds no longer for it.
+    This is an operator's action, and may end memories with higher trust; the receipt says what it ended.
     """
     now = world.now()
 
@@ -455,8 +455,9 @@ def restore(world: Dependencies, scope: Scope, id: str) -> Receipt:
 
 
 def release(world: Dependencies, scope: Scope, id: str) -> Receipt:
-    """Let a quarantined memory be recalled, in its place among those of its subject or topic: of these one holds at a
-    time, so it ends what began before it, and is ended by what began later.
+    """Release a quarantined memory to its place among those of its subject or topic.
+
+    Only one of them is valid at a time: it ends those that began earlier, and is ended by one that began later.
     """
     now = world.now()
 
@@ -476,7 +477,7 @@ def release(world: Dependencies, scope: Scope, id: str) -> Receipt:
 
 
 def _put_among_rivals(writing: WriteTransaction, free: Memory, now: datetime, others: Sequence[Memory]) -> Receipt:
-    """The memory among those of which one holds at a time: it ends what began before, and what began later ends it."""
+    """Write a memory among its rivals: it ends earlier ones, and a later one ends it."""
     if free.status is not Status.ACTIVE:
         return status_receipt(writing.put(free, None))
     known = sorted({one.id: one for one in others}.values(), key=lambda one: (effective_from(one), one.id))
@@ -488,7 +489,7 @@ def _put_among_rivals(writing: WriteTransaction, free: Memory, now: datetime, ot
 
 
 def _reinstate(world: Dependencies, writing: WriteTransaction, former: Memory, now: datetime) -> Receipt:
-    """A memory that another one took the place of holds again as it would have, and the other one never did."""
+    """Undo the replacement of a memory: it is valid as before, and its replacement is not."""
     until = _find_original_end(writing, former)
     back = former.changed(status=Status.ACTIVE, superseded_by=None, valid_until=until, remark=None)
     named = None if former.superseded_by is None else writing.get(former.scope, former.superseded_by)
@@ -500,7 +501,7 @@ def _reinstate(world: Dependencies, writing: WriteTransaction, former: Memory, n
 
 
 def _find_original_end(writing: WriteTransaction, former: Memory) -> datetime | None:
-    """Until when it would have held: as was said before it was replaced, unless it was said otherwise since."""
+    """Return the end of validity from before the replacement, unless it was changed since."""
     replaced, earlier = former, writing.before(former.scope, former.id, former.commit or 0)
     while earlier is not None and earlier[0].superseded_by is not None:
         replaced, earlier = earlier[0], writing.before(former.scope, former.id, earlier[0].commit or 0)

@@ -1,4 +1,4 @@
-"""Engine: the use cases bound to a world; what users hold."""
+"""The Engine: every operation on a store, as methods that users call."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -59,11 +59,15 @@ if TYPE_CHECKING:
 _ERASE_USAGE = "say what to erase by exactly one of id=, source= and everything=True"
 
 DEFAULT_DEPTH = 200
-"""How many of the best a recall considers for packing."""
+"""How many top-ranked memories a recall considers for packing."""
 
 
 class Engine:
-    """Remembers, recalls and explains. Safe to use from many threads; close it, or use it in a `with`."""
+    """The memory engine of one store: remember, recall, explain, curate and erase.
+
+    Thread-safe. Close it when you are done, or use it in a `with` block. A scope is a `Scope` or its path, such as
+    `acme/ana`; all moments are timezone-aware datetimes.
+    """
 
     def __init__(self, world: Dependencies) -> None:
         self._world = world
@@ -89,7 +93,10 @@ class Engine:
             error.add_note(f"and then the store could not be closed well: {problem}")
 
     def close(self) -> None:
-        """Write what is still to be written, and let go of the store."""
+        """Write everything that is still queued, then close the store.
+
+        Waits for background extractions. Raises if a queued write failed. Closing twice is harmless.
+        """
         self._background.finish()
         with self._closing.rlock:
             if not self._closed:
@@ -98,46 +105,52 @@ class Engine:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed, so that nothing can be asked of it any more."""
+        """Whether the engine was closed. A closed engine raises on every call."""
         return self._closed
 
     @property
     def takes_writes(self) -> bool:
-        """Whether the store did not fail when something was last to be written, which is not done for this."""
+        """Whether the store's last write succeeded. Reading this property writes nothing."""
         return self._world.store.takes_writes
 
     @property
     def embedder(self) -> str:
-        """The name of the model that embeds."""
+        """The name of the embedding model."""
         return self._dependencies.encoder.name
 
     @property
     def embedder_fails(self) -> bool:
-        """Whether the model failed when it was last asked, or is long silent; it is not asked for this."""
+        """Whether the embedder's last call failed, or a call has been unanswered for 20 seconds.
+
+        Reading this property does not call the embedder.
+        """
         return isinstance(self._world.embedder, TracksFailures) and self._world.embedder.failing
 
     @property
     def embedder_failures(self) -> int:
-        """How often the model has failed since it was opened, so that none is missed between two looks."""
+        """How many embedder calls have failed since the engine was opened.
+
+        Compare two readings to see failures that happened in between. It stays 0 if the embedder does not count them.
+        """
         return self._world.embedder.failures if isinstance(self._world.embedder, TracksFailures) else 0
 
     @property
     def curator(self) -> Curator:
-        """What an operator may do to memories."""
+        """Corrections by an operator, such as quarantine, merge, purge and undo."""
         return Curator(lambda: self._dependencies)
 
     @property
     def episodes(self) -> Episodes:
-        """Tasks, what was done for them, how they went, and what they taught."""
+        """Tasks with their actions, their outcomes and the lessons learned from them."""
         return Episodes(lambda: self._dependencies)
 
     def now(self) -> datetime:
-        """The present moment by the clock of the engine, in UTC."""
+        """Return the current time of the engine's clock, in UTC."""
         return self._dependencies.now()
 
     @property
     def sessions(self) -> Sessions:
-        """Stretches of work: begun with what is known, saved in, summed up and ended."""
+        """Work sessions: start one, save memories in it, summarize it and end it."""
         return Sessions(lambda: self._dependencies)
 
     @property
@@ -173,7 +186,23 @@ class Engine:
         vector: Sequence[float] | None = None,
         key: str | None = None,
     ) -> Receipt:
-        """Remember a text; the receipt says which memory now says it, and what was decided."""
+        """Remember a text, and return a receipt that says what was decided.
+
+        When the call returns, the memory is on disk. Depending on what the scope knows, the text becomes a new memory,
+        revises or supersedes one, reinforces a duplicate, is quarantined, or is refused. The receipt's verdict says
+        which, and its memory is the one that now has the text. Private parts and secrets are removed first;
+        `receipt.redacted` names them.
+
+        A `topic_key` names something that has one current text: the next text with that key revises the memory. A
+        `subject` is what the memory is about if only one thing can be true of it; a newer memory of the same subject
+        supersedes the older. Without it, the subject is read from the text if that is unambiguous. `shared` makes the
+        memory visible in the scopes below, and `pinned` keeps room for it in every context.
+
+        `at` is when the fact was observed (default: now, never in the future); `valid_from` and `valid_until` are when
+        it is true. `provenance` says through whom it came, and determines its trust. `source`, `derived_from` and
+        `evidence` say where it came from. `vector` replaces the embedder's. `key` makes a retry harmless for 30 days:
+        the same call gets the first receipt, and another call with that key raises `Conflict`.
+        """
         given = {name: value for name, value in locals().items() if name != "self"}
         (receipt,) = remember_all(self._dependencies, [read_draft(given)])
         return receipt
@@ -181,7 +210,11 @@ class Engine:
     def remember_all(
         self, drafts: Iterable[Draft | Mapping[str, Any]], *, scope: str | Scope | None = None
     ) -> list[Receipt]:
-        """Remember all of the drafts, or none; `scope` is for those that name none."""
+        """Remember all drafts in one transaction, or none of them.
+
+        A draft is a `Draft` or a mapping with the arguments of `remember`. `scope` applies to mappings that name no
+        scope.
+        """
         given = validation.require_several("drafts", drafts)
         return remember_all(
             self._dependencies, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
@@ -197,13 +230,15 @@ class Engine:
         apart: bool = False,
         provenance: Provenance | str | None = None,
     ) -> list[Receipt]:
-        """Keep every draft word for word under its topic key, also if another one says the same, and forget what is
-        under the keys to drop, each a scope and a topic key; all of it or, if anything cannot be so, nothing.
+        """Store each draft verbatim under its topic key, and forget the keys in `drop`.
 
-        Refused is what has secrets in it, and what admission would not believe; with `apart`, that is kept in
-        quarantine. `seen` tells what was there under keys, or that nothing was: if that has changed, it is a
-        `Conflict`. `provenance` is through whom keys are dropped, if that is to count: then nothing is that is trusted
-        more.
+        A draft is stored even if another memory says the same. All changes are made in one transaction, or none. A
+        draft that contains a secret is refused. A draft that admission would quarantine is refused too, or quarantined
+        if `apart` is true.
+
+        Each entry of `drop` is a scope and a topic key. Each entry of `seen` is a scope, a topic key and the memory
+        that the caller read there, or `None`; the call raises `Conflict` if that has changed. `provenance` says through
+        whom keys are dropped: with it, a memory with higher trust is not dropped.
         """
         given = validation.require_several("drafts", drafts)
         by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
@@ -214,13 +249,13 @@ class Engine:
         )
 
     def kept(self, topic_key: str, *, scope: str | Scope) -> Memory | None:
-        """The scope's memory of that topic key, if one is active and holds now."""
+        """Return the scope's active memory with this topic key, or None if none is valid now."""
         return get_kept(self._dependencies, as_scope(scope), topic_key)
 
     def screened(self, value: ScreenedT) -> ScreenedT:
-        """A text, or a value of JSON, as it could be kept: with placeholders for what is private or secret in it.
+        """Return a text or JSON value with private parts and secrets replaced by placeholders.
 
-        A secret is refused instead if that is the setting.
+        Raises `InvalidInput` instead if the settings refuse secrets.
         """
         return screen_or_raise(self._dependencies, value)
 
@@ -232,10 +267,12 @@ class Engine:
         provenance: Provenance | str | None = None,
         source: str | None = None,
     ) -> list[Receipt]:
-        """Keep what happened as events, all of them or none; the same event again changes nothing.
+        """Store events that happened, verbatim, all of them or none; return their receipts.
 
-        Events are like turns of a conversation: texts, or mappings with text or content, and any of role, speaker, at,
-        session and id. `source` is the id of what they were read from.
+        Events look like turns of a conversation: texts, or mappings with `text` or `content`, and optionally `role`,
+        `speaker`, `at`, `session` and `id`. An event without `at` happens now. Repeating the call changes nothing, but
+        the same event twice in one call is two events. `source` is the id of the document they were read from, by which
+        they can be erased.
         """
         by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
         origin = EventOrigin(as_scope(scope), by, None if source is None else validation.require_id("source", source))
@@ -244,20 +281,26 @@ class Engine:
     def rollup(
         self, *, scope: str | Scope, unfinished: bool = False, progress: ProgressListener | None = None
     ) -> RollupReport:
-        """Bring the records of days, weeks, months and years up to the scope's events: of all that is over, or also of
-        what is under way. The same again changes nothing.
+        """Update the summaries of days, weeks, months and years from the scope's events.
+
+        Covers periods that are over; with `unfinished`, also those still running. It may be interrupted at any moment,
+        and repeating the call changes nothing.
         """
         validation.require_flag("unfinished", unfinished)
         return rollup(self._dependencies, as_scope(scope), unfinished=unfinished, progress=_check_progress(progress))
 
     def browse(self, key: str | None = None, *, scope: str | Scope) -> TimelinePage:
-        """What happened: all years, or what is below a year, month, week or day (2026, 2026-03, 2026-W09, 2026-03-01),
-        a segment or a grip.
+        """Return one page of the timeline: all years, or the parts of one place.
+
+        `key` is a year, month, week or day (2026, 2026-03, 2026-W09, 2026-03-01), or the id of a segment or a grip.
         """
         return browse.browse(self._dependencies, as_scope(scope), key)
 
     def expand(self, id: str, *, scope: str | Scope, around: int = 0) -> GripExpansion:
-        """The events that a grip or a segment rests on, with so many before and after them of the same session."""
+        """Return the events behind a grip or a segment, with `around` events before and after them.
+
+        The surrounding events are of the same session.
+        """
         return browse.expand(self._dependencies, as_scope(scope), id, around)
 
     def extract(
@@ -268,7 +311,13 @@ class Engine:
         most: int | None = None,
         provenance: Provenance | str | None = None,
     ) -> ExtractionResult:
-        """Understand what is worth remembering in a conversation, and remember it; the same again changes nothing."""
+        """Extract memories from a conversation and remember them.
+
+        Turns are texts of the user, or mappings with `text` or `content`, and optionally `role`, `speaker`, `at`,
+        `session` and `id`. Each memory has a quote from the conversation as evidence. `most` limits how many one call
+        extracts. `provenance` is through whom the conversation came, if that has lower trust than its speakers.
+        Repeating the call changes nothing.
+        """
         by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
         return extract.extract(self._dependencies, read_turns(turns), as_scope(scope), most=most, provenance=by)
 
@@ -280,14 +329,19 @@ class Engine:
         most: int | None = None,
         provenance: Provenance | str | None = None,
     ) -> Pending[ExtractionResult]:
-        """The same in the background: wait for it or await it; closing the engine waits for it too."""
+        """Extract from a conversation in a background thread; wait for or `await` what this returns.
+
+        Closing the engine waits for it as well.
+        """
         world, said, whose = self._dependencies, read_turns(turns), as_scope(scope)
         by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
         return self._background.submit(lambda: extract.extract(world, said, whose, most=most, provenance=by))
 
     def extract_events(self, *, scope: str | Scope, progress: ProgressListener | None = None) -> EventExtraction:
-        """Remember what is worth it in the scope's events that came since the last time; each memory names its event in
-        `derived_from`. The same again changes nothing, and what fails is left to the next time.
+        """Extract memories from the scope's events that were stored since the last call.
+
+        Each memory names its event in `derived_from`. Repeating the call changes nothing, and events that failed are
+        tried again by the next call.
         """
         return extract_events(self._dependencies, as_scope(scope), _check_progress(progress))
 
@@ -307,10 +361,16 @@ class Engine:
         exact: Exact | str = "required",
         below: bool = False,
     ) -> Ranking:
-        """The exact best `limit` of all the scope's memories, each with its explanation.
+        """Return the best `limit` memories for a query, each with its score and explanation.
 
-        With `exact="preferred"` a store that has an index of the scope may go by it; `Ranking.proof` says what came of
-        it. With `below`, each scope below it is searched too, by itself, and what scopes above share is left out.
+        It ranks every memory of the scope and those that parent scopes share, so the result is exact. With
+        `exact="preferred"`, PostgreSQL may use an approximate index of a large scope; `Ranking.proof` says whether the
+        result is still exact. With `below`, each scope below this one is searched on its own, and memories shared by
+        parent scopes are left out.
+
+        A query is a text, or the turns of a conversation, of which the last three count. `as_of` asks what was true at
+        a moment, `known_at` what the store knew then. With `past`, memories that are no longer valid are ranked too.
+        `kinds` and `levels` restrict the result. Nothing counts as served: see `served`.
         """
         world = self._dependencies
         asked = parse_query(query)
@@ -345,7 +405,14 @@ class Engine:
         depth: int = DEFAULT_DEPTH,
         overrides: ProfileDocument | None = None,
     ) -> Context:
-        """The memories that best answer the question, packed into a budget and rendered for a model."""
+        """Return the memories that best answer a query, packed into a token budget.
+
+        The context's text is rendered for a model. The best `depth` memories compete for the budget; pinned ones always
+        do. The other arguments are those of `search`.
+
+        The packed memories count as served, unless `known_at` is given. The context is recorded under its id, so that
+        it takes feedback and can be replayed. A read-only store records nothing, so its contexts have no id.
+        """
         world = self._dependencies
         asked = parse_query(query)
         request = recall.read_request(
@@ -375,7 +442,10 @@ class Engine:
         levels: Iterable[Level | str] | None = None,
         depth: int = DEFAULT_DEPTH,
     ) -> Context:
-        """What to know before anyone asks, packed into a budget and rendered for a model."""
+        """Return what is worth knowing without a query, packed into a token budget.
+
+        Use it at the start of a session. It is rendered and recorded like a recall.
+        """
         world = self._dependencies
         request = recall.read_request(
             world,
@@ -406,7 +476,7 @@ class Engine:
         depth: int = DEFAULT_DEPTH,
         overrides: ProfileDocument | None = None,
     ) -> Why:
-        """At which step the memory stands or falls when the question is recalled, and what would change it."""
+        """Explain why a memory is recalled or left out for a query, and what would change that."""
         world = self._dependencies
         asked = parse_query(query)
         request = recall.read_request(
@@ -433,9 +503,11 @@ class Engine:
         by: str | None = None,
         answer: str | None = None,
     ) -> Noted:
-        """Say which memories of a context helped and which misled; it moves their usefulness, and only that.
+        """Record which memories of a context helped and which misled.
 
-        Which of them the `answer` quotes that was given from it is noted beside that; the answer is not kept.
+        This changes only their usefulness. A later vote by the same principal (`by`, or else the scope) on a memory in
+        this context replaces the earlier one. If `answer` is given, the memories of the context that it quotes are
+        recorded too; this does not affect ranking, and the answer itself is not stored.
         """
         votes = {"helped": _check_ids("helped", helped), "misled": _check_ids("misled", misled)}
         return record_feedback(
@@ -443,25 +515,28 @@ class Engine:
         )
 
     def served(self, handed: Iterable[Scored | str], *, scope: str | Scope) -> None:
-        """Count as served what a search found and whoever asked handed to an agent: a ranking, or ids. It is written
-        soon, together with other uses; what the scope may not see is skipped.
+        """Count memories as served that a search found and the caller gave to an agent.
+
+        Takes a ranking, parts of one, or ids. The write is deferred and batched with others; `flush` waits for it.
+        Memories that the scope may not see are skipped, and a read-only store counts nothing.
         """
         count_served(self._dependencies, as_scope(scope), handed)
 
     def replay(self, context_id: str, *, scope: str | Scope) -> Replay:
-        """A recorded context made again by what was known when it was made, and what differs, if anything does.
+        """Make a recorded context again from what the store knew then, and list the differences.
 
-        It counts as no use, and nothing is written.
+        Nothing is written, and nothing counts as served. Raises `Conflict` if this version cannot read the context's
+        profile.
         """
         return replay_context(self._dependencies, as_scope(scope), require_context_id(context_id))
 
     def experience(
         self, *, scope: str | Scope, profile: Profile | str | None = None, progress: ProgressListener | None = None
     ) -> "TrainingSet":
-        """What can be learned for a profile from the scope's contexts that anybody said anything of, the oldest first.
+        """Return training data for a profile from the scope's contexts that have feedback.
 
-        Each is asked again as the store knew things when it was made; that counts as no use, and no model is asked for
-        it. How many cannot be asked so is counted.
+        Contexts come oldest first. Each is ranked again from what the store knew when it was made. Nothing counts as
+        served, and no model is called. Contexts that cannot be ranked that way are counted.
         """
         world = self._dependencies
         return collect_training_examples(
@@ -469,8 +544,11 @@ class Engine:
         )
 
     def revise(self, id: str, text: str, *, scope: str | Scope, **changes: Any) -> Receipt:
-        """Give a memory a new text, and any of title, kind, tags, importance, confidence, at, valid_from,
-        valid_until, metadata and vector; its history keeps what it said.
+        """Give a memory a new text; its earlier versions stay in its history.
+
+        `changes` may set title, kind, tags, importance, confidence, at, valid_from, valid_until, metadata, provenance
+        and vector; other fields stay. Importance never falls. The new text has at most the trust of the former one and
+        of its `provenance` (default: `model_inference`); an operator's text is vouched for.
         """
         known = [one.name for one in fields(edit.Revision)]
         odd = next((name for name in changes if name not in known), None)
@@ -479,51 +557,64 @@ class Engine:
         return edit.revise(self._dependencies, as_scope(scope), id, edit.Revision(text=text, **changes))
 
     def forget(self, id: str, *, scope: str | Scope, provenance: Provenance | str | None = None) -> Receipt:
-        """Recall the memory no more; `restore` brings it back, `erase` removes it for good.
+        """Stop recalling a memory; `restore` brings it back, `erase` removes it for good.
 
-        `provenance` is through whom that is wished, if it is to count: then it is `Refused` where the memory is trusted
-        more, and to all but an operator where it is quarantined.
+        `provenance` says who asks. With it, the request is `Refused` if the memory has higher trust, or if the memory
+        is quarantined and the caller is not an operator.
         """
         by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
         return edit.forget(self._dependencies, as_scope(scope), id, by)
 
     def restore(self, id: str, *, scope: str | Scope) -> Receipt:
-        """Bring back a memory that was forgotten or put away; what took its place holds no longer."""
+        """Bring back a forgotten, superseded or archived memory.
+
+        A forgotten memory gets the status that it had, any other becomes active. Memories that replaced it are
+        superseded. A quarantined memory raises `Conflict`: use `curator.release`.
+        """
         return restore(self._dependencies, as_scope(scope), id)
 
     def pin(self, id: str, *, scope: str | Scope) -> Receipt:
-        """Keep room for the memory in every context of its scope."""
+        """Pin a memory: it is always considered for contexts, and packed before others.
+
+        Pinned memories take at most the budget's pinned share that way.
+        """
         return edit.set_pinned(self._dependencies, as_scope(scope), id, pinned=True)
 
     def unpin(self, id: str, *, scope: str | Scope) -> Receipt:
-        """Let the memory compete like any other."""
+        """Unpin a memory, so that it competes for the budget like any other."""
         return edit.set_pinned(self._dependencies, as_scope(scope), id, pinned=False)
 
     def hold(self, seen: Memory, *, until: datetime) -> Receipt:
-        """Let a memory hold until that moment, if it has not changed since it was seen; nothing else of it changes."""
+        """Set the end of a memory's validity, and nothing else.
+
+        Nothing is written if the memory has changed since it was read as `seen`, or is no longer valid.
+        """
         if not isinstance(seen, Memory):
             raise FieldError(f"{show(seen)} is no memory; give what `get` or `kept` gave", field="seen")
         return edit.hold(self._dependencies, seen, validation.require_moment("until", until))
 
     def get(self, id: str, *, scope: str | Scope) -> Memory:
-        """The memory of that id, if the scope may see it."""
+        """Return a memory by id; raise NotFound if the scope may not see it."""
         return edit.get_visible(self._dependencies, as_scope(scope), id)
 
     def replacement(self, memory: Memory, *, scope: str | Scope) -> Memory | None:
-        """What took the place of the memory, if anything did, it is still there, and the scope may see it."""
+        """Return the memory that replaced this one, or None.
+
+        It is None as well if the replacement was erased or the scope may not see it.
+        """
         if not isinstance(memory, Memory):
             raise FieldError(f"{show(memory)} is no memory; give what `get` gave", field="memory")
         return edit.find_replacement(self._dependencies, as_scope(scope), memory)
 
     def usage(self, id: str, *, scope: str | Scope) -> Usage:
-        """What happened to the memory since it was written."""
+        """Return how a memory was used: how often it was served, echoed, helped or misled."""
         world, whose = self._dependencies, as_scope(scope)
         world.store.settle()
         memory = self.get(id, scope=whose)
         return world.store.usage(whose, [memory.id])[0]
 
     def history(self, id: str, *, scope: str | Scope) -> list[Memory]:
-        """Every version of the memory, the oldest first."""
+        """Return every version of a memory, the oldest first."""
         whose = as_scope(scope)
         versions = self._dependencies.store.history(whose, edit.require_memory_id(whose, id))
         if not versions:
@@ -539,8 +630,9 @@ class Engine:
         after: str | None = None,
         limit: int | None = None,
     ) -> list[Memory]:
-        """The memories of the scope, with those of the scopes below it if asked, in the order of ids: all that come
-        after an id, or the first so many of them.
+        """Return the memories of a scope, sorted by id; by default only active ones.
+
+        `below` adds the scopes below it. For pages, pass the last id as `after` and a `limit`.
         """
         wanted = tuple(
             parse_choice("statuses", status, Status) for status in validation.require_several("statuses", statuses)
@@ -556,35 +648,45 @@ class Engine:
         return list(found)
 
     def scopes(self, *, scope: str | Scope | None = None) -> list[Scope]:
-        """Every scope that has memories, in order; only this one and those below it, if one is given."""
+        """Return every scope that has memories, sorted.
+
+        With `scope`, only that one and the scopes below it.
+        """
         return self._dependencies.store.scopes(None if scope is None else as_scope(scope))
 
     def entities(self, *, scope: str | Scope, limit: int = 100) -> list[Entity]:
-        """The names that the memories of the scope mention, the most mentioned first."""
+        """Return the names that the scope's memories mention, the most mentioned first."""
         return topics.list_entities(self._dependencies, as_scope(scope), limit)
 
     def neighbours(self, name_or_id: str, *, scope: str | Scope, limit: int = 20) -> EntityNeighbors:
-        """What is linked to a name, or to the memory of an id: names, and memories with the name that links them."""
+        """Return the names and memories linked to a name, or to the memory with this id."""
         return topics.find_neighbors(self._dependencies, as_scope(scope), name_or_id, limit)
 
     def refresh_topics(self, *, scope: str | Scope) -> TopicRefreshReport:
-        """Look anew which of the scope's own plain memories belong together. The same again changes nothing."""
+        """Group the scope's own plain memories into topics again.
+
+        Repeating the call changes nothing.
+        """
         return topics.refresh_topics(self._dependencies, as_scope(scope))
 
     def topics(self, *, scope: str | Scope, pruned: bool = False, limit: int = 100) -> list[Topic]:
-        """What the memories of the scope are about, as it was last refreshed, the most important first; those that were
-        not mentioned for long only if asked.
+        """Return the scope's topics as last refreshed, the most important first.
+
+        Topics that have not been mentioned for long are included only if `pruned` is true.
         """
         return topics.list_topics(
             self._dependencies, as_scope(scope), pruned=validation.require_flag("pruned", pruned), limit=limit
         )
 
     def topic(self, id: str, *, scope: str | Scope) -> Topic:
-        """The topic of that id, also if it is pruned."""
+        """Return a topic by id, even if it is pruned."""
         return topics.get_topic(self._dependencies, as_scope(scope), id)
 
     def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
-        """How much there is of the scope, with the scopes below it unless it is said, or of the whole store."""
+        """Return counts for a scope and the scopes below it, or for the whole store.
+
+        `below=False` counts exactly that scope.
+        """
         world, whose = self._dependencies, None if scope is None else as_scope(scope)
         validation.require_flag("below", below)
         world.store.settle()
@@ -600,10 +702,10 @@ class Engine:
         min_level: Level | str | None = None,
         max_age_days: int | None = None,
     ) -> Plan:
-        """What a job would do to the scope's own memories, each with its reason; nothing is written.
+        """Return what a maintenance job would do, each step with its reason; nothing is written.
 
-        `prune-vectors` takes `level` and `age_days`, `rebuild-index` takes `min_level` and `max_age_days`; these go
-        before the settings.
+        A job covers the scope's own memories. `prune-vectors` takes `level` and `age_days`, `rebuild-index` takes
+        `min_level` and `max_age_days`; these override the settings.
         """
         wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
         return plans.make_plan(self._dependencies, parse_choice("job", job, Job), as_scope(scope), wish)
@@ -619,27 +721,38 @@ class Engine:
         max_age_days: int | None = None,
         progress: ProgressListener | None = None,
     ) -> list[Run]:
-        """Plan a job and do it, in parts that leave others room to write; each can be undone. `plan` says the rest."""
+        """Plan a maintenance job and apply it; return the runs, each of which can be undone.
+
+        The arguments are those of `plan`. All jobs but `consolidate` are applied in batches of at most 500 memories, so
+        that other writers get in between; what they change meanwhile is planned again.
+        """
         wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
         return plans.run_job(
             self._dependencies, parse_choice("job", job, Job), as_scope(scope), wish, _check_progress(progress)
         )
 
     def apply(self, plan: Plan) -> Run:
-        """Do exactly what the plan says, at once; refused, so that nothing is written, if any memory that it names has
-        changed since.
+        """Apply a plan exactly, in one transaction.
+
+        Raises `Conflict` and writes nothing if a memory named in the plan has changed since.
         """
         return plans.apply_plan(self._dependencies, plan)
 
     def undo(self, run: Run | int, *, scope: str | Scope | None = None) -> UndoReport:
-        """Let every memory that a run wrote stand as it did before; the number of a run needs its scope."""
+        """Undo a run: every memory it wrote gets its previous version back.
+
+        A run given by its number needs its scope. Raises `Conflict` if one of the memories has changed since.
+        """
         return plans.undo_run(self._dependencies, run, None if scope is None else as_scope(scope))
 
     def erase(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
     ) -> ErasureReceipt:
-        """Remove for good one memory, all that came from a source, or everything of exactly that scope; with a memory
-        goes what was derived from it. The receipt says whether every file was searched and nothing was left.
+        """Remove permanently a memory, everything from a source, or everything of a scope.
+
+        Give exactly one of `id`, `source` and `everything`. `everything=True` covers exactly that scope, not those
+        below it. Memories derived from an erased one are erased too. The receipt says what was removed, and whether
+        every file was searched and nothing was left.
         """
         world, whose = self._dependencies, as_scope(scope)
         match id, source, everything:
@@ -655,7 +768,7 @@ class Engine:
     def erasable(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
     ) -> list[MemoryId]:
-        """The ids of the memories that `erase` would remove if it were asked the same, in order; nothing is written."""
+        """Return the ids of the memories that `erase` would remove; nothing is written."""
         world, whose = self._dependencies, as_scope(scope)
         match id, source, everything:
             case str(), None, False:
@@ -668,18 +781,26 @@ class Engine:
                 raise InvalidInput(_ERASE_USAGE)
 
     def prove_erased(self, erasure: ErasureReceipt) -> ErasureReceipt:
-        """Look once more for what was erased while somebody else kept the store from being searched to the end."""
+        """Search again for erased data, if the first search could not finish.
+
+        That happens while readers hold up the search, or if PostgreSQL's tables must be swept first.
+        """
         if not isinstance(erasure, ErasureReceipt):
             raise FieldError(f"{show(erasure)} is no receipt of an erasure; give what `erase` gave", field="erasure")
         return erase.prove_erased(self._dependencies, erasure)
 
     def export(self, *, scope: str | Scope | None = None) -> Iterator[str]:
-        """The scope and those below it, or the whole store, as lines of text: every version, vector, use and vote."""
+        """Yield the lines of an export of the scope and those below it, or of the whole store.
+
+        It has every version, vector, use, vote and recorded context.
+        """
         return transfer.export(self._dependencies, None if scope is None else as_scope(scope))
 
     def import_(self, lines: Iterable[str], *, progress: ProgressListener | None = None) -> ImportReport:
-        """Take in an export, all of it or nothing. A new store is then what the exported one was; another gets what it
-        does not have yet, and an id that says something else here is a `Conflict`.
+        """Import the lines of an export, all of it or nothing.
+
+        An empty store becomes a copy of the exported one. Another store takes only what it lacks, and raises `Conflict`
+        if an id has different content here.
         """
         if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
             raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
@@ -696,13 +817,15 @@ class Engine:
         dry_run: bool = False,
         progress: ProgressListener | None = None,
     ) -> import_files.FileImportReport:
-        """Remember what another program exported, in the format of that name; what was imported before stays as it is.
-        All of it is read before anything is written. With `dry_run`, nothing is, and it is told what would be.
+        """Import a file that another program exported, in the named format.
+
+        Records imported before stay unchanged. The whole file is read before anything is written. With `dry_run`,
+        nothing is written, and the report says what would be.
         """
         if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
             raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
         source = import_files.ImportSource(
-            lines=list(transfer.read_texts(lines)),  # which are read more than once
+            lines=list(transfer.read_texts(lines)),  # the lines are read more than once
             name=None if name is None else validation.require_id("name", name),
             format=import_files.find_format("format", format),
             scope=as_scope(scope),
@@ -712,7 +835,10 @@ class Engine:
         return import_files.import_from(self._dependencies, source, dry=dry, progress=_check_progress(progress))
 
     def backup(self, path: str | PathLike[str], *, progress: ProgressListener | None = None) -> Path:
-        """Copy the store as it is now to a new file, while others go on; `recollect verify` checks such a file."""
+        """Copy the store to a new file while readers and writers go on.
+
+        `recollect verify` checks such a file.
+        """
         store, target, told = (
             self._dependencies.store,
             Path(validation.require_path("path", path)),
@@ -725,12 +851,15 @@ class Engine:
         return target
 
     def flush(self) -> None:
-        """Wait until every trace and every use counted so far is written."""
+        """Wait until all deferred writes (context records and uses) are in the store.
+
+        Raises if one of them failed.
+        """
         self._dependencies.store.flush()
 
 
 def _ignore_progress(done: int, total: int) -> None:
-    """Nobody wants to know how far it is."""
+    """Ignore progress reports."""
 
 
 def _to_budget(tokens: int | Budget) -> Budget:

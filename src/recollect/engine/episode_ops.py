@@ -1,4 +1,4 @@
-"""Undertake: a task begins, what is done for it is recorded, and it ends with an outcome and what it taught."""
+"""Episode operations: start a task, record its actions, end it with an outcome and lessons."""
 
 import hashlib
 import json
@@ -32,18 +32,18 @@ from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
 
 OPEN_EPISODE_STATUSES = (Status.ACTIVE, Status.QUARANTINED)
-"""Where an episode stands that is under way."""
+"""The statuses of an open episode."""
 
 _TIME_STEP, _TIME_WINDOW = timedelta(microseconds=1), timedelta(milliseconds=1)
 
 
 ActionData = str | Mapping[str, Any]
-"""What an action was given, or what came of it."""
+"""The input or output of an action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionDraft:
-    """What is to be recorded."""
+    """An action to be recorded."""
 
     episode: str
     scope: Scope
@@ -58,14 +58,14 @@ class ActionDraft:
 
     @property
     def body(self) -> str:
-        """What tells it from another one under the same key; who says so again does not."""
+        """A digest that distinguishes calls with the same key; the provenance does not count."""
         said = [self.episode, self.type, self.input, self.output, self.result, str(self.at), self.context]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeDraft:
-    """How a task is to end, and what it taught."""
+    """How a task is to end, with its lessons."""
 
     score: float
     lessons: tuple[str, ...]
@@ -77,7 +77,10 @@ class OutcomeDraft:
 
 @dataclass(frozen=True, slots=True)
 class EndedEpisode:
-    """An episode that has ended, by which run, what became of what it taught, and whether all of that was so before."""
+    """An ended episode, the run that ended it, and the receipts of its lessons.
+
+    `again` says that it had already ended in the same way.
+    """
 
     episode: Memory
     run: int | None
@@ -86,7 +89,7 @@ class EndedEpisode:
 
 
 def start_episode(world: Dependencies, draft: Draft) -> Memory:
-    """Begin the task that a draft tells."""
+    """Start the task described by a draft."""
     if not world.episodic.enabled:
         raise InvalidInput("episodes are switched off; set episodic.enabled = true")
     now = world.now()
@@ -129,13 +132,13 @@ def _build_episode(world: Dependencies, draft: Draft, now: datetime) -> Memory:
 
 
 def record_action(world: Dependencies, deed: ActionDraft) -> Memory:
-    """Add what was done to an episode that is under way; gives the episode."""
+    """Add an action to an open episode, and return the episode."""
     now, scope, id = world.now(), deed.scope, deed.episode
     at = None if deed.at is None else require_not_future("at", deed.at, now)
     deed = _screen_action(world, deed)
     new = MemoryId(world.new_id(now))
     if deed.context is not None:
-        world.store.settle()  # the trace of a context is written soon after it was made
+        world.store.settle()  # the record of a context is a deferred write
 
     def change(writing: WriteTransaction) -> Memory:
         episode = get_own_episode(writing, scope, id)
@@ -153,7 +156,7 @@ def record_action(world: Dependencies, deed: ActionDraft) -> Memory:
 
 
 def _screen_action(world: Dependencies, deed: ActionDraft) -> ActionDraft:
-    """The same without what is private or secret."""
+    """Return the action without private parts and secrets."""
     names = _ScreenedNames(text=deed.type, scope=deed.scope, context=deed.context, key=deed.key)
     type = screen_field(world, names, "type").text
     return replace(
@@ -162,7 +165,7 @@ def _screen_action(world: Dependencies, deed: ActionDraft) -> ActionDraft:
 
 
 def _screen_data(world: Dependencies, deed: ActionDraft, field: str) -> ActionData:
-    """What an action was given, or what came of it: its type may say that a single word is a secret."""
+    """Screen an input or output; the action's type may show that a single word is a secret."""
     match getattr(deed, field):
         case str() as text:
             return screen_field(world, _ScreenedText(title=deed.type, text=text), field, may_be_blank=True).text
@@ -172,7 +175,7 @@ def _screen_data(world: Dependencies, deed: ActionDraft, field: str) -> ActionDa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ScreenedNames:
-    """The type of an action, and all about it that is a name, as they are screened."""
+    """The type and the identifiers of an action, for screening."""
 
     text: str
     scope: Scope
@@ -182,7 +185,7 @@ class _ScreenedNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ScreenedText:
-    """A text with what it is the text of, as it is screened."""
+    """An input or output text with the action's type as its title, for screening."""
 
     title: str
     text: str
@@ -190,14 +193,15 @@ class _ScreenedText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ScreenedMapping:
-    """The same as a mapping."""
+    """An input or output mapping, for screening."""
 
     metadata: Mapping[str, Any]
 
 
 def _choose_time(writing: WriteTransaction, episode: Memory, at: datetime | None, now: datetime) -> datetime:
-    """When it counts as done: no two of an episode at one moment, none before it began, and, unless it is said when, in
-    the order in which they are told.
+    """Return a unique time for an action, not before its episode began.
+
+    Actions without a given time are ordered as they are recorded.
     """
     moment = max(episode.created_at, now if at is None else at)
     if at is None:
@@ -245,7 +249,7 @@ def _to_text(value: object) -> str:
 
 
 def complete_episode(world: Dependencies, scope: Scope, id: str, ending: OutcomeDraft) -> EndedEpisode:
-    """End an episode, and remember what it taught; what ended just so before is left as it is."""
+    """End an episode and remember its lessons; repeating the call changes nothing."""
     now = world.now()
     require_not_future("at", ending.at, now)
     lessons = _screen_lessons(world, "lessons", ending.lessons)
@@ -254,7 +258,7 @@ def complete_episode(world: Dependencies, scope: Scope, id: str, ending: Outcome
     if both is not None:
         raise FieldError(f"{show(both)} is told as a failure mode too; say it as one of the two", field="lessons")
     ending = replace(ending, lessons=lessons, failure_modes=failures)
-    world.store.settle()  # traces of contexts
+    world.store.settle()  # deferred writes of context records
     drafts = _make_lesson_drafts(find_episode(world, scope, id), ending)
     done: list[Memory] = []
 
@@ -272,18 +276,18 @@ def complete_episode(world: Dependencies, scope: Scope, id: str, ending: Outcome
 
 @dataclass(frozen=True, slots=True)
 class _ScreenedLesson:
-    """Something that was learned, under a name that is screened."""
+    """A lesson under a field name that screening checks."""
 
     text: str
 
 
 def _screen_lessons(world: Dependencies, field: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """What was learned without what is private or secret, each once; refused if nothing else is left of one."""
+    """Return the distinct lessons without secrets; raise FieldError if nothing is left of one."""
     return tuple(dict.fromkeys(screen_field(world, _ScreenedLesson(text), field).text for text in texts))
 
 
 class _AlreadyEnded(Exception):
-    """The episode ended just so before."""
+    """Raised when the episode already ended in the same way."""
 
     def __init__(self, ended: EndedEpisode) -> None:
         super().__init__()
@@ -293,7 +297,7 @@ class _AlreadyEnded(Exception):
 def _end_episode(
     world: Dependencies, writing: WriteTransaction, episode: Memory, ending: OutcomeDraft, now: datetime
 ) -> Memory:
-    """The episode with its outcome; what it was decided by is noted to have been followed by success, if it was."""
+    """Write an episode with its outcome; after a success, mark the contexts that led to it."""
     actions = load_actions(writing, episode)
     outcome = Outcome(
         score=ending.score,
@@ -326,7 +330,7 @@ def _end_episode(
 
 
 def _find_completing_run(writing: WriteTransaction, episode: Memory) -> int | None:
-    """The run that completed an episode: its present version may be of another one, as that it was pinned."""
+    """Return the run that completed an episode; its present version may come from a later run."""
     while (earlier := writing.before(episode.scope, episode.id, episode.commit or 0)) is not None:
         if read_outcome(earlier[0]) is None:
             break
@@ -335,7 +339,7 @@ def _find_completing_run(writing: WriteTransaction, episode: Memory) -> int | No
 
 
 def _load_known_lessons(writing: WriteTransaction, episode: Memory, ending: OutcomeDraft) -> list[Receipt]:
-    """What is known by now of each thing that an episode taught; it may have been put away or reworded since."""
+    """Return the present memory of each lesson; it may have been reworded or archived since."""
     receipts = []
     for text in (*ending.lessons, *ending.failure_modes):
         said = writing.sayings(episode.changed(text=text, kind=Kind.LEARNING, level=None))
@@ -346,7 +350,7 @@ def _load_known_lessons(writing: WriteTransaction, episode: Memory, ending: Outc
 
 
 def _make_lesson_drafts(episode: Memory, ending: OutcomeDraft) -> list[Draft]:
-    """What is to be remembered of it."""
+    """Return the drafts of the lessons and failure modes."""
     return [
         Draft(
             text=text,
@@ -367,13 +371,13 @@ def _make_lesson_drafts(episode: Memory, ending: OutcomeDraft) -> list[Draft]:
 def load_actions(
     writing: WriteTransaction, episode: Memory, *, since: datetime | None = None, before: datetime | None = None
 ) -> list[Memory]:
-    """What was done for an episode, in its order, or within a stretch of time."""
+    """Return the actions of an episode in order, optionally within a time range."""
     found = writing.timeline(episode.scope, [Level.ACTION], since=since or episode.created_at, before=before)
     return [one for one in found if episode.id in one.derived_from]
 
 
 def get_own_episode(writing: WriteTransaction, scope: Scope, id: str) -> Memory:
-    """The scope's own episode of that id."""
+    """Return the scope's own episode with this id, or raise NotFound."""
     found = writing.get(scope, MemoryId(id)) if validation.is_storable(validation.require_text("id", id)) else None
     if found is None or found.level is not Level.EPISODE:
         raise episode_not_found(scope, id)
@@ -381,7 +385,7 @@ def get_own_episode(writing: WriteTransaction, scope: Scope, id: str) -> Memory:
 
 
 def find_episode(world: Dependencies, scope: Scope, id: str) -> Memory:
-    """The episode of that id that the scope may see."""
+    """Return the episode with this id if the scope may see it, or raise NotFound."""
     found = world.store.get(scope, [MemoryId(id)]) if validation.is_storable(validation.require_text("id", id)) else []
     if not found or found[0].level is not Level.EPISODE:
         raise episode_not_found(scope, id)
@@ -389,12 +393,12 @@ def find_episode(world: Dependencies, scope: Scope, id: str) -> Memory:
 
 
 def episode_not_found(scope: Scope, id: str) -> NotFound:
-    """What is said of an episode that is not there."""
+    """Return the error for an unknown episode."""
     return NotFound(f"there is no episode {show(id)} in {scope}")
 
 
 def screen_field(world: Dependencies, value: ScreenedT, field: str, *, may_be_blank: bool = False) -> ScreenedT:
-    """The value without what is private or secret; refused under the name of its field if nothing else is left."""
+    """Return the value without private parts and secrets; raise FieldError if nothing is left."""
     found = screen(value, world.policy.secrets, may_be_blank=may_be_blank)
     if isinstance(found, Refused):
         raise FieldError(found.reason, field=field)
@@ -402,7 +406,7 @@ def screen_field(world: Dependencies, value: ScreenedT, field: str, *, may_be_bl
 
 
 def quarantine_if_injected(memory: Memory, words: Sequence[str], policy: AdmissionPolicy) -> Memory:
-    """The memory; quarantined if any of these words speak to a model, and are not the user's own."""
+    """Quarantine the memory if a text instructs a model and the memory is not the user's own."""
     if not policy.quarantine.enabled or not memory.trust.less_than(Trust.STATED):
         return memory
     orders = next((found for text in words if (found := find_injection(text)) is not None), None)
@@ -412,7 +416,7 @@ def quarantine_if_injected(memory: Memory, words: Sequence[str], policy: Admissi
 def _find_retried(
     kept: Callable[[Scope, str], IdempotencyRecord | None], said: Draft | ActionDraft, now: datetime
 ) -> MemoryId | None:
-    """The memory that the same call made before under its key."""
+    """Return the memory that the same call stored earlier under its key."""
     before = None if said.key is None else check_retry_key(kept(said.scope, said.key), said, now)
     return None if before is None else before.memory
 

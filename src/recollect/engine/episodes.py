@@ -1,4 +1,4 @@
-"""Episodes: what users hold to keep tasks and how they went, and to find those that were like the one at hand."""
+"""Episodes: the public API for recording tasks and finding similar earlier ones."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -33,22 +33,22 @@ from recollect.model.memory import Memory, require_metadata
 from recollect.model.scope import Scope, as_scope
 
 DEFAULT_SIMILAR_EPISODES = 5
-"""How many similar episodes are told, unless it is said."""
+"""How many similar episodes are returned by default."""
 
 DEFAULT_FAILURE_MODES = 10
-"""How many failure modes are."""
+"""How many failure modes are returned by default."""
 
 DEFAULT_LISTED_EPISODES = 100
-"""How many episodes are listed."""
+"""How many episodes are listed by default."""
 
 READ_BATCH_EPISODES = 64
-"""How many episodes are read at a time while similar ones are looked for."""
+"""How many episodes are read at a time in a search for similar ones."""
 
 _TIME_STEP = timedelta(microseconds=1)
 
 
 class Episodes:
-    """Tasks with plan, actions and outcome. What one taught becomes memories, and similar tasks find it."""
+    """Tasks with plan, actions and outcome; their lessons become memories."""
 
     def __init__(self, opened: Callable[[], Dependencies]) -> None:
         self._opened = opened
@@ -70,7 +70,12 @@ class Episodes:
         source: str | None = None,
         key: str | None = None,
     ) -> Episode:
-        """Begin a task; the same again under its key is the same episode."""
+        """Start a task and return its episode.
+
+        `plan` lists its steps, at most 64. `key` makes a retry harmless for 30 days: the same call returns the same
+        episode. Recall finds tasks only if the level `episode` is requested. Raises `InvalidInput` if
+        `episodic.enabled` is false.
+        """
         draft = Draft(
             text=validation.require_content("task", task),
             scope=as_scope(scope),
@@ -101,9 +106,12 @@ class Episodes:
         provenance: Provenance | str = Provenance.MODEL_INFERENCE,
         key: str | None = None,
     ) -> Episode:
-        """Record what was done for a task that is under way; the same again under its key is recorded once.
+        """Record an action of an open task, and return the episode.
 
-        `context` is the one that it was decided by: if the task succeeds, that is noted of the memories in it.
+        `type` names the sort of action; `input` and `output` are texts or mappings. `context` is the id of the context
+        that led to the action: if the task succeeds, the memories in that context are marked as followed by success.
+        Without `at`, an action comes after all earlier ones. A retry with the same `key` records nothing new. Raises
+        `Conflict` if the task is over.
         """
         deed = ActionDraft(
             episode=validation.require_text("id", id),
@@ -132,8 +140,11 @@ class Episodes:
         at: datetime | None = None,
         provenance: Provenance | str = Provenance.MODEL_INFERENCE,
     ) -> Episode:
-        """End a task with how it went, from 0 to 1. What it taught and what went wrong become memories that name it in
-        `derived_from`, in the same transaction. The same again changes nothing.
+        """End a task with its outcome, a number from 0 (failed) to 1 (succeeded).
+
+        Each lesson and failure mode becomes a memory that names the episode in `derived_from`, in the same transaction.
+        If the outcome counts as a success (`episodic.success`), the memories in `contexts` and in those of its actions
+        are marked as followed by success. Repeating the call changes nothing; a different outcome raises `Conflict`.
         """
         ending = OutcomeDraft(
             score=validation.require_outcome("outcome", outcome),
@@ -153,7 +164,10 @@ class Episodes:
     def similar(
         self, task: str, *, scope: str | Scope, limit: int = DEFAULT_SIMILAR_EPISODES, min_score: float = 0.0
     ) -> list[Similar]:
-        """Finished episodes of similar tasks, without their actions, by similarity × value; looking is no use."""
+        """Return finished episodes of similar tasks, ranked by similarity × value.
+
+        Includes episodes that parent scopes share. They come without their actions, and nothing counts as served.
+        """
         validation.require_limit("limit", limit)
         least, known = validation.require_fraction("min_score", min_score), list[tuple[Episode, float]]()
         for part, rest in _find_near(self._opened(), as_scope(scope), task, least):
@@ -166,7 +180,10 @@ class Episodes:
     def failure_modes(
         self, task: str, *, scope: str | Scope, limit: int = DEFAULT_FAILURE_MODES, min_score: float = 0.0
     ) -> list[FailureMode]:
-        """What went wrong when similar tasks were tried before, that of the most similar first, however bad it was."""
+        """Return what went wrong in similar tasks, the most similar task first.
+
+        Failures are not weighted by how bad they were.
+        """
         validation.require_limit("limit", limit)
         least = validation.require_fraction("min_score", min_score)
         known = [one for part, _ in _find_near(self._opened(), as_scope(scope), task, least) for one in part]
@@ -175,8 +192,9 @@ class Episodes:
     def list(
         self, *, scope: str | Scope, finished: bool | None = None, limit: int = DEFAULT_LISTED_EPISODES
     ) -> list[Episode]:
-        """The scope's own episodes, without their actions, the latest first: all that hold, or only those of them that
-        are finished, or that are under way.
+        """Return the scope's own active episodes, without their actions, the newest first.
+
+        `finished=True` returns only finished ones, `finished=False` only open ones.
         """
         validation.require_limit("limit", limit)
         wanted = None if finished is None else validation.require_flag("finished", finished)
@@ -185,19 +203,19 @@ class Episodes:
         return [one for one in found if wanted is None or one.finished is wanted][:limit]
 
     def show(self, id: str, *, scope: str | Scope) -> Episode:
-        """The episode with its actions, whatever became of it."""
+        """Return an episode with its actions, whatever its status; raise NotFound if there is none."""
         world, whose = self._opened(), as_scope(scope)
         return _load_with_actions(world, find_episode(world, whose, id))
 
 
 def to_episode(world: Dependencies, memory: Memory) -> Episode:
-    """The episode that a memory is, without its actions; its value is by the settings."""
+    """Convert a memory to an episode without its actions; settings determine its value."""
     outcome = read_outcome(memory)
     return read_episode(memory, value=None if outcome is None else world.episodic.value_of(outcome.score))
 
 
 def _load_with_actions(world: Dependencies, memory: Memory) -> Episode:
-    """The same with its actions, which were done from when it began until it ended."""
+    """Load an episode with its actions: those between its start and its end."""
     found = to_episode(world, memory)
     until = None if found.outcome is None else found.outcome.at + _TIME_STEP
     there = world.store.timeline(memory.scope, [Level.ACTION], since=memory.created_at, before=until)
@@ -207,8 +225,10 @@ def _load_with_actions(world: Dependencies, memory: Memory) -> Episode:
 def _find_near(
     world: Dependencies, scope: Scope, task: str, least: float
 ) -> Iterator[tuple[list[tuple[Episode, float]], float]]:
-    """The episodes that the scope may see with how similar their tasks are, the most similar first, some at a time, and
-    how similar the next one is; those that are not, or less than that, are not read.
+    """Yield batches of visible episodes with their task similarity, the most similar first.
+
+    Each batch comes with the similarity of the next episode. Episodes with a similarity of 0, or below `least`, are not
+    read.
     """
     from recollect.retrieval.evidence import EvidenceRequest
 
@@ -236,7 +256,7 @@ def _find_near(
 
 
 def _check_action_data(field: str, value: str | Mapping[str, Any]) -> Any:
-    """What somebody gave or got, as a text or as JSON has it."""
+    """Check the input or output of an action: a text, or a mapping of JSON values."""
     match value:
         case str():
             return validation.require_clean_text(field, value)

@@ -1,4 +1,4 @@
-"""Erase: memories go for good, with all that was made of them, and it is proved that they are gone."""
+"""Erase: remove memories and everything derived from them, and prove that they are gone."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from recollect.text import tokenizer
 
 @dataclass(frozen=True, slots=True)
 class _EraseResult:
-    """What a transaction erased, who holds again for it, and of what that was made which stays."""
+    """What a transaction erased, which memories became active again, and the origins that stay."""
 
     erased: ErasedRows
     restored: Sequence[MemoryId] = ()
@@ -27,7 +27,7 @@ class _EraseResult:
 
 
 def erase_memory(world: Dependencies, scope: Scope, id: str) -> ErasureReceipt:
-    """Erase a memory, and what the scope derived from it."""
+    """Erase a memory and what the scope derived from it."""
 
     def change(writing: WriteTransaction) -> _EraseResult:
         memory = writing.get(scope, MemoryId(id))
@@ -41,7 +41,7 @@ def erase_memory(world: Dependencies, scope: Scope, id: str) -> ErasureReceipt:
 
 
 def erase_source(world: Dependencies, scope: Scope, source: str) -> ErasureReceipt:
-    """Erase what came from a source, and what the scope derived from it."""
+    """Erase everything from a source and what the scope derived from it."""
     validation.require_id("source", source)
 
     def change(writing: WriteTransaction) -> _EraseResult:
@@ -54,7 +54,7 @@ def erase_source(world: Dependencies, scope: Scope, source: str) -> ErasureRecei
 
 
 def erase_everything(world: Dependencies, scope: Scope) -> ErasureReceipt:
-    """Erase all memories of exactly that scope, with the contexts that were made for it."""
+    """Erase all memories of exactly this scope, with its contexts."""
 
     def change(writing: WriteTransaction) -> _EraseResult:
         erased = writing.erase_all(scope)
@@ -66,7 +66,7 @@ def erase_everything(world: Dependencies, scope: Scope) -> ErasureReceipt:
 
 
 def list_memory_and_derived(world: Dependencies, scope: Scope, id: MemoryId) -> list[MemoryId]:
-    """The memory and what the scope derived from it, which is what erasing it removes; nothing is written."""
+    """Return the ids that erasing a memory would remove; nothing is written."""
     lineage = world.store.lineage(scope)
     if all(one.id != id for one in lineage):
         raise memory_not_found(scope, id)
@@ -74,29 +74,30 @@ def list_memory_and_derived(world: Dependencies, scope: Scope, id: MemoryId) -> 
 
 
 def list_from_source(world: Dependencies, scope: Scope, source: str) -> list[MemoryId]:
-    """What came from a source and what the scope derived from it; a store that is only read can be asked too."""
+    """Return the ids that erasing a source would remove; works on a read-only store."""
     lineage = world.store.lineage(scope)
     return _existing_ids(lineage, find_descendants(lineage, _source_origins(lineage, source)))
 
 
 def list_in_scope(world: Dependencies, scope: Scope) -> list[MemoryId]:
-    """Every memory of exactly that scope."""
+    """Return the ids of every memory of exactly this scope."""
     return sorted({one.id for one in world.store.lineage(scope)})
 
 
 def _existing_ids(lineage: Sequence[Lineage], ids: Collection[MemoryId]) -> list[MemoryId]:
-    """Those of the ids that have a memory, in order: something may have been derived from what has none."""
+    """Return the ids that have a memory, sorted; an origin may be the id of something else."""
     return sorted({one.id for one in lineage} & set(ids))
 
 
 def prove_erased(world: Dependencies, erasure: ErasureReceipt) -> ErasureReceipt:
-    """The receipt after looking once more."""
+    """Search for the erased data again, and return the updated receipt."""
     return _search_erased(world, replace(erasure, search=ResidueSearch()))
 
 
 def find_from_source(writing: WriteTransaction, scope: Scope, source: str) -> list[MemoryId]:
-    """What came to the scope from a source, and all that was derived from it; the source's own id is among them, as
-    something may have been derived from it that has no memory.
+    """Return the ids of everything from a source and derived from it.
+
+    The source's own id is included, since memories may be derived from an id that has no memory.
     """
     lineage = writing.lineage(scope)
     return find_descendants(lineage, _source_origins(lineage, source))
@@ -107,12 +108,12 @@ def _source_origins(lineage: Sequence[Lineage], source: str) -> list[str]:
 
 
 def source_not_found(scope: Scope, source: str) -> NotFound:
-    """What is said of a source from which the scope has nothing."""
+    """Return the error for a source from which the scope has nothing."""
     return NotFound(f"nothing in {scope} came from the source {show(source)}")
 
 
 def find_descendants(lineage: Sequence[Lineage], origins: Iterable[str]) -> list[MemoryId]:
-    """The origins, all that names one of them as what it was derived from, all that names one of those, and so on."""
+    """Return the origins and everything derived from them, directly or indirectly."""
     children: dict[str, list[MemoryId]] = {}
     for one in lineage:
         for origin in one.derived_from:
@@ -129,8 +130,10 @@ def find_descendants(lineage: Sequence[Lineage], origins: Iterable[str]) -> list
 def _erase_with_descendants(
     policy: AdmissionPolicy, writing: WriteTransaction, scope: Scope, origins: Collection[str]
 ) -> _EraseResult:
-    """Erase the origins with their descent. What was recalled through a memory that goes with them holds again; what
-    an origin itself spoke for stays put away, for it may say the same.
+    """Erase the origins with their descendants.
+
+    A memory that was merged into an erased descendant becomes active again. One that was merged into an origin itself
+    stays consolidated, since it may say the same.
     """
     lineage = writing.lineage(scope)
     gone = dict.fromkeys(find_descendants(lineage, origins))
@@ -148,8 +151,9 @@ def _erase_with_descendants(
 
 
 def _is_recalled_by_successor(writing: WriteTransaction, memory: Memory) -> bool:
-    """Whether the memory is put away, and is recalled through the one that holds at the end; that it is not if one of
-    those between was given other words since, which are what holds in place of its own.
+    """Return whether the memory is consolidated and recalled through an active successor.
+
+    It is not if a successor in the chain was reworded since: then the new text counts instead.
     """
     one, seen = memory, set[MemoryId]()
     while one.status is Status.CONSOLIDATED and one.superseded_by is not None and one.id not in seen:
@@ -162,14 +166,14 @@ def _is_recalled_by_successor(writing: WriteTransaction, memory: Memory) -> bool
 
 
 def _load_first_version(writing: WriteTransaction, memory: Memory) -> Memory:
-    """The first version of the memory."""
+    """Return the first version of the memory."""
     while (earlier := writing.before(memory.scope, memory.id, memory.commit or 0)) is not None:
         memory, _ = earlier
     return memory
 
 
 def _restore_status(writing: WriteTransaction, memory: Memory) -> Memory:
-    """The memory, standing as it did before it was put away."""
+    """Return the memory with its status from before it was consolidated."""
     stood = load_prior_version(writing, memory, {Status.CONSOLIDATED})
     by = None if stood.superseded_by == memory.superseded_by else stood.superseded_by
     return memory.changed(status=stood.status, superseded_by=by, remark=stood.remark)
@@ -178,8 +182,9 @@ def _restore_status(writing: WriteTransaction, memory: Memory) -> Memory:
 def _can_be_restored(
     policy: AdmissionPolicy, writing: WriteTransaction, back: Memory, restored: Collection[MemoryId]
 ) -> bool:
-    """Whether no other memory says the same by now, or something else of its topic or its subject; those that are back
-    already stood beside it, but for one in the very same words.
+    """Return whether no other memory has taken this one's text, topic or subject.
+
+    Memories restored in the same transaction do not count, unless they have exactly the same text.
     """
     said = [one for one in writing.sayings(back) if one.status is Status.ACTIVE]
     if any(one.hash == back.hash or one.id not in restored for one in said):
@@ -189,7 +194,7 @@ def _can_be_restored(
 
 
 def _run_erase(world: Dependencies, scope: Scope, change: Callable[[WriteTransaction], _EraseResult]) -> ErasureReceipt:
-    world.store.settle()  # traces that are still to be written may name what is erased
+    world.store.settle()  # queued context records may name what is erased
     done = world.store.write(change)
     erased = done.erased
     receipt = ErasureReceipt(
@@ -211,11 +216,14 @@ def _run_erase(world: Dependencies, scope: Scope, change: Callable[[WriteTransac
 
 
 def _search_erased(world: Dependencies, erasure: ErasureReceipt) -> ErasureReceipt:
-    """The receipt with what a search found; what was looked for is let go of as soon as it is proved to be gone."""
+    """Search for the erased data, and return the receipt with the result.
+
+    The search patterns are dropped from the receipt once the data is proved gone.
+    """
     tokenizer.clear_caches()
     if isinstance(world.embedder, SupportsForget):
         world.embedder.forget()
     search = world.store.scrub(erasure.scope, erasure.pieces)
-    copies = [f"{copy}, which somebody was making beside the store: a backup or an export" for copy in search.copies]
+    copies = [f"{copy}, a backup or an export that was being made beside the store" for copy in search.copies]
     proved = replace(erasure, search=search, out_of_reach=(*search.out_of_reach, *copies))
     return replace(proved, pieces=frozenset[bytes]()) if proved.proven else proved

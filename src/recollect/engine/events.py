@@ -1,7 +1,4 @@
-"""Observe: what happened is kept as events, each once, in the order in which it happened.
-
-Browse: from years down to single events, and from a grip to what was really said.
-"""
+"""Events: store what happened, and browse it from years down to single events."""
 
 import hashlib
 import json
@@ -41,7 +38,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class EventOrigin:
-    """Where events come from: whose they are, through whom they came, and the id of what they were read from."""
+    """Where events come from: their scope, provenance and source id."""
 
     scope: Scope
     provenance: Provenance | None = None
@@ -49,10 +46,10 @@ class EventOrigin:
 
 
 def observe(world: Dependencies, events: Sequence[ConversationTurn], origin: EventOrigin) -> list[Receipt]:
-    """Keep all of the events, or none; the same event again changes nothing.
+    """Store all of the events, or none; events already stored are skipped.
 
-    Who said what in which session at which moment is one event, and said twice it is two. Those of one moment keep the
-    order in which they are told; one without a date happens now.
+    An event is identified by speaker, role, text, session and time; the same one twice in a call is two events. Events
+    of one moment keep their order; one without a date happened now.
     """
     now, scope = world.now(), origin.scope
     heard = Counter[ConversationTurn]()
@@ -80,7 +77,7 @@ def observe(world: Dependencies, events: Sequence[ConversationTurn], origin: Eve
 
 
 def _assign_times(events: Sequence[ConversationTurn], now: datetime) -> list[datetime]:
-    """When each happened; what is told without a date happened just now, one after the other."""
+    """Return the time of each event; undated ones get consecutive times up to now."""
     undated = sum(said.at is None for said in events)
     before = iter(range(undated - 1, -1, -1))
     return [
@@ -89,7 +86,7 @@ def _assign_times(events: Sequence[ConversationTurn], now: datetime) -> list[dat
 
 
 def _separate_times(world: Dependencies, new: Sequence[Proposal]) -> None:
-    """Events of one moment a microsecond after each other and after those that are there, so that they keep order."""
+    """Move events of the same moment apart by a microsecond, so that they keep their order."""
     if not new:
         return
     moments = [one.memory.created_at for one in new]
@@ -111,7 +108,7 @@ def _separate_times(world: Dependencies, new: Sequence[Proposal]) -> None:
 def _propose_event(
     world: Dependencies, said: ConversationTurn, at: datetime, before: int, origin: EventOrigin
 ) -> Proposal | Refused:
-    """The event that it would become, without what is private or secret; the same was told so often `before`."""
+    """Build an event without private parts and secrets; `before` counts equal ones before it."""
     by = [PROVENANCE_BY_ROLE[said.role], *([] if origin.provenance is None else [origin.provenance])]
     draft = Draft(
         id=said.id,
@@ -149,8 +146,9 @@ def _propose_event(
 
 
 def make_event_id(draft: Draft, role: Role, at: datetime, before: int) -> MemoryId:
-    """An id that sorts by when it happened, and is the same whenever the same is told: a UUID of version 7 whose other
-    digits come from whose it is, who said what, in which session, and how often before.
+    """Return a UUID version 7 that sorts by time and is the same for the same event.
+
+    Its other digits are a hash of scope, session, role, speaker, time, text and the number of equal events before it.
     """
     whose = (str(draft.scope), draft.session or "", role.value, draft.speaker or "")
     said = json.dumps([*whose, at.isoformat(), draft.text, before])
@@ -162,7 +160,7 @@ def make_event_id(draft: Draft, role: Role, at: datetime, before: int) -> Memory
 
 
 def _put_event(writing: WriteTransaction, proposal: Proposal, policy: QuarantinePolicy) -> Receipt:
-    """What became of one event."""
+    """Write one event, and return its receipt."""
     memory = proposal.memory
     known = writing.get(memory.scope, memory.id)
     if known is not None:
@@ -183,24 +181,24 @@ def _put_event(writing: WriteTransaction, proposal: Proposal, policy: Quarantine
 
 
 def _is_doubted(memory: Memory, policy: QuarantinePolicy) -> bool:
-    """Whether orders among its words would not be the user's own."""
+    """Return whether instructions in the text could come from a source other than the user."""
     return policy.enabled and memory.trust.less_than(Trust.STATED)
 
 
 MAX_AROUND_EVENTS = 100
-"""How many events before and after a grip may be asked for."""
+"""How many events before and after a grip may be requested."""
 
 KEY_HELP = (
     "a key is a year, month, week or day, as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or a grip"
 )
-"""What somebody is told who asks for a place that is none."""
+"""The hint in the error for an invalid key."""
 
 _AROUND_WINDOW = timedelta(days=1)
-"""How far from a grip its neighbours are looked for."""
+"""How far from a grip neighboring events are searched."""
 
 
 def browse(world: Dependencies, scope: Scope, key: str | None) -> TimelinePage:
-    """A place of the timeline with what is below it, or all years."""
+    """Return a place of the timeline with its parts, or all years."""
     if key is None:
         return TimelinePage(place=None, parts=_list_periods(world, scope, None))
     period = _parse_period(validation.require_text("key", key))
@@ -221,7 +219,7 @@ def browse(world: Dependencies, scope: Scope, key: str | None) -> TimelinePage:
 
 
 def expand(world: Dependencies, scope: Scope, id: str, around: int) -> GripExpansion:
-    """The events that a grip, or a segment, is made of, with so many before and after them of the same session."""
+    """Return the events behind a grip or segment, with events around them of the same session."""
     if validation.require_count("around", around) > MAX_AROUND_EVENTS:
         raise FieldError(f"{around} events; give at most {MAX_AROUND_EVENTS}", field="around")
     period = _parse_period(validation.require_text("id", id))
@@ -241,7 +239,7 @@ def expand(world: Dependencies, scope: Scope, id: str, around: int) -> GripExpan
 def _load_around(
     world: Dependencies, scope: Scope, events: Sequence[Memory], around: int
 ) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
-    """What the same session has just before and just after these events."""
+    """Return the events of the same session just before and just after these."""
     first, last = events[0], events[-1]
     since, before = first.created_at - _AROUND_WINDOW, last.created_at + _AROUND_WINDOW
     found = world.store.timeline(scope, [Level.EVENT], since=since, before=before)
@@ -252,7 +250,7 @@ def _load_around(
 
 
 def _parse_period(key: str) -> Period | None:
-    """The period that a key names, if it names one."""
+    """Return the period that a key names, or None."""
     for level in CALENDAR_LEVELS:
         try:
             return Period.parse(level, key)
@@ -262,7 +260,7 @@ def _parse_period(key: str) -> Period | None:
 
 
 def _get_record(world: Dependencies, scope: Scope, id: str) -> Memory:
-    """The scope's own memory of that id, if it is on the timeline and holds."""
+    """Return the scope's own active timeline record with this id."""
     found = world.store.get(scope, [require_memory_id(scope, id)])
     if not found or found[0].scope != scope or found[0].status is not Status.ACTIVE:
         raise memory_not_found(scope, id)
@@ -272,14 +270,14 @@ def _get_record(world: Dependencies, scope: Scope, id: str) -> Memory:
 
 
 def _load_active(world: Dependencies, scope: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
-    """Those of them that hold, in order of time."""
+    """Return the active ones of these memories, in order of time."""
     found = world.store.get(scope, [MemoryId(one) for one in ids]) if ids else []
     held = [one for one in found if one.status is Status.ACTIVE]
     return tuple(sorted(held, key=lambda one: (one.created_at, one.id)))
 
 
 def _list_parts(world: Dependencies, scope: Scope, period: Period) -> tuple[TimelineNode, ...]:
-    """What is below a period: finer ones, or for a day its segments and the events that are in none yet."""
+    """Return the parts of a period: finer periods, or a day's segments and its other events."""
     if period.level is not Level.DAY:
         return _list_periods(world, scope, period)
     zone = world.time_zone
@@ -293,7 +291,7 @@ def _list_parts(world: Dependencies, scope: Scope, period: Period) -> tuple[Time
 
 
 def _list_periods(world: Dependencies, scope: Scope, period: Period | None) -> tuple[TimelineNode, ...]:
-    """The periods just below this one in which anything happened, or all years."""
+    """Return the periods just below this one that have events, or all years."""
     zone = world.time_zone
     moments, _ = world.store.touched(scope, Level.EVENT, 0)
     if period is None:
@@ -305,7 +303,7 @@ def _list_periods(world: Dependencies, scope: Scope, period: Period | None) -> t
             for one in period.parts()
             if _has_time_between(
                 moments, max(one.begins(zone), first), min(one.ends(zone), last)
-            )  # a week may be of two months
+            )  # a week may span two months
         ]
     records = _load_records(world, scope, found)
     held = [one for one in found if make_period_id(scope, one) in records or _has_events(world, scope, one)]
@@ -313,7 +311,7 @@ def _list_periods(world: Dependencies, scope: Scope, period: Period | None) -> t
 
 
 def _has_events(world: Dependencies, scope: Scope, period: Period) -> bool:
-    """Whether any event of the period holds: all may have been forgotten."""
+    """Return whether the period has an active event; all of them may have been forgotten."""
     within = (period.begins(world.time_zone), period.ends(world.time_zone))
     return bool(world.store.timeline(scope, [Level.EVENT], since=within[0], before=within[1]))
 

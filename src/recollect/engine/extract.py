@@ -1,8 +1,7 @@
-"""Extract: a conversation leaves memories behind.
+"""Extract memories from a conversation, once for each statement.
 
-Heard: what is said in a conversation that was heard of it before.
-
-Background: what is done soon in a thread of its own, and can be waited for.
+In order: reading turns and running the extractor, answering drafts that were extracted before, and the background
+thread.
 """
 
 from collections import Counter
@@ -41,8 +40,9 @@ _TURN_FIELDS = ("text", "content", "role", "speaker", "name", "at", "session", "
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
-    """What became of what was understood, in the order of the conversation, and how it was understood; and of how many
-    turns something was taken out before they were read, by what it was.
+    """The receipts of the extracted memories, in conversation order, and the extraction itself.
+
+    `redacted` counts the turns from which something was removed before extraction, by kind.
     """
 
     receipts: tuple[Receipt, ...]
@@ -63,7 +63,10 @@ class ExtractionResult:
 def read_turns(
     turns: Iterable[ConversationTurn | str | Mapping[str, Any]], field: str = "turns"
 ) -> tuple[ConversationTurn, ...]:
-    """The turns of a conversation: texts of a user, or mappings with text or content, role, speaker, at and session."""
+    """Convert texts of the user, or mappings, to turns of a conversation.
+
+    A mapping has `text` or `content`, and optionally role, speaker, at, session and id.
+    """
     if isinstance(turns, str | bytes | Mapping):
         raise FieldError(f"{show(turns)} is no list of {field}", field=field)
     return tuple(
@@ -81,11 +84,11 @@ def extract(
     provenance: Provenance | None = None,
     first: BeforeWrite = do_nothing_first,
 ) -> ExtractionResult:
-    """Understand what is worth remembering in a conversation, and remember it.
+    """Extract memories from a conversation, and remember them.
 
-    The same conversation again changes nothing: what is told again of the same moment is the same saying, and a turn
-    without a date brings nothing back. What came through somebody who is trusted less than who speaks in it is trusted
-    no more than that, and what a model worded no more than the least of what it read.
+    Repeating the call changes nothing: the same text at the same time is the same statement, and a turn without a date
+    restores nothing. A memory has at most the trust of `provenance`. If a model worded it, it has at most the lowest
+    trust of what the model read.
     """
     now = world.now()
     most = world.max_extracted if most is None else most
@@ -113,7 +116,7 @@ def extract(
 
 
 def _remember_new(world: Dependencies, drafts: Sequence[Draft], first: BeforeWrite) -> list[Receipt]:
-    """What became of each; what was heard before is answered, and all the others are remembered, or none."""
+    """Return a receipt for each draft; the ones not extracted before are remembered, or none."""
     answers = answer_known_drafts(world, drafts)
     asked = [one for one, answer in zip(drafts, answers, strict=True) if answer is None]
     new = iter(remember_all(world, asked, first) if asked else [])
@@ -121,8 +124,9 @@ def _remember_new(world: Dependencies, drafts: Sequence[Draft], first: BeforeWri
 
 
 def _find_repetition(world: Dependencies, extract: Extract, heard: Sequence[ConversationTurn]) -> Extract | None:
-    """The same from the latest turn with a date in which its speaker says it once more, if somebody who needs no model
-    can tell: what was put away in between is back.
+    """Return the extract from the latest dated turn in which its speaker repeats it, or None.
+
+    Only for extractors that need no model. A repetition restores what was forgotten in between.
     """
     own = heard[extract.turn]
     for place in range(len(heard) - 1, extract.turn, -1) if world.extractor.verbatim else ():
@@ -135,7 +139,7 @@ def _find_repetition(world: Dependencies, extract: Extract, heard: Sequence[Conv
 
 
 def _run_extractor(world: Dependencies, heard: Sequence[ConversationTurn], most: int) -> Extraction:
-    """What the extractor makes of the turns; of what was not taken, only what may be shown."""
+    """Run the extractor on the turns; redact and shorten the rejected extracts."""
     found = world.extractor.extract(heard, most=most) if heard else Extraction()
     shown = (
         RejectedExtract(shorten(redact_text(one.text, world.policy.secrets)), one.reason) for one in found.rejected
@@ -145,18 +149,18 @@ def _run_extractor(world: Dependencies, heard: Sequence[ConversationTurn], most:
 
 @dataclass(frozen=True, slots=True)
 class _ScreenedTurnText:
-    """What was said in a turn, and nothing else of it."""
+    """The text of a turn, for screening."""
 
     text: str
 
 
 def _screen_turn(turn: ConversationTurn, policy: SecretsPolicy) -> Screened[ConversationTurn]:
-    """The turn without what is private or secret: a model elsewhere may read it."""
+    """Return the turn without private parts and secrets, since a remote model may read it."""
     for name in ("speaker", "session"):
         said = getattr(turn, name)
         if said is not None and redact_text(said, policy) != said:
             raise FieldError("has what looks like a secret; give another name", field=name)
-    redacting = replace(policy, action="redact")  # what may be blank and has no names is then never refused
+    redacting = replace(policy, action="redact")  # so that screening never refuses the text
     found = cast("Screened[_ScreenedTurnText]", screen(_ScreenedTurnText(turn.text), redacting, may_be_blank=True))
     text = found.value.text
     heard = ConversationTurn(
@@ -167,7 +171,7 @@ def _screen_turn(turn: ConversationTurn, policy: SecretsPolicy) -> Screened[Conv
 
 @dataclass(frozen=True, slots=True)
 class _TurnOrigin:
-    """A turn, how far it is trusted by who said it and by the memory that keeps it, and from where that came."""
+    """A turn, its trust (by its role and the memory that stores it), and its source."""
 
     turn: ConversationTurn
     trust: Trust
@@ -176,7 +180,7 @@ class _TurnOrigin:
 
 @dataclass(frozen=True, slots=True)
 class _DraftLineage:
-    """Through whom a memory came that is trusted least, what it was made of, and whether it may say what it settles."""
+    """The least trusted provenance of a draft, its origins, and whether it may supersede."""
 
     provenance: Provenance
     derived_from: tuple[MemoryId, ...]
@@ -198,10 +202,10 @@ def _make_origin(turn: ConversationTurn, kept: Memory | None) -> _TurnOrigin:
 def _derive_lineage(
     extract: Extract, origins: Sequence[_TurnOrigin], given: Provenance | None, *, verbatim: bool
 ) -> _DraftLineage:
-    """What a memory came from: the turn whose words it has; or, in the words of a model, all the turns that it read.
+    """Return a draft's lineage: its own turn, or all turns read if a model worded it.
 
-    A model says of what subject something is by all that it read too, so nobody in it may be trusted less than the
-    model for that to end anything.
+    A model derives the subject from all it read too. So a draft may supersede only if no turn has lower trust than the
+    model.
     """
     own = origins[extract.turn]
     alone = verbatim or is_grounded(extract.text, own.turn.text, own.turn.speaker)
@@ -214,7 +218,7 @@ def _derive_lineage(
 
 
 def _make_draft(extract: Extract, origin: _TurnOrigin, scope: Scope, lineage: _DraftLineage) -> Draft:
-    """What is proposed to be remembered."""
+    """Return the draft of an extract."""
     turn = origin.turn
     return Draft(
         text=extract.text,
@@ -234,7 +238,7 @@ def _make_draft(extract: Extract, origin: _TurnOrigin, scope: Scope, lineage: _D
 
 
 def _with_retry_key(draft: Draft) -> Draft:
-    """A saying that has no date gets a key made of all that is said, so that two who extract it at once make one."""
+    """Give an undated draft a key made from its content, so that parallel calls store it once."""
     return draft if draft.at is not None else replace(draft, key=f"extract-{draft.body[:32]}")
 
 
@@ -268,9 +272,9 @@ def _check_time(given: object) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class _KnownMemory:
-    """A memory with the same words as a draft, and since when it has its status.
+    """A memory with the same text as a draft, and since when it has its status.
 
-    `is_same_saying` tells whether the draft comes from the same call, or from the same moment.
+    `is_same_saying` says that the draft comes from the same call or the same moment.
     """
 
     memory: Memory
@@ -279,12 +283,11 @@ class _KnownMemory:
 
 
 def answer_known_drafts(world: Dependencies, drafts: Sequence[Draft]) -> list[Receipt | None]:
-    """What is answered to each draft that was heard before, whatever became of it since; nothing to what is new.
+    """Return the answer to each draft that was extracted before, and None for new ones.
 
-    What is told again of its moment is the same saying. Of a turn without a date nothing says when it was said: it is
-    new only if nothing that is known can have come from it. So it is not if a memory with its words rests on the same
-    quote of the same session, or was ever echoed, which may have been by this turn. A model puts the same in other
-    words each time: then it is the quote that tells.
+    A dated draft with the same text and time is the same statement. An undated draft is new only if no known memory can
+    have come from it: it is not new if a memory with its text rests on the same quote of the same session, or was ever
+    echoed, possibly by this turn. A model words the same statement differently each time, so then the quote decides.
     """
     if not drafts:
         return []
@@ -300,7 +303,7 @@ def answer_known_drafts(world: Dependencies, drafts: Sequence[Draft]) -> list[Re
 
 
 def _make_lookup_memory(world: Dependencies, draft: Draft) -> Memory:
-    """A memory with the words that the draft would be kept with."""
+    """Return a memory with the text that the draft would be stored with."""
     return Memory(
         id=MemoryId("wanted"),
         scope=draft.scope,
@@ -312,7 +315,7 @@ def _make_lookup_memory(world: Dependencies, draft: Draft) -> Memory:
 
 
 def _load_sayings(writing: WriteTransaction, draft: Draft, memory: Memory) -> list[_KnownMemory]:
-    """What says the same, the active ones first; and the memory that the same call made before."""
+    """Return memories that say the same, active ones first, and the one stored under the key."""
     kept: IdempotencyRecord | None = None if draft.key is None else writing.kept(draft.scope, draft.key)
     made = None if kept is None else writing.get(draft.scope, kept.memory)
     saying = (*writing.sayings(memory), *writing.said_before(memory), *([] if made is None else [made]))
@@ -335,9 +338,9 @@ def _make_answer(world: Dependencies, draft: Draft, known: Sequence[_KnownMemory
     memory = active.memory
     match memory.status:
         case Status.QUARANTINED:
-            return None  # how long it waits depends on who says it
+            return None  # a quarantine depends on the caller's trust
         case Status.FORGOTTEN | Status.SUPERSEDED if draft.at is not None:
-            return None  # whether it was said since is told by its date
+            return None  # its date says whether it is a later statement
         case Status.FORGOTTEN | Status.SUPERSEDED:
             when = "" if active.status_since is None else f" on {active.status_since.isoformat(timespec='seconds')}"
             reason = f"it was {memory.status.value}{when}, and nothing says that this was said since"
@@ -347,7 +350,7 @@ def _make_answer(world: Dependencies, draft: Draft, known: Sequence[_KnownMemory
 
 
 def _comes_from_draft(world: Dependencies, draft: Draft, memory: Memory) -> bool:
-    """Whether a version of the memory comes from the draft's saying, as far as one can tell."""
+    """Return whether a version of the memory comes from the same statement, as far as known."""
     versions = world.store.history(draft.scope, memory.id)
     if draft.at is not None:
         return any(draft.at in (one.created_at, one.observed_at) for one in versions)
@@ -359,7 +362,7 @@ _Quote = tuple[tuple[str, ...], str | None, str | None]
 
 
 def _load_by_quote(world: Dependencies, drafts: Sequence[Draft]) -> dict[_Quote, list[Memory]]:
-    """The memories of any standing that rest on the same words of the same speaker and session as a draft does."""
+    """Return memories in any status that rest on the same quote, speaker and session as a draft."""
     wanted = {_quote_of(draft) for draft in drafts if draft.at is not None or draft.session is not None}
     found: dict[_Quote, list[Memory]] = {}
     for scope in {draft.scope for draft in drafts} if wanted else ():
@@ -374,7 +377,7 @@ def _quote_of(said: Draft | Memory) -> _Quote:
 
 
 def _answer_reworded(draft: Draft, known: Mapping[_Quote, Sequence[Memory]]) -> Receipt | None:
-    """What is answered if the same saying was understood in other words before, at that moment if it has one."""
+    """Return the answer if the same statement was extracted in other words before."""
     same = [
         one
         for one in known.get(_quote_of(draft), ())
@@ -393,7 +396,7 @@ T = TypeVar("T")
 
 
 class Pending(Generic[T]):
-    """Something that is being done: `result()` waits for it, and so does `await`."""
+    """The result of a background task: call `result()` or await it."""
 
     def __init__(self, future: "Future[T]") -> None:
         self._future = future
@@ -402,22 +405,22 @@ class Pending(Generic[T]):
         return f"<Pending {'done' if self.done else 'under way'}>"
 
     def __await__(self) -> Generator[Any, None, T]:
-        import asyncio  # which whoever awaits has loaded
+        import asyncio  # already imported by any caller that awaits
 
         return asyncio.wrap_future(self._future).__await__()
 
     @property
     def done(self) -> bool:
-        """Whether it came to an end, good or bad."""
+        """Whether the task has finished or failed."""
         return self._future.done()
 
     def result(self, timeout: float | None = None) -> T:
-        """What came of it, once it has; raises what went wrong, or `TimeoutError` after so many seconds."""
+        """Wait for the result; raise the task's error, or TimeoutError after `timeout` seconds."""
         return self._future.result(timeout)
 
 
 class BackgroundWorker:
-    """One thread that does one thing after the other; begun when something is first to be done."""
+    """One thread that runs tasks in order; started by the first task."""
 
     def __init__(self) -> None:
         self._lock = ForkSafeLock()
@@ -425,19 +428,19 @@ class BackgroundWorker:
         register_fork_aware(self)
 
     def submit(self, what: Callable[[], T]) -> Pending[T]:
-        """Have it done after all that was asked for before."""
+        """Run a task after all earlier ones."""
         with self._lock.rlock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-background")
             return Pending(self._pool.submit(what))
 
     def finish(self) -> None:
-        """Wait until all of it is done."""
+        """Wait until all tasks are done."""
         with self._lock.rlock:
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=True)
 
     def after_fork(self) -> None:
-        """The thread is the parent's, and so is what it has to do."""
+        """Drop the thread and its tasks in a forked child: they belong to the parent."""
         self._pool = None

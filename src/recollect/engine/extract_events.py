@@ -1,4 +1,4 @@
-"""Harvest: what happened leaves memories behind, of the events that came since the last time."""
+"""Extract memories from the events of a scope that were stored since the last time."""
 
 import hashlib
 import json
@@ -18,23 +18,24 @@ from recollect.model.scope import Scope
 from recollect.protocols import ProgressListener, WriteTransaction
 
 EXTRACTION_CHECKPOINT = "extraction"
-"""Under which name it is noted which events of a scope were read."""
+"""The name of the checkpoint that says which events were read."""
 
 MAX_ATTEMPTS = 5
-"""How often it begins anew because something was erased meanwhile."""
+"""How often an extraction starts over because data was erased meanwhile."""
 
 MAX_CONSECUTIVE_FAILURES = 3
-"""After how many failures in a row nothing more is tried: it is hardly what was said."""
+"""After this many failures in a row the extraction stops: the events are hardly the cause."""
 
 EventSpan = tuple[Memory, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventExtraction:
-    """What the new events of a scope left behind, stretch by stretch of what was said in one go.
+    """What the new events of a scope left behind, span by span.
 
-    `events` is how many were read, those said around new ones among them. `waiting` is how many stretches have events
-    that have not come yet, by a clock that went back; they are read when they have.
+    A span is a stretch of one session without a long gap. `events` counts the events read, with known ones around new
+    ones. `waiting` counts spans with events dated in the future because the clock went back; they are read when their
+    time comes.
     """
 
     scope: Scope
@@ -44,10 +45,10 @@ class EventExtraction:
 
 
 def extract_events(world: Dependencies, scope: Scope, progress: ProgressListener) -> EventExtraction:
-    """Remember what is worth it in the scope's events that came since the last time; each memory names its event.
+    """Extract memories from the scope's new events; each memory names its event.
 
-    The same again changes nothing. What is interrupted, or fails, has done part of it, and the next one does the rest:
-    what was read is not read again. If a stretch cannot be read, others are, and then the error is raised.
+    Repeating the call changes nothing. After an interruption the next call does the rest; spans that were read are not
+    read again. If a span fails, the others are still read, and then the error is raised.
     """
     work = _EventExtractor(world, scope, world.now())
     for _ in range(MAX_ATTEMPTS):
@@ -59,14 +60,14 @@ def extract_events(world: Dependencies, scope: Scope, progress: ProgressListener
 
 
 class _ErasedDuringExtraction(Exception):
-    """Something of the scope was erased meanwhile, so nothing that was read may be written."""
+    """Raised when data of the scope was erased meanwhile, so that nothing read may be written."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ExtractionCheckpoint:
-    """Up to which commit all events were read, and the stretches that were read of what came later.
+    """The commit up to which all events were read, and the later spans that were read.
 
-    `token` tells what was noted since something was last erased from what was noted before.
+    Erasing removes the checkpoint; `token` distinguishes a new one from the one before.
     """
 
     token: str
@@ -84,7 +85,7 @@ class _ExtractionCheckpoint:
 
 @dataclass(slots=True)
 class _EventExtractor:
-    """One harvest of one scope; what was extracted is kept as it goes."""
+    """One extraction run over a scope; results accumulate in it."""
 
     deps: Dependencies
     scope: Scope
@@ -97,7 +98,7 @@ class _EventExtractor:
     consecutive_failures: int = 0
 
     def run(self, progress: ProgressListener) -> EventExtraction:
-        """Read all that is new, day by day."""
+        """Read all new events, day by day."""
         self.waiting, self.errors = 0, []
         noted = self._load_checkpoint()
         moments, commit = self.deps.store.touched(self.scope, Level.EVENT, noted.commit)
@@ -117,7 +118,10 @@ class _EventExtractor:
         )
 
     def _load_checkpoint(self) -> _ExtractionCheckpoint:
-        """What was read before. That there is a note is noted before anything is read: erasing takes it away."""
+        """Load the checkpoint, or write a new one before anything is read.
+
+        Erasing removes it, which is how an erasure during the run is noticed.
+        """
         store = self.deps.store
         text = store.checkpoint(self.scope, EXTRACTION_CHECKPOINT)
         noted = _ExtractionCheckpoint(self.deps.new_id(self.now)) if text is None else _ExtractionCheckpoint.read(text)
@@ -127,9 +131,7 @@ class _EventExtractor:
         return noted
 
     def _find_unread_spans(self, day: Period, noted: _ExtractionCheckpoint) -> Iterator[EventSpan]:
-        """The stretches of a day with anything in them that was not read, each whole: what was said around it tells
-        what is meant.
-        """
+        """Yield the day's spans with unread events, each complete: the context shows what is meant."""
         zone, policy = self.deps.time_zone, self.deps.lifecycle
         events = self.deps.store.timeline(self.scope, [Level.EVENT], since=day.begins(zone), before=day.ends(zone))
         for said in group_by_session(events):
@@ -142,8 +144,9 @@ class _EventExtractor:
                     yield stretch
 
     def _is_news(self, event: Memory, commit: int) -> bool:
-        """Whether it said something else at that commit, or was not there or put away; that it left an index since,
-        because it is old, or came back to one, is no news.
+        """Return whether the event is new, reworded or restored since a commit.
+
+        That it left or joined an index since does not count.
         """
         if (event.commit or 0) <= commit:
             return False
@@ -152,7 +155,7 @@ class _EventExtractor:
         return not before or (before[-1].status, before[-1].text) != (Status.ACTIVE, event.text)
 
     def _extract_span(self, stretch: EventSpan) -> None:
-        """Extract from a stretch, and note that; what cannot be read is left, and so is all after too many failures."""
+        """Extract from a span and save that; after a failure, skip it, or stop after too many."""
         if stretch[-1].created_at > self.now:
             self.waiting += 1
             return
@@ -180,7 +183,7 @@ class _EventExtractor:
         return noted
 
     def _save_checkpoint(self, next_after: Callable[[_ExtractionCheckpoint], _ExtractionCheckpoint]) -> None:
-        """Note more than what is noted by now, unless something was erased meanwhile."""
+        """Update the checkpoint, unless data was erased meanwhile."""
 
         def change(writing: WriteTransaction) -> None:
             noted = next_after(self._refuse_if_erased(writing))
@@ -190,13 +193,13 @@ class _EventExtractor:
 
 
 def _span_key(stretch: Sequence[Memory]) -> str:
-    """What tells a stretch from any other, and from the same with another event in it."""
+    """Return a key for a span that changes when any of its events does."""
     named = [[one.id, one.commit] for one in stretch]
     return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
 
 
 def _to_turn(event: Memory) -> ConversationTurn:
-    """An event as a turn of the conversation that it was said in; it is trusted no more than the event is."""
+    """Convert an event to a turn of its conversation."""
     return ConversationTurn(
         text=event.text,
         role=next((one for one in Role if one.value == event.metadata.get("role")), Role.USER),

@@ -1,4 +1,4 @@
-"""Import from others: what another program exported is remembered, or it is told what would become of it."""
+"""Import files of other programs, or report what an import would do."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,20 +25,20 @@ from recollect.protocols import ProgressListener, Store, WriteTransaction
 T = TypeVar("T")
 
 BATCH_DRAFTS = 64
-"""How many are embedded and written at a time; each batch is written whole or not at all."""
+"""How many drafts are embedded and written at a time; a batch is all or nothing."""
 
 ALREADY_THERE = "there already"
 
 _REDACT_SECRETS = partial(redact_text, policy=SecretsPolicy())
-"""Ids are to be the same however a store is configured, so what is secret is left out of them always."""
+"""Removes secrets before ids are computed, so that ids are the same under all settings."""
 
 _COUNTED_VERDICTS = (Created, Reinforced, Unchanged, Unindexed)
-"""The verdicts that are only counted: they say nothing against a draft, and nothing of what others are."""
+"""Verdicts that are only counted: they affect no other memory and are no objection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportSource:
-    """A file of somebody else's: its lines, to be read as often as needed, what it is called, and how it is read."""
+    """A file to import: its lines, which can be read repeatedly, its name and its format."""
 
     lines: Iterable[str]
     name: str | None
@@ -47,7 +47,7 @@ class ImportSource:
     skip_bad: bool
 
     def read(self, now: datetime) -> DraftStream:
-        """What is in it, from the first line on."""
+        """Read the drafts in the file, from the first line on."""
         return self.format.read(
             self.lines, self.scope, source=self.name, now=now, redacted=_REDACT_SECRETS, skip_bad=self.skip_bad
         )
@@ -55,11 +55,11 @@ class ImportSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileImportReport:
-    """What was in a file and what became of it, or would have: how many by verdict, and all receipts that tell of
-    something ended, brought back, kept apart or refused, each with the id that the draft had.
+    """What a file contained, and what became of it, or would with a dry run.
 
-    `spots` says where in the file each of these stands, and `redacted` of how many something was taken out, by what it
-    was.
+    `verdicts` counts receipts by verdict. `notable_receipts` has those that ended, restored, quarantined or refused a
+    memory, each with the draft's id. `locations` says where these are in the file, and `redacted` counts removed parts
+    by kind.
     """
 
     format: str
@@ -75,13 +75,16 @@ class FileImportReport:
 def import_from(
     world: Dependencies, source: ImportSource, *, dry: bool, progress: ProgressListener
 ) -> FileImportReport:
-    """Read all of the file first, so that what is refused writes nothing; then remember it, or see what would be."""
+    """Read the whole file, then remember its drafts or rehearse that.
+
+    Reading first means that an invalid file writes nothing.
+    """
     reading = source.read(world.now())
     given = read_drafts(reading, source)
     verdicts: Counter[str] = Counter()
     redacted: Counter[str] = Counter()
     telling: list[tuple[MemoryId | None, Receipt]] = []
-    size = max(len(given), 1) if dry else BATCH_DRAFTS  # what is only tried is gone with its transaction
+    size = max(len(given), 1) if dry else BATCH_DRAFTS  # a rehearsal must fit in one transaction
     for start in range(0, len(given), size):
         batch = given[start : start + size]
         found = _rehearse(world, batch) if dry else _write_drafts(world, batch)
@@ -105,7 +108,7 @@ def import_from(
 
 
 def read_drafts(reading: DraftStream, source: ImportSource) -> list[Draft]:
-    """What there is; refused with the remedy if one cannot be, or if all were left out for that."""
+    """Return all drafts of a file; raise InvalidInput if one is invalid or all were skipped."""
     if _is_recollect_export(source.lines):
         raise InvalidInput(
             "this is an export of recollect; `import` takes it (in Python `import_`): leave --format and --scope out"
@@ -123,7 +126,7 @@ def read_drafts(reading: DraftStream, source: ImportSource) -> list[Draft]:
 
 
 def refuse_foreign_format(lines: Iterable[str]) -> None:
-    """Say which format a file looks to be of that is no export of ours; what looks like nothing is let through."""
+    """Raise FieldError if the lines look like another program's export, naming the format."""
     found = None if _is_recollect_export(lines) else recognize_format(lines)
     if found is not None:
         said = f"it looks like {found.name}, so give --format {found.name} and --scope"
@@ -131,7 +134,7 @@ def refuse_foreign_format(lines: Iterable[str]) -> None:
 
 
 def find_format(field: str, name: str) -> ImportFormat:
-    """The format of that name; refused with the nearest known one."""
+    """Return the format with this name; raise FieldError with a suggestion if it is unknown."""
     if validation.require_text(field, name) not in FORMATS:
         raise FieldError(f"no format is called {show(name)}; {suggest(name, FORMATS)}", field=field)
     return FORMATS[name]
@@ -146,7 +149,7 @@ def _is_recollect_export(lines: Iterable[str]) -> bool:
 
 
 def _write_drafts(world: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
-    """Those that were not there, with their receipts; somebody who imports the same meanwhile is no harm."""
+    """Store the drafts that are new, and return their receipts; parallel imports are harmless."""
     new = _filter_new(world, given)
     try:
         return list(zip(new, remember_all(world, new), strict=True))
@@ -157,23 +160,23 @@ def _write_drafts(world: Dependencies, given: Sequence[Draft]) -> list[tuple[Dra
 
 
 def _rehearse(world: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
-    """The same as if they had been written, and nothing is."""
+    """Return the receipts that a write would give, and write nothing."""
     new = _filter_new(world, given)
     trial = replace(world, store=cast("Store", _RehearsalStore(world.store)))
     return list(zip(new, remember_all(trial, new), strict=True))
 
 
 def _filter_new(world: Dependencies, given: Sequence[Draft]) -> list[Draft]:
-    """Those that were not imported before, whatever became of them since: revised, superseded or forgotten."""
+    """Return the drafts that were never imported, even if revised or forgotten since."""
     return [one for one in given if one.id is None or not world.store.get(one.scope, [one.id])]
 
 
 class _RolledBack(Exception):
-    """What was tried is known, so nothing of it is to stay."""
+    """Raised to roll back a rehearsal."""
 
 
 class _RehearsalStore:
-    """A store in which everything is judged as it would be, and nothing is written."""
+    """A store whose writes are judged and then rolled back."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -184,10 +187,10 @@ class _RehearsalStore:
     def write(self, change: Callable[[WriteTransaction], T]) -> T:
         found: list[T] = []
 
-        def tried(writing: WriteTransaction) -> None:
+        def try_import(writing: WriteTransaction) -> None:
             found.append(change(writing))
             raise _RolledBack
 
         with suppress(_RolledBack):
-            self._store.write(tried)
+            self._store.write(try_import)
         return found[-1]

@@ -1,8 +1,6 @@
-"""Age: records that have had their time leave an index, and others come back; planned first, and then done just so.
+"""Maintenance jobs: move old records out of an index or back, and archive expired episodes.
 
-Gaps: whether a change would leave a record outside of an index in which nothing is found in its place.
-
-Retire: episodes that have had their day are put away; planned first, and then done just so.
+Each job is planned first and applied exactly as planned. `find_coverage_gap` checks that every record stays findable.
 """
 
 import json
@@ -41,24 +39,24 @@ RECORD_LEVELS = tuple(level for level in TIMELINE_LEVELS if level is not Level.E
 
 
 def plan_vector_pruning(world: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
-    """Which records would no longer be found by their direction; nothing is written."""
+    """Plan which records leave the vector index; nothing is written."""
     kept = retention_of(world.lifecycle.vector)
     if wish.level is not None:
         age = kept[wish.level] if wish.age_days is None else timedelta(days=wish.age_days)
         kept = {wish.level: age}
-    words = IndexRetention(Index.TEXT, {}, Level(world.lifecycle.bm25.min_level_after_rollup))  # which stays as it is
+    words = IndexRetention(Index.TEXT, {}, Level(world.lifecycle.bm25.min_level_after_rollup))  # unchanged
     return _plan_index_changes(world, scope, Job.PRUNE_VECTORS, wish, [IndexRetention(Index.VECTOR, kept), words])
 
 
 def plan_index_rebuild(world: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
-    """Which records would leave an index or come back, so that both have what the settings say; nothing is written."""
+    """Plan which records leave or rejoin an index to match the settings; nothing is written."""
     policy = world.lifecycle
     least = wish.min_level or Level(policy.bm25.min_level_after_rollup)
 
     def keeping(index: Index, kept: Mapping[Level, timedelta | None], coarse: Level) -> IndexRetention:
         if wish.max_age_days is not None:
             fine = AGING_LEVELS[: AGING_LEVELS.index(coarse)] if coarse in AGING_LEVELS else AGING_LEVELS
-            leaving = [level for level in fine if kept[level] is not None]  # what never leaves, stays
+            leaving = [level for level in fine if kept[level] is not None]  # levels that are kept forever stay
             kept = {**kept, **dict.fromkeys(leaving, timedelta(days=wish.max_age_days))}
         return IndexRetention(index, kept, coarse, restores=True)
 
@@ -96,13 +94,13 @@ def _plan_index_changes(
 
 
 def _describe_rule(rule: IndexRetention) -> str:
-    """How long each level is kept."""
+    """Describe how long each level stays in an index."""
     kept = {level.value: "ever" if age is None else f"{age.days} days" for level, age in rule.retention.items()}
     return f"{', '.join(f'{level} {age}' for level, age in kept.items())}, told by a {rule.min_level.value} at least"
 
 
 def _build_index_steps(found: AgingResult, rules: list[IndexRetention]) -> Iterator[Step]:
-    """What is to become of each record, the coarsest first."""
+    """Yield what happens to each record, the coarsest first."""
     for one in found.changed:
         act = Act.PRUNE if one.leaves_an_index else Act.RETURN if one.returns_to_an_index else Act.STAND_IN
         by = next((teller for some in one.stand_ins.values() for teller in some), None)
@@ -149,19 +147,19 @@ def _describe_change(aged: AgedRecord, rules: list[IndexRetention]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _IndexState:
-    """How a record is found: which indexes it has left, and which levels it stands in for."""
+    """How a record is found: the indexes it has left, and the levels it stands in for."""
 
     left: tuple[Index, ...]
     stands_for: tuple[Level, ...]
 
     def union(self, other: "_IndexState") -> "_IndexState":
-        """Found wherever one of the two is."""
+        """Return the state in which the record is found wherever it is in either state."""
         left = tuple(one for one in self.left if one in other.left)
         return _IndexState(left, tuple(one for one in Level if one in (*self.stands_for, *other.stands_for)))
 
 
 def _encode_states(now: _IndexState, then: _IndexState) -> str:
-    """How a record is found when it is looked at, and how it is to be."""
+    """Encode a record's present and planned state."""
     return json.dumps([[one.left, one.stands_for] for one in (now, then)])
 
 
@@ -175,9 +173,11 @@ def _parse_states(step: Step) -> tuple[_IndexState, _IndexState]:
 
 
 def split_stages(plan: Plan) -> list[Plan]:
-    """The plan as two that come to the same, each of which may be done in parts: all that comes back or stands in for
-    more, and only then what leaves or stands in for less. However many parts are done, or taken back from the last one
-    on, whatever is outside of an index is found there by what stood in for it before, or is to.
+    """Split a plan in two stages that together have the same result.
+
+    First all that rejoins an index or stands in for more, then all that leaves or stands in for less. Each stage may be
+    applied in batches. However many batches are applied, or undone from the last one on, every record outside an index
+    is still found there through a record that stands in for it.
     """
     gains, losses = list[Step](), list[Step]()
     for step in plan.steps:
@@ -201,26 +201,28 @@ def split_stages(plan: Plan) -> list[Plan]:
 def prepare_index_changes(
     world: Dependencies, plan: Plan
 ) -> Callable[[WriteTransaction, Mapping[MemoryId, Memory]], list[Memory]]:
-    """How the plan is done; what comes back into the index of directions gets its own before."""
+    """Embed what rejoins the vector index, and return the function that applies the plan."""
     states = {step.memory: _parse_states(step)[1] for step in plan.steps if step.act in INDEX_ACTS}
     inside = [id for id, state in states.items() if Index.VECTOR not in state.left]
     lacking = [one for one in world.store.get(plan.scope, inside) if Index.VECTOR in one.left]
     found = world.embed([one.embedded_text for one in lacking], "memory") if lacking else ()
     vectors: dict[MemoryId, Vector] = {one.id: vector for one, vector in zip(lacking, found, strict=True)}
 
-    def done(writing: WriteTransaction, present: Mapping[MemoryId, Memory]) -> list[Memory]:
+    def apply_step(writing: WriteTransaction, present: Mapping[MemoryId, Memory]) -> list[Memory]:
         changes = [(present[id], _apply_state(present[id], state)) for id, state in states.items()]
         gone = find_coverage_gap(writing, plan.scope, changes)
         if gone is not None:
             raise Conflict(f"what was to be found in place of {show(gone.id)} is not, by now; plan again")
         return [writing.put(aged, vectors.get(aged.id)) for _, aged in changes]
 
-    return done
+    return apply_step
 
 
 def _apply_state(memory: Memory, state: _IndexState) -> Memory:
-    """The record as it is to be found. What is pinned never leaves, what does not hold is found nowhere, and none but a
-    record of the calendar stands in for others.
+    """Return the record in its planned state, or raise FieldError.
+
+    A pinned record never leaves an index, an inactive one is not found at all, and only calendar records stand in for
+    others.
     """
     if not is_findable_record(memory) or (state.stands_for and memory.level not in CALENDAR_LEVELS):
         raise FieldError(f"{show(memory.id)} is no record that can be found so", field="steps")
@@ -230,20 +232,20 @@ def _apply_state(memory: Memory, state: _IndexState) -> Memory:
 
 
 TIME_MARGIN = timedelta(days=1)
-"""How far the moments of finer records lie outside of the time that a record tells of, or from each other's, at most: a
-segment is of one day.
+"""How far outside a record's time range its finer records can lie.
+
+A segment is within one day.
 """
 
 
 def find_coverage_gap(
     writing: WriteTransaction, scope: Scope, changes: Sequence[tuple[Memory, Memory]]
 ) -> Memory | None:
-    """A record of the scope that is found, itself or by what stands in for it, and would not be any more if each of
-    these memories, as it stands, were what it is to be.
+    """Return a record that is findable now but would not be after these changes, or None.
 
-    Where nothing leaves an index and nothing stands in for less, nothing is read. Else all that is of the calendar is,
-    and of what is finer only what may be concerned: of the time that the records tell of, and events and excerpts only
-    where somebody stood in for them.
+    A record is findable itself or through one that stands in for it. If nothing leaves an index and nothing stands in
+    for less, nothing is read. Otherwise all calendar records are read; finer ones only in the affected time range, and
+    events and excerpts only where a record stood in for them.
     """
     concerned = [(now, lost) for now, then in changes if (lost := _lost_levels(now, then)) is not None]
     if not concerned:
@@ -252,7 +254,7 @@ def find_coverage_gap(
     finer = [level for level in TIMELINE_LEVELS if level in levels and level not in CALENDAR_LEVELS]
     changed = {now.id: (now, then) for now, then in changes}
     gone = list[Memory]()
-    for since, before in (_time_range([now for now, _ in concerned]), (None, None)):  # all, before anything is refused
+    for since, before in (_time_range([now for now, _ in concerned]), (None, None)):  # read everything before refusing
         there = [*writing.timeline(scope, CALENDAR_LEVELS), *writing.timeline(scope, finer, since=since, before=before)]
         now = {one.id: one for one in there} | {id: both[0] for id, both in changed.items()}
         then = now | {id: both[1] for id, both in changed.items()}
@@ -263,7 +265,7 @@ def find_coverage_gap(
 
 
 def _lost_levels(now: Memory, then: Memory) -> Collection[Level] | None:
-    """The levels whose records may not be found through it any more; `None` if it is of no concern to anybody."""
+    """Return the levels that may no longer be found through this record; None if none are."""
     if not is_findable_record(now):
         return None
     leaves = not set(then.left) <= set(now.left)
@@ -276,7 +278,7 @@ def _lost_levels(now: Memory, then: Memory) -> Collection[Level] | None:
 
 
 def _time_range(records: Iterable[Memory]) -> tuple[datetime, datetime]:
-    """From when to when the records tell of anything, and a bit more."""
+    """Return the time range that the records cover, with a margin."""
     told = [(one.created_at, RollupRecord.of(one).first, RollupRecord.of(one).last) for one in records]
     first, last = min(map(min, told)), max(map(max, told))
     return max(first, validation.EARLIEST_DATETIME + TIME_MARGIN) - TIME_MARGIN, min(
@@ -288,7 +290,7 @@ _PLAN_PARAMETERS = ("value", "midpoint_target", "value_threshold", "max_episodes
 
 
 def plan_episode_pruning(world: Dependencies, scope: Scope, _: RetentionOverrides) -> Plan:
-    """Which of the scope's finished episodes would be put away; nothing is written."""
+    """Plan which finished episodes of the scope are archived; nothing is written."""
     memories = {one.id: one for one in world.store.timeline(scope, [Level.EPISODE])}
     episodes = [to_episode(world, one) for one in memories.values()]
     steps = tuple(
@@ -320,19 +322,22 @@ def plan_episode_pruning(world: Dependencies, scope: Scope, _: RetentionOverride
 def prepare_episode_pruning(
     _: Dependencies, plan: Plan
 ) -> Callable[[WriteTransaction, Mapping[MemoryId, Memory]], list[Memory]]:
-    """How the plan is done to episodes that are what they were."""
+    """Return the function that archives the planned episodes."""
 
-    def done(writing: WriteTransaction, present: Mapping[MemoryId, Memory]) -> list[Memory]:
+    def apply_step(writing: WriteTransaction, present: Mapping[MemoryId, Memory]) -> list[Memory]:
         for one in present.values():
             _refuse_unprunable(one)
         gone = [present[step.memory].changed(status=Status.ARCHIVED, remark=step.reason) for step in plan.steps]
         return [writing.put(one, None) for one in gone]
 
-    return done
+    return apply_step
 
 
 def _refuse_unprunable(memory: Memory) -> None:
-    """Nothing is put away but episodes that are finished and not pinned, whoever wrote the plan."""
+    """Raise FieldError unless the memory is a finished, unpinned, active episode.
+
+    A plan edited by hand could name another memory.
+    """
     finished = memory.level is Level.EPISODE and read_outcome(memory) is not None
     if not finished or memory.pinned or memory.status is not Status.ACTIVE:
         what = "is no finished episode, or pinned, or put away already"

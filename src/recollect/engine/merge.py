@@ -1,6 +1,6 @@
-"""Merge: several memories become one, which is trusted no more than the least of them.
+"""Merge memories by hand, and consolidate memories that say the same.
 
-Consolidate: of memories that say the same, one speaks for all; planned first, and then done just so.
+A merged memory has the lowest trust of its sources. Consolidation is planned first and applied exactly as planned.
 """
 
 import hashlib
@@ -41,12 +41,12 @@ from recollect.protocols import Store, WriteTransaction
 T = TypeVar("T")
 
 MIN_MERGED_MEMORIES = 2
-"""How many memories can become one."""
+"""The minimum number of memories in a merge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """What the one is to say; what is `None` is that of the memory that matters most."""
+    """The text of the merged memory; `None` takes it from the most important source."""
 
     text: str | None = None
     title: str | None = None
@@ -60,10 +60,10 @@ class Wording:
 
 
 def merge_memories(world: Dependencies, scope: Scope, ids: Iterable[str], wording: Wording) -> Receipt:
-    """Make one memory of several, which stay in the store as what it was made of.
+    """Merge several memories into one; the sources stay in the store as its origins.
 
-    Refused, so that nothing changes, if a new text or title reads like orders to a model and is trusted less than the
-    user, or if an operator put the same words into quarantine. A conflict, if another memory holds of its subject.
+    The merge is refused, and changes nothing, if a new text or title instructs a model and has lower trust than the
+    user, or if an operator quarantined the same text. It raises Conflict if another memory is valid for its subject.
     """
     names = _check_ids("ids", ids)
     found = screen(wording, world.policy.secrets)
@@ -78,7 +78,7 @@ def merge_memories(world: Dependencies, scope: Scope, ids: Iterable[str], wordin
 
 
 def _try_merge(world: Dependencies, scope: Scope, ids: Sequence[str], wording: Wording, id: MemoryId) -> Receipt | None:
-    """Merge the memories as they were seen; `None` if one of them changed while the text was embedded."""
+    """Merge the memories; return None if one of them changed during the embedding."""
     policy = world.policy
     seen = [_check_merge_source(_require_own(scope, get_visible(world, scope, one))) for one in ids]
     expected = build_merged(seen, wording, id, policy)
@@ -106,7 +106,7 @@ def _try_merge(world: Dependencies, scope: Scope, ids: Sequence[str], wording: W
 
 
 def _find_objection(writing: WriteTransaction, state: Memory, policy: AdmissionPolicy) -> Refused | None:
-    """What speaks against words that none of the sources has."""
+    """Return why a text that no source has is refused, or None."""
     doubted = state.trust.less_than(Trust.STATED) and policy.quarantine.enabled
     orders = find_injection(state.searched_text) if doubted else None
     if orders is not None:
@@ -115,7 +115,7 @@ def _find_objection(writing: WriteTransaction, state: Memory, policy: AdmissionP
 
 
 def _refuse_rival(writing: WriteTransaction, state: Memory, policy: AdmissionPolicy) -> None:
-    """Of a subject one thing holds at a time: besides those that it is made of, no other may hold when it does."""
+    """Raise Conflict if a memory outside the merge is valid for the same subject."""
     other = next((one for one in find_rivals(writing, state, policy) if one.id not in state.derived_from), None)
     if other is not None:
         holds = f"the memory {show(other.id)} holds of the subject {show(state.subject)}, beside what these would say"
@@ -130,11 +130,11 @@ def build_merged(
     *,
     led_by: MemoryId | None = None,
 ) -> Memory:
-    """The memory that says what the sources said: as important as any of them, as sure and as trusted as the least.
+    """Return the merged memory: the highest importance, the lowest confidence and trust.
 
-    A new text is about what it says, or about what somebody said that all of them are about. It holds whenever one of
-    them does. The one that leads speaks for all where they differ: the most important of them, and of these the newest,
-    if it is not said. It is shared only if all of them were: nobody is to see more than before.
+    It is valid whenever a source is. Where sources differ, the lead decides: `led_by`, or else the most important one,
+    then the newest. The subject of a new text is read from it, unless all sources were given the same one. The result
+    is shared only if all sources are, so that no scope sees more than before.
     """
     ranked = sorted(sources, key=lambda one: (one.id == led_by, _lead_priority(one)), reverse=True)
     lead, least_trusted = ranked[0], min(ranked, key=lambda one: one.trust.level)
@@ -177,7 +177,7 @@ def build_merged(
 
 
 def _merged_subject(sources: Sequence[Memory], memory: Memory, policy: AdmissionPolicy) -> str | None:
-    """What a new text is about: what it says, unless somebody said what all of the sources are about."""
+    """Return the subject of a new text: the one all sources were given, or the one it says."""
     common = _common_value(one.subject for one in sources)
     given = common is not None and common not in [read_subject(one, policy) for one in sources]
     return common if given or not policy.truth.derive_subject else read_subject(memory, policy)
@@ -209,30 +209,30 @@ def _check_merge_source(memory: Memory) -> Memory:
 
 
 def _lead_priority(memory: Memory) -> tuple[float, datetime, str]:
-    """By what one of several speaks for all: how important, how new, and if all that is equal, the later id."""
+    """The sort key of the lead: importance, then newness, then id."""
     importance = -1.0 if memory.importance is None else memory.importance
     return importance, known_since(memory), memory.id
 
 
 def _latest_end(sources: Sequence[Memory]) -> datetime | None:
-    """Until when any of them holds; without an end if one has none."""
+    """Return the latest end of validity; None if a source has none."""
     ends = [one.valid_until for one in sources if one.valid_until is not None]
     return max(ends) if len(ends) == len(sources) else None
 
 
 def _union(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """What is in any of them, once, as many as a memory may have."""
+    """Return the distinct values of all lists, at most as many as a memory may have."""
     return tuple(dict.fromkeys(chain.from_iterable(lists)))[:MAX_LIST_ITEMS]
 
 
 def _fit_quotes(quotes: tuple[str, ...]) -> tuple[str, ...]:
-    """The first of the quotes, as many as fit together."""
+    """Return the first quotes that fit together."""
     lengths = accumulate(len(one.encode()) for one in quotes)
     return tuple(quote for quote, length in zip(quotes, lengths, strict=True) if length <= validation.MAX_TEXT_BYTES)
 
 
 def _common_value(values: Iterable[T]) -> T | None:
-    """What all of them have, if it is the same."""
+    """Return the value if all are equal, else None."""
     found = set(values)
     return found.pop() if len(found) == 1 else None
 
@@ -250,13 +250,14 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 
 _STORE_FIELDS = ("recorded_at", "commit")
-"""What a store says of a version, and not who writes it."""
+"""Fields of a version that the store sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class _NearMemories:
-    """The memories of a scope that are near another one, in the order of ids, and for each those near it, the nearest
-    first; how many are active in all, and how many pairs were compared.
+    """The memories that are similar to another one, by id, each with its neighbors.
+
+    Neighbors come nearest first. Also the number of active memories and of compared pairs.
     """
 
     active_count: int
@@ -266,7 +267,7 @@ class _NearMemories:
 
 
 def plan_consolidation(world: Dependencies, scope: Scope, _: RetentionOverrides) -> Plan:
-    """What consolidating would do to the scope's own plain memories that hold now; nothing is written."""
+    """Plan how to consolidate the scope's own valid plain memories; nothing is written."""
     now, rules = world.now(), world.consolidation
     look = _find_near_memories(world, scope, now)
     made = _find_merge_results(world.store, scope, look.memories)
@@ -293,17 +294,17 @@ def plan_consolidation(world: Dependencies, scope: Scope, _: RetentionOverrides)
 def prepare_consolidation(
     world: Dependencies, plan: Plan
 ) -> Callable[[WriteTransaction, Mapping[MemoryId, Memory]], list[Memory]]:
-    """How the plan is done; there is nothing to make ready."""
+    """Return the function that applies the plan; there is nothing to prepare."""
     return lambda writing, present: _apply_consolidation(world, writing, plan, present)
 
 
 def _apply_consolidation(
     world: Dependencies, writing: WriteTransaction, plan: Plan, present: Mapping[MemoryId, Memory]
 ) -> list[Memory]:
-    """Do what the plan says to memories that are still what they were; what it is to make must come out as planned.
+    """Apply the plan to unchanged memories; the merged memory must come out as planned.
 
-    Those that are spoken for go first: the one that is made may say the same, and no two may. Nobody sees that, for all
-    of it is one transaction: it is found as soon as they are not.
+    The sources are archived first, because two active memories may not say the same. It is one transaction, so readers
+    never see a moment without either.
     """
     writing.adopt(world.encoder)
     sources: dict[MemoryId | None, list[Memory]] = defaultdict(list)
@@ -329,7 +330,7 @@ def _apply_consolidation(
 
 
 def _find_near_memories(world: Dependencies, scope: Scope, now: datetime) -> _NearMemories:
-    """All that is near each other; nothing, where there are too few to be looked at."""
+    """Return all similar memories; none if the scope has too few memories."""
     import numpy as np
 
     from recollect.lifecycle.clustering import find_near_pairs
@@ -342,13 +343,13 @@ def _find_near_memories(world: Dependencies, scope: Scope, now: datetime) -> _Ne
     pairs = find_near_pairs(vectors, world.consolidation.threshold)
     places = np.union1d(pairs.first, pairs.second)
     memories = here.evidence.memories(here.rows[places].tolist())
-    there = np.array([one is not None for one in memories], dtype=np.bool_)  # what was erased since is near nothing
+    there = np.array([one is not None for one in memories], dtype=np.bool_)  # None: erased since
     near = pairs.neighbors_among(places[there])
     return _NearMemories(here.active_count, [one for one in memories if one is not None], near, pairs.compared)
 
 
 def _find_merge_results(store: Store, scope: Scope, memories: Sequence[Memory]) -> set[MemoryId]:
-    """Those of the memories that others were put away for: a consolidation before, or a merge by hand."""
+    """Return the ids of memories that came from an earlier consolidation or merge."""
     origins = list(dict.fromkeys(MemoryId(id) for one in memories for id in one.derived_from))
     return _successor_ids(store.get(scope, origins) if origins else [])
 
@@ -356,7 +357,7 @@ def _find_merge_results(store: Store, scope: Scope, memories: Sequence[Memory]) 
 def _find_merge_results_in_transaction(
     writing: WriteTransaction, scope: Scope, memories: Sequence[Memory]
 ) -> set[MemoryId]:
-    """The same, within a transaction."""
+    """Return the same within a transaction."""
     found = [writing.get(scope, MemoryId(id)) for one in memories for id in one.derived_from]
     return _successor_ids([one for one in found if one is not None])
 
@@ -367,7 +368,7 @@ def _successor_ids(origins: Sequence[Memory]) -> set[MemoryId]:
 
 
 def _make_rival_check(policy: AdmissionPolicy) -> Callable[[Memory, Memory], bool]:
-    """Whether two memories are of one subject, and cannot both be true."""
+    """Return a function that tells whether two memories contradict each other about a subject."""
 
     def rivals(one: Memory, other: Memory) -> bool:
         alike = one.subject is not None and one.subject == other.subject
@@ -382,7 +383,7 @@ def _make_rival_check(policy: AdmissionPolicy) -> Callable[[Memory, Memory], boo
 
 
 def _build_steps(found: Consolidation, made: Collection[MemoryId], policy: AdmissionPolicy) -> Iterator[Step]:
-    """What becomes of each memory: group by group, and then of those that are left."""
+    """Yield what happens to each memory: first group by group, then the ones that stay."""
     for group in found.groups:
         yield from _build_group_steps(group, made, policy)
     for one in found.unmerged:
@@ -420,13 +421,13 @@ def _build_group_steps(
 def _build_successor(
     members: Sequence[Memory], lead: Memory, id: MemoryId, made: Collection[MemoryId], policy: AdmissionPolicy
 ) -> Memory:
-    """The memory that speaks for all of them: what a merge makes of them, in the words of the one that leads."""
+    """Return the memory that replaces a group: their merge, in the words of the lead."""
     one = build_merged(members, Wording(), id, policy, led_by=lead.id)
     return one.changed(importance=raise_importance(members, made))
 
 
 def _make_successor_id(group: ConsolidationGroup) -> MemoryId:
-    """An id that sorts by when the last of them was taken in, and is the same for the same versions of them alone."""
+    """Return an id that sorts by the latest commit time, the same for the same versions only."""
     named = [[one.id, one.commit] for one in group.members]
     digest = hashlib.sha256(json.dumps([str(group.lead.scope), named]).encode()).hexdigest()
     last = max(one.recorded_at or one.created_at for one in group.members)
@@ -435,14 +436,17 @@ def _make_successor_id(group: ConsolidationGroup) -> MemoryId:
 
 
 def digest_memory(memory: Memory) -> str:
-    """What tells the memory from any other, but for what a store says of it."""
+    """Return a digest of the memory without the fields that the store sets."""
     told = {one.name: getattr(memory, one.name) for one in fields(Memory) if one.name not in _STORE_FIELDS}
     said = json.dumps({**told, "metadata": dict(memory.metadata)}, sort_keys=True, default=str)
     return hashlib.sha256(said.encode()).hexdigest()
 
 
 def _check_consolidation_source(memory: Memory) -> Memory:
-    """The memory; whatever a plan protects is protected from a plan that says otherwise."""
+    """Return the memory, or raise Conflict if it is protected from consolidation.
+
+    A plan edited by hand could name such a memory.
+    """
     if memory.status is not Status.ACTIVE or memory.pinned or memory.level is not None or not memory.indexed:
         raise Conflict(f"the memory {show(memory.id)} is not active, or is pinned; only others are consolidated")
     return memory

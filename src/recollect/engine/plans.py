@@ -1,7 +1,4 @@
-"""Plan: a job says what it would do, and later does exactly that, or nothing.
-
-Undo: what a run wrote stands again as it did before.
-"""
+"""Plans: make a plan for a job, apply exactly that or nothing, and undo a run."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -36,7 +33,7 @@ PLANNERS: Mapping[Job, Callable[[Dependencies, Scope, RetentionOverrides], Plan]
     Job.REBUILD_INDEX: maintenance.plan_index_rebuild,
     Job.PRUNE_EPISODES: maintenance.plan_episode_pruning,
 }
-"""What each job would do to a scope, if somebody wishes for it."""
+"""The planner of each job."""
 
 ApplySteps = Callable[[WriteTransaction, Mapping[MemoryId, Memory]], list[Memory]]
 
@@ -46,8 +43,9 @@ PREPARERS: Mapping[Job, Callable[[Dependencies, Plan], ApplySteps]] = {
     Job.REBUILD_INDEX: maintenance.prepare_index_changes,
     Job.PRUNE_EPISODES: maintenance.prepare_episode_pruning,
 }
-"""How what each job planned is done to memories that are what they were: what can be made ready is, and then all of it
-is one transaction.
+"""For each job, a function that prepares a plan and returns how to apply it.
+
+Preparing happens outside the transaction, applying in a single one.
 """
 
 
@@ -56,23 +54,27 @@ STAGE_SPLITTERS: Mapping[Job, Callable[[Plan], list[Plan]]] = {
     Job.REBUILD_INDEX: maintenance.split_stages,
     Job.PRUNE_EPISODES: lambda plan: [plan],
 }
-"""The jobs that may be done in parts, and in which stages: the steps of each do not need each other."""
+"""The jobs that may be applied in batches, with how to split their plans in stages.
+
+Steps of one stage do not depend on each other.
+"""
 
 MAX_STEPS_PER_TRANSACTION = 500
-"""How many steps are done in one transaction where others may write in between."""
+"""How many steps one transaction applies, so that other writers get in between."""
 
 MAX_ATTEMPTS = 3
-"""How often a job is planned anew because others changed what it is about."""
+"""How often a job is planned again because other writers changed its memories."""
 
 
 def make_plan(world: Dependencies, job: Job, scope: Scope, wish: RetentionOverrides) -> Plan:
-    """What the job would do to the scope's own memories; nothing is written."""
+    """Return what the job would do to the scope's own memories; nothing is written."""
     return PLANNERS[job](world, scope, wish.for_job(job))
 
 
 def apply_plan(world: Dependencies, plan: Plan) -> Run:
-    """Do exactly what the plan says, all of it in one transaction; refused, so that nothing is written, if any memory
-    that is named in it is not what it was.
+    """Apply a plan exactly, in one transaction.
+
+    Raises Conflict and writes nothing if a memory named in it has changed.
     """
     if not isinstance(plan, Plan):
         raise FieldError(f"{show(plan)} is no plan; give what `plan` gave, or Plan.read(…)", field="plan")
@@ -95,7 +97,7 @@ def apply_plan(world: Dependencies, plan: Plan) -> Run:
 def run_job(
     world: Dependencies, job: Job, scope: Scope, wish: RetentionOverrides, progress: ProgressListener
 ) -> list[Run]:
-    """Plan a job and do it, in parts that leave others room to write; what they changed meanwhile is planned anew."""
+    """Plan a job and apply it in batches; plan again what other writers changed meanwhile."""
     runs, done = list[Run](), 0
     for _ in range(MAX_ATTEMPTS):
         parts, disturbed = _split_plan(make_plan(world, job, scope, wish)), False
@@ -106,7 +108,7 @@ def run_job(
                 found = apply_plan(world, _with_new_commits(part, commits))
             except Conflict:
                 disturbed = True
-                break  # what comes later may need what this part was to do
+                break  # later batches may depend on this one
             runs += [found] if found.run is not None else []
             commits |= {one.id: one.commit for one in found.memories}
             done += len(part.steps)
@@ -117,7 +119,7 @@ def run_job(
 
 
 def _split_plan(plan: Plan) -> list[Plan]:
-    """The plan, or several that come to the same one after the other, where it may be done so."""
+    """Return the plan, or several that give the same result in sequence."""
     if plan.job not in STAGE_SPLITTERS or len(plan.steps) <= MAX_STEPS_PER_TRANSACTION:
         return [plan]
     cuts = [
@@ -129,13 +131,13 @@ def _split_plan(plan: Plan) -> list[Plan]:
 
 
 def _with_new_commits(part: Plan, commits: Mapping[MemoryId, int | None]) -> Plan:
-    """The part, of memories as parts before it wrote them."""
+    """Return the batch with the commits that earlier batches gave its memories."""
     steps = (replace(one, commit=commits[one.memory]) if one.memory in commits else one for one in part.steps)
     return replace(part, steps=tuple(steps))
 
 
 def undo_run(world: Dependencies, run: Run | int, scope: Scope | None) -> UndoReport:
-    """Let every memory that the run wrote stand as it did before."""
+    """Undo a run: every memory it wrote gets its previous version back."""
     if isinstance(run, Run):
         if scope is not None and scope != run.scope:
             raise FieldError(f"{scope} is not the scope of the run, which is {run.scope}", field="scope")
@@ -148,7 +150,7 @@ def undo_run(world: Dependencies, run: Run | int, scope: Scope | None) -> UndoRe
 
 
 def _get_as_planned(writing: WriteTransaction, scope: Scope, step: Step) -> Memory | None:
-    """The memory of a step, if it is what it was when that was planned."""
+    """Return the memory of a step; raise Conflict if it has changed since the plan was made."""
     memory = writing.get(scope, step.memory)
     if step.commit is None:
         if memory is not None:
@@ -162,16 +164,15 @@ def _get_as_planned(writing: WriteTransaction, scope: Scope, step: Step) -> Memo
 
 
 UNDONE_REMARK = "undone"
-"""What is remarked of a memory that was not there before the run."""
+"""The remark on a memory that an undone run had created."""
 
 
 def undo_commit(world: Dependencies, scope: Scope, run: int) -> UndoReport:
-    """Every memory of the scope that the run wrote gets its former version back, as a new one; all of them, or none.
+    """Undo a run: write the previous version of every memory that it wrote, as a new version.
 
-    Refused if one of them has changed since, if another one holds of its subject or topic by now, or if a record of
-    what happened would be found no more, nor anything in its place. What was made of a memory while it was trusted
-    more, as one that somebody vouched for, is trusted no more than that one again; what scopes below made of it stays
-    theirs to judge.
+    All memories, or none. Raises Conflict if one has changed since, if another memory is valid for its subject or topic
+    by now, or if a timeline record would no longer be findable. Memories derived from one that loses trust by the undo
+    (for example one that was vouched for) lose it too; those of scopes below are left unchanged.
     """
     validation.require_count("run", run)
 
@@ -188,7 +189,7 @@ def undo_commit(world: Dependencies, scope: Scope, run: int) -> UndoReport:
             _refuse_rival(writing, one, states, run, world.policy)
         _refuse_coverage_gap(writing, scope, states)
         fallen = {one.memory.id: one.memory.trust for one in states if one.memory.trust.less_than(one.present.trust)}
-        # those that are put away go first: they may say what one of the others is to say again
+        # inactive ones first: they may have the text that another one gets back
         states.sort(key=lambda one: (one.memory.status is Status.ACTIVE, one.memory.id))
         memories = [writing.put(one.memory, vectors.get(one.memory.id, one.vector)) for one in states]
         memories += _lower_derived_trust(writing, scope, fallen, {one.id for one in memories}) if fallen else []
@@ -201,8 +202,9 @@ def undo_commit(world: Dependencies, scope: Scope, run: int) -> UndoReport:
 
 
 def _embed_returning(world: Dependencies, scope: Scope, run: int) -> "dict[MemoryId, Vector]":
-    """Directions for the memories that come back into the index that has none of them any more: the same text has the
-    same one. They are made before anybody has to wait.
+    """Embed memories that return to the vector index and have no vector any more.
+
+    The same text has the same vector. This runs before the transaction, so that no writer has to wait for it.
     """
 
     def look(writing: WriteTransaction) -> list[Memory]:
@@ -219,14 +221,17 @@ def _embed_returning(world: Dependencies, scope: Scope, run: int) -> "dict[Memor
 
 
 def _list_written(writing: WriteTransaction, scope: Scope, run: int) -> list[MemoryId]:
-    """What the run wrote. A session is active with whatever is saved in it, and nobody takes that back."""
+    """Return the memories that the run wrote, without sessions.
+
+    Every save updates its session, and an undo does not take that back.
+    """
     found = [(id, writing.get(scope, id)) for id in writing.written_by(scope, run)]
     return [id for id, memory in found if memory is None or memory.level is not Level.SESSION]
 
 
 @dataclass(frozen=True, slots=True)
 class _FormerState:
-    """A memory as it is to stand, its direction where that is another than now, and as it stands."""
+    """A memory's former state, its present state, and the former vector if it differs."""
 
     memory: Memory
     vector: "Vector | None"
@@ -254,7 +259,7 @@ def _load_former_state(writing: WriteTransaction, scope: Scope, id: MemoryId, ru
 
 
 def _update_success_signs(world: Dependencies, writing: WriteTransaction, state: _FormerState) -> None:
-    """What a task was decided by was followed by its success only as long as it counts as ended so."""
+    """Update whether success followed a task's contexts, when its outcome is undone or redone."""
     if state.memory.level is not Level.EPISODE:
         return
     was, now, scope = read_outcome(state.present), read_outcome(state.memory), state.memory.scope
@@ -287,12 +292,12 @@ def _has_succeeded(world: Dependencies, episode: Memory) -> bool:
 
 
 def _mark_undone(memory: Memory) -> Memory:
-    """A memory that was not there before the run, once it is undone."""
+    """Return a memory created by the run as forgotten."""
     return memory.changed(status=Status.FORGOTTEN, remark=UNDONE_REMARK)
 
 
 def _refuse_missing_successor(writing: WriteTransaction, memory: Memory) -> None:
-    """What is put away behind another memory is recalled through that one, which must be there."""
+    """Raise Conflict if the memory would be consolidated into one that was erased."""
     by = memory.superseded_by if memory.status is Status.CONSOLIDATED else None
     if by is not None and writing.get(memory.scope, by) is None:
         what = f"the memory {show(memory.id)} would be put away behind {show(by)}, which was erased"
@@ -300,9 +305,7 @@ def _refuse_missing_successor(writing: WriteTransaction, memory: Memory) -> None
 
 
 def _refuse_coverage_gap(writing: WriteTransaction, scope: Scope, states: Sequence[_FormerState]) -> None:
-    """Whoever stands in for what has left an index does so until that is back, and nothing leaves one again in which
-    nothing is found in its place by now.
-    """
+    """Raise Conflict if a record would be outside an index without a stand-in."""
     gone = find_coverage_gap(writing, scope, [(one.present, one.memory) for one in states])
     if gone is not None:
         away = f"the record {show(gone.id)} would be outside of an index in which nothing is found in its place"
@@ -312,8 +315,9 @@ def _refuse_coverage_gap(writing: WriteTransaction, scope: Scope, states: Sequen
 def _refuse_rival(
     writing: WriteTransaction, state: _FormerState, states: Sequence[_FormerState], run: int, policy: AdmissionPolicy
 ) -> None:
-    """Of a subject one thing holds at a time: what would hold again must not do so beside another one, unless that
-    stood beside it before the run and is still what it was.
+    """Raise Conflict if a memory would be valid again beside another one of its subject.
+
+    A memory that was valid beside it before the run, and is unchanged, does not count.
     """
     memory = state.memory
     if memory.status is not Status.ACTIVE or not is_exclusive(memory, policy) or _is_same_claim(memory, state.present):
@@ -328,7 +332,7 @@ def _refuse_rival(
 
 
 def _is_same_claim(memory: Memory, present: Memory) -> bool:
-    """Whether it is the truth about its subject already, for the same time."""
+    """Return whether the memory is already valid for its subject and the same time."""
     names = ("status", "subject", "kind", "valid_until")
     same = all(getattr(memory, name) == getattr(present, name) for name in names)
     return same and effective_from(memory) == effective_from(present)
@@ -337,8 +341,9 @@ def _is_same_claim(memory: Memory, present: Memory) -> bool:
 def _lower_derived_trust(
     writing: WriteTransaction, scope: Scope, fallen: dict[MemoryId, Trust], states: Set[MemoryId]
 ) -> list[Memory]:
-    """What was made of memories that are trusted less again, trusted no more than these; whatever an operator vouched
-    for by itself, or wrote anew, stays as it is.
+    """Lower the trust of memories derived from ones that lost trust.
+
+    Memories that an operator vouched for, or wrote anew, stay as they are.
     """
     trusts = dict(fallen)
     known = [writing.get(scope, id) for id in find_descendants(writing.lineage(scope), fallen) if id not in states]
@@ -357,7 +362,7 @@ def _lower_derived_trust(
 
 
 def _is_vouched_since(writing: WriteTransaction, memory: Memory) -> bool:
-    """Whether it is vouched for since later than it is there."""
+    """Return whether an operator vouched for the memory after it was created."""
     one = memory
     while one.trust is Trust.VOUCHED:
         earlier = writing.before(one.scope, one.id, one.commit or 0)
@@ -368,7 +373,7 @@ def _is_vouched_since(writing: WriteTransaction, memory: Memory) -> bool:
 
 
 def _is_unchanged_since(present: Memory, after: Memory) -> bool:
-    """Whether the memory is what it was after the run, or is so again because all that came later was undone."""
+    """Return whether the memory is as it was after the run, or is so again by later undos."""
     return copy_with(present, recorded_at=after.recorded_at, commit=after.commit) == after
 
 

@@ -1,8 +1,6 @@
-"""Recall: find, rank and pack the memories that best answer a question.
+"""Recall: find, rank and pack the memories that best answer a query.
 
-Inspect: why this one, why not that one.
-
-Serve: what a face handed to an agent without packing it counts as served.
+Also explains why a memory was recalled or not, and counts memories that a caller serves without packing.
 """
 
 from collections import Counter
@@ -43,9 +41,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallRequest:
-    """What is asked of the engine: when, whose memory, about what, ranked how, for which moment and as known when.
+    """A checked request: scope, query, profile, and the moments it asks about.
 
-    For what was asked before, `commit` is the last one that was known, and `directions` are those of the question.
+    For a replay, `commit` is the last commit known then, and `recorded_vectors` are those of the query.
     """
 
     made_at: datetime
@@ -77,7 +75,7 @@ def read_request(
     overrides: ProfileDocument | None = None,
     exact: Exact | str = Exact.REQUIRED,
 ) -> RecallRequest:
-    """The request that is made now, about a question or about nothing; refused where it cannot be."""
+    """Check the arguments of a search, with or without a query, and return the request."""
     now = world.now()
     wanted = Kind if kinds is None else _parse_kinds(kinds)
     asked = (
@@ -112,14 +110,15 @@ def _parse_kinds(given: Iterable[Kind | str]) -> list[Kind]:
 
 
 def _screen_question(question: Query, world: Dependencies) -> Query:
-    """The question without what is private or secret: it is embedded, and traces keep it."""
+    """Return the query without private parts and secrets: it is embedded and recorded."""
     return Query(tuple(redact_text(turn, world.policy.secrets) for turn in question.turns))
 
 
 def find_evidence(world: Dependencies, request: RecallRequest, *, bounded: bool = False) -> "RecallEvidence":
-    """What the store has for the request; what is `bounded` may lack similarities that must be asked for, and words.
+    """Collect the store's evidence for a request.
 
-    Words are left out where nothing reads them: among a hundred thousand memories they take a seventh of a search.
+    With `bounded`, it may lack similarities, to be asked for later, and terms. Terms are left out if the profile does
+    not read them: among a hundred thousand memories they take a seventh of a search.
     """
     from recollect.ranking.bound_pruning import can_prune
     from recollect.retrieval.evidence import EvidenceRequest
@@ -150,9 +149,7 @@ def find_evidence(world: Dependencies, request: RecallRequest, *, bounded: bool 
     who = in_turns or "addressed" in read
     asked = QueryAnalysis.of(text, world.store.speakers(probe) if who else ())
     found = _gather(world, request, probe, asked)
-    while (
-        who and found.speakers != asked.speakers
-    ):  # somebody spoke for the first time, or is gone, since they were read
+    while who and found.speakers != asked.speakers:  # the speakers changed since they were read
         asked = QueryAnalysis.of(text, found.speakers)
         found = _gather(world, request, probe, asked)
     return asked.add_evidence(found, request.at, read)
@@ -161,7 +158,7 @@ def find_evidence(world: Dependencies, request: RecallRequest, *, bounded: bool 
 def _gather(
     world: Dependencies, request: RecallRequest, probe: "EvidenceRequest", asked: QueryAnalysis
 ) -> "RecallEvidence":
-    """What the store has for the question; memories that lost their direction after what is known get it anew."""
+    """Read the store's evidence for a query; memories whose vectors were pruned are embedded."""
     in_turns = request.profile.hearing is Hearing.TURNS
     ways = asked.phrasings if in_turns else [asked.text]
     vectors = request.recorded_vectors
@@ -178,7 +175,7 @@ def _gather(
 
 
 def select_rows(found: "RecallEvidence", request: RecallRequest) -> "Rows":
-    """The eligible rows of the kinds asked for."""
+    """Return the eligible rows of the requested kinds."""
     import numpy as np
 
     from recollect.model.table import KINDS
@@ -190,7 +187,7 @@ def select_rows(found: "RecallEvidence", request: RecallRequest) -> "Rows":
 
 
 def rank_evidence(found: "RecallEvidence", request: RecallRequest, limit: int) -> Ranking:
-    """The best of what was found, with their memories."""
+    """Return the best memories of the evidence."""
     wanted = select_rows(found, request)
     left_out = _count_left_out(found, wanted)
     if found.nearby is None:
@@ -216,7 +213,7 @@ def rank_evidence(found: "RecallEvidence", request: RecallRequest, limit: int) -
 def _rank_rows(
     found: "RecallEvidence", wanted: "Rows", request: RecallRequest, limit: int, left_out: Mapping[str, int]
 ) -> Ranking:
-    """The best of these rows, with their memories."""
+    """Return the best of these rows, with their memories."""
     from recollect.ranking.selection import rank_table
 
     rows: dict[MemoryId, int] = {}
@@ -240,20 +237,20 @@ def _rank_rows(
 
 
 def _count_left_out(found: "RecallEvidence", wanted: "Rows") -> dict[str, int]:
-    """How many memories that the scope may see were not ranked, by reason."""
+    """Count the visible memories that were not ranked, by reason."""
     barred = {reason.value: found.barred[reason] for reason in Barrier if found.barred.get(reason)}
     others = len(found.rows) - len(wanted)
     return {**barred, "kind": others} if others else barred
 
 
 def search(world: Dependencies, request: RecallRequest, limit: int) -> Ranking:
-    """The best `limit` of all eligible memories, each with its explanation, and how that is known."""
+    """Return the best `limit` eligible memories, each with its explanation, and the proof."""
     validation.require_limit("limit", limit)
     return rank_evidence(find_evidence(world, request, bounded=True), request, limit)
 
 
 def search_below(world: Dependencies, request: RecallRequest, limit: int) -> Ranking:
-    """The best `limit` of all that the scope and those below it have of their own."""
+    """Return the best `limit` of the memories that belong to the scope or a scope below it."""
     validation.require_limit("limit", limit)
     scopes = world.store.scopes(request.scope) or [request.scope]
     merged = merge(*(_search_own(world, replace(request, scope=one), limit) for one in scopes))
@@ -262,7 +259,10 @@ def search_below(world: Dependencies, request: RecallRequest, limit: int) -> Ran
 
 
 def _search_own(world: Dependencies, request: RecallRequest, limit: int) -> Ranking:
-    """The best of the scope's own; what others share with it may come before them."""
+    """Return the best of the scope's own memories.
+
+    Memories shared by other scopes may rank before them, so the search deepens until there are enough.
+    """
     asked = limit
     while True:
         ranking = search(world, request, asked)
@@ -273,13 +273,13 @@ def _search_own(world: Dependencies, request: RecallRequest, limit: int) -> Rank
 
 
 _DEEPENING_FACTOR = 4
-"""How many times as many are looked at where too few of them are the scope's own."""
+"""How many times deeper to search if too few results belong to the scope itself."""
 
 
 def recall(world: Dependencies, request: RecallRequest, budget: Budget, depth: int) -> Context:
-    """Find, rank and pack; the trace is kept, and what was handed over counts as served.
+    """Find, rank and pack; record the context, and count its memories as served.
 
-    Where nothing can be written the context has no id, for there is nothing to give feedback on.
+    A read-only store records nothing, so its contexts have no id and take no feedback.
     """
     validation.require_limit("depth", depth)
     found = find_evidence(world, request)
@@ -297,7 +297,7 @@ def recall(world: Dependencies, request: RecallRequest, budget: Budget, depth: i
 def make_context(
     world: Dependencies, request: RecallRequest, found: "RecallEvidence", budget: Budget, depth: int, marker: str
 ) -> Context:
-    """Rank what was found, and pack the best."""
+    """Rank the evidence, and pack the best memories."""
     ranking = with_pinned(rank_evidence(found, request, depth), found, request)
     return pack(ranking, budget, Prompt(marker, world.count_tokens))
 
@@ -310,7 +310,7 @@ def _write_record(writing: WriteTransaction, trace: ContextRecord) -> None:
 
 
 def _with_memories(ranking: Ranking, memories: Sequence[Memory | None]) -> Ranking:
-    """The ranking with the memories that a reader is shown; one that was erased meanwhile is gone."""
+    """Return the ranking with its memories loaded; those erased meanwhile are dropped."""
     shown = [
         replace(scored, candidate=scored.candidate.showing(memory))
         for scored, memory in zip(ranking, memories, strict=True)
@@ -320,7 +320,7 @@ def _with_memories(ranking: Ranking, memories: Sequence[Memory | None]) -> Ranki
 
 
 def with_pinned(ranking: Ranking, found: "RecallEvidence", request: RecallRequest) -> Ranking:
-    """The ranking with every pinned memory in its place, also those that a gate or the depth kept out."""
+    """Return the ranking with every pinned memory in place, even if a gate or the depth cut it."""
     import numpy as np
 
     from recollect.ranking.selection import explain_rows
@@ -348,7 +348,7 @@ def with_pinned(ranking: Ranking, found: "RecallEvidence", request: RecallReques
 
 
 def _exclusion_reason(scored: Scored, request: RecallRequest) -> str:
-    """What would have kept a memory out of the ranking had it not been pinned."""
+    """Return what would have excluded a memory if it were not pinned."""
     gate = scorer.closed_gate(scored.candidate, request.profile, request.at)
     if gate is not None:
         return f"gate:{gate.signal.name}"
@@ -356,7 +356,7 @@ def _exclusion_reason(scored: Scored, request: RecallRequest) -> str:
 
 
 def explain_why(world: Dependencies, request: RecallRequest, id: str, budget: Budget, depth: int) -> Why:
-    """At which step the memory stands or falls when the request is recalled, and what would change it."""
+    """Explain at which step a memory is recalled or left out, and what would change that."""
     validation.require_limit("depth", depth)
     asked = require_memory_id(request.scope, id)
     found = find_evidence(world, request)
@@ -381,7 +381,7 @@ def explain_why(world: Dependencies, request: RecallRequest, id: str, budget: Bu
 
 
 def _load_known_versions(world: Dependencies, request: RecallRequest, memory: Memory) -> list[Memory]:
-    """The versions of the memory that were known when the request says, the oldest first."""
+    """Return the versions of the memory known at the request's moment, the oldest first."""
     versions = world.store.history(request.scope, memory.id)
     return [one for one in versions if one.commit is None or one.commit <= (memory.commit or 0)]
 
@@ -408,7 +408,7 @@ def _explain_ranking(found: "RecallEvidence", request: RecallRequest, memory: Me
 
 
 def _explain_barred(memory: Memory, request: RecallRequest, in_the_way: Barrier) -> Why:
-    """What there is to say of a memory that nobody was asked about: what it says for itself."""
+    """Explain a memory that was not ranked, from its own fields only."""
     candidate = Candidate(
         id=memory.id,
         kind=memory.kind,
@@ -426,9 +426,9 @@ def _explain_barred(memory: Memory, request: RecallRequest, in_the_way: Barrier)
 
 
 def count_served(world: Dependencies, scope: Scope, handed: Iterable[Scored | str]) -> None:
-    """Count each of these memories as served now, soon and together with others; nobody waits for it.
+    """Queue a count of each of these memories as served now.
 
-    Those that the scope may not see are skipped, and where nothing can be written nothing is.
+    Memories that the scope may not see are skipped. A read-only store counts nothing.
     """
     now = world.now()
     ids = tuple(dict.fromkeys(_id_of(one) for one in validation.require_several("handed", handed)))

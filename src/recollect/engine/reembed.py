@@ -1,4 +1,4 @@
-"""Re-embed: another model's vectors take the place of the present one's, while others go on reading and writing."""
+"""Re-embed: replace a store's vectors by another model's while readers and writers go on."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,34 +14,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BATCH_CONTENTS = 128
-"""How many contents are embedded at a time, and kept in one transaction: as much as is lost by a kill."""
+"""How many contents are embedded and stored in one transaction; a kill loses at most that."""
 
 MAX_PATIENT_ATTEMPTS = 5
-"""How often it is tried to finish between the writes of others; then they wait while the last few are embedded."""
+"""How often to try to finish between other writes; after that, other writers wait."""
 
 FIRST_HURRIED_CONTENTS = 32
-"""How many are embedded while others wait; each time that is not enough it is twice as many, up to a batch."""
+"""How many contents are embedded at first while writers wait.
+
+The number doubles with each attempt, up to a batch.
+"""
 
 HURRY_SECONDS = 2.0
-"""For how many seconds others wait; then they have their turn, and it is tried again."""
+"""How many seconds other writers wait; then they have their turn before the next attempt."""
 
 HURRIED_THREAD_NAME = "recollect-hurried"
-"""What a thread is called that embeds while others wait."""
+"""The name of the thread that embeds while other writers wait."""
 
 REMOVE_BATCH_VECTORS = 512
-"""How many vectors of the former model are removed in one transaction."""
+"""How many vectors of the former model one transaction removes."""
 
 ReportProgress = Callable[[ReembeddingProgress], object]
 
 
 def re_embed(store: Reembedding, embedder: Embedder, report: ReportProgress) -> ReembeddingReport:
-    """Give all that memories say or said a vector of this embedder, make its model the store's, remove the former's.
+    """Embed all contents, switch the store to this embedder's model, and remove the old vectors.
 
-    It may be stopped at any moment: what is embedded stays, and the next run goes on from there. With the model that is
-    the store's already, only what lacks a vector is embedded.
+    It may be stopped at any moment: vectors stay, and the next run goes on from there. If the store has this model
+    already, only contents without a vector are embedded.
     """
     encoder = Encoder(embedder.name, embedder.dimensions)
-    embed(embedder, [encoder.name], "memory")  # one that fails is to fail before anything is begun
+    embed(embedder, [encoder.name], "memory")  # a broken embedder should fail before anything starts
 
     former = store.begin(encoder)
     embedded = _embed_missing(store, embedder, report)
@@ -50,9 +53,10 @@ def re_embed(store: Reembedding, embedder: Embedder, report: ReportProgress) -> 
 
 
 def _embed_missing(store: Reembedding, embedder: Embedder, report: ReportProgress) -> int:
-    """Embed what lacks a vector, and what is written meanwhile, until nothing does; says how much that was.
+    """Embed contents without a vector until there are none, then finish; return how many.
 
-    It ends, however much is written, if what is written while the embedder is asked once can be embedded in a hurry.
+    It ends, however much is written, if the contents written during one embedder call can be embedded within the hurry
+    limits.
     """
 
     def vectors(contents: Sequence[ContentRow]) -> "NDArray[np.float32]":
@@ -74,7 +78,7 @@ def _embed_missing(store: Reembedding, embedder: Embedder, report: ReportProgres
 
 
 def _hurried_limit(attempts: int) -> int:
-    """How many may be embedded while others wait, after so many attempts in vain."""
+    """Return how many contents may be embedded while writers wait, after so many attempts."""
     return (
         0
         if attempts < MAX_PATIENT_ATTEMPTS
@@ -83,7 +87,7 @@ def _hurried_limit(attempts: int) -> int:
 
 
 class _HurriedEmbedder:
-    """Embeds while others wait, and gives up in time; what comes too late is kept, since it was paid for."""
+    """Embeds with a timeout while writers wait; late results are kept, since they were paid for."""
 
     def __init__(self, embed: "Callable[[Sequence[ContentRow]], NDArray[np.float32]]") -> None:
         self._embed = embed
@@ -101,7 +105,7 @@ class _HurriedEmbedder:
         return None
 
     def wait_for_late(self) -> "Iterator[tuple[Sequence[ContentRow], NDArray[np.float32]]]":
-        """What was not embedded in time, waited for; the embedder is never asked twice at once."""
+        """Wait for late results and yield them; the embedder never gets two calls at once."""
         while self._late:
             contents, promise = self._late.pop()
             yield contents, promise.result()
@@ -109,12 +113,12 @@ class _HurriedEmbedder:
     def _embed_in_thread(self, promise: "Future[NDArray[np.float32]]", contents: Sequence[ContentRow]) -> None:
         try:
             promise.set_result(self._embed(contents))
-        except BaseException as error:  # whatever it is, it belongs to who asked
+        except BaseException as error:  # any error is raised in the calling thread
             promise.set_exception(error)
 
 
 def _remove_old_vectors(store: Reembedding, report: ReportProgress) -> int:
-    """Remove the vectors of former models; says how many there were."""
+    """Remove the vectors of former models; return how many there were."""
     removed = 0
     done = False
     while not done:

@@ -1,6 +1,6 @@
-"""Remember: drafts become memories, revisions, or echoes of what is known already.
+"""Remember: drafts become new memories, revisions, or echoes of known ones.
 
-Keep: texts under keys of their own, just as they are given, for whoever must give back what it was given.
+`keep_exact` stores texts verbatim under topic keys, for callers that must read back what they wrote.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,22 +26,22 @@ from recollect.text.updates.claims import normalize_subject
 
 
 class _TitleChanged(Exception):
-    """Something was embedded without the title that it is searched with, so nothing is to be written."""
+    """Raised when a text was embedded without its present title, so that nothing is written."""
 
 
 BeforeWrite = Callable[[WriteTransaction], object]
-"""What is done first in a transaction: if it raises anything, nothing is written."""
+"""Runs first in the transaction; if it raises, nothing is written."""
 
 
 KEEP_SECRETS_HINT = "to keep what looks like a secret, open the store with settings={'secrets.enabled': False}"
-"""The way out for whoever is refused for one."""
+"""The hint in the error when a draft is refused for a secret."""
 
 CheckReceipts = Callable[[Sequence[Receipt]], object]
-"""Who sees all receipts before anything is written: if it raises anything, nothing is."""
+"""Checks all receipts at the end of the transaction; if it raises, nothing is written."""
 
 
 def do_nothing_first(writing: WriteTransaction) -> None:
-    """There is nothing to look at first."""
+    """Do nothing before the write."""
 
 
 def remember_all(
@@ -51,10 +51,10 @@ def remember_all(
     *,
     exactly: CheckReceipts | None = None,
 ) -> list[Receipt]:
-    """Remember all of the drafts, or none; what is said again under its key is answered without the embedder.
+    """Remember all drafts, or none; a retry with the same key is answered without the embedder.
 
-    What is to be kept `exactly` is the next state of its topic, whatever else says the same, and refused if anything
-    would be taken out of it.
+    With `exactly`, each draft becomes the next state of its topic, even if another memory says the same, and is refused
+    if anything would be redacted.
     """
     now = world.now()
     screened = [screen(draft, world.policy.secrets) for draft in drafts]
@@ -72,7 +72,7 @@ def remember_all(
 
 
 def _refuse_redacted(draft: Draft, screened: Screened[Draft] | Refused, policy: SecretsPolicy) -> None:
-    """Refuse what could not be given back as it is, with the setting under which it could."""
+    """Raise InvalidInput if the draft would be redacted; name the setting that would allow it."""
     match screened:
         case Refused(reason=reason):
             why = f": {reason}"
@@ -97,9 +97,7 @@ def _propose(world: Dependencies, screened: Screened[Draft], now: datetime, exac
 
 
 def _find_answer(world: Dependencies, screened: Screened[Draft] | Refused, now: datetime) -> Receipt | None:
-    """What is answered without a look at what the scope knows: that it is refused, or what the same call got before
-    under its key.
-    """
+    """Return an answer that needs no look at the scope: a refusal, or the retry's first answer."""
     if isinstance(screened, Refused):
         return Receipt(None, screened, None)
     draft = screened.value
@@ -113,7 +111,7 @@ def _find_answer(world: Dependencies, screened: Screened[Draft] | Refused, now: 
 def _embed_and_write(
     world: Dependencies, proposals: Sequence[Proposal], now: datetime, first: BeforeWrite, exactly: CheckReceipts | None
 ) -> list[Receipt]:
-    """Embed outside of the transaction; once more if a title that a topic hands down was another than it seemed."""
+    """Embed outside the transaction, then write; embed again if a topic's title has changed."""
     _set_texts_to_embed(world, proposals)
     _set_vectors(world, proposals)
     if world.policy.novelty.enabled:
@@ -138,7 +136,7 @@ def _embed_and_write(
 
 
 def _build_memory(world: Dependencies, draft: Draft, now: datetime) -> Memory:
-    """The memory that the draft would become if it were news."""
+    """Return the memory that the draft would become if it were new."""
     at, policy = require_not_future("at", draft.at, now), world.policy
     kind = draft.kind or (detect_kind(draft.text) if policy.kind.detect else None) or Kind.OBSERVATION
     memory = Memory(
@@ -174,20 +172,20 @@ def _build_memory(world: Dependencies, draft: Draft, now: datetime) -> Memory:
 
 
 def _estimate_importance(memory: Memory, policy: AdmissionPolicy) -> float | None:
-    """How important its words say it is, where that is asked for and nobody said it."""
+    """Estimate the importance from the text, if that is enabled and none was given."""
     if memory.importance is not None or not policy.importance.enabled:
         return None
     return detect_importance(memory.text, memory.kind, policy.importance)
 
 
 def _load_shared_trusts(world: Dependencies, draft: Draft) -> dict[str, Trust]:
-    """How far those of its origins are trusted that the scope sees because others share them."""
+    """Return the trust of the draft's origins that other scopes share with this one."""
     found = world.store.get(draft.scope, [MemoryId(id) for id in draft.derived_from]) if draft.derived_from else []
     return {one.id: one.trust for one in found if one.scope != draft.scope}
 
 
 def _set_texts_to_embed(world: Dependencies, proposals: Sequence[Proposal]) -> None:
-    """What each will be searched by: with its own title, or else the one that its topic has by now."""
+    """Set the text that each proposal is searched by, with its own title or its topic's."""
     titles: dict[tuple[Scope, str], str | None] = {}
     for one in proposals:
         title, topic_key = one.memory.title, one.memory.topic_key
@@ -204,7 +202,7 @@ def _set_texts_to_embed(world: Dependencies, proposals: Sequence[Proposal]) -> N
 
 
 def _set_vectors(world: Dependencies, proposals: Sequence[Proposal]) -> None:
-    """A direction for each: the one that its draft brought, or the embedder's."""
+    """Set each proposal's vector: the draft's own, or the embedder's."""
     from recollect.retrieval.vectors import normalize_vectors
 
     embedded = world.embed([one.text for one in proposals if one.text is not None], "memory")
@@ -245,10 +243,9 @@ def keep_exact(
     seen: Mapping[TopicKey, Memory | None],
     apart: bool,
 ) -> list[Receipt]:
-    """Keep every draft word for word under its topic key, and forget what is under the keys to drop, or do nothing.
+    """Store drafts verbatim under their topic keys and forget the keys in `drop`, or do nothing.
 
-    `by` is through whom these are dropped, who is to be trusted as much as what holds there; nobody is, if it is not
-    said.
+    With `by`, a dropped memory must not have higher trust than this provenance.
     """
     now = world.now()
     keys = [_key_of(draft) for draft in drafts]
@@ -261,7 +258,7 @@ def keep_exact(
             _forget_under_key(writing, key)
         for key in keys:
             if _get_current(writing, key, now) is None:
-                _forget_under_key(writing, key)  # what is over is not what comes now
+                _forget_under_key(writing, key)  # its validity is over, so the draft is a new memory
 
     def look(receipts: Sequence[Receipt]) -> None:
         for key, receipt in zip(keys, receipts, strict=True):
@@ -272,7 +269,7 @@ def keep_exact(
 
 
 def get_kept(world: Dependencies, scope: Scope, topic_key: str) -> Memory | None:
-    """The scope's active memory of that topic key, if it holds now."""
+    """Return the scope's active memory with this topic key, if it is valid now."""
     if not validation.is_storable(validation.require_text("topic_key", topic_key)):
         return None
     found = world.store.topic(scope, topic_key)
@@ -280,7 +277,7 @@ def get_kept(world: Dependencies, scope: Scope, topic_key: str) -> Memory | None
 
 
 def screen_or_raise(world: Dependencies, value: ScreenedT) -> ScreenedT:
-    """The value with placeholders for what could not be kept in any text of it."""
+    """Return the value with placeholders for what may not be stored."""
     found = screen_value(value, world.policy.secrets)
     if isinstance(found, Refused):
         raise InvalidInput(f"{found.reason}; {KEEP_SECRETS_HINT}")
@@ -288,12 +285,12 @@ def screen_or_raise(world: Dependencies, value: ScreenedT) -> ScreenedT:
 
 
 def read_keys(given: Iterable[tuple[str | Scope, str]]) -> list[TopicKey]:
-    """The keys that are named by a scope and a topic key each."""
+    """Convert pairs of a scope and a topic key."""
     return [_read_key("drop", *_require_parts("drop", one, 2)) for one in validation.require_several("drop", given)]
 
 
 def read_seen_versions(given: Iterable[tuple[str | Scope, str, Memory | None]]) -> dict[TopicKey, Memory | None]:
-    """What was seen under keys, each named by a scope and a topic key, or that nothing was."""
+    """Convert triples of a scope, a topic key and the memory that was read there, or None."""
     found: dict[TopicKey, Memory | None] = {}
     for one in validation.require_several("seen", given):
         scope, topic_key, memory = _require_parts("seen", one, 3)
@@ -335,7 +332,7 @@ def _forget_under_key(writing: WriteTransaction, key: TopicKey) -> None:
 
 
 def _refuse_less_trusted(key: TopicKey, held: Memory | None, by: Provenance | None) -> None:
-    """Whoever is trusted less changes nothing of what is trusted more, and so puts nothing in its place either."""
+    """Raise InvalidInput if the caller has lower trust than the memory under this key."""
     if held is not None and by is not None and TRUST_BY_PROVENANCE[by].less_than(held.trust):
         less = f"what comes through {by.value} is trusted less than it"
         raise InvalidInput(f"{key} is not dropped, for {less}; have the user or an operator do it")

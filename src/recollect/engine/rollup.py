@@ -1,4 +1,4 @@
-"""Rollup: events become segments with grips, and these the records of days, weeks, months and years."""
+"""Rollup: summarize events as segments with grips, then as days, weeks, months and years."""
 
 import hashlib
 import json
@@ -38,28 +38,29 @@ if TYPE_CHECKING:
     from recollect.retrieval.evidence import Vector
 
 ROLLUP_CHECKPOINT = "rollup"
-"""Under which name it is noted how far the rollup of a scope got."""
+"""The name of the checkpoint that says how far the rollup of a scope got."""
 
 WATCHED_LEVELS = (Level.SEGMENT, Level.GRIP, *CALENDAR_LEVELS, Level.EVENT)
-"""All of it: whoever changes a record by hand changes what coarser ones should tell; and one that comes back after it
-was put away may tell less than happened meanwhile.
+"""The levels whose changes make a period due: all of them.
+
+A record changed by hand changes what coarser ones should say, and a record that was restored may miss later events.
 """
 
 FINEST_LEVELS = (Level.EVENT, Level.SEGMENT, Level.GRIP)
-"""What is of no period of the calendar."""
+"""The levels that are not calendar periods."""
 
 MAX_ATTEMPTS = 5
-"""How often it begins anew because something was erased meanwhile."""
+"""How often a rollup starts over because data was erased meanwhile."""
 
 RETOLD_REMARK = "what it told is gone, or another record tells it"
-"""What is remarked of a record that is put away because there should be none."""
+"""The remark on a record that is archived because it should no longer exist."""
 
 
 def rollup(world: Dependencies, scope: Scope, *, unfinished: bool, progress: ProgressListener) -> RollupReport:
-    """Bring the records of a scope up to what happened: of all that is over, or also of what is under way.
+    """Update the scope's summaries from its events, of periods that are over.
 
-    The same again changes nothing. What is interrupted has done part of it, and the next one does the rest. Where
-    others write meanwhile, what they changed is left to the next one.
+    `unfinished` adds running periods. Repeating the call changes nothing. After an interruption the next call does the
+    rest. What other writers change during a rollup is left to the next one.
     """
     for _ in range(MAX_ATTEMPTS):
         try:
@@ -92,11 +93,14 @@ def _roll_up(world: Dependencies, scope: Scope, *, unfinished: bool, progress: P
 
 
 class _ErasedDuringRollup(Exception):
-    """Something of the scope was erased meanwhile, so nothing that was read may be written."""
+    """Raised when data of the scope was erased meanwhile, so that nothing read may be written."""
 
 
 def _load_checkpoint(work: "_Rollup") -> RollupCheckpoint:
-    """How far the last rollup got. That there is one is noted before anything is read: erasing takes the note away."""
+    """Load the checkpoint, or write a new one before anything is read.
+
+    Erasing removes it, which is how an erasure during the rollup is noticed.
+    """
     store, scope = work.deps.store, work.scope
     text = store.checkpoint(scope, ROLLUP_CHECKPOINT)
     reached = RollupCheckpoint.read(text, work.rules_digest) or RollupCheckpoint({}, "", (), work.deps.new_id(work.now))
@@ -109,11 +113,11 @@ def _load_checkpoint(work: "_Rollup") -> RollupCheckpoint:
 def _find_due_periods(
     moments: Sequence[datetime], before: RollupCheckpoint, work: "_Rollup"
 ) -> dict[Level, set[Period]]:
-    """The periods of each level in which anything happened that was not looked at, and those that were under way."""
+    """Return the periods of each level with new events or changes, and those still running."""
     zone, store = work.deps.time_zone, work.deps.store
     there = (
         [] if before.commits else store.timeline(work.scope, CALENDAR_LEVELS)
-    )  # by other rules, maybe, of other periods
+    )  # they may be of other periods, by other rules
     due: dict[Level, set[Period]] = defaultdict(set)
     for period in (*before.under_way, *filter(None, map(period_of, there))):
         due[period.level].add(period)
@@ -127,8 +131,9 @@ def _find_due_periods(
 
 @dataclass(frozen=True, slots=True)
 class _RecordDraft:
-    """A record as it should be, or one that should not be, with what it was read from: events of a stretch of time, or
-    finer records.
+    """A record to write or archive, its time range, and the finer records it was made from.
+
+    Without parts, it was made from the events of the time range.
     """
 
     memory: Memory
@@ -139,19 +144,19 @@ class _RecordDraft:
 
 @dataclass(slots=True)
 class _Rollup:
-    """One rollup of one scope; what it does is counted as it goes."""
+    """One rollup of one scope; it counts what it does."""
 
     deps: Dependencies
     scope: Scope
     now: datetime
     unfinished: bool
     tally_before: LlmUsage
-    """What had been asked of a model when it began."""
+    """The model usage before the rollup."""
     token: str = ""
     commit: int = 0
-    """The last commit whose events were looked at."""
+    """The last commit whose events were read."""
     unindexed_levels: set[Level] = field(default_factory=set[Level])
-    """The levels of which records of the day that was looked at last have left an index."""
+    """Levels with records of the last processed day that have left an index."""
     made: Counter[Level] = field(default_factory=Counter[Level])
     revised: Counter[Level] = field(default_factory=Counter[Level])
     archived: Counter[Level] = field(default_factory=Counter[Level])
@@ -159,13 +164,13 @@ class _Rollup:
 
     @property
     def rules_digest(self) -> str:
-        """A digest of all rules that records are made by."""
+        """A digest of the rules that records are made by."""
         policy = self.deps.lifecycle
         rules = [policy.time_zone, policy.segment_gap_minutes, policy.segment_tokens, self.deps.summarizer.name]
         return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:16]
 
     def report(self, under_way: int) -> RollupReport:
-        """What was done."""
+        """Return the report of what was done."""
         spent = self.deps.summarizer.spent - self.tally_before
         return RollupReport(
             scope=self.scope,
@@ -179,7 +184,7 @@ class _Rollup:
         )
 
     def save_checkpoint(self, reached: RollupCheckpoint) -> None:
-        """Note how far it got, unless something was erased meanwhile."""
+        """Save how far the rollup got, unless data was erased meanwhile."""
 
         def change(writing: WriteTransaction) -> None:
             self._refuse_if_erased(writing)
@@ -193,7 +198,7 @@ class _Rollup:
             raise _ErasedDuringRollup
 
     def roll_up_period(self, period: Period) -> bool:
-        """Bring the records of a period up to date; says whether it is over."""
+        """Update the records of a period; return whether the period is over."""
         over = period.is_over_by(self.now, self.deps.time_zone)
         parts = self._update_segments(period, over=over) if period.level is Level.DAY else self._load_finer(period)
         id = make_period_id(self.scope, period)
@@ -203,14 +208,14 @@ class _Rollup:
         return over
 
     def _load_finer(self, period: Period) -> list[Memory]:
-        """The records that a period is made of: a year of its months, all else of its days."""
+        """Return the records a period is made from: months for a year, days for all others."""
         finer = period.parts() if period.level is Level.YEAR else period.days()
         found = self.deps.store.get(self.scope, [make_period_id(self.scope, one) for one in finer])
         return [one for one in found if one.status is Status.ACTIVE and one.level is finer[0].level]
 
     def _update_record(self, period: Period, parts: Sequence[Memory], known: Memory | None) -> None:
         wanted = period_target(self.scope, period, parts, by=self.rules_digest) if parts else None
-        if wanted is None or not wanted.passages:  # nothing happened, or somebody left nothing of what tells it
+        if wanted is None or not wanted.passages:  # no events, or a user removed all records of them
             if known is not None and known.status is Status.ACTIVE and known.level is period.level:
                 self._write([], [_as_record_draft(known)])
             return
@@ -225,8 +230,9 @@ class _Rollup:
         self._write([_RecordDraft(record, wanted.first, wanted.last, parts)], [])
 
     def _find_unindexed_levels(self, period: Period) -> tuple[Level, ...]:
-        """The levels of which records of the period have left an index where nothing finer than its own tells them: if
-        that was erased, and is made anew, it stands in for them at once.
+        """Return levels with records of the period that left an index and lack a finer summary.
+
+        A record that was erased and is made again stands in for them at once.
         """
         left, below = self.unindexed_levels, CALENDAR_LEVELS[: CALENDAR_LEVELS.index(period.level)]
         if below:
@@ -242,7 +248,7 @@ class _Rollup:
         return tuple(level for level in Level if level in left)
 
     def _update_segments(self, day: Period, *, over: bool) -> list[Memory]:
-        """Bring the segments of a day up to date, with their grips; gives those that hold, in order."""
+        """Update the segments and grips of a day; return the active segments in order."""
         zone, store = self.deps.time_zone, self.deps.store
         begins, ends = day.begins(zone), day.ends(zone)
         events = store.timeline(self.scope, [Level.EVENT], since=begins, before=ends)
@@ -270,7 +276,7 @@ class _Rollup:
                 told = [*grips, wanted.to_memory(summary, self.deps.summary_provenance)]
                 self._write(
                     [_RecordDraft(one, wanted.first, wanted.last) for one in told], []
-                )  # which may have cost money
+                )  # write at once: a summary may have cost money
                 standing |= {one.id for one in told}
 
         self._write([], [_as_record_draft(one) for one in there if one.id not in standing])
@@ -279,13 +285,13 @@ class _Rollup:
         return [one for one in found if one and one.level is Level.SEGMENT and one.status is Status.ACTIVE]
 
     def _find_suppressed_events(self, begins: datetime, ends: datetime) -> set[str]:
-        """The events of grips that somebody put away: who forgets an excerpt wants it told no more."""
+        """Return the events of grips that a user removed: forgetting an excerpt hides its events."""
         away = [one for one in Status if one is not Status.ACTIVE]
         grips = self.deps.store.timeline(self.scope, [Level.GRIP], since=begins, before=ends, statuses=away)
         return {event for grip in grips if not _is_rollup_record(grip, Level.GRIP) for event in grip.derived_from}
 
     def _list_segment_targets(self, events: Sequence[Memory], *, over: bool) -> Iterable[tuple[RollupTarget, bool]]:
-        """The segments that there should be, and whether each has ended, in the order in which they begin."""
+        """Return the segments that should exist, by start, each with whether it has ended."""
         policy = self.deps.lifecycle
         found = []
         for said in group_by_session(events):
@@ -301,7 +307,7 @@ class _Rollup:
         return {one.id: one for one in self.deps.store.get(self.scope, ids)} if ids else {}
 
     def _is_current(self, wanted: RollupTarget, known: Memory | None) -> bool:
-        """Whether the record is as it should be, or somebody put it away, which is not ours to change."""
+        """Return whether the record is up to date, or was removed by a user and is not restored."""
         if known is None or not _is_rollup_record(known, wanted.level):
             self.unchanged[wanted.level] += known is not None
             return known is not None
@@ -310,7 +316,7 @@ class _Rollup:
         return same
 
     def _write(self, records: Sequence[_RecordDraft], stale: Sequence[_RecordDraft]) -> None:
-        """Keep these records, and put those away, all in one transaction; but what was changed under it is left."""
+        """Write records and archive stale ones in one transaction; skip those whose inputs changed."""
         if not records and not stale:
             return
         judged = [
@@ -334,7 +340,7 @@ class _Rollup:
             counter[record.level or Level.EVENT] += 1
 
     def _is_unchanged(self, writing: WriteTransaction, made: _RecordDraft, later: Sequence[datetime]) -> bool:
-        """Whether what it was read from is as it was: no event came or changed there, and no finer record did."""
+        """Return whether the record's inputs are unchanged: no new event nearby, no changed part."""
         gap = self.deps.lifecycle.gap
         if not made.parts:
             return not any(made.first - gap <= moment <= made.last + gap for moment in later)
@@ -345,7 +351,7 @@ class _Rollup:
         return rate_salience(record.text, record.kind, pinned=False, policy=self.deps.policy.salience)
 
     def _put_record(self, writing: WriteTransaction, record: Memory, vector: "Vector") -> Counter[Level]:
-        """Keep a record, unless somebody else has made it meanwhile; which counter it is for."""
+        """Write a record unless another writer made it already; return the counter to increment."""
         known = writing.get(self.scope, record.id)
         if known is None:
             writing.put(record, vector)
@@ -365,29 +371,32 @@ class _Rollup:
 
 
 def _unindexed_levels(records: Iterable[Memory]) -> set[Level]:
-    """The levels of those that have left an index."""
+    """Return the levels of the records that have left an index."""
     return {one.level for one in records if one.left and one.level is not None}
 
 
 def _as_record_draft(record: Memory) -> _RecordDraft:
-    """A record with the time that it tells of."""
+    """Return a record with its time range."""
     told = RollupRecord.of(record)
     return _RecordDraft(record, told.first, told.last)
 
 
 def _is_rollup_record(record: Memory, level: Level | None) -> bool:
-    """Whether it is a record of that level that stands as rollups leave it: nobody forgot it, or put it away."""
+    """Return whether this is a record of that level whose status a rollup set, not a user."""
     put_away = record.status is Status.ARCHIVED and record.remark == RETOLD_REMARK
     return record.level is level and (record.status is Status.ACTIVE or put_away)
 
 
 def _segment_and_grip_ids(segment: Memory | None) -> set[MemoryId]:
-    """A segment and the grips that it cites."""
+    """Return the ids of a segment and the grips it cites."""
     return set() if segment is None else {segment.id, *RollupRecord.of(segment).cited_ids}
 
 
 def _next_version(known: Memory, record: Memory) -> Memory:
-    """The record with what people said of the one it takes the place of; it was known no later than that one."""
+    """Return the new record with what users set on the former one.
+
+    Its creation time is the earlier of the two.
+    """
     return record.changed(
         created_at=min(known.created_at, record.created_at),
         revisions=known.revisions + 1,

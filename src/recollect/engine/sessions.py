@@ -1,9 +1,7 @@
-"""Sessions: what users hold to begin a stretch of work with what is known, to save in it, and to sum it up.
+"""Sessions: the public API for work sessions, and the transactions behind it.
 
-Attend: a session begins, is active with whatever is saved in it, and ends, by a word or by silence.
-
-Of a scope one session is under way at a time: whoever begins one looks and writes in one transaction. The state of each
-is in the store alone, so it is the same for every process and after every restart.
+A scope has at most one open session. Starting one reads and writes in one transaction. The state of a session is only
+in the store, so all processes agree on it, and it survives restarts.
 """
 
 from collections import Counter
@@ -46,21 +44,24 @@ if TYPE_CHECKING:
 
 
 DEFAULT_EARLIER_SESSIONS = 5
-"""How many earlier sessions are told when one starts."""
+"""How many earlier sessions are returned by default."""
 
 DEFAULT_STARTING_MEMORIES = 10
-"""How many memories are."""
+"""How many memories a starting session returns by default."""
 
 DEFAULT_AROUND_MEMORIES = 5
-"""How many memories are told before one, and after it."""
+"""How many memories before and after a given one are returned by default."""
 
 MAX_AROUND_MEMORIES = 100
-"""How many may be asked for."""
+"""How many memories before or after a given one may be requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedSession:
-    """A session, whether it is `new`, the last ones before it, the newest first, and what to know before one asks."""
+    """A started or resumed session with what is worth knowing at its start.
+
+    `new` says whether it was just created. `earlier` has the ended sessions before it, the newest first.
+    """
 
     session: Session
     new: bool
@@ -70,14 +71,17 @@ class StartedSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionReceipt:
-    """What became of something that was to be remembered, and the id of the session that was active with it."""
+    """The receipt of a saved memory, and the id of the session it was saved in."""
 
     receipt: Receipt
     session: MemoryId
 
 
 class Sessions:
-    """Stretches of work, of which a scope has one at a time; one in which nothing happens for long is over."""
+    """Work sessions of a scope, one open at a time.
+
+    The next `start` or `remember` ends a session that was inactive for a configured time.
+    """
 
     def __init__(self, opened: Callable[[], Dependencies]) -> None:
         self._opened = opened
@@ -95,9 +99,10 @@ class Sessions:
         limit: int = DEFAULT_STARTING_MEMORIES,
         provenance: Provenance | str = Provenance.MODEL_INFERENCE,
     ) -> StartedSession:
-        """Go on with the session that is under way, or begin one, with the last ones and what is best to know, which
-        counts as served. One that was silent for as long as `inactivity` is ended before. A new one is trusted as far
-        as who begins it, by `provenance`, until it is summed up.
+        """Resume the open session or start one; return it with memories worth knowing.
+
+        Also returns the last ended sessions. The returned memories count as served. A session that was inactive for
+        `inactivity` is ended first. A new session has the trust of `provenance` until it is summarized.
         """
         by = parse_choice("provenance", provenance, Provenance)
         validation.require_limit("earlier", earlier)
@@ -113,7 +118,10 @@ class Sessions:
         )
 
     def current(self, *, scope: str | Scope) -> Session | None:
-        """The session that is under way, also if it has been silent for long: only the next one that starts ends it."""
+        """Return the open session or None.
+
+        A session that has been inactive for long is still open until the next `start` or `remember` ends it.
+        """
         there = load_open_sessions(self._opened().store, as_scope(scope))
         return read_session(there[-1]) if there else None
 
@@ -130,8 +138,10 @@ class Sessions:
         provenance: Provenance | str = Provenance.MODEL_INFERENCE,
         inactivity: timedelta | None = None,
     ) -> SessionReceipt:
-        """Remember a text in the session that is under way, or in a new one, which is active with that, also if the
-        text is no news. A memory belongs to the session that changed it last.
+        """Remember a text in the open session, or in a new one.
+
+        This counts as activity of the session even if the text is not new or is refused. A memory belongs to the
+        session that changed it last.
         """
         draft = Draft(
             text=text,
@@ -149,7 +159,7 @@ class Sessions:
     def summarise(
         self, summary: str, *, scope: str | Scope, provenance: Provenance | str = Provenance.MODEL_INFERENCE
     ) -> Session:
-        """Note what the session that is under way has come to, in place of what was noted before; it goes on."""
+        """Replace the summary of the open session; the session stays open."""
         by = parse_choice("provenance", provenance, Provenance)
         return read_session(
             summarize_open_session(self._opened(), as_scope(scope), require_summary("summary", summary), by)
@@ -158,12 +168,15 @@ class Sessions:
     def end(
         self, summary: str, *, scope: str | Scope, provenance: Provenance | str = Provenance.MODEL_INFERENCE
     ) -> Session:
-        """End the session that is under way with what it came to. The same again changes nothing."""
+        """End the open session with a summary; repeating the call changes nothing.
+
+        Raises `NotFound` if no session is open.
+        """
         by = parse_choice("provenance", provenance, Provenance)
         return read_session(end_open_session(self._opened(), as_scope(scope), require_summary("summary", summary), by))
 
     def list(self, *, scope: str | Scope, limit: int = DEFAULT_EARLIER_SESSIONS) -> list[Session]:
-        """The scope's last sessions that have ended, the newest first."""
+        """Return the scope's ended sessions, the newest first."""
         validation.require_limit("limit", limit)
         world, whose = self._opened(), as_scope(scope)
         return list(_to_sessions(world, whose, load_ended_sessions(world.store, whose, world.now(), limit)))
@@ -176,8 +189,10 @@ class Sessions:
         before: int = DEFAULT_AROUND_MEMORIES,
         after: int = DEFAULT_AROUND_MEMORIES,
     ) -> NearbyMemories:
-        """A plain memory with those that were created just before and just after it, of all that the scope may recall
-        now.
+        """Return a plain memory with the memories created just before and just after it.
+
+        The neighbors are of all memories that the scope may recall now, at most 100 on each side. Nothing counts as
+        served.
         """
         for name, many in (("before", before), ("after", after)):
             if validation.require_count(name, many) > MAX_AROUND_MEMORIES:
@@ -189,7 +204,7 @@ class Sessions:
         return _make_surroundings(_gather_memories(world, whose), memory, before, after)
 
     def holdings(self, *, scope: str | Scope) -> ScopeHoldings:
-        """How many plain memories and sessions of its own the scope has."""
+        """Return counts of the scope's own plain memories and sessions."""
         world, whose = self._opened(), as_scope(scope)
         sessions = world.store.timeline(
             whose, [Level.SESSION], statuses=(*OPEN_SESSION_STATUSES, *LISTED_SESSION_STATUSES)
@@ -215,21 +230,21 @@ def _resolve_inactivity(world: Dependencies, given: timedelta | None) -> timedel
 
 
 def _gather_memories(world: Dependencies, scope: Scope) -> "RecallEvidence":
-    """The plain memories that the scope may recall now, as columns."""
+    """Return the plain memories that the scope may recall now, as columns."""
     from recollect.retrieval.evidence import EvidenceRequest
 
     return world.store.gather(EvidenceRequest(scope=scope, at=world.now(), present=True, levels=BRIEF_LEVELS))
 
 
 def _to_sessions(world: Dependencies, scope: Scope, sessions: Sequence[Memory]) -> tuple[Session, ...]:
-    """The sessions; of those that nobody summed up it is looked up what was saved in them and is still there."""
+    """Convert memories to sessions; a session without a summary gets the titles saved in it."""
     silent = [one.id for one in sessions if not read_session(one).summarised]
     titles = _load_saved_titles(_gather_memories(world, scope), scope, silent) if silent else {}
     return tuple(read_session(one, titles.get(one.id, ())) for one in sessions)
 
 
 def _load_saved_titles(found: "RecallEvidence", scope: Scope, sessions: Sequence[MemoryId]) -> dict[str, Sequence[str]]:
-    """What was saved in each of these sessions, by its titles, in the order of time."""
+    """Return the titles of the memories saved in each session, in order of time."""
     import numpy as np
 
     labels = found.table.labels.get("session")
@@ -243,7 +258,7 @@ def _load_saved_titles(found: "RecallEvidence", scope: Scope, sessions: Sequence
 
 
 def _make_surroundings(found: "RecallEvidence", memory: Memory, before: int, after: int) -> NearbyMemories:
-    """The memory among those that were found, by time and id; it need not be one of them."""
+    """Return the memories around one, by time and id; it need not be among those found."""
     from recollect.model.table import to_microseconds
 
     rows, table = found.rows.tolist(), found.table
@@ -264,19 +279,19 @@ def _load_memories(found: "RecallEvidence", places: Sequence[tuple[float, Memory
 
 
 OPEN_SESSION_STATUSES = (Status.ACTIVE, Status.QUARANTINED)
-"""Where a session stands that is under way."""
+"""The statuses of an open session."""
 
 LISTED_SESSION_STATUSES = (Status.ACTIVE, Status.COMPLETED)
-"""Where one stands whose summary is told."""
+"""The statuses of sessions whose summaries are shown."""
 
 RECENT_WINDOW = timedelta(days=30)
-"""How far is looked back for the last sessions before all of them are read."""
+"""How far back ended sessions are searched first; only then are all of them read."""
 
 _TIME_STEP = timedelta(microseconds=1)
 
 
 class _TimelineReader(Protocol):
-    """A store, or a transaction of one: whatever knows the records of a scope."""
+    """A store or a transaction: reads the records of a scope."""
 
     def timeline(
         self,
@@ -290,7 +305,10 @@ class _TimelineReader(Protocol):
 
 
 def load_open_sessions(reading: _TimelineReader, scope: Scope) -> list[Memory]:
-    """The scope's sessions that have not ended. The last one is the one; others came by an import, or were restored."""
+    """Return the scope's sessions that have not ended.
+
+    The last one is the current session. Others can exist only after an import or a restore.
+    """
     found = reading.timeline(scope, [Level.SESSION], statuses=OPEN_SESSION_STATUSES)
     return [one for one in found if read_ended_at(one) is None]
 
@@ -302,7 +320,7 @@ def load_ended_sessions(
     limit: int,
     statuses: Sequence[Status] = LISTED_SESSION_STATUSES,
 ) -> list[Memory]:
-    """The scope's last sessions that have ended, the newest first."""
+    """Return the scope's last ended sessions, the newest first."""
     found: list[Memory] = []
     for since in (now - RECENT_WINDOW, None):
         if len(found) < limit:
@@ -314,7 +332,7 @@ def load_ended_sessions(
 def start_or_resume_session(
     world: Dependencies, scope: Scope, inactivity: timedelta, by: Provenance
 ) -> tuple[Memory, bool]:
-    """The session that is under way, and whether it has just begun; one that fell silent is ended before."""
+    """Return the open session, and whether it was just started; an inactive one is ended first."""
     now = world.now()
     new = MemoryId(world.new_id(now))
 
@@ -326,29 +344,29 @@ def start_or_resume_session(
                 _end_abandoned(writing, one)
         if present:
             return writing.put(touch_session(present[0], now), None), False
-        writing.adopt(world.encoder)  # a store with memories has a model, also if no vector was made yet
+        writing.adopt(world.encoder)  # a store with memories has a model, even if it has no vector yet
         return writing.put(start_session(new, scope, _next_start(writing, scope, now), by), None), True
 
     return world.store.write(change)
 
 
 def _end_abandoned(writing: WriteTransaction, session: Memory) -> None:
-    """End a session that nobody ended, when something happened in it last."""
+    """End a session at the time of its last activity."""
     writing.put(end_session(session, read_last_active_at(session)), None)
 
 
 def _next_start(writing: WriteTransaction, scope: Scope, now: datetime) -> datetime:
-    """When a new session begins: now, and after every other one, whatever the clock says."""
+    """Return the start time of a new session: now, or just after the latest existing session."""
     later = writing.timeline(scope, [Level.SESSION], since=now, statuses=tuple(Status))
     return later[-1].created_at + _TIME_STEP if later else now
 
 
 class _SessionEnded(Exception):
-    """The session ended while something was about to be saved in it."""
+    """Raised when the session ended while a memory was about to be saved in it."""
 
 
 def remember_in_session(world: Dependencies, draft: Draft, inactivity: timedelta) -> tuple[Receipt, MemoryId]:
-    """Remember a draft in the session that is under way, or in a new one, which is active with that; gives both."""
+    """Remember a draft in the open session or a new one; return the receipt and session id."""
     while True:
         session = _get_open_session(world, draft, inactivity)
 
@@ -374,13 +392,13 @@ def _get_open_session(world: Dependencies, draft: Draft, inactivity: timedelta) 
 
 @dataclass(frozen=True, slots=True)
 class _ScreenedSummary:
-    """What is said of a session, under a name that is screened."""
+    """A session's summary under a field name that screening checks."""
 
     text: str
 
 
 def summarize_open_session(world: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
-    """Note what the session that is under way has come to until now, in place of what was noted before."""
+    """Replace the summary of the open session."""
     now, text = world.now(), screen_field(world, _ScreenedSummary(summary), "summary").text
 
     def change(writing: WriteTransaction) -> Memory:
@@ -393,7 +411,10 @@ def summarize_open_session(world: Dependencies, scope: Scope, summary: str, by: 
 
 
 def end_open_session(world: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
-    """End the session that is under way with what it came to; the last one that ended just so is left as it is."""
+    """End the open session with its summary.
+
+    If the last session ended with the same summary, it is returned unchanged.
+    """
     now, text = world.now(), screen_field(world, _ScreenedSummary(summary), "summary").text
 
     def change(writing: WriteTransaction) -> Memory:
@@ -411,12 +432,12 @@ def end_open_session(world: Dependencies, scope: Scope, summary: str, by: Proven
 
 
 def _with_summary(world: Dependencies, session: Memory, text: str, by: Provenance) -> Memory:
-    """The session with its summary; quarantined if that speaks to a model."""
+    """Return the session with its summary; quarantine it if the summary instructs a model."""
     return quarantine_if_injected(
         set_summary(session, text, by).changed(status=Status.ACTIVE, remark=None), [text], world.policy
     )
 
 
 def session_not_found(scope: Scope) -> NotFound:
-    """What is said where no session is under way."""
+    """Return the error for a scope without an open session."""
     return NotFound(f"no session is under way in {scope}; start one first")

@@ -1,6 +1,6 @@
-"""Succession: of a subject one thing holds at a time, and what takes the place of what.
+"""Supersession: of a subject one memory is valid at a time, and a new one ends the old one.
 
-Former: where a memory stood before it was put away, by which the same words are judged when they come again.
+Also reads a memory's earlier status, which decides how the same text is treated when it is stated again.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -19,7 +19,10 @@ from recollect.text.updates.claims import are_compatible, distinguishing_context
 
 
 def read_subject(memory: Memory, policy: AdmissionPolicy) -> str | None:
-    """What the memory is about by its text; a topic has its own way of changing, and events only happened."""
+    """Return the subject that the text is about, or None.
+
+    Memories with a topic key have none, since they are replaced by key; events have none, since nothing replaces them.
+    """
     if memory.topic_key is not None or memory.kind is Kind.EVENT or not policy.truth.derive_subject:
         return None
     return find_subject(
@@ -28,20 +31,18 @@ def read_subject(memory: Memory, policy: AdmissionPolicy) -> str | None:
 
 
 def end_memory(old: Memory, by: Memory, now: datetime, at: datetime | None = None) -> Memory:
-    """The memory as it stands once another one took its place, at that moment if it is said; until that begins it goes
-    on holding.
-    """
+    """Return the memory as replaced by another one, valid until that one begins, or until `at`."""
     begin = effective_from(by) if at is None else at
     until = begin if old.valid_until is None else min(old.valid_until, begin)
     if old.valid_from is not None:
         until = max(until, old.valid_from)
-    holds = at is None and by.valid_from is None  # since it was observed, also if the clock went back since
+    holds = at is None and by.valid_from is None  # it began when it was observed, even if the clock went back
     status = Status.SUPERSEDED if holds or begin <= now else old.status
     return old.changed(status=status, superseded_by=by.id, valid_until=until)
 
 
 def place_in_subject(writing: WriteTransaction, state: Memory, place: SubjectPosition, now: datetime) -> Memory:
-    """The memory in its place among those of its subject, and at least as important as what it ends."""
+    """End the memories that this one replaces; return it, at least as important as they were."""
     for one in place.ends:
         writing.put(end_memory(one, state, now), None)
     if place.ended_by is not None:
@@ -53,8 +54,9 @@ def place_in_subject(writing: WriteTransaction, state: Memory, place: SubjectPos
 
 
 def superseded_verdict(old: Sequence[Memory], memory: Memory) -> Superseded:
-    """What is said of a memory that others of its subject ended for: which one did last, and how the two differ; by the
-    whole texts where the difference alone says nothing to whoever sees neither.
+    """Return the verdict of a memory that replaces others: the last one, and how the two differ.
+
+    It quotes both texts, shortened, if the difference alone would not be understood.
     """
     told = _same_subject_reason(memory)
     before, after = old[-1].text, memory.text
@@ -67,7 +69,7 @@ def superseded_verdict(old: Sequence[Memory], memory: Memory) -> Superseded:
 
 
 def without_quotes(verdict: Verdict, memory: Memory) -> Verdict:
-    """The verdict as it may be kept with the memory: without words of what it ended, which may be erased before it."""
+    """Return the verdict without quotes of the replaced text, which may be erased earlier."""
     return Superseded(verdict.old, _same_subject_reason(memory)) if isinstance(verdict, Superseded) else verdict
 
 
@@ -76,7 +78,7 @@ def _same_subject_reason(memory: Memory) -> str:
 
 
 def _is_whole(value: str, text: str) -> bool:
-    """Whether a value of the text is one by itself: not if it is empty, an article, or part of a word or a figure."""
+    """Return whether the value makes sense alone: not empty, an article or part of a number."""
     if value.casefold() in _EMPTY_VALUES:
         return False
     words, wanted = _strip_words(text), _strip_words(value)
@@ -85,7 +87,7 @@ def _is_whole(value: str, text: str) -> bool:
 
 
 def _continues_number(words: Sequence[str], start: int, end: int) -> bool:
-    """Whether figures stand right before or behind the words between, as in a number that is written in groups."""
+    """Return whether digits are next to the words, as in a number written in groups."""
     grouped = [
         one[-1:].isdigit() and other[:1].isdigit() for one, other in pairwise(words[max(start - 1, 0) : end + 1])
     ]
@@ -93,7 +95,7 @@ def _continues_number(words: Sequence[str], start: int, end: int) -> bool:
 
 
 def _strip_words(text: str) -> list[str]:
-    """The words without what stands around them."""
+    """Return the words without surrounding punctuation."""
     return [word.strip(_PUNCTUATION) for word in text.split()]
 
 
@@ -102,16 +104,14 @@ _PUNCTUATION = ".,;:!?()[]{}<>\"'`“”‘’«»…"
 
 
 def find_rivals(writing: WriteTransaction, memory: Memory, policy: AdmissionPolicy) -> list[Memory]:
-    """The other active memories of its subject that hold at a moment at which it does, in the order they began."""
+    """Return other active memories of the subject that are valid at the same time, by start."""
     if memory.subject is None or not is_exclusive(memory, policy):
         return []
     return filter_overlapping(memory, writing.about(memory.scope, memory.subject, effective_from(memory)))
 
 
 def filter_overlapping(memory: Memory, others: Iterable[Memory]) -> list[Memory]:
-    """Those of them that are active, say something else and hold at a moment at which the memory does; events only
-    happened.
-    """
+    """Return the active memories, without events, that contradict this one at some moment."""
     return [
         one
         for one in others
@@ -126,18 +126,21 @@ def filter_overlapping(memory: Memory, others: Iterable[Memory]) -> list[Memory]
 
 
 def is_exclusive(memory: Memory, policy: AdmissionPolicy) -> bool:
-    """Whether no other memory of its subject may hold beside it; what records that something happened ends nothing."""
+    """Return whether no other memory of its subject may be valid beside it.
+
+    Events and timeline records are never exclusive.
+    """
     raw = memory.kind is Kind.EVENT or memory.level is not None
     return memory.subject is not None and not raw and policy.truth.supersede
 
 
 def status_receipt(kept: Memory, instead_of: Sequence[Memory] = ()) -> Receipt:
-    """What is said of a memory that got another standing, and of those that hold no longer for it."""
+    """Return the receipt of a changed status, with the last memory that it ended."""
     return Receipt(kept.id, Changed(kept.status.value, instead_of[-1].id if instead_of else None), kept)
 
 
 def load_prior_version(writing: WriteTransaction, former: Memory, away: Collection[Status]) -> Memory:
-    """The memory as it was before it was put away so; active, if it never was anything else."""
+    """Return the memory from before it got one of these statuses; active if there is none."""
     one = former
     while one.status in away:
         earlier = writing.before(one.scope, one.id, one.commit or 0)
@@ -148,7 +151,7 @@ def load_prior_version(writing: WriteTransaction, former: Memory, away: Collecti
 
 
 def with_prior_quarantine(writing: WriteTransaction, memory: Memory) -> Memory:
-    """The memory; if it was quarantined when it was forgotten, as it would stand there again."""
+    """Return the memory; as quarantined if it was in quarantine when it was forgotten."""
     if memory.status is not Status.FORGOTTEN:
         return memory
     stood = load_prior_version(writing, memory, {Status.FORGOTTEN})
@@ -158,7 +161,7 @@ def with_prior_quarantine(writing: WriteTransaction, memory: Memory) -> Memory:
 
 
 def find_quarantine_refusal(writing: WriteTransaction, proposed: Memory) -> Refused | None:
-    """Why words are not taken that an operator put into quarantine, also if they were forgotten there since."""
+    """Return a refusal if an operator quarantined the same text, even if it was forgotten since."""
     sayings = writing.sayings(proposed)
     apart = find_quarantined_by_hand((with_prior_quarantine(writing, one) for one in sayings), proposed)
     other = next((one for one in sayings if apart is not None and one.id == apart.id), None)

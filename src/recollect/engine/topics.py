@@ -1,8 +1,6 @@
-"""Topics: which memories of a scope belong together is looked for and noted, and told with what holds now.
+"""Topics and names: group memories by similarity, and find what is linked by shared names.
 
-Graph: the names that memories mention, and what is linked by them; looking counts as no use.
-
-Plain: the scope's own plain memories that hold now, as columns, for whoever compares them with each other.
+Reading topics or names does not count as use. `load_active_memories` loads the scope's own plain memories as columns.
 """
 
 from collections import Counter
@@ -31,18 +29,21 @@ if TYPE_CHECKING:
 
 
 TOPICS_CHECKPOINT = "topics"
-"""Under which name it is noted which memories of a scope belong together."""
+"""The name of the checkpoint that stores which memories belong together."""
 
 MAX_ATTEMPTS = 5
-"""How often it begins anew because something was erased meanwhile, or somebody else was quicker."""
+"""How often a refresh starts over because of an erasure or another refresh."""
 
 
 class _CheckpointChanged(Exception):
-    """What was noted is not what it was, so nothing that was read may be written."""
+    """Raised when the checkpoint changed since it was read, so that nothing is written."""
 
 
 def refresh_topics(world: Dependencies, scope: Scope) -> TopicRefreshReport:
-    """Look anew which of the scope's own plain memories belong together. The same again changes nothing."""
+    """Group the scope's own plain memories into topics again.
+
+    Repeating the call changes nothing.
+    """
     if not world.store.stats(scope, below=False).memories:
         return TopicRefreshReport(scope=scope, memories=0, grouped=0, topics=0, new=0, gone=0)
     for _ in range(MAX_ATTEMPTS):
@@ -73,7 +74,7 @@ def _refresh(world: Dependencies, scope: Scope) -> TopicRefreshReport:
 
 
 def _load_checkpoint(world: Dependencies, scope: Scope) -> str:
-    """What is noted. That something is, is noted before anything is read: erasing takes the note away."""
+    """Load the checkpoint, or write an empty one before anything is read; erasing removes it."""
     text = world.store.checkpoint(scope, TOPICS_CHECKPOINT)
     if text is None:
         text = TopicAssignments(world.new_id(world.now()), {}).to_json()
@@ -82,7 +83,7 @@ def _load_checkpoint(world: Dependencies, scope: Scope) -> str:
 
 
 def _save_checkpoint(world: Dependencies, scope: Scope, before: str | None, text: str) -> None:
-    """Note it, unless what was noted before has changed: something was erased, or somebody else was quicker."""
+    """Save the checkpoint, unless it changed: by an erasure, or by another refresh."""
 
     def change(writing: WriteTransaction) -> None:
         if writing.checkpoint(scope, TOPICS_CHECKPOINT) != before:
@@ -93,7 +94,7 @@ def _save_checkpoint(world: Dependencies, scope: Scope, before: str | None, text
 
 
 def _group_memories(world: Dependencies, scope: Scope) -> tuple[int, list[list[MemoryId]]]:
-    """How many memories were looked at, and those that belong together, the oldest first."""
+    """Return how many memories were compared, and the groups, the oldest member first."""
     import numpy as np
 
     from recollect.lifecycle.clustering import find_clusters, find_near_pairs
@@ -112,8 +113,9 @@ def _group_memories(world: Dependencies, scope: Scope) -> tuple[int, list[list[M
 
 
 def list_topics(world: Dependencies, scope: Scope, *, pruned: bool, limit: int) -> list[Topic]:
-    """The most important topics of the scope, as they were last grouped, of those that are told; looking counts as no
-    use.
+    """Return the scope's topics as last grouped, the most important first.
+
+    `pruned` includes those that have not been mentioned for long.
     """
     validation.require_limit("limit", limit)
     rules, now = world.topics, world.now()
@@ -123,7 +125,7 @@ def list_topics(world: Dependencies, scope: Scope, *, pruned: bool, limit: int) 
 
 
 def get_topic(world: Dependencies, scope: Scope, id: str) -> Topic:
-    """The topic of that id, whether or not it is pruned."""
+    """Return a topic by id, even if it is pruned."""
     validation.require_text("id", id)
     found = next((one for one in _load_groups(world, scope, world.now()) if one.id == id), None)
     if found is None:
@@ -132,7 +134,7 @@ def get_topic(world: Dependencies, scope: Scope, id: str) -> Topic:
 
 
 class _TopicGroup:
-    """The memories of a topic that hold now, the oldest first, and what happened to them."""
+    """The valid memories of a topic, the oldest first, and their usage."""
 
     def __init__(self, id: str, memories: Sequence[Memory], usage: Sequence[Usage]) -> None:
         self.id, self.memories = id, memories
@@ -160,13 +162,13 @@ class _TopicGroup:
 
 
 def _load_groups(world: Dependencies, scope: Scope, now: datetime) -> list[_TopicGroup]:
-    """What was last grouped, as far as it still holds: of each group the memories that do, unless these are too few."""
+    """Return the last grouping with its valid memories, without groups that became too small."""
     text = world.store.checkpoint(scope, TOPICS_CHECKPOINT)
     noted = {} if text is None else TopicAssignments.read(text).topics
     ids = [id for members in noted.values() for id in members]
     if not ids:
         return []
-    world.store.settle()  # what was served is counted soon
+    world.store.settle()  # served counts are deferred writes
     there = {one.id: one for one in world.store.get(scope, ids) if _is_active(one, scope, now)}
     usage = dict(zip(ids, world.store.usage(scope, ids), strict=True))
     found = [(id, [there[one] for one in members if one in there]) for id, members in noted.items()]
@@ -178,7 +180,7 @@ def _load_groups(world: Dependencies, scope: Scope, now: datetime) -> list[_Topi
 
 
 def _is_active(memory: Memory, scope: Scope, now: datetime) -> bool:
-    """Whether it is a plain memory of the scope that holds now."""
+    """Return whether this is a plain memory of the scope that is valid now."""
     own = memory.scope == scope and memory.level is None and memory.kind is not Kind.EVENT
     return own and find_barrier(memory, now, present=True) is None
 
@@ -188,13 +190,13 @@ Mentions = Mapping[MemoryId, Sequence[str]]
 
 
 def list_entities(world: Dependencies, scope: Scope, limit: int) -> list[Entity]:
-    """The names that the scope's memories mention, the most mentioned first, then by name."""
+    """Return the names that the scope's memories mention, by number of mentions, then name."""
     validation.require_limit("limit", limit)
     return _rank_by_mentions(Counter(name for names in _load_mentions(world, scope).values() for name in names), limit)
 
 
 def find_neighbors(world: Dependencies, scope: Scope, name_or_id: str, limit: int) -> EntityNeighbors:
-    """What is linked to a memory of this id, or else to this name."""
+    """Return what is linked to the memory with this id, or else to this name."""
     validation.require_limit("limit", limit)
     asked = validation.require_text("name_or_id", name_or_id)
     mentions = _load_mentions(world, scope)
@@ -205,14 +207,14 @@ def find_neighbors(world: Dependencies, scope: Scope, name_or_id: str, limit: in
 
 
 def _load_mentions(world: Dependencies, scope: Scope) -> Mentions:
-    """The names of every memory that may be recalled now."""
+    """Return the names mentioned by every memory that may be recalled now."""
     from recollect.retrieval.evidence import EvidenceRequest
 
     return world.store.mentions(EvidenceRequest(scope=scope, at=world.now(), present=True))
 
 
 def _resolve_name(scope: Scope, asked: str, having: Mapping[str, int]) -> str:
-    """The name as it is mentioned: itself, or the only one that has it as one of its words."""
+    """Return the mentioned name: an exact match, or the only one that contains it as a word."""
     name = canonicalize_name(asked)
     wider = [name] if name in having else [one for one in having if name and name in one.split(" ")]
     if len(wider) == 1:
@@ -224,13 +226,13 @@ def _resolve_name(scope: Scope, asked: str, having: Mapping[str, int]) -> str:
 
 
 MAX_SUGGESTED_NAMES = 5
-"""How many names a message lists."""
+"""How many names an error message lists."""
 
 
 def _neighbors_of_name(world: Dependencies, scope: Scope, name: str, mentions: Mentions, limit: int) -> EntityNeighbors:
     there = [id for id, names in mentions.items() if name in names]
     beside = Counter(other for id in there for other in mentions[id] if other != name)
-    newest = sorted(there, reverse=True)[:limit]  # ids that were made here sort by the time they were made
+    newest = sorted(there, reverse=True)[:limit]  # generated ids sort by time
     return EntityNeighbors(
         name, tuple(_rank_by_mentions(beside, limit)), _load_linked(world, scope, [(id, name) for id in newest])
     )
@@ -257,15 +259,16 @@ def _rank_by_mentions(counts: Mapping[str, int], limit: int) -> list[Entity]:
 
 
 def _load_linked(world: Dependencies, scope: Scope, linked: Iterable[tuple[MemoryId, str]]) -> tuple[LinkedMemory, ...]:
-    """The memories of these ids with the names that link them, without those that went meanwhile."""
+    """Load memories with the names that link them; those erased meanwhile are dropped."""
     through = dict(linked)
     return tuple(LinkedMemory(memory, through[memory.id]) for memory in world.store.get(scope, list(through)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActiveMemories:
-    """What a store found, how many of the scope's own plain memories hold now, and the rows of those that are no
-    events, in the order of ids.
+    """The scope's own valid plain memories: the evidence, their number, and the rows to compare.
+
+    The rows are sorted by id and leave events out.
     """
 
     evidence: "RecallEvidence"
@@ -274,7 +277,7 @@ class ActiveMemories:
 
     @property
     def vectors(self) -> "Vectors":
-        """The directions of these rows."""
+        """The vectors of these rows."""
         import numpy as np
 
         vectors = self.evidence.table.vectors
@@ -282,8 +285,9 @@ class ActiveMemories:
 
 
 def load_active_memories(world: Dependencies, scope: Scope, now: datetime) -> ActiveMemories:
-    """The scope's own plain memories that hold now; what only happened is counted, and no row: it may well happen
-    twice, and says little of what is known.
+    """Load the scope's own valid plain memories.
+
+    Events are counted but have no row: the same event may happen twice, and it says little about what is known.
     """
     import numpy as np
 

@@ -1,6 +1,6 @@
-"""Transfer: all that a store knows goes out as lines of text, and comes in again.
+"""Export and import a store as lines of text, and move a whole store to another one.
 
-Move: all of a store goes to another one as it is, and is compared there piece by piece before that one is used.
+A moved store is compared item by item before it is used.
 """
 
 import hashlib
@@ -50,14 +50,20 @@ from recollect.protocols import ProgressListener, Store, StoreImport, WriteTrans
 T = TypeVar("T")
 
 OpenLines = Callable[[], Iterator[str]]
-"""Gives the lines from the first one on, each time it is called; one reading ends before the next begins."""
+"""Returns the lines from the first one on, at each call.
+
+One reading must end before the next begins.
+"""
 
 EMBED_BATCH_TEXTS = 64
 """How many texts are embedded at a time."""
 
 
 def export(world: Dependencies, scope: Scope | None) -> Iterator[str]:
-    """The lines of an export; the last one has the sum of all before, so that a cut or changed file is noticed."""
+    """Yield the lines of an export; the last one has a checksum of all before it.
+
+    It reveals a file that was cut or changed.
+    """
     world.store.settle()
     sum, count = hashlib.sha256(), 0
     for line in _encode_lines(world, scope):
@@ -74,7 +80,7 @@ def _encode_lines(world: Dependencies, scope: Scope | None) -> Iterator[str]:
 
 
 def _encode_bounded(item: ArchiveItem) -> str:
-    """The item as a line; refused if it is so long that nobody would take it in again."""
+    """Encode an item; raise StoreError if the line is too long to be imported again."""
     line = archive_format.encode_item(item)
     if len(line) > validation.MAX_EXPORT_LINE_CHARS:
         id = item.id if isinstance(item, ContextRecord) else item.current.id
@@ -84,12 +90,11 @@ def _encode_bounded(item: ArchiveItem) -> str:
 
 
 def import_(world: Dependencies, lines: Iterable[str], progress: ProgressListener) -> ImportReport:
-    """Take in an export, all of it or nothing; what is not whole and unchanged is refused before anything is written.
+    """Import an export, all of it or nothing; an incomplete or changed one is refused first.
 
-    What a scope knows already counts as it does for what is remembered: of a subject one thing holds at a time, and
-    what speaks against something that is trusted more is quarantined. A store that never took in anything has it
-    exactly as it was. The lines are read several times, so those that can be read only once are kept in a temporary
-    file meanwhile.
+    Imported memories are judged by what the scope knows: only one memory of a subject is valid at a time, and one that
+    contradicts a memory with higher trust is quarantined. A store that was never written to becomes an exact copy. The
+    lines are read several times; if they can be read only once, they are kept in a temporary file meanwhile.
     """
     if isinstance(lines, str):
         raise InvalidInput("give the lines of the export, as a file gives them, not one text")
@@ -98,7 +103,7 @@ def import_(world: Dependencies, lines: Iterable[str], progress: ProgressListene
         again = stack.enter_context(_make_rereadable(lines))
         known: set[MemoryId] = set()
         reworded: set[MemoryId] = set()
-        bare = world.store.encoder() is None  # nothing is known yet
+        bare = world.store.encoder() is None  # the store is empty
 
         def note(item: ArchiveItem) -> None:
             if isinstance(item, ArchivedMemory) and item.places_without_vector:
@@ -111,7 +116,7 @@ def import_(world: Dependencies, lines: Iterable[str], progress: ProgressListene
         foreign = inventory.encoder is not None and inventory.encoder != encoder
 
         def items() -> Iterator[ArchiveItem]:
-            """All of it once more, and the same, but for what is known, and for vectors of another model."""
+            """Read all items again, without known ones and without vectors of another model."""
             screened = archive_format.screen_items(_read_checked(again(), now, sum), world.policy.secrets)
             new = (one for one in screened if isinstance(one, ContextRecord) or one.current.id not in known)
             return map(_without_vectors, new) if foreign else new
@@ -131,7 +136,7 @@ def import_(world: Dependencies, lines: Iterable[str], progress: ProgressListene
 
 
 def _note_if_known(world: Dependencies, item: ArchiveItem, known: set[MemoryId]) -> None:
-    """Take note of a memory that is here as the archive has it, and only came to stand elsewhere since: it is known."""
+    """Note a memory that is here as in the archive, and only changed its status since."""
     if isinstance(item, ContextRecord):
         return
     here = strip_store_fields(world.store.history(item.current.scope, item.current.id))
@@ -142,12 +147,12 @@ def _note_if_known(world: Dependencies, item: ArchiveItem, known: set[MemoryId])
 
 
 def _differs_in_status_only(memory: Memory, former: Memory) -> bool:
-    """Whether it says what the former does, and only its standing is another."""
+    """Return whether two versions differ in nothing but the status fields."""
     return copy_with(memory, **{name: getattr(former, name) for name in _STATUS_FIELDS}) == former
 
 
 _STATUS_FIELDS = ("status", "superseded_by", "valid_until", "remark", "importance")
-"""What may become of a memory for the sake of others."""
+"""Fields of a memory that other memories can change."""
 
 
 def _load_items(
@@ -157,7 +162,7 @@ def _load_items(
     policy: AdmissionPolicy,
     now: datetime,
 ) -> ImportReport:
-    """Load the items; then each that is new has its place among what the scope knew of its subject."""
+    """Load the items; then place each new memory among the known ones of its subject."""
     new: dict[MemoryId, Memory] = {}
     imported = writing.load(_note_exclusive(writing, items, new, policy), encoder)
     for one in sorted(new.values(), key=lambda one: (effective_from(one), one.id)):
@@ -168,7 +173,7 @@ def _load_items(
 def _note_exclusive(
     writing: WriteTransaction, items: Iterable[ArchiveItem], new: dict[MemoryId, Memory], policy: AdmissionPolicy
 ) -> Iterator[ArchiveItem]:
-    """The same, and note is taken of those that are not here yet and hold of a subject."""
+    """Yield the items, and note new memories that are exclusive for their subject."""
     for item in items:
         if isinstance(item, ArchivedMemory):
             present = item.current
@@ -181,7 +186,7 @@ def _note_exclusive(
 def _place_imported(
     writing: WriteTransaction, memory: Memory, new: Container[MemoryId], policy: AdmissionPolicy, now: datetime
 ) -> None:
-    """Judge a memory that came in by what its scope knew before of its subject."""
+    """Judge an imported memory by what the scope knew of its subject before."""
     found = writing.about(memory.scope, memory.subject or "", effective_from(memory))
     match decide_within_subject(memory, [one for one in found if one.id not in new], policy):
         case Quarantine(reason, _):
@@ -195,7 +200,7 @@ def _place_imported(
 
 
 def check_export(lines: Iterable[str], now: datetime) -> ArchiveInfo:
-    """What an export says it has, once every line of it has been looked at; refused if anything is amiss."""
+    """Check every line of an export, and return its inventory; raise if anything is wrong."""
     return _check_lines(lines, now)[0]
 
 
@@ -205,7 +210,7 @@ def _check_lines(
     note: Callable[[ArchiveItem], object] | None = None,
     secrets: SecretsPolicy | None = None,
 ) -> tuple[ArchiveInfo, str]:
-    """What an export says it has, and the sum of its lines; `note` is told of each item, screened by the policy."""
+    """Return the inventory and checksum of an export; call `note` with each screened item."""
     reading = _ExportReader(lines, now)
     for item in reading.items() if secrets is None else archive_format.screen_items(reading.items(), secrets):
         if note is not None:
@@ -214,15 +219,15 @@ def _check_lines(
 
 
 def _read_checked(lines: Iterable[str], now: datetime, sum: str) -> Iterator[ArchiveItem]:
-    """The memories and contexts of an export that was checked; refused at the end if it is another one by now."""
+    """Yield the items of a checked export; raise at the end if it changed since."""
     reading = _ExportReader(lines, now)
     yield from reading.items()
     if reading.checksum != sum:
-        raise InvalidInput("the export was changed while it was read; import it once nobody writes to it")
+        raise InvalidInput("the export was changed while it was read; import it once nothing writes to it")
 
 
 class _ExportReader:
-    """The lines of an export, read once: what it says it has, then each item, and in the end whether that was all."""
+    """Reads an export once: its inventory, each item, and its checksum at the end."""
 
     def __init__(self, lines: Iterable[str], now: datetime) -> None:
         self._numbered = enumerate((line.rstrip("\r\n") for line in read_texts(lines)), start=1)
@@ -233,11 +238,14 @@ class _ExportReader:
 
     @property
     def checksum(self) -> str:
-        """Of the lines so far, but for the last one."""
+        """The checksum of the lines read so far, without the last one."""
         return self._sum.hexdigest()
 
     def items(self) -> Iterator[ArchiveItem]:
-        """Each memory and context; refused, with its line, where it cannot be, or in the end if something is amiss."""
+        """Yield each memory and context; raise with the line number if one is invalid.
+
+        Raises at the end if items are missing, or if the checksum is wrong.
+        """
         seen = _ExportChecker(self.inventory, self._now)
         for number, text in self._numbered:
             value = archive_format.parse_line(text, number)
@@ -253,12 +261,12 @@ class _ExportReader:
 
 
 def read_lines(read: Callable[[int], AnyStr]) -> Iterator[AnyStr]:
-    """The lines that a file's `readline` gives; of one that never ends no more is read than an export could have."""
+    """Yield the lines that a file's `readline` returns; refuse a line that does not end."""
     return _limit_line_length(iter(lambda: read(validation.MAX_EXPORT_LINE_CHARS + 1) or None, None))
 
 
 def _limit_line_length(lines: Iterable[T]) -> Iterator[T]:
-    """The lines; one that is longer than any line of an export is refused."""
+    """Yield the lines; raise InvalidInput if one is longer than an export's may be."""
     for number, line in enumerate(lines, start=1):
         if isinstance(line, str | bytes) and len(line) > validation.MAX_EXPORT_LINE_CHARS:
             most = f"at most {validation.MAX_EXPORT_LINE_CHARS} characters are read"
@@ -267,7 +275,7 @@ def _limit_line_length(lines: Iterable[T]) -> Iterator[T]:
 
 
 def read_texts(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, as texts of a length that can be."""
+    """Yield the lines; raise InvalidInput if one is not valid text or too long."""
     read = getattr(lines, "readline", None)
     for number, line in enumerate(_limit_line_length(lines) if read is None else read_lines(read), start=1):
         if not isinstance(line, str):
@@ -292,7 +300,7 @@ def _refuse_changed(said: object, sum: str, behind: object) -> None:
 
 
 class _ExportChecker:
-    """What was met in an export so far, to see what cannot be seen in one line."""
+    """Collects the items of an export to check what no single line shows."""
 
     def __init__(self, inventory: ArchiveInfo, now: datetime) -> None:
         self.dimensions = 0 if inventory.encoder is None else inventory.encoder.dimensions
@@ -303,9 +311,9 @@ class _ExportChecker:
         self._commits: dict[int, datetime] = {}
 
     def add(self, item: ArchiveItem, number: int) -> None:
-        """Take note of an item; refused if it cannot be together with those before."""
+        """Add an item; raise FieldError if it contradicts the ones before."""
         known, one = (self._contexts, item) if isinstance(item, ContextRecord) else (self._memories, item.current)
-        place = one.scope.parts[0], one.id  # a store may count ids, as commits, for each root by itself
+        place = one.scope.parts[0], one.id  # ids, like commits, may be unique per root scope only
         if place in known:
             raise FieldError(f"{show(one.id)} is there twice", field="id", line=number)
         known.add(place)
@@ -337,7 +345,7 @@ class _ExportChecker:
 
 
 def _report_each(items: Iterable[T], total: int, progress: ProgressListener) -> Iterator[T]:
-    """The same, and progress is told of each."""
+    """Yield the items, and report progress for each."""
     for done, item in enumerate(items):
         progress(done, total)
         yield item
@@ -346,7 +354,7 @@ def _report_each(items: Iterable[T], total: int, progress: ProgressListener) -> 
 
 @contextmanager
 def _make_rereadable(lines: Iterable[str]) -> Iterator[OpenLines]:
-    """The lines, to be read as often as needed."""
+    """Yield a function that returns the lines from the start; lines that run out are buffered."""
     if iter(lines) is not lines:
         yield lambda: read_texts(lines)
         return
@@ -361,7 +369,7 @@ def _rewind(file: IO[str]) -> Iterator[str]:
 
 
 def _without_vectors(item: ArchiveItem) -> ArchiveItem:
-    """The item without the vectors of another model."""
+    """Return the item without its vectors, which come from another model."""
     if isinstance(item, ContextRecord):
         return item
     return replace(item, contents=tuple(replace(one, vector=None) for one in item.contents))
@@ -369,7 +377,7 @@ def _without_vectors(item: ArchiveItem) -> ArchiveItem:
 
 @contextmanager
 def _embed_missing(world: Dependencies, items: Iterable[ArchiveItem]) -> Iterator[IO[bytes]]:
-    """The vectors that this world's model gives to contents without one, in their order, one behind the other."""
+    """Embed the contents that lack a vector, and yield a file of the vectors in order."""
     texts = (
         text
         for item in items
@@ -384,7 +392,7 @@ def _embed_missing(world: Dependencies, items: Iterable[ArchiveItem]) -> Iterato
 
 
 def _with_vectors(items: Iterable[ArchiveItem], vectors: IO[bytes], encoder: Encoder) -> Iterator[ArchiveItem]:
-    """The items with these vectors where they have none."""
+    """Yield the items with these vectors where they have none."""
 
     def embedded(item: ArchivedMemory) -> ArchivedMemory:
         contents = list(item.contents)
@@ -398,15 +406,15 @@ def _with_vectors(items: Iterable[ArchiveItem], vectors: IO[bytes], encoder: Enc
 
 
 MOVE_BATCH_ITEMS = 200
-"""How many items go in one transaction: as much as is lost by a kill."""
+"""How many items one transaction moves; a kill loses at most that."""
 
-MOVE_REMEDY = "see that nobody writes to the store that is moved, and run it again, which begins anew"
+MOVE_REMEDY = "stop all writers of the store that is moved, and run it again, which begins anew"
 
 
 def move_store(source: Store, name: str, receiving: StoreImport, report: ProgressListener) -> MoveReport:
-    """Move all that the source of that name knows. What arrived is counted and compared before it becomes a store.
+    """Move everything in the source; compare what arrived before it becomes a store.
 
-    It may be stopped at any moment: the next run goes on from there, or begins anew if the source has changed since.
+    It may be stopped at any moment: the next run goes on from there, or starts over if the source has changed since.
     """
     inventory, items = source.export(None)
     total = inventory.memories + inventory.contexts
@@ -429,7 +437,7 @@ def move_store(source: Store, name: str, receiving: StoreImport, report: Progres
 
 
 def _checksum_items(inventory: ArchiveInfo, items: Iterator[ArchiveItem]) -> tuple[int, int, str]:
-    """How many memories and contexts there are, and the sum of all that is known of them."""
+    """Return the numbers of memories and contexts, and a checksum of all items."""
     digest = sha256()
     for item in items:
         digest.update(encode_item(item).encode())

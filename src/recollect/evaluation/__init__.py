@@ -1,1 +1,1 @@
-"""How good is a ranking? Judgements go in, figures come out."""
+"""Evaluation: measures ranking quality from judgments, and tunes profiles."""

@@ -1,6 +1,6 @@
-"""Pairs: how well it is told whether a text says the same as one that is known, on labelled pairs, for an embedder.
+"""Calibration of duplicate detection: precision and recall by threshold, on labeled pairs.
 
-Calibration, said: what thresholds come to on labelled pairs, for people and as JSON.
+It finds the similarity threshold that suits an embedder, and shows the result as a table and as JSON.
 """
 
 import json
@@ -18,10 +18,10 @@ from recollect.render.tables import TextTable
 from recollect.text.paraphrase import paraphrase_key_of
 
 PAIR_LABELS = ("same", "update", "other")
-"""The new text says what the old one does; it takes its place; or it is another matter."""
+"""A new text says the same as the old one, replaces it, or is about something else."""
 
 MIN_KEPT_SHARE = 0.95
-"""Which share of the pairs that mean the same a threshold must keep to be a good one for an embedder."""
+"""The share of correctly detected duplicates that a good threshold must keep."""
 
 THRESHOLDS = (*(round(0.5 + 0.05 * step, 2) for step in range(10)), 0.92)
 """The thresholds that are tried."""
@@ -29,7 +29,7 @@ THRESHOLDS = (*(round(0.5 + 0.05 * step, 2) for step in range(10)), 0.92)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabeledPair:
-    """What was known, what came, and what the new text is to the old one."""
+    """An old text, a new text, and the label of the new one relative to the old one."""
 
     id: str
     old: str
@@ -46,13 +46,13 @@ class LabeledPair:
 
     @property
     def has_same_key(self) -> bool:
-        """Whether both have the same canonical form."""
+        """Return whether both texts have the same canonical form."""
         return _paraphrase_key(self.old, self.speaker) == _paraphrase_key(self.new, self.speaker)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdFigures:
-    """What a threshold comes to: how many it takes for the same, how many of those are, and how many there are."""
+    """Counts for one threshold: pairs taken as duplicates, those that are, and all duplicates."""
 
     threshold: float
     taken: int
@@ -70,23 +70,23 @@ class ThresholdFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What each threshold comes to with an embedder, and the one that suits it."""
+    """The figures of each threshold with an embedder, and the threshold that suits it."""
 
     embedder: str
     pairs: int
     rows: tuple[ThresholdFigures, ...]
     by_similarity: tuple[ThresholdFigures, ...]
-    """The same by similarity alone, to compare with."""
+    """The same figures by similarity alone, for comparison."""
 
     @property
     def threshold(self) -> float:
-        """The highest that still keeps nearly all that any threshold would take."""
+        """The highest threshold that keeps nearly all duplicates that any threshold finds."""
         most = max(row.right for row in self.rows)
         return max((row.threshold for row in self.rows if row.right >= MIN_KEPT_SHARE * most), default=THRESHOLDS[0])
 
 
 def read_pairs(lines: Iterable[str]) -> list[LabeledPair]:
-    """The pairs of JSON lines with old, new and label."""
+    """Read labeled pairs from JSON lines with old, new and label."""
     found = [_read_pair(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
     if not any(one.label == "same" for one in found):
         raise InvalidInput("there is no pair with the label 'same', so there is nothing to measure by")
@@ -94,13 +94,13 @@ def read_pairs(lines: Iterable[str]) -> list[LabeledPair]:
 
 
 def shipped_pairs() -> list[LabeledPair]:
-    """Our own pairs."""
+    """Return the labeled pairs shipped with recollect."""
     text = files("recollect.evaluation").joinpath("pairs.jsonl").read_text("utf-8")
     return read_pairs(text.splitlines())
 
 
 def calibrate(embedder: Embedder, pairs: Sequence[LabeledPair]) -> Calibration:
-    """What each threshold comes to with that embedder."""
+    """Return the figures of each threshold with this embedder."""
     from recollect.retrieval.vectors import nearest_cosines
 
     old = embed(embedder, [one.old for one in pairs], "memory")
@@ -147,7 +147,7 @@ def _read_pair(line: str, number: int) -> LabeledPair:
 
 
 def calibration_table(found: Calibration) -> TextTable:
-    """A row a threshold: precision and recall of the decision, and those of similarity alone."""
+    """Return the figures as a table: the full decision next to similarity alone."""
     rows = [
         (
             f"{row.threshold:.2f}",
@@ -162,13 +162,13 @@ def calibration_table(found: Calibration) -> TextTable:
 
 
 def describe_calibration(found: Calibration) -> str:
-    """Which threshold suits the embedder, and where it goes."""
+    """Describe which threshold suits the embedder, and the setting to use it."""
     setting = f'[duplicates] by_embedder = {{ "{found.embedder}" = {found.threshold:g} }}'
     return f"{found.embedder} on {found.pairs} pairs: {found.threshold:g} suits it; to use it, {setting}"
 
 
 def calibration_to_json(found: Calibration) -> dict[str, Any]:
-    """The same as JSON has it."""
+    """Return the calibration as JSON."""
     return {
         "embedder": found.embedder,
         "pairs": found.pairs,

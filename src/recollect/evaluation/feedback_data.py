@@ -1,10 +1,8 @@
-"""Shown: recorded contexts as material, where a ranking is worth what the memories that helped gain by their places.
+"""Tuning from feedback: a training set made of recorded contexts and the votes on them.
 
-Words: what was said of memories that were shown, and how much of it counts.
-
-Places: how much less a memory is looked at, the further down it stands.
-
-Learning: the numbers of a profile that rank best what was said to have helped, in contexts that were recorded.
+In reading order: how votes are weighed, how attention falls with position (position bias, fitted as a conditional
+logit), the training set, and the tuning itself. Memories that helped should rank first. A vote on a low place counts
+for more, because fewer readers look there.
 """
 
 import hashlib
@@ -37,19 +35,23 @@ from recollect.ranking.tuning_report_check import WORTH_MEASURE
 from recollect.text.tokenizer import tokenize
 
 WORTH_BY_USE: Mapping[Use, float] = {Use.HELPED: 1.0, Use.MISLED: -1.0, Use.QUOTED: 0.5}
-"""What one word is worth: a sign speaks less clearly than somebody who says so.
+"""What one vote is worth; a quote is weaker evidence than an explicit vote.
 
-That success followed is said of all that a context shows alike, so it says nothing of which should come first.
+`followed` is missing, because it applies to all memories of a context alike and says nothing about their order.
 """
 
 MAX_VOTES_PER_VOICE = 100
-"""What one voice said in more words than this, and than some other did, counts for as many, each for less."""
+"""Cap on the total weight of one voice's votes; above it each of its votes counts less.
+
+The cap is higher if even the voice with the fewest votes has more than this.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class WeighedVotes:
-    """What all words on a memory in a context are worth together, for it or, below zero, against it; how many there are
-    of each use, and how many principals voted.
+    """The summed worth of votes by context and memory, positive or negative.
+
+    It also has the number of votes of each use, and the number of principals that voted.
     """
 
     worth_by_memory: Mapping[tuple[str, MemoryId], float]
@@ -58,11 +60,11 @@ class WeighedVotes:
 
 
 def weigh_votes(experiences: Sequence[TrainingExample]) -> WeighedVotes:
-    """What counts of all that was said of what these contexts show.
+    """Weigh all votes and quotes for the memories that these contexts showed.
 
-    Of one voice the newest few words on a memory count, as for its usefulness. All that it said counts for no more than
-    a hundred words, in however many contexts, so that it does not drown all others. Principals are voices, and so are
-    the signs of a scope; but however many signs there are, no vote counts for less.
+    Of one voice the newest few votes on a memory count, as for its usefulness. All votes of one voice together count
+    for at most a hundred votes, in however many contexts, so that it does not outweigh all others. Each principal is a
+    voice, and so are the quotes of a scope. However many quotes there are, no vote counts for less.
     """
     votes = select_counted_votes(_sort_votes(vote for one in experiences for vote in _shown_votes(one)))
     signs = select_counted_votes(_sort_votes(sign for one in experiences for sign in _quoted_signs(one)))
@@ -80,24 +82,31 @@ def weigh_votes(experiences: Sequence[TrainingExample]) -> WeighedVotes:
 
 
 def _sort_votes(words: Iterable[Vote]) -> list[Vote]:
-    """The words, the oldest first, ties by context; an experience has its votes in no order of their own."""
+    """Sort votes, oldest first, ties by context; an example has its votes in no fixed order."""
     return sorted(words, key=lambda word: (word.at, word.context))
 
 
 def _vote_weights(voices: Mapping[str, int], beside: Sequence[int]) -> dict[str, float]:
-    """What one word of each voice counts for, beside voices of so many words: where all are loud, all of it does."""
+    """Return the weight of one vote of each voice, given the number of votes of all voices.
+
+    It is min(1, cap / votes of the voice). The cap is MAX_VOTES_PER_VOICE, or the smallest number of votes of any voice
+    if that is larger.
+    """
     most = max(MAX_VOTES_PER_VOICE, min(beside, default=0))
     return {voice: min(1.0, most / words) for voice, words in voices.items()}
 
 
 def _shown_votes(one: TrainingExample) -> Iterator[Vote]:
-    """The votes on what was shown and is a candidate."""
+    """Yield the votes on memories that were shown and are candidates."""
     shown = {showing.memory for showing in one.shown}
     return (vote for vote in one.votes if vote.memory in shown)
 
 
 def _quoted_signs(one: TrainingExample) -> Iterator[Vote]:
-    """A word for each memory that was shown, quoted, and voted on by nobody; all of a scope are of one voice."""
+    """Yield one vote for each shown memory that was quoted and has no explicit vote.
+
+    All quotes of a scope belong to one voice.
+    """
     quoted = {sign.memory for sign in one.signs if sign.use is Use.QUOTED}
     voted = {vote.memory for vote in one.votes}
     for memory in sorted(({showing.memory for showing in one.shown} & quoted) - voted):
@@ -105,50 +114,52 @@ def _quoted_signs(one: TrainingExample) -> Iterator[Vote]:
 
 
 MAX_STEEPNESS = 2.0
-"""At most so steep: at the second place a quarter of the first."""
+"""Largest steepness: the second place gets a quarter of the attention of the first."""
 
 MAX_INVERSE_PROPENSITY = 10.0
-"""For how many words at the first place one further down counts at most, however rarely anybody looks there."""
+"""Cap on how many votes at the first place a vote at a lower place counts for."""
 
 POSITION_PENALTY = 4.0
-"""How strongly it is doubted that places matter at all, as a penalty on the square of the steepness, halved.
+"""Penalty on half the squared steepness, which assumes that places do not matter.
 
-It is worth a few dozen words: with fewer, what was said is taken as it is, which favours the ranking as it is.
+It equals a few dozen votes. With fewer, votes are taken as they are, which favors the existing ranking.
 """
 
 SIGNAL_PENALTY = 1.0
-"""The same of what signals say: with few words they explain little."""
+"""The same penalty on the slopes of signals: with few votes they explain little."""
 
 GRADIENT_TOLERANCE = 1e-9
-"""How steep it may still be, for each word that was said, where it counts as the top."""
+"""Largest gradient, for each vote, at which the optimum counts as found."""
 
 MAX_NEWTON_STEPS, MAX_STEP_HALVINGS = 100, 60
-"""How many steps are made at most, and how often one that leads down is halved: enough for whatever was said."""
+"""Maximum number of Newton steps, and of halvings of a step that leads down; always enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class PositionBias:
-    """How steeply attention falls: at place k a memory is looked at k to the power of minus `steepness` as often."""
+    """Position bias: how steeply attention falls from place to place.
+
+    A memory at place k is looked at k to the power of minus `steepness` as often as the first one.
+    """
 
     steepness: float = 0.0
 
     def propensities(self, places: Rows) -> Floats:
-        """How often each place is looked at, for every time that the first one is."""
+        """Return how often each place is looked at, relative to the first place."""
         return np.asarray(places, dtype=np.float64) ** -self.steepness
 
     def inverse_propensities(self, places: Rows) -> Floats:
-        """For how many words at the first place one at each of these counts."""
+        """Return how many votes at the first place one vote at each place counts for."""
         return np.minimum(1.0 / self.propensities(places), MAX_INVERSE_PROPENSITY)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConditionalLogit:
-    """Whom somebody spoke of: of each that was shown the number of its context, what tells it apart, and how much was
-    said of it.
+    """Which shown memories got votes, as a conditional logit model.
 
-    The first of the traits is the place, as minus its logarithm. Whom somebody says something of is taken as a choice
-    among those of the context, each as likely as the exponential of its traits times their slopes (a conditional
-    logit); slopes are doubted, each as strongly as `penalties` says.
+    For each shown memory it has the number of its context, its features, and the weight of its votes. The first feature
+    is minus the logarithm of the place. A vote is a choice among the memories of a context, and each is as likely as
+    the exponential of its features times their slopes. Slopes are penalized, each as strongly as `penalties` says.
     """
 
     contexts: Rows
@@ -158,7 +169,7 @@ class ConditionalLogit:
 
     @classmethod
     def of(cls, contexts: Rows, places: Rows, opinions: Floats, said: Floats) -> Self:
-        """Those of the contexts of which anything was said; `opinions` has a row for each signal."""
+        """Build the model from contexts with votes; `opinions` has a row of values for each signal."""
         total = np.bincount(contexts, said)
         rows = np.flatnonzero(total[contexts] > 0.0)
         return cls(
@@ -169,16 +180,16 @@ class ConditionalLogit:
         )
 
     def log_likelihood(self, slopes: Floats) -> float:
-        """How well the slopes explain the choices, as a logarithm, less what is doubted of them; there is one top."""
+        """Return the penalized log-likelihood of the votes; it has a single maximum."""
         return float(self.weights @ self._log_probabilities(slopes) - self.penalties @ slopes**2 / 2.0)
 
     def gradient(self, slopes: Floats) -> Floats:
-        """Which way the likelihood rises, and how steeply: nowhere at the top."""
+        """Return the gradient of the log-likelihood, which is zero at the maximum."""
         uphill: Floats = self.features @ (self.weights - self._expected_weights(slopes)) - self.penalties * slopes
         return uphill
 
     def newton_step(self, slopes: Floats) -> Floats:
-        """The way to where the top would be if the likelihood were bent everywhere as it is here (Newton's)."""
+        """Return the Newton step to the maximum of the local quadratic approximation."""
         expected, chances = self._expected_weights(slopes), np.exp(self._log_probabilities(slopes))
         means = np.array([np.bincount(self.contexts, chances * one) for one in self.features])
         centred = self.features - means[:, self.contexts]
@@ -186,7 +197,7 @@ class ConditionalLogit:
         return np.asarray(np.linalg.solve(curvature, self.gradient(slopes)), dtype=np.float64)
 
     def _log_probabilities(self, slopes: Floats) -> Floats:
-        """How likely each is chosen in its context by these slopes, as a logarithm."""
+        """Return the log-probability of each memory being chosen in its context."""
         heights = slopes @ self.features
         tops = np.full(int(self.contexts.max()) + 1, -np.inf)
         np.maximum.at(tops, self.contexts, heights)
@@ -195,16 +206,16 @@ class ConditionalLogit:
         return chances
 
     def _expected_weights(self, slopes: Floats) -> Floats:
-        """How much would be said of each by these slopes."""
+        """Return the weight of votes expected for each memory."""
         total = np.asarray(np.bincount(self.contexts, self.weights), dtype=np.float64)
         expected: Floats = np.exp(self._log_probabilities(slopes)) * total[self.contexts]
         return expected
 
 
 def fit_coefficients(choices: ConditionalLogit) -> Floats:
-    """The slopes that explain the choices best: uphill step by step, each halved as long as it leads down.
+    """Return the slopes that explain the votes best, by Newton steps with halving.
 
-    A whole step may go too far, and the next one further still: with many shown, or a few that stand out.
+    A whole step may go too far, and the next one even further, with many shown memories or a few outliers.
     """
     slopes = np.zeros(len(choices.features))
     level = GRADIENT_TOLERANCE * float(choices.weights.sum())
@@ -218,10 +229,10 @@ def fit_coefficients(choices: ConditionalLogit) -> Floats:
 
 
 def fit_position_bias(contexts: Rows, places: Rows, opinions: Floats, said: Floats) -> PositionBias:
-    """How steep it is, by the memories that were shown: of which context each is, its place, and how much was said.
+    """Estimate the position bias from shown memories: their contexts, places and votes.
 
-    So that what ranks first is better is not mistaken for its being seen first: like opinions at different places tell
-    the two apart. `opinions` has a row for each signal.
+    `opinions` has a row of values for each signal. They keep quality apart from visibility: memories with similar
+    values at different places show the effect of the place alone.
     """
     if not said.any():
         return PositionBias()
@@ -230,24 +241,23 @@ def fit_position_bias(contexts: Rows, places: Rows, opinions: Floats, said: Floa
 
 
 FEEDBACK_NAME = "feedback"
-"""What this material is called in a report."""
+"""The name of this training set in a report."""
 
 VotedShowing = tuple[ShownMemory, float]
-"""A memory that was shown, and what was said of it is worth."""
+"""A shown memory, and the worth of the votes on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeedbackTrainingSet:
-    """The candidates of contexts, and of those that were shown what each counts for.
+    """The candidates of contexts, and the weight of each that was voted on.
 
-    There is a list of candidates, from one start to the next, for what speaks for memories of a context, and one for
-    what speaks against some. In the first are all candidates: what helped should come before everything else, also
-    before what nobody was shown. In the second are only those down to the last that somebody spoke of: that one misled
-    says that others which were looked at should have come first, and nothing of those that nobody may have seen. So
-    nothing is gained by showing what is unknown in place of what is known.
-
-    `counts` is what each of the judged gains at the first place, and `queries` of which question it is; `groups` says
-    which questions there are, by a key that has none of their words.
+    There is one list of candidates, from one start to the next, for the positive votes of a context, and one for its
+    negative votes. The positive list has all candidates: what helped should rank above everything else, also above what
+    was not shown. The negative list ends at the last place that got a vote: a misleading memory says that others which
+    were looked at should have ranked higher, and nothing about those that may not have been seen. So showing unknown
+    memories in place of known ones gains nothing.
+    `counts` is what each judged candidate gains at the first place, and `queries` the question it belongs to. `groups`
+    has a key for each question that contains none of its text.
     """
 
     source: TrainingSetSummary
@@ -260,7 +270,10 @@ class FeedbackTrainingSet:
     queries: Rows
 
     def measure(self, numbers: TunableNumbers) -> dict[str, Floats]:
-        """What every question gains by these numbers: on average 1 if all that helped is first and nothing misled."""
+        """Return the gain of every question: on average 1 if all that helped is first.
+
+        Misleading memories lower it.
+        """
         said, judged = score_candidates(self.opinions, numbers), self.rivals.judged
         gained = self.counts / np.log2(self.rivals.places(said) + 1.0)
         gained[said[judged] < self.min_score] = 0.0
@@ -268,13 +281,14 @@ class FeedbackTrainingSet:
         return {WORTH_MEASURE: np.bincount(self.queries, gained, minlength=len(self.groups)) / most}
 
     def find_varied_signals(self) -> list[bool]:
-        """Whether each term, and then each factor, says different things of two candidates of any one context."""
+        """Return whether each term, and then each factor, varies within any one context."""
         return find_varied_rows(self.opinions, self.starts)
 
 
 def estimate_position_bias(experiences: Sequence[TrainingExample], heard: WeighedVotes) -> PositionBias:
-    """How steeply attention falls from place to place, by what was said of what these contexts show; those of which the
-    places are not known say nothing of it.
+    """Estimate how attention falls with position, from the votes on these contexts.
+
+    Contexts without known places are left out.
     """
     placed = [one for one in experiences if one.has_all_places]
     rows = [(number, one, showing) for number, one in enumerate(placed) for showing in one.shown]
@@ -290,7 +304,7 @@ def estimate_position_bias(experiences: Sequence[TrainingExample], heard: Weighe
 def build_feedback_training_set(
     experiences: Sequence[TrainingExample], heard: WeighedVotes, places: PositionBias, profile: Profile, *, seed: int
 ) -> FeedbackTrainingSet:
-    """The contexts as material for the profile; the seed decides in which folds their questions come to be."""
+    """Build the training set; the seed decides which fold each question goes to."""
     numbers: dict[str, int] = {}
     opinions: list[Floats] = []
     counts: list[Floats] = []
@@ -320,8 +334,9 @@ def build_feedback_training_set(
 def _candidate_lists(
     one: TrainingExample, said: Sequence[VotedShowing], places: PositionBias
 ) -> Iterator[tuple[Rows, Floats]]:
-    """Which candidates what was said for memories of a context is about, and what was said against some, with what
-    each of the candidates counts for; a list of which nothing was said is left out.
+    """Yield the candidates for positive votes and for negative votes, with their weights.
+
+    A list without votes is left out.
     """
     everyone = np.arange(one.signal_values.shape[1])
     looked_at = _examined_candidates(one, said)
@@ -335,7 +350,10 @@ def _candidate_lists(
 
 
 def _examined_candidates(one: TrainingExample, said: Sequence[VotedShowing]) -> Rows:
-    """Who stands no further down than the last that somebody spoke of; where nobody knows places, who was spoken of."""
+    """Return the candidates down to the last place that got a vote.
+
+    If places are not known, it returns only those with votes.
+    """
     last = max((showing.place or 0 for showing, _ in said), default=0)
     spoken_of = {showing.candidate for showing, _ in said}
     above = {showing.candidate for showing in one.shown if showing.place is not None and showing.place <= last}
@@ -343,9 +361,9 @@ def _examined_candidates(one: TrainingExample, said: Sequence[VotedShowing]) -> 
 
 
 def _question_key(one: TrainingExample, seed: int) -> str:
-    """A key that contexts have in common which were asked the same, whoever asked: by the terms of the question.
+    """Return a key that contexts share if their questions have the same terms.
 
-    Without a question, or a term in it, it is the day that they have in common.
+    The caller does not matter. Without a question, or a term in it, contexts of the same day share a key.
     """
     asked = " ".join(tokenize("\n".join(one.question))) or f"{one.made_at.date()}"
     return hashlib.sha256(f"{seed}\n{asked}".encode("utf-8", "surrogatepass")).hexdigest()
@@ -367,7 +385,7 @@ def _summarize_feedback(
 
 
 MIN_QUESTIONS = 30
-"""Of how many questions something must be known: with fewer, an interval promises more than it holds."""
+"""Minimum number of questions; with fewer, a confidence interval promises too much."""
 
 LEFT_OUT_DESCRIPTIONS: Mapping[SkipReason, str] = {
     SkipReason.OTHER_STORE: "made in another store",
@@ -377,23 +395,23 @@ LEFT_OUT_DESCRIPTIONS: Mapping[SkipReason, str] = {
     SkipReason.OTHER_PROFILE: "ranked by another profile",
     SkipReason.UNRECORDED: "that cannot be asked again without asking a model",
 }
-"""Which contexts were left out, in words."""
+"""Why contexts were left out, in words."""
 
 OTHER_PROFILE_REMEDY = (
     "contexts of another profile teach nothing about this one: give feedback on contexts that it makes, or begin with "
     "the other one"
 )
-"""What to do where contexts are left out that another profile ranked."""
+"""The remedy if contexts were left out because another profile ranked them."""
 
 MAX_NAMED_SCOPES = 3
-"""How many scopes are named where there are more."""
+"""Maximum number of scopes named in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeedbackOrigin:
-    """What was learned: the tuning, from which contexts, and what was made of what was said.
+    """The result of tuning on feedback: the tuning, its contexts and the weighed votes.
 
-    Of `unplaced_contexts` contexts it is not known what stood where; from those `left_out` nothing could be learned.
+    `unplaced_contexts` counts contexts without known places. `left_out` counts contexts that taught nothing, by reason.
     """
 
     held_by: ClassVar[Literal["question"]] = "question"
@@ -410,7 +428,7 @@ class FeedbackOrigin:
     seed: int
 
     def describe_amount(self, sources: Sequence[TrainingSetSummary]) -> str:
-        """How much there is of what it was learned from, in words."""
+        """Describe how much feedback the tuning is based on."""
         questions, scopes = sum(one.queries for one in sources), sum(one.scopes for one in sources)
         contexts = format_count(self.contexts, "context")
         return f"{format_count(questions, 'question')} in {contexts} of {format_count(scopes, 'scope')}"
@@ -425,10 +443,10 @@ def tune_on_feedback(
     tell: ProgressCallback,
     places: PositionBias | None = None,
 ) -> FeedbackOrigin:
-    """Fit the profile to what was said of what these contexts showed, each question held out once.
+    """Fit the profile to the votes on these contexts, with each question held out once.
 
-    Numbers that have nothing in common with the present ones must be better by one standard error of what these are
-    worth: the more is known, the less. Without `places`, how steeply attention falls is found from what was said.
+    Numbers that have nothing in common with the present ones must be better by one standard error of the present worth:
+    the more is known, the smaller that is. Without `places`, the position bias is estimated from the votes.
     """
     told = sorted(experiences.examples, key=lambda one: one.sort_key)
     heard = weigh_votes(told)
@@ -452,7 +470,7 @@ def tune_on_feedback(
 
 
 def describe_left_out(left_out: Mapping[SkipReason, int]) -> Iterator[str]:
-    """How many contexts were left out and why, in words, reason by reason."""
+    """Yield how many contexts were left out, reason by reason."""
     return (
         f"{format_count(count, 'context')} {LEFT_OUT_DESCRIPTIONS[why]}"
         for why in SkipReason

@@ -1,6 +1,7 @@
-"""An evaluation as one page of HTML that needs nothing else: no script, no file, no network.
+"""An evaluation as one self-contained HTML page: no scripts, no other files, no network.
 
-Plots as SVG: bars with their intervals, the curve of recall, and how many queries a budget serves.
+The plots are SVG: bars with confidence intervals, the recall curve, and the share of queries that a token budget
+serves.
 """
 
 import math
@@ -15,10 +16,10 @@ from recollect.model.format import make_printable, shorten
 
 PLOT_WIDTH, PLOT_HEIGHT = 760, 270
 LEFT_MARGIN, RIGHT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 44, 28, 12, 30
-"""The room around what is plotted, for the axes and what they say."""
+"""The margins around a plot, for the axes and their labels."""
 
 SERIES_COLORS = 8
-"""How many series have a colour of their own."""
+"""How many series have a color of their own."""
 
 MAX_LABEL_CHARS = 24
 GRID_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -26,7 +27,7 @@ GRID_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class PlotBar:
-    """A share, and between which it may lie."""
+    """A share with its confidence interval."""
 
     value: float
     low: float
@@ -34,12 +35,12 @@ class PlotBar:
 
 
 def color_class(place: int) -> str:
-    """The class of the series' colour."""
+    """Return the CSS class with the color of a series."""
     return f"s{place % SERIES_COLORS}"
 
 
 def plot_bars(title: str, groups: Sequence[tuple[str, Sequence[PlotBar]]], series: Sequence[str]) -> str:
-    """A group of bars for each label, a bar for each series, with whiskers for the interval."""
+    """Plot a group of bars for each label, one bar a series, with whiskers for the interval."""
     room = (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN) / len(groups)
     wide = min(0.8 * room / len(series), 56.0)
     parts: list[str] = []
@@ -54,7 +55,7 @@ def plot_bars(title: str, groups: Sequence[tuple[str, Sequence[PlotBar]]], serie
 
 
 def plot_curves(title: str, series: Sequence[tuple[str, Sequence[float]]]) -> str:
-    """The share among the first 1, 2, 3, … of each series."""
+    """Plot the recall of each series among the first 1, 2, 3, … results."""
     longest = max(len(values) for _, values in series)
 
     def across(k: int) -> float:
@@ -72,7 +73,10 @@ def plot_curves(title: str, series: Sequence[tuple[str, Sequence[float]]]) -> st
 
 
 def plot_served_queries(title: str, series: Sequence[tuple[str, Sequence[int], int]]) -> str:
-    """The share of queries that a budget serves, of each series: its name, the budgets needed, and of how many."""
+    """Plot the share of queries that a token budget serves, for each series.
+
+    A series has a name, the budgets its queries need, and the number of all its queries.
+    """
     needed = [tokens for _, values, _ in series for tokens in values]
     if not needed:
         return ""
@@ -99,7 +103,7 @@ def plot_served_queries(title: str, series: Sequence[tuple[str, Sequence[int], i
 
 
 def _share_to_y(value: float) -> float:
-    """How far down a share is drawn."""
+    """Return the y coordinate of a share."""
     return TOP_MARGIN + (PLOT_HEIGHT - TOP_MARGIN - BOTTOM_MARGIN) * (1.0 - value)
 
 
@@ -149,10 +153,10 @@ def _svg_image(title: str, parts: Iterable[str]) -> str:
 
 
 MAX_WORST_QUERIES = 20
-"""How many of the queries that found least are shown."""
+"""How many of the worst queries are shown."""
 
 MAX_TOP_MEMORIES = 5
-"""How many of those that came in place of the expected are shown."""
+"""How many of the top results are shown for a query."""
 
 MAX_TEXT_CHARS = 280
 """How many characters of a text are shown."""
@@ -210,7 +214,7 @@ READING_GUIDE = (
 
 
 def render_page(report: EvaluationReport) -> str:
-    """The whole page."""
+    """Return the whole page."""
     title = f"Evaluation of {', '.join(outcome.profile for outcome in report.outcomes)} on {_folder_name(report)}"
     body = "\n".join([*_render_head(title, report), *_render_body(report)])
     return (
@@ -344,13 +348,13 @@ def _query_cell(answer: QueryAnswer) -> str:
 
 
 def _expected_cell(answer: QueryAnswer, texts: Mapping[str, str]) -> str:
-    def told(id: str) -> str:
+    def render_judgment(id: str) -> str:
         said = _escape_short(texts[id]) if id in texts else "not in the folder"
         place = answer.find_place(id)
         missed = "replaced by a later one" if id in answer.replaced_ids else "not found"
         return f"<li>{said} <small>{_escape_line(id)}, {missed if place is None else f'place {place}'}</small></li>"
 
-    return f"<ol>{''.join(map(told, answer.query.grades))}</ol>"
+    return f"<ol>{''.join(map(render_judgment, answer.query.grades))}</ol>"
 
 
 def _found_cell(answer: QueryAnswer, texts: Mapping[str, str]) -> str:
@@ -382,7 +386,7 @@ def _render_figure(caption: str, legend: str, plot: str) -> str:
 
 
 def _render_table(header: Sequence[str], rows: Sequence[Sequence[str]], look: str = "plain") -> str:
-    """A table of cells that are HTML already, under a header that is not."""
+    """Return a table whose cells are already HTML; the header is escaped."""
     head = "".join(f"<th>{_escape_line(name)}</th>" for name in header)
     body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return (
@@ -395,7 +399,7 @@ def _folder_name(report: EvaluationReport) -> str:
 
 
 def _escape_line(text: str) -> str:
-    """The text as a page may have it: on one line, nothing in it that steers a browser or hides from a reader."""
+    """Return the text on one line, escaped for HTML and for control characters."""
     return escape(make_printable(text))
 
 

@@ -1,4 +1,7 @@
-"""Judgements: memories, queries, and which memories each query needs, from a folder."""
+"""Judgments: a folder of memories, queries, and the relevant memories of each query.
+
+`read_judgments` reads and checks the folder. Errors name the file, the line and the field.
+"""
 
 import hashlib
 import re
@@ -24,15 +27,15 @@ T = TypeVar("T")
 MEMORIES_FILE, QUERIES_FILE, QRELS_FILE = "memories.jsonl", "queries.jsonl", "qrels.tsv"
 
 FOLDER_CONTENTS = f"a folder of judgements has {MEMORIES_FILE}, {QUERIES_FILE} and {QRELS_FILE}"
-"""The remedy for a folder that is none."""
+"""The remedy for a folder that is not a folder of judgments."""
 
 QRELS_HEADER = ("query", "memory", "grade")
-"""The first line of the judgements, between tabs."""
+"""The header of the judgments file, tab-separated."""
 
 TAB = "\t"
 
 MAX_GRADE = 1e6
-"""More than anybody grades, and little enough to be added up."""
+"""Upper limit of a grade: higher than any real grade, and small enough to add up."""
 
 _GRADE = re.compile(r"[+-]?([0-9]{1,20}(\.[0-9]{0,20})?|\.[0-9]{1,20})([eE][+-]?[0-9]{1,3})?")
 
@@ -42,7 +45,7 @@ DEFAULT_CATEGORY = "uncategorised"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedQuery:
-    """What is asked, by whom and when, and the ids of the memories it needs, each with its grade of 1 or more."""
+    """A query with its scope, its time, and the grades (1 or more) of its relevant memories."""
 
     id: str
     scope: Scope
@@ -54,13 +57,12 @@ class JudgedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgments:
-    """The memories of a folder, the oldest first, and those of its queries that have judgements.
+    """The memories of a folder, oldest first, and its queries that have judgments.
 
-    `drafts` are the same in the same order, as they are to be remembered. `unjudged_queries` counts the queries
-    without any, which are left out. Of the judged pairs, `absent_pairs` name a memory that the folder does not have
-    and `late_pairs` one that was not there yet when it was asked: both can never be found, and count as not found.
-    `blind_queries` counts the queries that see no memory at all. `digest` tells one content of the memories from
-    another.
+    `drafts` are the same memories in the same order, as they are to be remembered. `unjudged_queries` counts the
+    queries without judgments, which are left out. Of the judged pairs, `absent_pairs` name a memory that the folder
+    does not have, and `late_pairs` one that is newer than the query: neither can be found, and both count as not found.
+    `blind_queries` counts the queries that can see no memory at all. `digest` is a hash of the memories file.
     """
 
     folder: Path
@@ -72,12 +74,12 @@ class Judgments:
 
     @property
     def files(self) -> list[Path]:
-        """What it was read from."""
+        """The files it was read from."""
         return [self.folder / name for name in (MEMORIES_FILE, QUERIES_FILE, QRELS_FILE)]
 
     @property
     def pairs(self) -> int:
-        """How many judgements there are."""
+        """The number of judgments."""
         return sum(len(query.grades) for query in self.queries)
 
     @property
@@ -102,41 +104,45 @@ class Judgments:
 
     @property
     def creation_times(self) -> dict[str, datetime]:
-        """From when each memory is there, by its id."""
+        """When each memory was created, by id."""
         return {memory.id: memory.created_at for memory in self.memories}
 
     @property
     def texts(self) -> dict[str, str]:
-        """What each memory says, by its id."""
+        """The text of each memory, by id."""
         return {memory.id: memory.text for memory in self.memories}
 
     @property
     def written_at(self) -> datetime:
-        """The moment of the latest memory."""
+        """The creation time of the latest memory."""
         return max(self.creation_times.values())
 
     @property
     def ended_at(self) -> datetime:
-        """The moment of whatever came last, a memory or a query."""
+        """The time of the latest memory or query."""
         return max(self.written_at, *(query.asked_at for query in self.queries))
 
     def sample_queries(self, most: int) -> "Judgments":
-        """The same with at most so many queries, evenly spread over the file."""
+        """Return the judgments with at most this many queries, evenly spread over the file."""
         there = len(self.queries)
         taken = min(most, there)
         return replace(self, queries=tuple(self.queries[place * there // taken] for place in range(taken)))
 
 
 def can_see(query: JudgedQuery, memory: Memory) -> bool:
-    """Whether the memory was there for the query: known and valid by then, and its scope's or shared by one above."""
+    """Return whether the query can see the memory: valid by then, and in its scope or shared.
+
+    A shared memory is visible in its own scope and in all scopes below.
+    """
     near = memory.scope == query.scope or (memory.shared and query.scope.within(memory.scope))
     return near and find_barrier(memory, query.asked_at) is None
 
 
 def _first_visible_memories(memories: Iterable[Memory]) -> dict[Scope, list[Memory]]:
-    """By scope, those of the memories, which come oldest first, without which no other is seen: few, and soon asked.
+    """Return a few memories of each scope that decide whether a query sees any of the scope.
 
-    Of those that are shared alike and valid for the same time, whoever sees any sees the oldest.
+    Among memories that are shared alike and valid for the same time, a query that sees any sees the oldest. The
+    memories must come oldest first.
     """
     first: dict[Scope, dict[tuple[bool, datetime | None, datetime | None], Memory]] = {}
     for memory in memories:
@@ -146,7 +152,7 @@ def _first_visible_memories(memories: Iterable[Memory]) -> dict[Scope, list[Memo
 
 
 def read_judgments(folder: Path) -> Judgments:
-    """The judgements of a folder; refused with file, line and field if anything in it cannot be."""
+    """Read a folder of judgments; raise InvalidInput with file, line and field if it is wrong."""
     _refuse_no_folder(folder)
     written = {name: _read_file(folder, name) for name in (MEMORIES_FILE, QUERIES_FILE, QRELS_FILE)}
     kept = _read_records(folder / MEMORIES_FILE, written[MEMORIES_FILE], _read_memory)
@@ -184,14 +190,14 @@ def _read_file(folder: Path, name: str) -> bytes:
         raise InvalidInput(f"there is no {str(path)!r}; {FOLDER_CONTENTS}") from error
     except OSError as error:
         raise InvalidInput(f"{str(path)!r} cannot be read: {error.strerror}") from error
-    if not is_ordinary:  # a pipe would be waited for, and a device may have no end
+    if not is_ordinary:  # a pipe would block, and a device may never end
         raise InvalidInput(f"{str(path)!r} is no ordinary file; put one there")
     return content
 
 
 @contextmanager
 def _naming_file(path: Path) -> Iterator[None]:
-    """Tells of which file the line is that is refused."""
+    """Add the name of the file to errors about its lines."""
     try:
         yield
     except FieldError as error:
@@ -199,7 +205,7 @@ def _naming_file(path: Path) -> Iterator[None]:
 
 
 def _numbered_lines(content: bytes) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, each with its number."""
+    """Yield the lines that are not blank, with their numbers."""
     for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         try:
             text = line.decode().removesuffix("\r")
@@ -210,7 +216,7 @@ def _numbered_lines(content: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _read_records(path: Path, content: bytes, read: Callable[[Mapping[str, Any]], T]) -> list[T]:
-    """What is read of each line; refused if an id is there twice, or nothing at all."""
+    """Read each line as a record; raise an error if an id repeats or there is no record."""
     found: list[T] = []
     seen: dict[str, int] = {}
     with _naming_file(path):
@@ -242,13 +248,13 @@ def _read_scope(value: Any) -> Scope:
 
 
 _DRAFT_FIELDS = frozenset(one.name for one in fields(Draft)) - {"at", "key"}
-"""The keys of a memory that a draft has too; all others are metadata."""
+"""The keys of a memory that become fields of its draft; all others become metadata."""
 
 _SHARED_FIELDS = frozenset(one.name for one in fields(Draft)) & frozenset(one.name for one in fields(Memory))
 
 
 def _read_memory(record: Mapping[str, Any]) -> tuple[Memory, Draft]:
-    """The memory of a line, and the draft that keeps its id and its moment."""
+    """Return the memory of a line, and a draft that keeps its id and time."""
     _require_fields(record, ("id", "scope", "text", "created_at"), "memory")
     given = {name: value for name, value in record.items() if value is not None}
     values = {name: value for name, value in given.items() if name in _DRAFT_FIELDS}
@@ -280,7 +286,10 @@ def _read_query(record: Mapping[str, Any]) -> JudgedQuery:
 
 
 def _read_grades(path: Path, content: bytes, queries: set[str]) -> dict[str, dict[str, float]]:
-    """The grades of each query's memories; refused if nothing is judged, or of a query that is not there."""
+    """Read the grades of each query's memories.
+
+    Raises an error if there are none, or if one is for a query that does not exist.
+    """
     found: dict[str, dict[str, float]] = {}
     with _naming_file(path):
         rows = _numbered_lines(content)

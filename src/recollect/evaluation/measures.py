@@ -1,10 +1,8 @@
-"""Measures: how good one ranking is, by what was judged to be relevant.
+"""Ranking measures (recall, nDCG, MRR), bootstrap intervals and a paired significance test.
 
-A ranking has one id a place. Where a stored memory stands for several ids of the folder (its twins), all of them are
-found at its one place: recall counts each, and the place gains the highest of their grades, once. The best order there
-could be has one place for them too, so a perfect ranking is worth exactly 1.
-
-Intervals: how sure a mean over queries is, and whether two differ by more than chance.
+A ranking has one id a place. If one stored memory stands for several ids of the folder (duplicates), all of them are
+found at its place: recall counts each, and the place gains the highest of their grades, once. The ideal order has one
+place for them too, so a perfect ranking is worth exactly 1.
 """
 
 import math
@@ -21,39 +19,39 @@ from recollect.errors import InvalidInput
 Number = TypeVar("Number", int, float)
 
 Grades = Mapping[str, float]
-"""The memories that are relevant to one query, each with how much: 1 or more. There is at least one."""
+"""The relevant memories of one query with their grades of 1 or more; never empty."""
 
 Twins = Mapping[str, str]
-"""Judged ids in whose place another one is ranked, each with that one."""
+"""Judged ids that are ranked under another id, because they are duplicates, with that id."""
 
 NO_TWINS: Twins = MappingProxyType({})
 
 
 def recall(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
-    """The share of the judged memories that are among the first `k`, every twin counted."""
+    """Return the share of the judged memories among the first `k`, counting every duplicate."""
     first = set(ranked[:k])
     return sum(twins.get(id, id) in first for id in grades) / len(grades)
 
 
 def any_recall(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
-    """1 if any judged memory is among the first `k`, else 0."""
+    """Return 1 if any judged memory is among the first `k`, else 0."""
     return float(not gain_by_id(grades, twins).keys().isdisjoint(ranked[:k]))
 
 
 def ndcg(ranked: Sequence[str], grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
-    """The gain of the first `k`, each discounted by its place, as a share of the most there could be."""
+    """Return nDCG: the discounted gain of the first `k`, as a share of the ideal gain."""
     worth = gain_by_id(grades, twins)
     return _discounted_gain([worth.get(id, 0.0) for id in ranked[:k]]) / ideal_gain(grades, k, twins)
 
 
 def reciprocal_rank(ranked: Sequence[str], grades: Grades, twins: Twins = NO_TWINS) -> float:
-    """1 over the place of the first judged memory; 0 if there is none."""
+    """Return 1 over the place of the first judged memory; 0 if none was found."""
     judged = gain_by_id(grades, twins)
     return next((1.0 / place for place, id in enumerate(ranked, start=1) if id in judged), 0.0)
 
 
 def gain_by_id(grades: Grades, twins: Twins = NO_TWINS) -> dict[str, float]:
-    """What the place of each id that can be ranked is worth: the highest grade of those that are found there."""
+    """Return the gain of each id that can be ranked: the highest grade among its duplicates."""
     found: dict[str, float] = {}
     for id, grade in grades.items():
         ranked = twins.get(id, id)
@@ -62,7 +60,7 @@ def gain_by_id(grades: Grades, twins: Twins = NO_TWINS) -> dict[str, float]:
 
 
 def ideal_gain(grades: Grades, k: int, twins: Twins = NO_TWINS) -> float:
-    """The discounted gain of the best order there could be, cut to `k` places."""
+    """Return the discounted gain of the ideal order, cut to `k` places."""
     return _discounted_gain(sorted(gain_by_id(grades, twins).values(), reverse=True)[:k])
 
 
@@ -71,46 +69,46 @@ def _discounted_gain(worth: Sequence[float]) -> float:
 
 
 def measure_names(ks: Sequence[int]) -> list[str]:
-    """What the measures are called, in the order in which they are shown."""
+    """Return the names of the measures, in display order."""
     return [*(f"{what}@{k}" for what in ("recall", "any", "ndcg") for k in ks), "mrr"]
 
 
 def measure_ranking(
     ranked: Sequence[str], grades: Grades, ks: Sequence[int], twins: Twins = NO_TWINS
 ) -> dict[str, float]:
-    """Every measure of one ranking, by its name."""
+    """Return every measure of one ranking, by name."""
     values = [*(measure(ranked, grades, k, twins) for measure in (recall, any_recall, ndcg) for k in ks)]
     return dict(zip(measure_names(ks), [*values, reciprocal_rank(ranked, grades, twins)], strict=True))
 
 
 def quantile(values: Sequence[Number], share: float) -> Number:
-    """The smallest of the values that at least this share of them does not exceed; it is one of them."""
+    """Return the smallest value that at least this share of the values does not exceed."""
     if not values:
         raise InvalidInput("there is no quantile of no values")
     return sorted(values)[max(math.ceil(share * len(values)), 1) - 1]
 
 
 RESAMPLING_SEED = 20_260_101
-"""What every resampling starts from, so that the same values give the same interval."""
+"""Seed of every resampling, so that the same values give the same interval."""
 
 RESAMPLES = 2_000
-"""How often queries are drawn anew for an interval."""
+"""Number of bootstrap samples for an interval."""
 
 SIGN_FLIPS = 10_000
-"""How often signs are drawn anew for a test."""
+"""Number of random sign flips for a test."""
 
 CONFIDENCE_LEVEL = 0.95
 
 DRAWS_PER_BATCH = 250
-"""How many draws are held in memory together."""
+"""Number of samples held in memory at once."""
 
 TIE_TOLERANCE = 1e-12
-"""How far below the observed difference a drawn one counts as equal: sums in another order differ by less."""
+"""Differences up to this much count as equal: the order of a sum changes it by less."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where the mean would lie in 95 of 100 draws of as many queries."""
+    """A 95 % bootstrap confidence interval of a mean over queries."""
 
     low: float
     high: float
@@ -118,10 +116,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanDifference:
-    """What is gained on average by going over from one to the other, query by query.
+    """The mean gain of one ranking over another, query by query.
 
-    `p` is how often a difference as large would come about if the two were as good as each other; a win is a query
-    for which the other one is better.
+    `p` is the probability of a difference at least this large if both were equally good. A win is a query for which the
+    second one is better.
     """
 
     mean: float
@@ -133,7 +131,7 @@ class MeanDifference:
 
 
 def bootstrap_intervals(rows: Sequence[Sequence[float]]) -> list[Interval]:
-    """The interval of each column's mean, by drawing rows with repetition."""
+    """Return the bootstrap interval of each column's mean, by resampling rows."""
     values = np.asarray(rows, dtype=np.float64)
     count = len(values)
     dice = np.random.default_rng(RESAMPLING_SEED)
@@ -145,7 +143,10 @@ def bootstrap_intervals(rows: Sequence[Sequence[float]]) -> list[Interval]:
 
 
 def compare_paired(one: Sequence[float], other: Sequence[float]) -> MeanDifference:
-    """What `other` gains over `one`, the same queries in the same order, with a paired randomisation test."""
+    """Return the gain of `other` over `one`, with a paired randomization test.
+
+    Both must have the same queries in the same order.
+    """
     gains = np.asarray(other, dtype=np.float64) - np.asarray(one, dtype=np.float64)
     (interval,) = bootstrap_intervals(gains[:, None].tolist())
     return MeanDifference(
@@ -159,7 +160,7 @@ def compare_paired(one: Sequence[float], other: Sequence[float]) -> MeanDifferen
 
 
 def _permutation_p_value(gains: NDArray[np.float64]) -> float:
-    """The share of draws of the signs that give a sum at least as large, the observed one counted among them."""
+    """Return the share of sign flips with a sum at least as large, counting the observed one."""
     dice = np.random.default_rng(RESAMPLING_SEED)
     observed = abs(float(gains.sum())) - TIE_TOLERANCE * len(gains)
     larger = 0

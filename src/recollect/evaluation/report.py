@@ -1,10 +1,6 @@
-"""Report: all that one evaluation came to, and what it was made with.
+"""The figures of an evaluation: answers, means, comparisons, and reports as JSON and text.
 
-Figures: what a profile came to over all queries of a folder, and over those of a category.
-
-The JSON shape of an evaluation; full precision, nothing rounded.
-
-An evaluation in lines for people: measures by profile, then categories, then what was compared.
+JSON has full precision. The text report shows the measures by profile, then by category, then the comparison.
 """
 
 import statistics
@@ -29,20 +25,20 @@ from recollect.model.format import format_count, make_printable
 from recollect.render.tables import Paint, TextStyle, TextTable, format_aligned, paint_plain
 
 MAX_CURVE_K = 50
-"""Up to which k the curve of recall goes."""
+"""The largest k of the recall curve."""
 
 DEFAULT_K = 10
-"""The k that queries are sorted by, if it is asked for."""
+"""The k used for sorting queries, if it is among those asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryAnswer:
-    """What came of one query: ids of the folder, one for each memory that was found, best first, and how long it took.
+    """The answer to one query: the ids found, best first, and how long it took.
 
-    `twins` are the judged ids that are found where another one is, with that one, and `replaced_ids` those whose
-    words a later memory had replaced by then, which are not found. `tokens` is the budget with which packing in rank
-    order has packed every judged memory that is within reach, `None` if none is; `complete` if that is all that was
-    judged.
+    `found_ids` are ids of the folder, one for each memory found. `twins` maps judged ids that are found under another
+    id, as duplicates, to that id. `replaced_ids` were replaced by a later memory by then, and are not found. `tokens`
+    is the budget with which packing in rank order has packed every judged memory within reach, `None` if none is.
+    `complete` says whether all judged memories are within reach.
     """
 
     query: JudgedQuery
@@ -55,20 +51,20 @@ class QueryAnswer:
     replaced_ids: tuple[str, ...] = ()
 
     def measure(self, ks: Sequence[int]) -> dict[str, float]:
-        """Every measure of what was found, by its name."""
+        """Return every measure of this answer, by name."""
         return measure_ranking(self.found_ids, self.query.grades, ks, self.twins)
 
     def find_place(self, id: str) -> int | None:
-        """The place at which a judged memory was found, from 1; none if it was not."""
+        """Return the place of a judged memory, from 1; None if it was not found."""
         ranked = self.twins.get(id, id)
         return self.found_ids.index(ranked) + 1 if ranked in self.found_ids else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokensNeeded:
-    """The budgets that queries need, over the `reached` of them that have any judged memory within reach.
+    """The token budgets that queries need, over the queries with a judged memory within reach.
 
-    `complete` counts those whose judged memories are all within reach.
+    `reached` counts these queries, and `complete` those with all judged memories within reach.
     """
 
     median: int | None
@@ -79,7 +75,7 @@ class TokensNeeded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanFigures:
-    """The means of all measures with their intervals, the tokens needed and the time taken."""
+    """The mean of each measure with its interval, the tokens needed and the latency."""
 
     queries: int
     means: Mapping[str, float] = field(hash=False)
@@ -91,10 +87,10 @@ class MeanFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileEvaluation:
-    """All that is to be said of one profile: the figures, those of each category, and each query's own measures.
+    """The evaluation of one profile: overall figures, figures by category, and each query's.
 
-    `k` is the one that queries are sorted by, and the only one where there is no room for all. `curve` is the mean
-    recall among the first 1, 2, 3, ….
+    `k` is used for sorting queries, and where there is room for only one k. `curve` is the mean recall among the first
+    1, 2, 3, … results.
     """
 
     profile: str
@@ -113,7 +109,7 @@ class ProfileEvaluation:
 
     @property
     def category_means(self) -> dict[str, float]:
-        """Every measure as the mean over categories, each of which counts the same however many queries it has."""
+        """The mean of each measure over categories; each category counts the same."""
         categories = self.categories.values()
         return {name: statistics.fmean(one.means[name] for one in categories) for name in self.overall.means}
 
@@ -122,7 +118,7 @@ class ProfileEvaluation:
         return all(answer.exact for answer in self.answers)
 
     def worst_answers(self, most: int) -> list[QueryAnswer]:
-        """The answers that found least, the least first."""
+        """Return the answers with the lowest recall, worst first."""
 
         def order(place: int) -> tuple[float, float, float, str]:
             values = self.scores[place]
@@ -141,7 +137,7 @@ class ProfileEvaluation:
 def evaluate_answers(
     profile: str, version: str, depth: int, answers: Sequence[QueryAnswer], ks: Sequence[int]
 ) -> ProfileEvaluation:
-    """What the answers come to."""
+    """Compute the evaluation of a profile from its answers."""
     each = [answer.measure(ks) for answer in answers]
     categories = sorted({answer.query.category for answer in answers})
 
@@ -193,7 +189,7 @@ def _summarize_tokens(answers: Sequence[QueryAnswer]) -> TokensNeeded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileComparison:
-    """What the second of two profiles gains over the first, measure by measure, on the same queries."""
+    """What the second of two profiles gains over the first by measure, on the same queries."""
 
     one: str
     other: str
@@ -201,7 +197,7 @@ class ProfileComparison:
 
 
 def compare_profiles(one: ProfileEvaluation, other: ProfileEvaluation) -> ProfileComparison:
-    """The two outcomes, query by query; any@k says nothing that recall@k does not."""
+    """Compare two evaluations query by query; any@k is left out, as recall@k covers it."""
     compared = [name for name in measure_names(one.ks) if not name.startswith("any")]
     differences = {
         name: compare_paired([values[name] for values in one.scores], [values[name] for values in other.scores])
@@ -212,10 +208,10 @@ def compare_profiles(one: ProfileEvaluation, other: ProfileEvaluation) -> Profil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationReport:
-    """The outcomes of a folder, best read with what they were made with.
+    """The evaluations of a folder, with the conditions they were made under.
 
-    `merged_count` ids say what another one of their topic said before; `invisible_count` judged memories are such as
-    the query does not see.
+    `merged_count` counts ids that repeat an earlier memory of their topic. `invisible_count` counts judged memories
+    that their query cannot see.
     """
 
     judgments: Judgments
@@ -230,12 +226,12 @@ class EvaluationReport:
 
     @property
     def replaced_count(self) -> int:
-        """How many judged memories had been replaced by a later one when it was asked; no profile changes that."""
+        """How many judged memories had been replaced by query time; the same for every profile."""
         return sum(len(answer.replaced_ids) for answer in self.outcomes[0].answers)
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the figures should know of the folder; nothing of what is as it should be."""
+        """Warnings about the folder for a reader of the figures; empty if there are none."""
         judged = self.judgments
         told = (
             (judged.unjudged_queries, "query", "queries", "without judgements: left out"),
@@ -260,7 +256,7 @@ class EvaluationReport:
 
 
 def report_to_json(report: EvaluationReport) -> dict[str, Any] | list[dict[str, Any]]:
-    """One profile as an object, several as a list of such, a comparison as both and what it came to."""
+    """Return the report as JSON: one object, a list of profiles, or a comparison."""
     shown = [evaluation_to_json(one, report) for one in report.outcomes]
     if report.comparison is not None:
         return {"profiles": shown, "compared": comparison_to_json(report.comparison)}
@@ -268,7 +264,7 @@ def report_to_json(report: EvaluationReport) -> dict[str, Any] | list[dict[str, 
 
 
 def evaluation_to_json(outcome: ProfileEvaluation, report: EvaluationReport) -> dict[str, Any]:
-    """The figures of one profile, with what they were made with."""
+    """Return the figures of one profile as JSON, with the conditions they were made under."""
     judgements = report.judgments
     return {
         "profile": outcome.profile,
@@ -294,7 +290,7 @@ def evaluation_to_json(outcome: ProfileEvaluation, report: EvaluationReport) -> 
 
 
 def comparison_to_json(comparison: ProfileComparison) -> dict[str, Any]:
-    """What the second profile gains over the first."""
+    """Return a comparison of two profiles as JSON."""
     return {
         "one": comparison.one,
         "other": comparison.other,
@@ -303,7 +299,7 @@ def comparison_to_json(comparison: ProfileComparison) -> dict[str, Any]:
 
 
 def difference_to_json(difference: MeanDifference) -> dict[str, Any]:
-    """What is gained by going over from one to the other."""
+    """Return a mean difference as JSON."""
     return {
         "mean": difference.mean,
         "interval": interval_to_json(difference.interval),
@@ -315,7 +311,7 @@ def difference_to_json(difference: MeanDifference) -> dict[str, Any]:
 
 
 def interval_to_json(interval: Interval) -> list[float]:
-    """The low end and the high one."""
+    """Return the low and the high end of an interval."""
     return [interval.low, interval.high]
 
 
@@ -339,14 +335,14 @@ def _figures_to_json(figures: MeanFigures) -> dict[str, Any]:
 NO_FIGURE = "–"
 
 MEAN_OVER_QUERIES, MEAN_OVER_CATEGORIES = "mean over queries", "mean over categories"
-"""The rows under the categories: every query counts the same, or every category does."""
+"""Rows below the categories: either every query or every category counts the same."""
 
 MAX_LINE_WIDTH = 1_000_000
-"""How wide a terminal is taken to be, so that no figure is cut, however many profiles stand beside each other."""
+"""Assumed width of the terminal, so that no figure is cut, however many profiles there are."""
 
 
 def format_report(report: EvaluationReport, paint: Paint = paint_plain) -> Iterator[str]:
-    """The report, one line after the other."""
+    """Yield the report as lines of text."""
     judgements, outcomes = report.judgments, report.outcomes
     memories = format_count(len(judgements.drafts), "memory", "memories")
     queries = format_count(len(judgements.queries), "query", "queries")
@@ -413,7 +409,7 @@ MEDIAN_TOKENS = "tokens needed, median"
 
 
 def other_figures(figures: MeanFigures) -> dict[str, str]:
-    """What is said beside the measures, by its name."""
+    """Return the other figures, by name: tokens needed, reach and latency."""
     tokens = figures.tokens
     return {
         MEDIAN_TOKENS: NO_FIGURE if tokens.median is None else str(tokens.median),

@@ -1,8 +1,7 @@
-"""Trial: the memories of a folder are remembered by an engine, and its queries asked of it.
+"""Runs an evaluation: loads the memories of a folder into a store and asks its queries.
 
-Loaded: what became of a folder's memories in a store, and which of them it has in mind when a query is asked.
-
-Stored: a folder of judgements in a store of its own, which can be asked any number of times.
+`LoadedFolder` maps each id of the folder to the stored memory it became part of, since memories of one topic are
+merged. `JudgmentStore` is a loaded store that can be queried any number of times.
 """
 
 import hashlib
@@ -32,24 +31,24 @@ from recollect.text.paraphrase import are_paraphrases, paraphrase_key
 
 @dataclass(frozen=True, slots=True)
 class StoredHistory:
-    """One memory of the store: those of the folder that it was made of, and its own versions, both the oldest first.
+    """One stored memory: the folder's memories it was made of, and its versions, oldest first.
 
-    Only memories of one topic become one; texts that repeat are not merged.
+    Only memories of one topic are merged; repeated texts are not.
     """
 
     sources: tuple[Memory, ...]
     versions: tuple[Memory, ...]
 
     def version_at(self, at: datetime) -> Memory:
-        """What it was at a moment at which it was there."""
+        """Return the version that was current at a moment."""
         return version_at(self.versions, at) or self.versions[0]
 
     def sources_until(self, at: datetime) -> dict[str, Memory]:
-        """Those that had gone into it by that moment, by their ids."""
+        """Return the source memories that existed at that moment, by id."""
         return {one.id: one for one in self.sources if one.created_at <= at}
 
     def ids_saying(self, at: datetime) -> list[str]:
-        """The ids whose words it had at the moment, or others that say the same, out of those that had gone into it."""
+        """Return the source ids whose text, or a paraphrase of it, was current at the moment."""
         written = self.sources_until(at)
         if len(self.sources) == 1:
             return list(written)
@@ -58,7 +57,7 @@ class StoredHistory:
 
     @property
     def merged_count(self) -> int:
-        """How many of those that it was made of say what one before them said."""
+        """How many sources repeat an earlier one."""
         return len(self.sources) - len({paraphrase_key(one) or one.hash for one in self.sources})
 
 
@@ -68,31 +67,31 @@ def _say_the_same(one: Memory, other: Memory) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LoadedFolder:
-    """The course of the stored memory that each id of the folder went into, by that id."""
+    """The history of the stored memory that each id of the folder became part of."""
 
     histories: Mapping[str, StoredHistory] = field(hash=False)
 
     @property
     def merged_count(self) -> int:
-        """How many memories of the folder say what an earlier one of their topic does, which is kept in their place."""
+        """How many memories of the folder repeat an earlier one of their topic."""
         return sum(course.merged_count for id, course in self.histories.items() if id == course.sources[0].id)
 
     def name_at(self, id: str, at: datetime) -> str:
-        """What a stored memory that is found for a moment is called: the first id whose words it has then."""
+        """Return the first source id whose text a stored memory had at that moment."""
         return next(iter(self.histories[id].ids_saying(at)), id)
 
     def find_twins(self, query: JudgedQuery) -> Twins:
-        """The judged ids that are found under the name of another one, each with that one."""
+        """Return the judged ids that are found under another id, with that id."""
         named = {id: self.name_at(id, query.asked_at) for id in self._current_ids(query)}
         return {id: name for id, name in named.items() if id != name}
 
     def find_replaced(self, query: JudgedQuery) -> tuple[str, ...]:
-        """The judged ids that were there, but whose words a later one had replaced when it was asked."""
+        """Return the judged ids whose text had been replaced by a later one at query time."""
         said = self._current_ids(query)
         return tuple(id for id in self._earlier_ids(query) if id not in said)
 
     def find_invisible(self, query: JudgedQuery) -> tuple[str, ...]:
-        """The judged ids whose words were there when it was asked, in a memory that the query did not see."""
+        """Return the judged ids whose text was current, in a memory that the query cannot see."""
         return tuple(
             id for id in self._current_ids(query) if not can_see(query, self.histories[id].version_at(query.asked_at))
         )
@@ -101,30 +100,30 @@ class LoadedFolder:
         return [id for id in self._earlier_ids(query) if id in self.histories[id].ids_saying(query.asked_at)]
 
     def _earlier_ids(self, query: JudgedQuery) -> list[str]:
-        """The judged ids of the folder that are no later than the query."""
+        """Return the judged ids that are no newer than the query."""
         there = {id: self.histories[id] for id in query.grades if id in self.histories}
         return [id for id, course in there.items() if id in course.sources_until(query.asked_at)]
 
 
 ProgressCallback = Callable[[int, int], None]
-"""Told how much is done, and of how much."""
+"""Callback for progress: the count done, and the total."""
 
 BATCH_SIZE = 64
-"""How many memories are remembered at a time."""
+"""How many memories are remembered in one batch."""
 
 WARM_UP_QUERY = "what is known"
-"""Asked once of every scope before time is taken, so that nothing is loaded meanwhile."""
+"""A query run once in every scope before timing, so that nothing is loaded during it."""
 
 PROMPT_MARKER = "0" * 18
-"""As long as a real one; what it costs depends on nothing else."""
+"""A boundary string as long as a real one; token costs depend only on its length."""
 
 
 def load_folder(engine: Engine, judgements: Judgments, tell: ProgressCallback) -> LoadedFolder:
-    """Remember all memories of the folder, unless the store has them, and say what became of each.
+    """Remember all memories of the folder unless the store has them, and return their histories.
 
-    Each is remembered under a key of the folder's content, so what is there already is neither written nor embedded
-    again, and a run that was interrupted goes on. A store that has anything else is refused. Texts that repeat are not
-    merged: a memory without a topic gets a topic of its own, since the engine merges only within a topic.
+    Each memory has a retry key made of the folder's content. So memories that exist are neither written nor embedded
+    again, and an interrupted run can continue. A store with other memories is refused. Repeated texts are not merged: a
+    memory without a topic gets one of its own, since the engine merges only within a topic.
     """
     drafts = [_prepare_draft(draft, place, judgements.digest) for place, draft in enumerate(judgements.drafts)]
     _refuse_foreign_store(engine, judgements)
@@ -141,7 +140,7 @@ def load_folder(engine: Engine, judgements: Judgments, tell: ProgressCallback) -
 
 
 def _build_loaded_folder(engine: Engine, memories: Sequence[Memory], receipts: Sequence[Receipt]) -> LoadedFolder:
-    """What became of each memory; the store is asked only for the versions of what several went into."""
+    """Return the history of each memory; versions are read only for merged memories."""
     made_of: dict[str, list[Memory]] = {}
     for memory, receipt in zip(memories, receipts, strict=True):
         if receipt.kept:
@@ -149,7 +148,7 @@ def _build_loaded_folder(engine: Engine, memories: Sequence[Memory], receipts: S
 
     def course(id: str, several: Sequence[Memory]) -> StoredHistory:
         stored = several if len(several) == 1 else engine.history(id, scope=several[0].scope)
-        # without when and where it was taken in, which is another matter in every store
+        # drop when and in which commit it was recorded, which differs between stores
         return StoredHistory(tuple(several), tuple(one.changed(recorded_at=None, commit=None) for one in stored))
 
     courses = [course(id, several) for id, several in made_of.items()]
@@ -157,7 +156,7 @@ def _build_loaded_folder(engine: Engine, memories: Sequence[Memory], receipts: S
 
 
 def _prepare_draft(draft: Draft, place: int, digest: str) -> Draft:
-    """The draft with a retry key, and with a topic of its own if it has none.
+    """Return the draft with a retry key, and with a topic of its own if it has none.
 
     The topic is not the id: admission screens topics for secrets, and an id may look like one.
     """
@@ -166,7 +165,10 @@ def _prepare_draft(draft: Draft, place: int, digest: str) -> Draft:
 
 
 def _refuse_foreign_store(engine: Engine, judgements: Judgments) -> None:
-    """Refuse a store with memories of which the folder's first, which has no twin before it, is none."""
+    """Refuse a store that has memories but not the first one of the folder.
+
+    The first memory has no earlier duplicate, so it is always stored under its own id.
+    """
     first, there = judgements.memories[0], engine.stats().memories
     if not there:
         return
@@ -177,13 +179,13 @@ def _refuse_foreign_store(engine: Engine, judgements: Judgments) -> None:
 
 
 def _refuse_changed_store(engine: Engine, receipts: Iterable[Receipt], judgements: Judgments) -> None:
-    """Refuse a store that has more than the folder, or whose memories were changed or used since they were loaded."""
+    """Refuse a store with other memories, or one changed or used after it was loaded."""
     given, stats = [receipt for receipt in receipts if receipt.kept], engine.stats()
     memories = len({receipt.id for receipt in given})
     written = sum(not isinstance(receipt.verdict, Reinforced | Unchanged | Refused) for receipt in given)
     plain = all(
         isinstance(receipt.verdict, _SINGLE_VERSION_VERDICTS) for receipt in given
-    )  # by others more than one may be written
+    )  # other verdicts may write more than one version
     if stats.memories != memories:
         raise _wrong_store_error(judgements, f"it has {_count_in_words(stats.memories)}, and the folder {memories}")
     if plain and (stats.versions != written or stats.statuses.get(Status.ACTIVE, 0) != memories):
@@ -193,7 +195,7 @@ def _refuse_changed_store(engine: Engine, receipts: Iterable[Receipt], judgement
 
 
 _SINGLE_VERSION_VERDICTS = (Created, Updated, Reinforced, Unchanged)
-"""The verdicts after which at most one version was written, of an active memory."""
+"""Verdicts that write at most one version, of an active memory."""
 
 
 def _count_in_words(count: int) -> str:
@@ -214,7 +216,7 @@ def ask_queries(
     depth: int = DEFAULT_DEPTH,
     tell: ProgressCallback,
 ) -> list[QueryAnswer]:
-    """Ask every query for its moment, and nothing is kept of it: no query knows of another."""
+    """Run every query as of its own time; nothing is recorded, so queries are independent."""
     queries = judgements.queries
     prompt, costs = Prompt(PROMPT_MARKER), dict[str, int]()
     for scope in dict.fromkeys(query.scope for query in queries):
@@ -248,7 +250,7 @@ def ask_queries(
 
 
 def _count_tokens(ranking: Ranking, last: int, prompt: Prompt, costs: dict[str, int]) -> int:
-    """The budget with which packing takes all of the ranking up to this place: the frame, and block by block."""
+    """Return the token budget that packs the ranking up to this place: the frame and each block."""
     blocks: Sequence[str] = [prompt.block(scored) for scored in ranking[: last + 1]]
     for block in blocks:
         if block not in costs:
@@ -257,18 +259,18 @@ def _count_tokens(ranking: Ranking, last: int, prompt: Prompt, costs: dict[str, 
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Nobody is told how far it is."""
+    """Ignore progress."""
 
 
 class StoreOpener(Protocol):
-    """Opens the store of a folder, by the clock that it is given."""
+    """Opens the store of a folder with a given clock."""
 
     def __call__(self, *, clock: Callable[[], datetime]) -> AbstractContextManager[Engine]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentStore:
-    """A folder that is loaded: what became of its memories, the model of their vectors, and how it is opened."""
+    """A loaded folder: its histories, the model of its vectors, and how to open the store."""
 
     judgments: Judgments
     loaded: LoadedFolder
@@ -277,22 +279,23 @@ class JudgmentStore:
 
     @property
     def merged_count(self) -> int:
-        """How many memories say what an earlier one of their topic does, which is kept in their place."""
+        """How many memories repeat an earlier one of their topic, which is kept in their place."""
         return self.loaded.merged_count
 
     @property
     def invisible_count(self) -> int:
-        """How many judged memories were written when it was asked, but are not the scope's to see or were not valid.
+        """How many judged memories existed at query time but were not visible to the query.
 
-        What counts is the stored memory as it was then: what one of two twins shares or ends, the other does.
+        They were not in its scope or not valid. The stored memory counts as it was then, so duplicates share what one
+        of them shares or ends.
         """
         return sum(len(self.loaded.find_invisible(query)) for query in self.judgments.queries)
 
     @contextmanager
     def open_engine(self) -> Iterator[Engine]:
-        """The store at the end of all that the folder tells.
+        """Open the store as of the end of the folder.
 
-        An engine of its own for whoever asks: what one has embedded already would make the next one look faster.
+        Every call opens a new engine, since cached embeddings would make later runs look faster.
         """
         ended_at = self.judgments.ended_at
         with self.open_store(clock=lambda: ended_at) as engine:
@@ -301,7 +304,7 @@ class JudgmentStore:
     def ask(
         self, profile: Profile, *, depth: int = DEFAULT_DEPTH, tell: ProgressCallback = ignore_progress
     ) -> list[QueryAnswer]:
-        """What the profile answers to every query."""
+        """Return the answers of a profile to every query."""
         with self.open_engine() as engine:
             return ask_queries(engine, self.judgments, self.loaded, profile, depth=depth, tell=tell)
 
@@ -309,9 +312,9 @@ class JudgmentStore:
 def load_judgment_store(
     judgements: Judgments, opens: StoreOpener, tell: ProgressCallback = ignore_progress
 ) -> JudgmentStore:
-    """Load the folder into its store, unless that has it already, and say what is there to be asked."""
+    """Load the folder into its store, unless it is there already."""
     written_at = judgements.written_at
-    # by a clock of the memories' own time, so that what is kept of loading them is never too old
+    # use the memories' own time, so that records of the loading never expire
     with opens(clock=lambda: written_at) as engine:
         loaded = load_folder(engine, judgements, tell)
         return JudgmentStore(judgments=judgements, loaded=loaded, embedder=engine.embedder, open_store=opens)

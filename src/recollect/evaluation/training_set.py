@@ -1,8 +1,7 @@
-"""Material: queries that the numbers of a profile are fitted to, and what they come to by any numbers.
+"""Training sets: the signal values of every candidate of every query, for tuning a profile.
 
-Features: what every signal of a profile says of every candidate of every query of a folder.
-
-No signal depends on a weight or a floor, so with these in hand a ranking by other ones is a sum and a product.
+No signal depends on a weight or a floor. So once the values are collected, ranking with other weights and floors is a
+sum and a product.
 """
 
 import math
@@ -24,36 +23,39 @@ from recollect.model.validation import MAX_LIMIT
 from recollect.ranking.profile import Profile
 
 HeldOutGroup = Scope | str
-"""With what a query is held out: with all others of its scope, or of its question."""
+"""The unit in which queries are held out: their scope, or their question."""
 
 
 @dataclass(frozen=True, slots=True)
 class TunableNumbers:
-    """What tuning changes of a profile, in the profile's order: the weights of its terms, the floors of its factors."""
+    """The numbers that tuning changes, in the profile's order: term weights and factor floors."""
 
     weights: tuple[float, ...]
     floors: tuple[float, ...]
 
     @classmethod
     def of(cls, profile: Profile) -> Self:
-        """Those that the profile has."""
+        """Return the numbers of a profile."""
         return cls(tuple(term.weight for term in profile.terms), tuple(factor.floor for factor in profile.factors))
 
     def apply_to(self, profile: Profile) -> Profile:
-        """The profile with these in place of its own."""
+        """Return the profile with these numbers."""
         terms = [replace(term, weight=weight) for term, weight in zip(profile.terms, self.weights, strict=True)]
         factors = [replace(factor, floor=floor) for factor, floor in zip(profile.factors, self.floors, strict=True)]
         return replace(profile, terms=tuple(terms), factors=tuple(factors))
 
     def distance_to(self, other: "TunableNumbers") -> float:
-        """How far these are from others: the share of the weights that went elsewhere, and by how much floors moved."""
+        """Return the distance to other numbers.
+
+        It is the share of the weight that moved, plus the sum of the changes of the floors.
+        """
         weights = math.fsum(abs(one - two) for one, two in zip(self.weights, other.weights, strict=True))
         return weights / 2.0 + math.fsum(abs(one - two) for one, two in zip(self.floors, other.floors, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSetSummary:
-    """What a report tells of some material: its name, a digest of what is in it, and how much there is."""
+    """What a report says about a training set: its name, content digest and size."""
 
     name: str
     digest: str
@@ -64,56 +66,63 @@ class TrainingSetSummary:
 
 
 class TrainingSet(Protocol):
-    """Some queries, of which is known what they come to by any numbers."""
+    """Queries whose measures can be computed for any numbers."""
 
     @property
     def source(self) -> TrainingSetSummary:
-        """What a report tells of it."""
+        """What a report says about the training set."""
         ...
 
     @property
     def groups(self) -> Sequence[HeldOutGroup]:
-        """Of every query, with what it is held out."""
+        """The group with which each query is held out."""
         ...
 
     def measure(self, numbers: TunableNumbers) -> Mapping[str, Floats]:
-        """What every query comes to by these numbers, for each measure; the same measures for all material."""
+        """Return each measure for every query; all training sets have the same measures."""
         ...
 
     def find_varied_signals(self) -> list[bool]:
-        """Whether each term, and then each factor, says different things of two candidates of any one query."""
+        """Return whether each term, and then each factor, varies within any one query."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredValues:
-    """What all queries come to by each measure, material after material."""
+    """The values of every query by measure, one array for each training set."""
 
     measures: Mapping[str, tuple[Floats, ...]] = field(hash=False)
 
     @property
     def worth(self) -> tuple[Floats, ...]:
-        """What is tuned for: the mean of all measures."""
+        """The objective of tuning: the mean of all measures."""
         several = zip(*self.measures.values(), strict=True)
         return tuple(np.mean(np.stack(each), axis=0) for each in several)
 
 
 def mean_of_means(materials: Sequence[Floats]) -> float:
-    """The mean of the means of those that have any value, so that a large folder counts no more than a small one."""
+    """Return the mean of the sets' means, so that large folders count no more than small ones.
+
+    Empty sets are left out.
+    """
     means = [float(one.mean()) for one in materials if len(one)]
     return math.fsum(means) / len(means)
 
 
 def equalize(materials: Sequence[Floats]) -> Floats:
-    """The values of all queries, scaled so that their mean is that of the materials' means."""
+    """Return the values of all queries, scaled so that every training set counts the same.
+
+    Their mean is the mean of the sets' means.
+    """
     every = sum(len(one) for one in materials)
     return np.concatenate([one * (every / (len(materials) * len(one))) for one in materials])
 
 
 def score_candidates(opinions: Floats, numbers: TunableNumbers) -> Floats:
-    """The score of every candidate by these numbers, to within rounding of what the engine says.
+    """Return the score of every candidate with these numbers, up to rounding.
 
-    `opinions` has a row for every term and then for every factor, with what silence is worth, and a column a candidate.
+    `opinions` has a column for each candidate, and a row for each term and then each factor. Missing evidence already
+    has its default value there.
     """
     score, terms = np.zeros(opinions.shape[1]), len(numbers.weights)
     for opinion, weight in zip(opinions[:terms], numbers.weights, strict=True):
@@ -125,7 +134,7 @@ def score_candidates(opinions: Floats, numbers: TunableNumbers) -> Floats:
 
 
 def find_varied_rows(opinions: Floats, starts: Rows) -> list[bool]:
-    """Whether each row of the opinions says different things of two candidates from any start to the next."""
+    """Return whether each row of signal values varies between any start and the next."""
     filled = starts[:-1][np.diff(starts) > 0]
     if not len(filled):
         return [False] * len(opinions)
@@ -137,13 +146,13 @@ def find_varied_rows(opinions: Floats, starts: Rows) -> list[bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgmentTrainingSet:
-    """The candidates of a folder's queries that pass the gates, a row for each stored memory, query after query.
+    """The candidates of a folder's queries that pass the gates, one row each, by query.
 
-    Rows of one query are in the order in which ties are broken; `ids` are of the folder, whose words each has then.
-    `opinions` has a row for every term and then for every factor, with what silence is worth. `starts` says where each
-    query's rows begin, with the end of all as its last.
-    Of each query, `needed` is how many memories are judged, and `best` the most that they can gain among the first `k`;
-    of each row, `grades` is what its place gains, and `counts` how many judged ids are found there: itself and twins.
+    Rows of one query are in tie-breaking order. `ids` are ids of the folder whose text the memory had at query time.
+    `opinions` has a row for each term and then each factor, with defaults for missing evidence. `starts` says where
+    each query's rows begin, and ends with the number of rows.
+    For each query, `needed` is the number of judged memories, and `best` the ideal gain among the first `k`. For each
+    row, `grades` is what its place gains, and `counts` how many judged ids are found there, duplicates included.
     """
 
     judgments: Judgments
@@ -160,12 +169,12 @@ class JudgmentTrainingSet:
 
     @property
     def groups(self) -> tuple[Scope, ...]:
-        """The scope of every query, with all of which it is held out."""
+        """The scope of every query; a scope is held out as a whole."""
         return tuple(query.scope for query in self.judgments.queries)
 
     @property
     def source(self) -> TrainingSetSummary:
-        """What a report tells of the folder: its name alone says where it is."""
+        """What a report says about the folder; of its path only the name."""
         judgements = self.judgments
         return TrainingSetSummary(
             name=judgements.folder.resolve().name,
@@ -177,14 +186,14 @@ class JudgmentTrainingSet:
         )
 
     def rank_ids(self, query: int, numbers: TunableNumbers) -> tuple[str, ...]:
-        """The ids that the query of this number finds by these numbers, best first."""
+        """Return the ids that a query finds with these numbers, best first."""
         rows = slice(self.starts[query], self.starts[query + 1])
         said, ids = score_candidates(self.opinions, numbers)[rows], self.ids[rows]
         order = np.argsort(-said, kind="stable").tolist()
         return tuple(ids[row] for row in order if said[row] >= self.min_score)
 
     def measure(self, numbers: TunableNumbers) -> dict[str, Floats]:
-        """recall@k and nDCG@k of every query by these numbers."""
+        """Return recall@k and nDCG@k of every query with these numbers."""
         said, judged = score_candidates(self.opinions, numbers), self.rivals.judged
         places = self.rivals.places(said)
         found = (places <= self.k) & (said[judged] >= self.min_score)
@@ -195,13 +204,13 @@ class JudgmentTrainingSet:
         return {f"recall@{self.k}": hits / self.needed, f"ndcg@{self.k}": ndcg}
 
     def find_varied_signals(self) -> list[bool]:
-        """Whether each term, and then each factor, says different things of two candidates of any one query."""
+        """Return whether each term, and then each factor, varies within any one query."""
         return find_varied_rows(self.opinions, self.starts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedRows:
-    """The judged rows, each beside all rows of its query: what a measure needs to know is the places of these alone."""
+    """The judged rows with all rows of their queries; measures need only the judged places."""
 
     judged: Rows
     queries: Rows
@@ -211,7 +220,7 @@ class JudgedRows:
 
     @classmethod
     def of(cls, grades: Floats, starts: Rows) -> Self:
-        """Those of rows with these grades, where each query's rows begin at these starts."""
+        """Build from the grades of all rows, and the first row of each query."""
         judged = np.flatnonzero(grades > 0.0)
         queries = np.searchsorted(starts, judged, side="right") - 1
         sizes = starts[queries + 1] - starts[queries]
@@ -226,7 +235,7 @@ class JudgedRows:
         )
 
     def places(self, scores: Floats) -> Rows:
-        """The place of every judged row in the ranking of its query, from 1; ties go to the earlier row."""
+        """Return the place of every judged row in its query, from 1; ties go to the earlier row."""
         if not len(self.judged):
             return self.judged
         sizes = np.diff(np.append(self.begins, len(self.others)))
@@ -240,9 +249,12 @@ class JudgedRows:
 def build_training_set(
     engine: Engine, judgements: Judgments, loaded: LoadedFolder, profile: Profile, *, k: int, tell: ProgressCallback
 ) -> JudgmentTrainingSet:
-    """Ask every query for all that passes the gates, and keep what the engine's own explanations say of each."""
+    """Run every query without a score limit, and collect the signal values of each candidate.
+
+    The values come from the engine's own explanations.
+    """
     queries = judgements.queries
-    everyone = replace(profile, min_score=0.0)  # whose score is too low depends on the weights
+    everyone = replace(profile, min_score=0.0)  # which scores are too low depends on the weights
     ids: list[str] = []
     opinions: list[tuple[float, ...]] = []
     grades: list[float] = []

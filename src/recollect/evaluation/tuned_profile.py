@@ -1,6 +1,6 @@
-"""Tuned: a profile with new numbers, and the report that tells how well they did, without a word of the data.
+"""A tuned profile and its report: how much it gains, without any text from the data.
 
-What tuning came to, in lines for people: what it is worth held out, fitted, and which numbers changed.
+The report is written as JSON beside the profile, and printed as lines of text.
 """
 
 import re
@@ -49,12 +49,12 @@ from recollect.ranking.tuning_report_check import (
 from recollect.render.tables import Paint, TextStyle, TextTable, format_aligned, paint_plain
 
 REPORT_SUFFIX = ".report.json"
-"""How the name of a report ends; it begins like that of the profile."""
+"""The end of a report's file name; it begins like the profile's."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanFigure:
-    """A mean over queries, and how sure it is."""
+    """A mean over queries with its confidence interval."""
 
     mean: float
     interval: Interval
@@ -62,7 +62,7 @@ class MeanFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureRow:
-    """One measure of one folder, or of all of them alike: before, where it was held out, and fitted to all."""
+    """One measure of one folder or of all: before, held out, and fitted to all queries."""
 
     measure: str
     folder: str | None
@@ -70,12 +70,12 @@ class MeasureRow:
     held_out: MeanFigure
     after: MeanFigure
     gain: MeanDifference
-    """What was gained where it was held out."""
+    """The gain on held-out queries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TunedNumber:
-    """A weight or floor of a signal: before, after and in each fold; whether the folders tell anything of it."""
+    """A weight or floor before, after and in each fold, and whether it could be tuned at all."""
 
     signal: str
     what: Literal["weight", "floor"]
@@ -86,13 +86,13 @@ class TunedNumber:
 
     @property
     def settled(self) -> bool:
-        """Whether the folds found about the same."""
+        """Whether the folds agree on the number."""
         return folds_agree(self.folds)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgmentOrigin:
-    """It was tuned to folders of judgements: what is to be found is looked for among the best `k`."""
+    """The profile was tuned on judgments, with measures over the best `k` results."""
 
     held_by: ClassVar[Literal["scope"]] = "scope"
     remedy: ClassVar[str] = "judge more queries, of more scopes,"
@@ -101,18 +101,18 @@ class JudgmentOrigin:
 
     @property
     def measure(self) -> str:
-        """What was tuned for, in words."""
+        """The objective of tuning, in words."""
         return f"the mean of recall@{self.k} and nDCG@{self.k}"
 
     def describe_amount(self, sources: Sequence[TrainingSetSummary]) -> str:
-        """How much there is in the folders, in words."""
+        """Describe the number of queries and scopes in the folders."""
         queries, scopes = sum(one.queries for one in sources), sum(one.scopes for one in sources)
         return f"{format_count(queries, 'query', 'queries')} of {format_count(scopes, 'scope')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TunedProfile:
-    """What was tuned, from what, with what and when: the profile that came of it, and all that a report tells."""
+    """The tuned profile, and everything that its report says."""
 
     profile: Profile
     tuning: Tuning
@@ -125,18 +125,18 @@ class TunedProfile:
 
     @property
     def sources(self) -> tuple[TrainingSetSummary, ...]:
-        """What is told of the folders, or of the feedback."""
+        """The summaries of the folders, or of the feedback."""
         return tuple(one.source for one in self.training_sets)
 
     @property
     def amount(self) -> str:
-        """Of what it was tuned on there is how much, in words."""
+        """Describe what the profile was tuned on, and how much of it there is."""
         names = ", ".join(make_printable(one.name) for one in self.sources)
         return f"{names}: {self.origin.describe_amount(self.sources)}"
 
     @property
     def comments(self) -> tuple[str, ...]:
-        """What the file of the profile begins with."""
+        """The comments at the top of the profile file."""
         start, whole, origin = self.tuning.profile, self.rows[0], self.origin
         went = f"went from {whole.before.mean:.4f} to {whole.held_out.mean:.4f}"
         return (
@@ -156,7 +156,7 @@ def build_tuned_profile(
     made_at: datetime,
     versions: Mapping[str, str],
 ) -> TunedProfile:
-    """The profile with its new numbers under this name, and all that is to be told of it."""
+    """Return the tuned profile under this name, with the rows of its report."""
     return TunedProfile(
         profile=tuning.numbers.apply_to(next_profile(tuning.profile, name)),
         tuning=tuning,
@@ -170,24 +170,27 @@ def build_tuned_profile(
 
 
 def next_profile(profile: Profile, name: str) -> Profile:
-    """The profile as the next version of itself, under this name and with a report; refused where that cannot be."""
+    """Return the profile as its next version, with this name and a report.
+
+    Raises an error if the name is not valid for a profile.
+    """
     return replace(profile, name=name, version=next_version(profile), report=f"{name}{REPORT_SUFFIX}")
 
 
 def next_version(profile: Profile) -> str:
-    """The version after the profile's: the next number, or what it is and .1."""
+    """Return the next version: the number plus one, or else the version with `.1` added."""
     said = profile.version.split("+")[0]
     return str(int(said) + 1) if re.fullmatch(r"[0-9]+", said) else f"{said}.1"
 
 
 def file_stem(profile: Profile) -> str:
-    """What a tuned profile is called if nobody says: the name and the version, as far as a name can have it."""
+    """Return the default file name of a tuned profile: its name and its next version."""
     version = re.sub(r"[^a-z0-9]+", "-", next_version(profile).lower()).strip("-")
     return f"{profile.name}-{version}"
 
 
 def refuse_duplicate_folders(folders: Sequence[Judgments]) -> None:
-    """Refuse folders that a report could not tell apart."""
+    """Raise InvalidInput if two folders have the same name, since a report names them."""
     names = [one.folder.resolve().name for one in folders]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -195,7 +198,7 @@ def refuse_duplicate_folders(folders: Sequence[Judgments]) -> None:
 
 
 def tuning_report_to_json(tuned: TunedProfile) -> dict[str, Any]:
-    """The report as JSON; full precision, nothing rounded."""
+    """Return the report as JSON, in full precision."""
     tuning, start = tuned.tuning, tuned.tuning.profile
     return {
         "profile": tuned.profile.name,
@@ -224,7 +227,7 @@ def tuning_report_to_json(tuned: TunedProfile) -> dict[str, Any]:
 
 
 def tuned_numbers(tuning: Tuning) -> tuple[TunedNumber, ...]:
-    """Every weight and then every floor, in the profile's order."""
+    """Return every weight and then every floor, in the profile's order."""
     profile = tuning.profile
     weights = _iter_numbers(tuning, "weight", profile.terms, lambda numbers: numbers.weights)
     return (*weights, *_iter_numbers(tuning, "floor", profile.factors, lambda numbers: numbers.floors))
@@ -236,7 +239,7 @@ def _iter_numbers(
     uses: Sequence[Term | Factor],
     read: Callable[[TunableNumbers], tuple[float, ...]],
 ) -> Iterator[TunedNumber]:
-    """The numbers of these terms or factors, which `read` takes out of all."""
+    """Yield the numbers of these terms or factors, selected by `read`."""
     before, after = read(TunableNumbers.of(tuning.profile)), read(tuning.numbers)
     folds = [read(fold.numbers) for fold in tuning.folds]
     for place, use in enumerate(uses):
@@ -298,7 +301,7 @@ def _row_to_json(row: MeasureRow) -> dict[str, Any]:
 
 
 def _measure_rows(tuning: Tuning, folders: Sequence[TrainingSet]) -> Iterator[MeasureRow]:
-    """All measures of all folders together, and then of each if there are several."""
+    """Yield the measures over all folders, then those of each folder if there are several."""
     before, held_out, after = (_all_measures(one) for one in (tuning.before, tuning.held_out, tuning.after))
     for measure in before:
         values = before[measure], held_out[measure], after[measure]
@@ -314,7 +317,7 @@ def _measure_rows(tuning: Tuning, folders: Sequence[TrainingSet]) -> Iterator[Me
 
 
 def _all_measures(values: MeasuredValues) -> dict[str, tuple[Floats, ...]]:
-    """What is tuned for, and all that it is the mean of."""
+    """Return the objective of tuning, and the measures it is the mean of."""
     return {WORTH_MEASURE: values.worth, **values.measures}
 
 
@@ -350,7 +353,7 @@ NUMBERS_HEADER = ("number", "before", "after", "in the folds")
 
 
 def format_tuning(tuned: TunedProfile, paint: Paint = paint_plain) -> Iterator[str]:
-    """The report, one line after the other."""
+    """Yield the report as lines of text."""
     tuning, start = tuned.tuning, tuned.tuning.profile
     yield f"{start.name} {start.version} on {tuned.amount}, embedder {make_printable(tuned.embedder)}"
     if isinstance(tuned.origin, FeedbackOrigin):
@@ -372,7 +375,7 @@ def format_tuning(tuned: TunedProfile, paint: Paint = paint_plain) -> Iterator[s
 
 
 def _format_warnings(tuned: TunedProfile) -> Iterator[str]:
-    """What the folds do not agree on; a line, or none."""
+    """Yield a warning if the folds disagree on any number."""
     torn = [
         f"{_number_name(one)} ({_format_range(one.folds)})"
         for one in tuned_numbers(tuned.tuning)
@@ -383,7 +386,7 @@ def _format_warnings(tuned: TunedProfile) -> Iterator[str]:
 
 
 def _format_verdict(tuned: TunedProfile) -> str:
-    """Whether it carries over, in words."""
+    """Describe whether the gain carries over to held-out data."""
     if not tuned.tuning.changed:
         return "tuning found nothing: no change of a number gains anything worth having"
     gained = tuned.tuning.gain
@@ -395,7 +398,7 @@ def _format_verdict(tuned: TunedProfile) -> str:
 
 
 def _format_feedback(learned: FeedbackOrigin) -> Iterator[str]:
-    """What was said in these contexts, which were left out, and how much less is looked at what stands further down."""
+    """Yield how many votes there were, which contexts were left out, and the position bias."""
     uses = ", ".join(
         f"{count} {use.value}" for use in WORTH_BY_USE if (count := learned.votes.count_by_use.get(use, 0))
     )

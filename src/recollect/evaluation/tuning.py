@@ -1,6 +1,6 @@
-"""Tuning: the weights and floors of a profile that find most in some material, and what that is worth elsewhere.
+"""Tuning: finds the weights and floors that rank best, and measures them on held-out data.
 
-Everything is a search by fixed steps from fixed beginnings: the same material and profile give the same numbers.
+The search uses fixed steps from a fixed start, so the same training sets and profile give the same numbers.
 """
 
 import math
@@ -28,44 +28,44 @@ from recollect.model.table import Floats
 from recollect.ranking.profile import Profile
 
 WEIGHT_FACTORS = (8.0, 4.0, 2.0, 1.5, 1.2, 1.1)
-"""By how much a weight is raised and lowered, coarse steps first: where little is found, small ones find no more."""
+"""Factors by which a weight is raised or lowered, coarse first; small steps follow."""
 
 FLOOR_CHANGES = (0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
-"""By how much a floor is, at the same time."""
+"""Steps by which a floor is raised or lowered in the same rounds."""
 
 GAIN_TOLERANCE = 1e-9
-"""What is no gain but the rounding of sums."""
+"""Gains up to this size are rounding errors of sums."""
 
 MIN_GAIN = 0.0002
-"""What a step must gain to be taken: less than a single query's worth on any folder large enough to tune with."""
+"""The gain that a step needs: less than one query is worth in any folder fit for tuning."""
 
 MIN_WEIGHT = 0.001
-"""Below this no weight is lowered: a signal that these folders do not need stays in sight."""
+"""Lower limit of a weight, so that a signal these folders do not need stays visible."""
 
 MIN_FLOOR_PRODUCT = 0.5
-"""Below this all floors together are not lowered: faults that multiply would make a good memory vanish."""
+"""Lower limit of the product of all floors; otherwise factors could hide a good memory."""
 
 PARTS_PER_UNIT = 10_000
-"""In what parts of 1 the numbers of a tuned profile are written."""
+"""Numbers of a tuned profile are rounded to one part in this many."""
 
 MAX_FOLD_RATIO, MAX_FOLD_DIFFERENCE = 2.0, 0.05
-"""How many times as high, and by how much higher, a number is in one fold than in another if it is not settled.
+"""Folds disagree on a number if it differs by at least this ratio and this difference.
 
-Any two of five folds are fitted with three fifths of the queries in common, so what the queries really tell comes out
-much alike. Twice as high in one as in the other is a whole coarse step, and says that the search went elsewhere; by
-less than a twentieth of the score it hardly changes who comes first, however many times as high it is.
+Any two of five folds are fitted with three fifths of the queries in common, so a real effect comes out similar in both.
+Twice as high is a whole coarse step, which means that the search went elsewhere. A difference below a twentieth of the
+score hardly changes the order, whatever the ratio is.
 """
 
 QueryMasks = tuple[NDArray[np.bool_], ...]
-"""Some queries of every material: whether each is among them."""
+"""For each training set, a mask that selects some of its queries."""
 
 HeldOutGroups = tuple[tuple[int, HeldOutGroup], ...]
-"""Some groups of queries, each with the number of its material."""
+"""Groups of queries, each with the index of its training set."""
 
 
 @dataclass(frozen=True, slots=True)
 class TunablePlaces:
-    """Which terms and which factors tuning may change, by their places."""
+    """The terms and factors that tuning may change, by index."""
 
     terms: tuple[int, ...]
     factors: tuple[int, ...]
@@ -73,7 +73,10 @@ class TunablePlaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fold:
-    """Some groups that were held out, the numbers that the others gave, and what these and the first ones are worth."""
+    """One fold: the held-out groups, the numbers fitted to the others, and their worth here.
+
+    `before` is the worth of the start numbers on the held-out queries, `after` that of the fitted ones.
+    """
 
     held_out_groups: HeldOutGroups
     queries: int
@@ -84,10 +87,10 @@ class Fold:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tuning:
-    """What tuning came to: the numbers before and after, and every query by either.
+    """The result of tuning: the numbers, and the values of every query before and after.
 
-    `held_out` has each query by the numbers of the fold in which it was not looked at: what to expect of queries that
-    nobody has seen. `after` has them by the numbers that were fitted to all of them.
+    `held_out` has the values of each query with the numbers of the fold that held it out: what to expect of unseen
+    queries. `after` has the values with the numbers fitted to all queries.
     """
 
     profile: Profile
@@ -98,30 +101,30 @@ class Tuning:
     held_out: MeasuredValues = field(repr=False)
     after: MeasuredValues = field(repr=False)
     gain: MeanDifference
-    """What the queries that were held out gained, each folder counting alike."""
+    """The gain on held-out queries; each folder counts the same."""
 
     @property
     def changed(self) -> bool:
-        """Whether any number is another than before."""
+        """Whether any number changed."""
         return self.numbers != TunableNumbers.of(self.profile)
 
     @property
     def carries_over(self) -> bool:
-        """Whether what was found does good where it was not looked for, by more than chance may do."""
+        """Whether held-out queries gain more than chance may explain."""
         return self.changed and self.gain.interval.low > GAIN_TOLERANCE
 
     @property
     def untuned_signals(self) -> tuple[str, ...]:
-        """The signals that nothing tells anything of, whose numbers were left alone."""
+        """Signals without any variation in the data, whose numbers were left unchanged."""
         free = {self.profile.terms[place].signal.name for place in self.tunable.terms}
         free |= {self.profile.factors[place].signal.name for place in self.tunable.factors}
         return tuple(use.signal.name for use in self.profile.uses if use.signal.name not in free)
 
 
 class NumberSearch:
-    """What numbers are worth over several folders; the same numbers are looked at once.
+    """Computes and caches the worth of numbers over several training sets.
 
-    With `restraint`, so much is taken off for numbers that have nothing in common with the first ones.
+    `restraint` is the penalty on numbers that have nothing in common with the start.
     """
 
     def __init__(self, folders: Sequence[TrainingSet], start: TunableNumbers, restraint: float = 0.0) -> None:
@@ -132,30 +135,33 @@ class NumberSearch:
 
     @property
     def all_queries(self) -> QueryMasks:
-        """All queries of all folders."""
+        """A mask with all queries of all training sets."""
         return tuple(np.ones(len(one.groups), dtype=np.bool_) for one in self._folders)
 
     def values(self, numbers: TunableNumbers) -> MeasuredValues:
-        """What every query comes to by these numbers."""
+        """Return the values of every query with these numbers."""
         if numbers not in self._known:
             measured = [one.measure(numbers) for one in self._folders]
             self._known[numbers] = MeasuredValues({name: tuple(one[name] for one in measured) for name in measured[0]})
         return self._known[numbers]
 
     def worth(self, numbers: TunableNumbers, among: QueryMasks) -> float:
-        """What these queries come to by these numbers, each folder counting alike; folders without any do not count."""
+        """Return the worth of numbers on some queries; each folder counts the same.
+
+        Folders without any of the queries do not count.
+        """
         values = self.values(numbers).worth
         return mean_of_means([one[wanted] for one, wanted in zip(values, among, strict=True)])
 
     def penalized_worth(self, numbers: TunableNumbers, among: QueryMasks) -> float:
-        """The same, less what going so far from the first numbers costs."""
+        """Return the worth, less the penalty for the distance from the start."""
         return self.worth(numbers, among) - self._restraint * numbers.distance_to(self._start)
 
 
 def tune(
     folders: Sequence[TrainingSet], profile: Profile, *, folds: int, tell: ProgressCallback, restraint: float = 0.0
 ) -> Tuning:
-    """Fit the profile to the folders without each fold in turn, and then to all of them."""
+    """Fit the profile once without each fold, and then to all queries."""
     start, free = TunableNumbers.of(profile), find_tunable(folders, profile)
     search = NumberSearch(folders, start, restraint)
     dealt = deal_folds([one.groups for one in folders], folds)
@@ -193,7 +199,7 @@ def tune(
 
 
 def find_tunable(folders: Sequence[TrainingSet], profile: Profile) -> TunablePlaces:
-    """The terms that count and the factors which tell candidates of one query apart, in any folder."""
+    """Return the terms with a weight, and the factors, that vary within a query of any folder."""
     varied = [any(said) for said in zip(*(one.find_varied_signals() for one in folders), strict=True)]
     terms = [place for place, term in enumerate(profile.terms) if term.weight > 0.0 and varied[place]]
     factors = [place for place in range(len(profile.factors)) if varied[len(profile.terms) + place]]
@@ -201,9 +207,9 @@ def find_tunable(folders: Sequence[TrainingSet], profile: Profile) -> TunablePla
 
 
 def deal_folds(groups: Sequence[Sequence[HeldOutGroup]], folds: int) -> list[HeldOutGroups]:
-    """The groups of each folder's queries, whole and dealt into so many folds, or fewer where there are fewer groups.
+    """Deal whole groups of queries into folds; fewer folds if there are fewer groups.
 
-    The largest are dealt first, each to the fold that has least of its folder.
+    The largest groups are dealt first, each to the fold that has least of its folder.
     """
     sizes = {(place, group): size for place, some in enumerate(groups) for group, size in Counter(some).items()}
     if len(sizes) < 2:
@@ -221,7 +227,7 @@ def deal_folds(groups: Sequence[Sequence[HeldOutGroup]], folds: int) -> list[Hel
 
 
 def fit_numbers(worth: Callable[[TunableNumbers], float], start: TunableNumbers, free: TunablePlaces) -> TunableNumbers:
-    """The numbers to which small changes, one at a time, lead from the start, as long as each gains enough."""
+    """Hill-climb from the start, one number at a time, while each change gains enough."""
     best, reached = start, worth(start)
     for step in range(len(WEIGHT_FACTORS)):
         moved = True
@@ -236,18 +242,18 @@ def fit_numbers(worth: Callable[[TunableNumbers], float], start: TunableNumbers,
 
 
 NumberChange = Callable[[TunableNumbers], TunableNumbers | None]
-"""Gives other numbers, or none where these are at an end."""
+"""Returns changed numbers, or None if a limit is reached."""
 
 
 def _neighbor_changes(free: TunablePlaces, step: int) -> list[tuple[NumberChange, NumberChange]]:
-    """The two ways in which each number can be changed by this step."""
+    """Return the two changes of each number for this step, one in each direction."""
     by, off = WEIGHT_FACTORS[step], FLOOR_CHANGES[step]
     weights = [(_scale_weight(free, place, by), _scale_weight(free, place, 1.0 / by)) for place in free.terms]
     return [*weights, *((_shift_floor(place, -off), _shift_floor(place, off)) for place in free.factors)]
 
 
 def _scale_weight(free: TunablePlaces, place: int, by: float) -> NumberChange:
-    """One weight times so much, with all that may change adding up to what they did."""
+    """Return a change that multiplies one weight and keeps the sum of the tunable weights."""
 
     def change(numbers: TunableNumbers) -> TunableNumbers | None:
         total = math.fsum(numbers.weights[one] for one in free.terms)
@@ -262,7 +268,7 @@ def _scale_weight(free: TunablePlaces, place: int, by: float) -> NumberChange:
 
 
 def _shift_floor(place: int, by: float) -> NumberChange:
-    """One floor higher or lower by so much."""
+    """Return a change that raises or lowers one floor."""
 
     def change(numbers: TunableNumbers) -> TunableNumbers | None:
         floors = list(numbers.floors)
@@ -274,7 +280,10 @@ def _shift_floor(place: int, by: float) -> NumberChange:
 
 
 def round_numbers(numbers: TunableNumbers) -> TunableNumbers:
-    """The numbers to four digits, the weights adding up to 1 in these: what is left goes to who lost most."""
+    """Round the numbers to four digits; the rounded weights add up to 1.
+
+    What is left of the sum goes to the weights that lost most by rounding.
+    """
     shares = [weight * PARTS_PER_UNIT for weight in numbers.weights]
     whole = [math.floor(share + PART_TOLERANCE) for share in shares]
     lost = sorted(range(len(shares)), key=lambda place: (whole[place] - shares[place], place))
@@ -287,17 +296,17 @@ def round_numbers(numbers: TunableNumbers) -> TunableNumbers:
 
 
 PART_TOLERANCE = 1e-6
-"""How far below a whole number of parts a share may be that is meant to be one."""
+"""How far below a whole number of parts a share may be and still count as whole."""
 
 
 def folds_agree(folds: Sequence[float]) -> bool:
-    """Whether the folds found about the same for one number."""
+    """Return whether the folds found about the same number."""
     low, high = min(folds), max(folds)
     return high < MAX_FOLD_RATIO * low or high - low < MAX_FOLD_DIFFERENCE
 
 
 def _select_queries(folders: Sequence[TrainingSet], held: HeldOutGroups) -> QueryMasks:
-    """Which queries of each folder are of these groups."""
+    """Return a mask of the queries that are in these groups."""
     wanted = set(held)
     return tuple(
         np.array([(place, group) in wanted for group in one.groups], dtype=np.bool_)
@@ -306,7 +315,7 @@ def _select_queries(folders: Sequence[TrainingSet], held: HeldOutGroups) -> Quer
 
 
 def _join_folds(values: Sequence[MeasuredValues], among: Sequence[QueryMasks]) -> MeasuredValues:
-    """Every query by the values of the fold that it is among."""
+    """Return the values of every query, taken from the fold that holds it out."""
 
     def join(each: Sequence[tuple[Floats, ...]]) -> tuple[Floats, ...]:
         return tuple(

@@ -1,1 +1,1 @@
-"""What others export, as drafts: one module a format."""
+"""Read the exports of other programs as drafts: one module per format."""

@@ -1,10 +1,7 @@
-"""Records: the JSON values of a file, each with the line it begins on.
+"""The shared parts of importers: records of a file, their fields, and a stream of drafts.
 
-Fields: what a value in somebody else's file is to us: a label, a moment, tags, metadata.
-
-Reading: the drafts of a file, made one by one, and what there is to say of the file.
-
-Relations: how two things that a graph knows stand to each other, as a sentence.
+The parts come in this order: JSON values with their line numbers, field readers (labels, dates, tags, metadata), the
+stream of drafts with its notes, and relations of a graph as sentences.
 """
 
 import hashlib
@@ -26,14 +23,17 @@ from recollect.model.memory import MAX_LIST_ITEMS, MemoryId, require_metadata, s
 from recollect.model.scope import Scope
 
 MAX_RECORD_CHARS = 64 * 1024**2
-"""How many characters a line, or a document of many lines, may have: it is one value, and read as a whole."""
+"""The most characters of a line, or of a document of many lines, which is parsed as a whole."""
 
 _BYTE_ORDER_MARK = "\ufeff"
-"""What some programs put before the first line, to say that the file is UTF-8."""
+"""The byte order mark that some programs write at the start of a UTF-8 file."""
 
 
 def read_records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Each record as it is written, with its line: one a line, or all lines as one where the first is not whole."""
+    """Yield each record with its line number: one per line, or one multi-line document.
+
+    The file is one document if its first line leaves a bracket or value open.
+    """
     numbered = enumerate(map(strip_line_end, lines), start=1)
     first = next(((number, text) for number, text in numbered if text.lstrip(_BYTE_ORDER_MARK).strip()), None)
     if first is None:
@@ -48,19 +48,19 @@ def read_records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def strip_line_end(line: str) -> str:
-    """The line without what ends it; refused if it is no text."""
+    """Return the line without its line end; refuse a value that is not a text."""
     if not isinstance(line, str):
         raise FieldError(f"{show(line)} is no text; open the file as text")
     return line.rstrip("\r\n")
 
 
 def is_document_start(line: str) -> bool:
-    """Whether a document of many lines begins so: with a line that leaves something open."""
+    """Return whether the line leaves something open, as the first of a longer document does."""
     return line.rstrip().endswith(("{", "[", ",", ":"))
 
 
 def parse_record(text: str, number: int) -> Any:
-    """The value of a record; what JSON has no word for, as NaN, is null."""
+    """Parse the value of a record; NaN and infinities become null."""
     if len(text) > MAX_RECORD_CHARS:
         raise FieldError(
             f"{len(text)} characters; at most {MAX_RECORD_CHARS} are read at once, so split it", line=number
@@ -71,12 +71,12 @@ def parse_record(text: str, number: int) -> Any:
         raise FieldError(f"this is no JSON ({error.msg})", line=number + error.lineno - 1) from error
     except RecursionError as error:
         raise FieldError("this is nested too deep to be read", line=number) from error
-    except ValueError as error:  # a number with more digits than Python will read
+    except ValueError as error:  # a number with more digits than Python parses
         raise FieldError("this has a number that is too long to be read", line=number) from error
 
 
 def _join_lines(number: int, first: str, rest: Iterable[str]) -> str:
-    """All lines in one text; refused as soon as it is too long."""
+    """Join all lines; refuse them as soon as they are too long."""
     kept, length = [first], len(first)
     for line in rest:
         length += len(line) + 1
@@ -87,43 +87,46 @@ def _join_lines(number: int, first: str, rest: Iterable[str]) -> str:
 
 
 def _read_constant(_: str) -> None:
-    """What NaN and the infinities are to us."""
+    """Return `None` for NaN and the infinities."""
 
 
 UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 MIN_MILLISECONDS = 1e11
-"""From here on a number is of milliseconds: as seconds it would be after the year 5000, as milliseconds it is 1973."""
+"""Numbers from this one on are milliseconds: as seconds they would be after the year 5000.
+
+As milliseconds, the limit is in 1973.
+"""
 
 MAX_NUMERIC_ID = 10**20
-"""Numbers below are taken for an id that somebody did not write as a text."""
+"""Integers below this limit are accepted as ids that were not written as text."""
 
 _UNIX_TIME = re.compile(r"\d{9,10}(?:\.\d{1,9})?|\d{12,13}", re.ASCII)
-"""A moment of Unix that is written as a text."""
+"""Matches a Unix time written as text."""
 
 
 def find_first_field(record: Mapping[str, Any], names: Iterable[str]) -> tuple[str, Any]:
-    """The first of these fields that says something, with its name; else the first name, and nothing."""
+    """Return the first of these fields that has a value; else the first name and `None`."""
     fields = list(names)
     return next(((name, record[name]) for name in fields if record.get(name) not in (None, "")), (fields[0], None))
 
 
 def require_object(value: Any) -> Mapping[str, Any]:
-    """The value as an object with fields; refused if it is none."""
+    """Return the value as an object with fields; refuse other values."""
     if not isinstance(value, dict):
         raise FieldError(f"{show(value)} is no JSON object")
     return value
 
 
 def require_list(field: str, value: Any) -> list[Any]:
-    """The value as a list; refused if it is none."""
+    """Return the value as a list; refuse other values."""
     if not isinstance(value, list):
         raise FieldError(f"{show(value)} is no list", field=field)
     return value
 
 
 def read_label(field: str, value: Any) -> str | None:
-    """A name or an id as we can keep it: without characters that no eye can see; nothing if nothing is left."""
+    """Return a name or id without invisible characters; `None` if nothing is left."""
     if value is None:
         return None
     text = validation.require_text(field, _number_to_text(value))
@@ -136,12 +139,12 @@ def read_label(field: str, value: Any) -> str | None:
 
 
 def _number_to_text(value: Any) -> Any:
-    """A number that somebody has for an id as a text; anything else as it is."""
+    """Return an integer id as text; any other value unchanged."""
     return str(value) if type(value) is int and abs(value) < MAX_NUMERIC_ID else value
 
 
 def read_tags(value: Any, assumed: Counter[str]) -> tuple[str, ...]:
-    """The labels of a list, as many as a memory may have; what is none is left out, and counted."""
+    """Return the labels of a list, up to the limit of a memory; count the ones left out."""
     if value is None:
         return ()
     found: dict[str, None] = {}
@@ -158,7 +161,7 @@ def read_tags(value: Any, assumed: Counter[str]) -> tuple[str, ...]:
 
 
 def read_metadata(value: Mapping[str, Any], assumed: Counter[str]) -> Mapping[str, Any] | None:
-    """The metadata, if it can be kept; the text is worth having without, so else it is left out, and counted."""
+    """Return the metadata if it can be stored; else leave it out and count it."""
     try:
         return require_metadata("metadata", value) or None
     except FieldError:
@@ -167,7 +170,10 @@ def read_metadata(value: Mapping[str, Any], assumed: Counter[str]) -> Mapping[st
 
 
 def read_datetime(field: str, value: Any, now: datetime, assumed: Counter[str]) -> datetime | None:
-    """When it was: ISO, or seconds or milliseconds of Unix; UTC is assumed, and counted, where no zone is given."""
+    """Read a date: ISO 8601, or Unix seconds or milliseconds.
+
+    A date without a zone is taken as UTC and counted. A date after `now` is refused.
+    """
     if value is None or value == "":
         return None
     moment = _parse_datetime(field, value)
@@ -181,7 +187,7 @@ def read_datetime(field: str, value: Any, now: datetime, assumed: Counter[str]) 
 
 
 def read_end(field: str, value: Any, assumed: Counter[str]) -> datetime | None:
-    """Until when it holds, which may be to come."""
+    """Read when the memory stops being true, which may be in the future."""
     return read_datetime(field, value, validation.LATEST_DATETIME, assumed)
 
 
@@ -209,17 +215,17 @@ T = TypeVar("T")
 StepInput = TypeVar("StepInput")
 
 Redact = Callable[[str], str]
-"""Gives a text without what is secret in it."""
+"""Returns a text without the secrets in it."""
 
 MAX_LISTED_ERRORS = 20
-"""How many of those that were refused are told of one by one; the others are counted."""
+"""How many errors are listed; further ones are only counted."""
 
 REPEATED_REASON = "said before in the file"
 
 
 @dataclass(slots=True)
 class ImportNotes:
-    """What was skipped and what was assumed, by reason; and the first of those that cannot be, with their lines."""
+    """What was skipped and assumed, by reason, and the first errors with their lines."""
 
     skipped: Counter[str] = field(default_factory=Counter[str])
     assumed: Counter[str] = field(default_factory=Counter[str])
@@ -229,7 +235,7 @@ class ImportNotes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """For whom a file is read, what it is called, when, where to note what is worth saying, and what is secret."""
+    """The context of an import: scope, source, time, notes, and how to redact secrets."""
 
     scope: Scope
     source: str | None
@@ -238,16 +244,17 @@ class ImportOptions:
     redact: Redact
 
     def make_id(self, name: str, text: str, *said: object, order: str = "") -> MemoryId:
-        """The id that the same text gets each time it is read for this scope; `order` is what it sorts by.
+        """Return an id that is the same each time the text is read for this scope.
 
-        No hash is made of what is secret: it could be guessed from it.
+        `order` is what it sorts by. The hash is made of the redacted text, because a secret could be guessed from its
+        hash.
         """
         return MemoryId(f"{name}-{order}{digest(self.redact(text), str(self.scope), *said)}")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLocation:
-    """Where in a file something stands: on which line, and where in the value that begins there."""
+    """A position in a file: the line, and the path in the JSON value that begins there."""
 
     line: int
     path: str = ""
@@ -258,7 +265,7 @@ class RecordLocation:
 
 @dataclass(frozen=True, slots=True)
 class RecordPart:
-    """What may become one memory, where it is in its record, and the record."""
+    """A part of a record that may become one memory, its path, and the record."""
 
     value: Any
     path: str = ""
@@ -266,31 +273,31 @@ class RecordPart:
 
 
 def digest(*said: object) -> str:
-    """What tells it from all others, in few characters."""
+    """Return a short hash of the values."""
     return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:32]
 
 
 class FormatReader(Protocol):
-    """Knows one format. It raises `FieldError` for what cannot be, at each of the three steps."""
+    """Reads one format; each of the three steps raises `FieldError` for invalid input."""
 
     def split(self, value: Any) -> Iterable[tuple[str, Any]]:
-        """The records of a value, each with its place: one, or those of a list."""
+        """Return the records of a value, each with its path."""
         ...
 
     def parts(self, record: Any) -> Iterable[RecordPart]:
-        """What of a record may become memories."""
+        """Return the parts of a record that may become memories."""
         ...
 
     def draft(self, part: RecordPart) -> Draft | None:
-        """The memory that is proposed, with an id that is the same each time; nothing if it is to be skipped."""
+        """Return the draft of a part, with a stable id; `None` to skip it."""
         ...
 
 
 class DraftStream(Iterator[Draft]):
-    """The drafts of a file, each read as it is asked for; `notes` says what there was to say so far, and `spots` where
-    each draft stands, by its id.
+    """The drafts of a file, read lazily.
 
-    What cannot be is refused with its line, or with `skip_bad` left out and noted.
+    `notes` has the notes so far, `spots` the position of each draft by id. An invalid part raises an error with its
+    line, or is left out and noted with `skip_bad`.
     """
 
     def __init__(self, lines: Iterable[str], reader: FormatReader, setting: ImportOptions, *, skip_bad: bool) -> None:
@@ -318,12 +325,13 @@ class DraftStream(Iterator[Draft]):
             told = _without_extras(draft) if hash in texts else draft
             yield (
                 self._with_key(told) if told.at is None else told
-            )  # what has a date is known by it when it comes again
+            )  # a dated draft is recognized by its date when it is imported again
             texts.add(hash)
 
     def _read_parts(self, lines: Iterable[str]) -> Iterator[tuple[RecordLocation, Draft]]:
-        """What the reader makes of each part of each record, and where that is; what cannot be takes nothing beside it
-        along.
+        """Yield the draft of each part of each record, with its position.
+
+        An invalid part does not affect the others.
         """
         for number, text in read_records(lines):
             for place, record in self._try_step(self._parse_records, (number, text), number) or ():
@@ -341,12 +349,15 @@ class DraftStream(Iterator[Draft]):
         return list(self._reader.parts(record))
 
     def _with_key(self, draft: Draft) -> Draft:
-        """The draft with a key that no other has, so that it is heard once; its id stands for its text."""
+        """Return the draft with a unique key, so that importing it again has no effect.
+
+        Its id stands for its text.
+        """
         beside = [getattr(draft, one.name) for one in fields(draft) if one.name not in ("text", "metadata")]
         return replace(draft, key=f"import-{digest(self._redacted(json.dumps(draft.metadata)), *beside)}")
 
     def _try_step(self, step: Callable[[StepInput], T], given: StepInput, number: int, place: str = "") -> T | None:
-        """What the step makes of it; if it cannot be, that is raised with its line and place, or noted."""
+        """Run a step; raise its error with line and path, or note it and return `None`."""
         try:
             return step(given)
         except FieldError as error:
@@ -360,19 +371,20 @@ class DraftStream(Iterator[Draft]):
 
 
 def join_path(*places: str | None) -> str:
-    """The way to a field, as results[3].memory."""
+    """Join the path to a field, such as results[3].memory."""
     return ".".join(filter(None, places))
 
 
 def _without_extras(draft: Draft) -> Draft:
-    """The same words once more: what is beside them was said with the first, and would only take turns with it."""
+    """Return a repeated text without tags and metadata, which would override the first one's."""
     return replace(draft, tags=(), metadata=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportFormat:
-    """A format that others write: what it is called, what it is, who reads it, and how it is known; and what a record
-    is, for whoever gives something else.
+    """A format of another program: its name, its reader, and how to recognize it.
+
+    `expected` describes a record, for the error about other input.
     """
 
     name: str
@@ -391,9 +403,10 @@ class ImportFormat:
         redacted: Redact = str,
         skip_bad: bool = False,
     ) -> DraftStream:
-        """The drafts of these lines for the scope; `source` is what the file is called, and nothing is after `now`.
+        """Read the drafts of these lines for the scope; no date may be after `now`.
 
-        Ids are made of what `redacted` leaves of a text. With `skip_bad`, what cannot be is left out and noted.
+        `source` is the name of the file. Ids are made of the text as `redacted` returns it. With `skip_bad`, invalid
+        parts are left out and noted.
         """
         notes = ImportNotes()
         called = _source_label(source) or self.name
@@ -402,7 +415,7 @@ class ImportFormat:
 
 
 def _source_label(name: str | None) -> str | None:
-    """The name of the file, if a memory can have it as its source."""
+    """Return the file name if it is valid as the source of a memory."""
     try:
         return read_label("source", name)
     except FieldError:
@@ -410,7 +423,7 @@ def _source_label(name: str | None) -> str | None:
 
 
 def require_name(field: str, value: Any) -> str:
-    """What something is called; refused if that is nothing."""
+    """Return a name; refuse a blank one."""
     name = read_label(field, value)
     if name is None:
         raise FieldError("is missing or blank; a graph knows things by their names", field=field)
@@ -418,12 +431,12 @@ def require_name(field: str, value: Any) -> str:
 
 
 def to_words(name: str) -> str:
-    """A name as it is read: graphs write John_Smith and works_at."""
+    """Return a name as words: graphs write John_Smith and works_at."""
     return " ".join(name.replace("_", " ").split()) or name
 
 
 def draft_relation(setting: ImportOptions, name: str, start: str, relation: str, end: str) -> Draft:
-    """That one thing stands to another so, as a fact of the format of that name."""
+    """Draft the relation of two things as a fact; `name` is the format."""
     text = " ".join(map(to_words, (start, relation, end)))
     return Draft(
         text=text,

@@ -1,4 +1,4 @@
-"""Chat: turns of conversations, one a line or a whole conversation a line."""
+"""The chat format: one turn per line, or one conversation per line."""
 
 import json
 from collections import Counter
@@ -28,7 +28,7 @@ from recollect.model.memory import MemoryId
 FORMAT_NAME = "chat"
 TEXT_FIELDS = ("text", "content")
 NON_TEXT_FIELDS = ("tool_calls", "function_call", "refusal", "audio")
-"""What a turn may have in place of words."""
+"""What a turn may have in place of a text."""
 
 SPEAKER_FIELDS = ("speaker", "name", "author")
 DATE_FIELDS = ("timestamp", "created_at", "at", "create_time", "date")
@@ -42,10 +42,10 @@ ROLE_BY_NAME: Mapping[str, Role] = MappingProxyType(
         **dict.fromkeys(("system", "developer"), Role.SYSTEM),
     }
 )
-"""What programs call the parts in a conversation; any other is kept as a tag."""
+"""The role of each name that programs use; any other name is kept as a tag."""
 
 UNSUPPORTED_EXPORTS: Mapping[str, str] = MappingProxyType({"mapping": "ChatGPT", "chat_messages": "Claude"})
-"""Whose exports have the turns of a conversation under these names, in shapes of their own."""
+"""The programs whose exports have the turns under these names, in unsupported shapes."""
 
 EXPECTED_LINE = (
     'a line is a turn, such as {"role": "user", "content": "I prefer tea.", "timestamp": "2026-03-02T12:00:00Z"}'
@@ -53,9 +53,9 @@ EXPECTED_LINE = (
 
 
 class ChatReader:
-    """Makes an event of each turn. Who spoke is what the file claims: it is kept, and raises no trust.
+    """Makes an event of each turn; its speaker is recorded as claimed and adds no trust.
 
-    `roles` has the part in which each turn was said, by the id of its event, where it is one that we know.
+    `roles` has the known role of each turn, by the id of its event.
     """
 
     def __init__(self, setting: ImportOptions) -> None:
@@ -65,14 +65,14 @@ class ChatReader:
         self._latest: dict[str | None, tuple[datetime, int]] = {}
 
     def split(self, value: Any) -> Iterator[tuple[str, Any]]:
-        """The turn or conversation of a line; or all of a list."""
+        """Yield the turn or conversation of a line, or each item of a list."""
         if isinstance(value, list):
             yield from ((f"[{place}]", one) for place, one in enumerate(value))
         else:
             yield "", value
 
     def parts(self, record: Any) -> Iterator[RecordPart]:
-        """The turn, or all turns of the conversation."""
+        """Yield the turn, or all turns of the conversation."""
         found = require_object(record)
         if "messages" not in found:
             _refuse_unsupported(found)
@@ -84,7 +84,7 @@ class ChatReader:
             yield RecordPart(one, f"messages[{place}]", whole)
 
     def draft(self, part: RecordPart) -> Draft | None:
-        """The turn as an event; none if the system spoke, or nothing was said."""
+        """Return the turn as an event; `None` for a system turn or one without text."""
         turn, whole = require_object(part.value), part.record or {}
         skipped, assumed = self._setting.notes.skipped, self._setting.notes.assumed
         called = self._role_name(turn)
@@ -125,14 +125,14 @@ class ChatReader:
         )
 
     def _session_name(self, conversation: Mapping[str, Any], messages: list[Any]) -> Any:
-        """What a conversation is called, or else a name made of all that was said in it: its turns belong together."""
+        """Return the name of a conversation, or one made of all its turns, so they stay together."""
         _, named = find_first_field(conversation, (*SESSION_FIELDS, "id"))
         if named is not None:
             return named
         return f"conversation-{digest(self._setting.redact(json.dumps(messages, ensure_ascii=False)))[:16]}"
 
     def _role_name(self, turn: Mapping[str, Any]) -> str | None:
-        """What the file calls the part of who speaks; some have it within who speaks."""
+        """Return the role that the file gives the turn, which may be inside its author."""
         author = turn.get("author")
         given = author.get("role") if isinstance(author, dict) else turn.get("role")
         called = read_label("role", given)
@@ -140,12 +140,12 @@ class ChatReader:
 
     def _read_label(self, record: Mapping[str, Any], names: Iterable[str]) -> str | None:
         field, value = find_first_field(record, names)
-        if isinstance(value, dict):  # an author or a session with fields of its own
+        if isinstance(value, dict):  # an author or session with its own fields
             field, value = find_first_field(value, ("name", "id"))
         return read_label(field, value)
 
     def _make_id(self, text: str, at: datetime | None, session: str | None, *said: str | None) -> MemoryId:
-        """Of a turn, which a date and its words tell from others; without a date its place in the session does."""
+        """Return the id of a turn from its date and text, or its position without a date."""
         if at is not None:
             return self._setting.make_id(FORMAT_NAME, text, at, session, *said)
         self._setting.notes.assumed["turns without a date are observed now"] += 1
@@ -155,9 +155,9 @@ class ChatReader:
         return self._setting.make_id(FORMAT_NAME, text, place, session, *said, order=order)
 
     def _make_unique(self, at: datetime | None, session: str | None) -> datetime | None:
-        """The moment, later by a microsecond for each turn before that has the same.
+        """Return the moment, a microsecond later for each earlier turn at the same moment.
 
-        A session is heard by moment, then by id, and ids of the same moment would be in no order.
+        A session is ordered by moment, then id, and ids of the same moment have no meaningful order.
         """
         if at is None:
             return None
@@ -167,7 +167,7 @@ class ChatReader:
         return min(at + timedelta(microseconds=before), self._setting.imported_at)
 
     def _read_text(self, field: str, content: Any) -> str:
-        """What was said: a text, or the texts among parts of several sorts."""
+        """Return the text: a string, or the texts among parts of several types."""
         if isinstance(content, dict):
             content = content.get("parts", content.get("text"))
         if content is None or isinstance(content, str):
@@ -187,7 +187,7 @@ class ChatReader:
 
 
 def _refuse_unsupported(record: Mapping[str, Any]) -> None:
-    """Say of a conversation as others export it what it looks like, and what is read instead."""
+    """Refuse a conversation in another program's export, and name the supported shape."""
     whose = next((by for name, by in UNSUPPORTED_EXPORTS.items() if isinstance(record.get(name), dict | list)), None)
     if whose is not None and not record.keys() & {*TEXT_FIELDS, *NON_TEXT_FIELDS}:
         shape = "write its turns as one JSON object a line, with role and content"

@@ -1,4 +1,4 @@
-"""Formats: every one that can be read, and which one a file is of."""
+"""All import formats, and how to recognize the format of a file."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -15,7 +15,7 @@ FORMATS: Mapping[str, ImportFormat] = MappingProxyType(
 
 
 def recognize_format(lines: Iterable[str]) -> ImportFormat | None:
-    """The format that the first record looks like; none if it is of no format that is known."""
+    """Return the format that the first record looks like, or `None`."""
     try:
         number, text = next(iter(read_records(lines)), (1, ""))
         record = parse_record(text, number)

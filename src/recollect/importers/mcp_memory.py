@@ -1,4 +1,4 @@
-"""The file of the reference MCP memory server: entities with observations, and relations between them."""
+"""The file of the reference MCP memory server: entities with observations, and relations."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,13 +24,13 @@ UNDATED_REASON = "memories without a date are observed now"
 
 
 class McpMemoryReader:
-    """Makes a fact of each observation and relation, and an entity of what nothing is known about but its name."""
+    """Makes facts of observations and relations, and entities of names without observations."""
 
     def __init__(self, setting: ImportOptions) -> None:
         self._setting = setting
 
     def split(self, value: Any) -> Iterator[tuple[str, Any]]:
-        """The entity or relation of a line; or all of a graph, as the server's `read_graph` gives it."""
+        """Yield the entity or relation of a line, or all of a graph from `read_graph`."""
         found = require_object(value)
         if "type" in found or not found.keys() & {"entities", "relations"}:
             yield "", found
@@ -40,7 +40,7 @@ class McpMemoryReader:
                 yield f"{name}[{place}]", {**one, "type": type} if isinstance(one, dict) else one
 
     def parts(self, record: Any) -> Iterator[RecordPart]:
-        """The observations of an entity, or a relation."""
+        """Yield the observations of an entity, or a relation."""
         found = require_object(record)
         if found.get("type") == "entity":
             yield from self._observation_parts(found)
@@ -52,7 +52,7 @@ class McpMemoryReader:
             raise FieldError("is missing; a line is of type entity or relation", field="type")
 
     def draft(self, part: RecordPart) -> Draft | None:
-        """The fact, or the entity."""
+        """Return the fact or the entity."""
         whole = part.record
         if whole["type"] == "relation":
             start, relation, end = (require_name(field, whole.get(field)) for field in ("from", "relationType", "to"))
@@ -75,7 +75,7 @@ class McpMemoryReader:
             yield RecordPart(None, record=entity)
 
     def _draft_about(self, name: str, type: Any, observation: str | None) -> Draft:
-        """What is known of that name, told so that it is found by it."""
+        """Draft an observation about the name, worded so that a search for the name finds it."""
         tags = read_tags(type or None, self._setting.notes.assumed)
         text = _describe_entity(name, tags) if observation is None else _with_entity_name(name, observation)
         return Draft(
@@ -95,12 +95,12 @@ class McpMemoryReader:
 
 
 def _describe_entity(name: str, types: tuple[str, ...]) -> str:
-    """The name, and what sort of thing it is of."""
+    """Return the name with its types."""
     return f"{to_words(name)} ({', '.join(types)})" if types else to_words(name)
 
 
 def _with_entity_name(name: str, observation: str) -> str:
-    """The observation with the name it is about, unless it has that already."""
+    """Return the observation with its entity's name, unless it already contains the name."""
     told = observation.casefold()
     named = any(one.casefold() in told for one in (name, to_words(name)))
     return observation if named else f"{to_words(name)}: {observation}"

@@ -1,4 +1,4 @@
-"""mem0: what its `get_all` and its exports give."""
+"""The mem0 format: results of `get_all`, and exports."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -27,16 +27,16 @@ FORMAT_NAME = "mem0"
 TEXT_FIELDS = ("memory", "text", "content", "data")
 LIST_FIELDS = ("results", "memories")
 OWNER_FIELDS = ("user_id", "agent_id", "app_id", "run_id", "actor_id", "role")
-"""Whose it was there, and who said it: kept in the metadata, under `mem0`."""
+"""The fields for owner and author, kept in the metadata under `mem0`."""
 
 DELETED_STATES = ("deleted", "archived")
-"""States in which mem0 itself recalls a memory no more."""
+"""The states of memories that mem0 itself no longer recalls."""
 
 
 class Mem0Reader:
-    """Makes a fact of each memory, which says when its present words were observed there, and under which id.
+    """Makes a fact of each memory, with the date of its current text and its mem0 id.
 
-    Its speaker is the user whose it was: that is whom "User" means there, so that two users in one scope stay two.
+    The speaker is the mem0 user, because "User" in a text means that person; two users in one scope stay distinct.
     """
 
     def __init__(self, setting: ImportOptions) -> None:
@@ -44,7 +44,7 @@ class Mem0Reader:
         self._users: set[str] = set()
 
     def split(self, value: Any) -> Iterator[tuple[str, Any]]:
-        """The memories and relations of a page of results, of a list, or of a line."""
+        """Yield the memories and relations of a page of results, of a list, or of a line."""
         if isinstance(value, list):
             yield from ((f"[{place}]", one) for place, one in enumerate(value))
             return
@@ -56,11 +56,11 @@ class Mem0Reader:
             yield from ((f"{name}[{place}]", one) for place, one in enumerate(found[name]))
 
     def parts(self, record: Any) -> Iterator[RecordPart]:
-        """The record, which is one memory or one relation."""
+        """Yield the record, which is one memory or one relation."""
         yield RecordPart(record)
 
     def draft(self, part: RecordPart) -> Draft | None:
-        """The memory as a fact; none if it was deleted there, or says nothing."""
+        """Return the memory as a fact; `None` if it was deleted or has no text."""
         found, notes = require_object(part.value), self._setting.notes
         if not found.keys() & set(TEXT_FIELDS) and "relationship" in found:
             return self._draft_relation(found)
@@ -92,7 +92,7 @@ class Mem0Reader:
         )
 
     def _read_observed_at(self, found: Mapping[str, Any]) -> datetime | None:
-        """When its present words were observed there: when it was last changed, or else made."""
+        """Return when the current text was observed: the later of creation and last change."""
         now, assumed = self._setting.imported_at, self._setting.notes.assumed
         moments = [read_datetime(name, found.get(name), now, assumed) for name in ("created_at", "updated_at")]
         at = max((moment for moment in moments if moment is not None), default=None)
@@ -101,7 +101,7 @@ class Mem0Reader:
         return at
 
     def _merge_metadata(self, found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Its metadata there, and whose it was there."""
+        """Return its metadata, and its owner under `mem0`."""
         assumed, own = self._setting.notes.assumed, found.get("metadata")
         kept = read_metadata({name: found[name] for name in OWNER_FIELDS if found.get(name) not in (None, "")}, assumed)
         ours = {} if kept is None else {FORMAT_NAME: kept}
@@ -110,7 +110,7 @@ class Mem0Reader:
         return together if together is not None or not ours else ours
 
     def _count_user(self, found: Mapping[str, Any]) -> None:
-        """Note that memories of several users come into one scope, which is seldom what is wanted."""
+        """Note that one scope receives memories of several users, which is rarely intended."""
         user = read_label("user_id", found.get("user_id"))
         if user is not None and user not in self._users:
             self._users.add(user)
@@ -128,7 +128,7 @@ class Mem0Reader:
 
 
 def _source_id(id: str) -> str:
-    """What a memory there is called here; refused if that would be longer than an id may be."""
+    """Return the source id of a mem0 memory; refuse one longer than an id may be."""
     return validation.require_id("id", f"{FORMAT_NAME}:{id}")
 
 

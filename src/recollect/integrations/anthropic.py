@@ -1,4 +1,4 @@
-"""Anthropic's memory tool on an engine: every file under /memories is a memory, with all that it ever said."""
+"""Anthropic's memory tool on an engine: each file under /memories is a memory with history."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,27 +32,27 @@ with requires_extra("anthropic"):
     )
 
 METADATA_KEY = "anthropic"
-"""Under which a file is noted in the metadata of its memory."""
+"""The metadata key for the file of a memory."""
 
 ROOT_FOLDER = "/memories"
 EMPTY_FILE_TEXT = "(an empty file)"
-"""What the memory of a file says that has nothing but blanks, since a memory says something."""
+"""The text of the memory of a blank file, because a memory cannot be blank."""
 
 SHOWN_LEVELS = 2
 MAX_FILE_LINES = 999_999
 NUMBER_WIDTH = len(str(MAX_FILE_LINES))
 CONTEXT_LINES = 2
-"""How many lines are shown before and after one that was changed."""
+"""How many lines are shown around a change."""
 
 _COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 _SIZE_UNITS = "BKMG"
 
 
 class RecollectMemoryTool(BetaAbstractMemoryTool):
-    """The memory tool whose files are the memories of a scope; what Claude writes can be recalled like anything else.
+    """The memory tool with files stored as memories of a scope.
 
-    A folder is there as long as a file is in it. What an engine refuses to keep, such as a secret, and what is no
-    command at all, Claude is told as the error of the tool.
+    What Claude writes can be recalled like any memory. A folder exists as long as it has a file. What the engine
+    refuses, such as a secret, and invalid commands are returned to Claude as tool errors.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
         self._provenance = parse_choice("provenance", provenance, Provenance)
 
     def call(self, input: object) -> BetaFunctionToolResultType:
-        """What comes of a command as Claude gives it."""
+        """Run a command as Claude gives it."""
         return super().call(_require_command(input))
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
-        """The lines of a file with their numbers, or what is in a folder, two levels deep."""
+        """Return the numbered lines of a file, or a folder's content, two levels deep."""
         with _translate_errors():
             path = _require_path(command, "path")
             memory = self._get_file(path)
@@ -85,7 +85,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             return _format_folder(path, files)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """A new file; refused if there is one, or a folder of that name."""
+        """Create a file; refuse if a file or folder with that name exists."""
         with _translate_errors():
             path, text = _require_path(command, "path"), _require_text(command, "file_text")
             self._refuse_taken(path, f"File {command.path} already exists")
@@ -94,7 +94,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             return f"File created successfully at: {command.path}"
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
-        """A file with the one place changed that has exactly that text."""
+        """Replace the only occurrence of a text in a file."""
         with _translate_errors():
             path, memory = self._get_editable_file(command)
             content, old, by = (
@@ -116,7 +116,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             return "\n".join([edited, *around])
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
-        """A file with more text behind a line, or before all of them (0)."""
+        """Insert text after a line of a file, or at the start (0)."""
         with _translate_errors():
             path, memory = self._get_editable_file(command)
             line, text = _require_integer(command, "insert_line"), _require_text(command, "insert_text")
@@ -128,7 +128,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             return f"The file {command.path} has been edited."
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
-        """A file less, or a folder with all that is in it."""
+        """Delete a file, or a folder with all its files."""
         with _translate_errors():
             path = _require_path(command, "path")
             if path == ROOT_FOLDER:
@@ -140,7 +140,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             return f"Successfully deleted {command.path}"
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
-        """A file or a folder by another name; the memories that it gets name those that it had."""
+        """Rename a file or a folder; the new memories name the old ones as origins."""
         with _translate_errors():
             old, new = _require_path(command, "old_path"), _require_path(command, "new_path")
             if old == ROOT_FOLDER:
@@ -167,7 +167,10 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             return f"Successfully renamed {command.old_path} to {command.new_path}"
 
     def clear_all_memory(self) -> str:
-        """No file left; all of them are forgotten, and none is erased. It is no command: no model can ask for it."""
+        """Forget all files without erasing them.
+
+        It is no command of the tool, so a model cannot call it.
+        """
         with _translate_errors():
             self._drop_files(self._list_files(), None)
             return "All memory cleared"
@@ -177,7 +180,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
         return None if memory is None or _path_of(memory) is None else memory
 
     def _list_files(self) -> dict[str, Memory]:
-        """Every file by its path, in order."""
+        """Return every file by path, in order."""
         now = self._engine.now()
         there = (one for one in self._engine.memories(scope=self._scope) if not one.ended_by(now))
         found = [(path, one) for one in there if (path := _path_of(one)) is not None]
@@ -228,7 +231,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
 
 
 class RecollectAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
-    """The same for an asynchronous client; each command runs in a worker thread."""
+    """The tool for an asynchronous client; each command runs in a worker thread."""
 
     def __init__(
         self,
@@ -268,7 +271,7 @@ class RecollectAsyncMemoryTool(BetaAsyncAbstractMemoryTool):
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """What an engine refuses is what the tool says went wrong, so that Claude can do something about it."""
+    """Turn errors of the engine into tool errors, so that Claude can react."""
     try:
         yield
     except (InvalidInput, Conflict, NotFound) as error:
@@ -276,13 +279,13 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _path_of(memory: Memory) -> str | None:
-    """The path of the file that a memory is; none if it is none of ours, whatever somebody noted in it."""
+    """Return the file path of a memory; `None` if its metadata is no valid file entry."""
     path = (notes_of(METADATA_KEY, memory) or {}).get("path")
     return path if isinstance(path, str) and memory.topic_key == _topic_key(path) else None
 
 
 def _require_command(given: object) -> object:
-    """What Claude asks for, if it is one of the commands."""
+    """Return the command, or raise if it is unknown."""
     name = given.get("command") if isinstance(given, Mapping) else None
     if name not in _COMMANDS:
         raise ToolError(f"Unknown command: {show(name)}. It should be one of {', '.join(_COMMANDS)}.")
@@ -290,7 +293,7 @@ def _require_command(given: object) -> object:
 
 
 def _require_text(command: object, name: str) -> str:
-    """A parameter that is a text which a store could have; a command that was not checked may have anything there."""
+    """Return a text parameter that a store can hold; an unvalidated command may pass anything."""
     value = getattr(command, name, None)
     if not isinstance(value, str):
         raise _invalid_parameter(name, value, "a text, and this is no text")
@@ -305,7 +308,7 @@ def _require_integer(command: object, name: str) -> int:
 
 
 def _require_range(command: BetaMemoryTool20250818ViewCommand) -> tuple[int, int] | None:
-    """The first and the last line to show; all of them, if none are named."""
+    """Return the first and last line to show; by default all."""
     match command.view_range:
         case None | []:
             return None
@@ -326,7 +329,7 @@ def _invalid_parameter(name: str, value: object, wanted: str) -> ToolError:
 
 
 def _require_path(command: object, name: str) -> str:
-    """The path without a slash at its end; refused outside of /memories, and if any part of it is odd."""
+    """Return the path without a trailing slash; raise outside /memories, or for an invalid part."""
     given = _require_text(command, name)
     if not (given == ROOT_FOLDER or given.startswith(f"{ROOT_FOLDER}/")):
         raise ToolError(f"Path must start with {ROOT_FOLDER}, got: {_shorten_path(given)}")
@@ -335,7 +338,7 @@ def _require_path(command: object, name: str) -> str:
     if any(part in ("", ".", "..") for part in parts):
         raise ToolError(f"Path {given} would escape {ROOT_FOLDER} directory, or has a part that names nothing")
     if "\\" in path or validation.find_invisible_character(path) is not None:
-        raise ToolError(f"Path {show(given)} has a backslash or a character that nobody can see")
+        raise ToolError(f"Path {show(given)} has a backslash or an invisible character")
     return path
 
 
@@ -355,7 +358,7 @@ def _topic_key(path: str) -> str:
 
 
 def _parent_folders(path: str) -> list[str]:
-    """The folders that a path is in, below /memories."""
+    """Return the folders above a path, below /memories."""
     parts = path.split("/")
     return ["/".join(parts[:length]) for length in range(3, len(parts))]
 
@@ -366,7 +369,7 @@ def _file_content(memory: Memory) -> str:
 
 
 def _find_all(content: str, wanted: str) -> list[int]:
-    """Where a text stands in another, overlaps included."""
+    """Return the positions of a text in another, overlaps included."""
     if not wanted:
         raise ToolError("No replacement was performed, old_str is empty.")
     if content.count(wanted) < 2:
@@ -399,7 +402,7 @@ def _files_below(files: Iterable[str], folder: str) -> list[str]:
 
 
 def _format_folder(folder: str, files: dict[str, str]) -> str:
-    """What is in a folder and in those in it, with sizes; that of a folder is that of all its files."""
+    """Return a folder's content, two levels deep; a folder's size is that of its files."""
     sizes: dict[tuple[str, ...], int] = {}
     inside = {path: path.removeprefix(f"{folder}/").split("/") for path in _files_below(files, folder)}
     for path, parts in inside.items():

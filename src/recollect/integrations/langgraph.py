@@ -1,4 +1,4 @@
-"""LangGraph's store on an engine: every item is a memory, under its key, in the scope of its namespace."""
+"""LangGraph's store on an engine: an item is a memory, a namespace a scope."""
 
 import asyncio
 import math
@@ -45,24 +45,24 @@ with requires_extra("langgraph"):
     )
 
 METADATA_KEY = "langgraph"
-"""Under which an item has its value in the metadata of its memory."""
+"""The metadata key for the value of an item."""
 
 TOPIC_KEY_PREFIX = "langgraph:"
-"""With which the topic key of an item begins."""
+"""The prefix of an item's topic key."""
 
 WHOLE_VALUE = "$"
-"""The field that is all of a value."""
+"""The field path for the whole value."""
 
 DEFAULT_SWEEP_MINUTES = 5
-"""How many minutes are between two sweeps if nobody says, as in LangGraph's own stores."""
+"""The default interval of TTL sweeps in minutes, as in LangGraph's own stores."""
 
 OVERFETCH_FACTOR = 4
-"""How many times as many are ranked where too few of them pass a filter."""
+"""The factor for a larger search when too few results pass a filter."""
 
 
 @dataclass(frozen=True, slots=True)
 class _StoredItem:
-    """An item, the memory that it is, and what a search said of it."""
+    """An item, its memory, and its score in a search."""
 
     memory: Memory
     item: Item
@@ -75,11 +75,11 @@ class _StoredItem:
 
 
 class RecollectStore(BaseStore):
-    """LangGraph's store in the scopes below a root, each namespace a scope, each item a memory with its history.
+    """LangGraph's store below a root scope: a namespace is a scope, an item is a memory.
 
-    `fields` are the paths of a value that are searched, all of it if none are named; `ttl` is LangGraph's own
-    configuration, whose minutes pass by the clock of the engine, but for those between two sweeps. What an engine
-    refuses to keep, such as a secret, is an error, and then nothing of a batch is written.
+    Items keep their history. `fields` are the paths of a value that are searched, by default all of it. `ttl` is
+    LangGraph's own configuration; items expire by the engine's clock, but the sweep interval is real time. What the
+    engine refuses, such as a secret, raises an error, and then nothing of the batch is written.
     """
 
     supports_ttl = True
@@ -103,9 +103,10 @@ class RecollectStore(BaseStore):
         self._sweeper = TtlSweeper(self.sweep_ttl, lambda: engine.closed)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """What every operation gives, in order: all is read as it was before, then all is written, or nothing.
+        """Run the operations and return their results in order.
 
-        Of several writes to one key the last one counts.
+        All reads see the state before the batch; then all writes are done, or none. Of several writes to one key the
+        last one counts.
         """
         results: list[Result] = []
         puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
@@ -126,11 +127,11 @@ class RecollectStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same, in a thread of its own."""
+        """Run the batch in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Forget the items that have expired, and say how many; nobody sees them before that either."""
+        """Forget expired items and return their number; expired items are never visible."""
         now, swept = self._engine.now(), 0
         for memory in self._engine.memories(scope=self._root, below=True):
             if memory.topic_key is None or notes_of(METADATA_KEY, memory) is None or not memory.ended_by(now):
@@ -138,23 +139,23 @@ class RecollectStore(BaseStore):
             key = memory.scope, memory.topic_key
             try:
                 self._engine.keep([], drop=[key], seen=[(*key, None)])
-            except Conflict:  # somebody put something there meanwhile
+            except Conflict:  # written again meanwhile
                 continue
             swept += 1
         return swept
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
-        """Sweep every so many minutes, in a thread of its own, until that is stopped or the engine is closed.
+        """Sweep in a background thread until it is stopped or the engine is closed.
 
-        If none are given, those of the configuration; if there are none either, every five. The future is done when it
-        has ended, and to cancel it stops it. Whoever starts it again gets the same one.
+        The default interval is that of the configuration, or else five minutes. The future is done when the thread has
+        ended; canceling it stops the thread. If it is running already, the same future is returned.
         """
         wanted = (sweep_interval_minutes, (self.ttl_config or {}).get("sweep_interval_minutes"), DEFAULT_SWEEP_MINUTES)
         minutes = next(one for one in wanted if one is not None)
         return self._sweeper.start(_to_duration(minutes, _SWEEP_INTERVAL_FIELD))
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Sweep no more; whether that has ended within so many seconds, for as long as it takes if none are given."""
+        """Stop the sweeper; return whether it ended within the timeout (without one, wait for it)."""
         return self._sweeper.stop(timeout)
 
     def _get(self, op: GetOp) -> Item | None:
@@ -185,7 +186,7 @@ class RecollectStore(BaseStore):
         return [one.search_item for one in page]
 
     def _count_served(self, found: Iterable[Memory]) -> None:
-        """Count what was found for a question as handed to an agent; what is only listed is looked at."""
+        """Count search results as served to an agent; listed items do not count."""
         by_scope: dict[Scope, list[str]] = {}
         for memory in found:
             by_scope.setdefault(memory.scope, []).append(memory.id)
@@ -193,7 +194,7 @@ class RecollectStore(BaseStore):
             self._engine.served(ids, scope=scope)
 
     def _search_items(self, query: str, scope: Scope, wanted: Mapping[str, Any] | None, most: int) -> list[_StoredItem]:
-        """The best items that pass the filter, each with its score."""
+        """Return the best items that pass the filter, with scores."""
         asked = most
         while True:
             ranking = self._engine.search(query, scope=scope, profile=self._profile, limit=asked, below=True)
@@ -209,7 +210,7 @@ class RecollectStore(BaseStore):
             asked = min(asked * OVERFETCH_FACTOR, validation.MAX_LIMIT)
 
     def _list_items(self, scope: Scope) -> list[_StoredItem]:
-        """Every item of the scope and those below it, in the order in which they came."""
+        """Return every item of the scope and below, oldest first."""
         now = self._engine.now()
         memories = (one for one in self._engine.memories(scope=scope, below=True) if not one.ended_by(now))
         found = [kept for one in memories if (kept := self._read_item_or_skip(one)) is not None]
@@ -254,7 +255,7 @@ class RecollectStore(BaseStore):
         )
 
     def _read_item(self, memory: Memory) -> _StoredItem | None:
-        """The item that a memory is; `None` if it is something else."""
+        """Read the item of a memory; `None` if it is none."""
         key = name_of(TOPIC_KEY_PREFIX, memory.topic_key)
         if key is None or notes_of(METADATA_KEY, memory) is None:
             return None
@@ -271,22 +272,22 @@ class RecollectStore(BaseStore):
         return _StoredItem(memory, item)
 
     def _read_item_or_skip(self, memory: Memory) -> _StoredItem | None:
-        """The same where many are looked at: what is no item any more hides none of the others."""
+        """Read an item among many; a memory that is no valid item any more is skipped."""
         try:
             return self._read_item(memory)
         except Conflict:
             return None
 
     def _refresh_ttl(self, read: Iterable[_StoredItem]) -> None:
-        """Let what was read last as long as it was put for, from now on."""
+        """Restart the time to live of items that were read."""
         now = self._engine.now()
         for one in read:
             ttl = (notes_of(METADATA_KEY, one.memory) or {}).get("ttl")
-            if isinstance(ttl, bool) or not isinstance(ttl, int | float):  # there is none, or somebody else noted it
+            if isinstance(ttl, bool) or not isinstance(ttl, int | float):  # none, or not written by this store
                 continue
             try:
                 self._engine.hold(one.memory, until=now + _to_duration(ttl))
-            except NotFound:  # somebody erased it since it was read
+            except NotFound:  # erased since it was read
                 continue
 
 
@@ -309,7 +310,7 @@ def _check_ttl_config(given: TTLConfig | None) -> TTLConfig | None:
 
 
 def _to_duration(given: float, field: str = "ttl") -> timedelta:
-    """So many minutes; refused if nothing would last for them, or they have no end."""
+    """Return the minutes as a timedelta; raise unless they are above 0 and below a century."""
     number = validation.require_number(field, given)
     if not number < _MAX_TTL_MINUTES or timedelta(minutes=number) <= timedelta():
         raise FieldError(f"{show(given)} minutes; give more than 0, and less than a hundred years", field=field)
@@ -321,7 +322,7 @@ _MAX_TTL_MINUTES = timedelta(days=36_500) / timedelta(minutes=1)
 
 
 def _searchable_text(value: Mapping[str, Any], fields: Sequence[str]) -> str:
-    """What of a value is searched, as a person would read it."""
+    """Return the searchable text of a value, as a person would read it."""
     return "\n".join(text for field in fields for text in _field_texts(value, field))
 
 
@@ -333,7 +334,7 @@ def _field_texts(value: Mapping[str, Any], field: str) -> list[str]:
 
 
 def _iterate_leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Everything in a value that can be read, with the names that lead to it."""
+    """Yield every readable value, with the names that lead to it."""
     match value:
         case Mapping():
             for name, inner in value.items():
@@ -348,7 +349,7 @@ def _iterate_leaves(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _matches(namespace: Sequence[str], condition: MatchCondition) -> bool:
-    """Whether the namespace begins or ends as the condition says; a * stands for any label."""
+    """Whether the namespace begins or ends as the condition says; a * matches any label."""
     path = condition.path
     if len(namespace) < len(path):
         return False
@@ -364,7 +365,7 @@ def _passes_filter(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -
 
 
 def _is_like(value: Any, wanted: Any) -> bool:
-    """Whether a value is what is wanted: equal, of a length and alike in each part, or as operators say."""
+    """Whether a value matches: it is equal, all its parts match, or all operators accept it."""
     match wanted:
         case dict() if any(str(name).startswith("$") for name in wanted):
             return all(_apply_operator(value, operator, other) for operator, other in wanted.items())
@@ -385,7 +386,7 @@ def _apply_operator(value: Any, operator: str, other: Any) -> bool:
 
 
 def _compare_as_numbers(compare: Callable[[float, float], bool]) -> Callable[[Any, Any], bool]:
-    """A comparison of numbers; what is none compares with nothing."""
+    """Compare as numbers; false if one is no number."""
     return lambda value, other: compare(_to_number(value), _to_number(other))
 
 
@@ -404,4 +405,4 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$lt": _compare_as_numbers(lambda value, other: value < other),
     "$lte": _compare_as_numbers(lambda value, other: value <= other),
 }
-"""What a filter can ask, as LangGraph has it."""
+"""The filter operators of LangGraph."""

@@ -1,4 +1,4 @@
-"""The session of the OpenAI Agents SDK on an engine: every item is a memory of what was said, in order."""
+"""The session of the OpenAI Agents SDK on an engine: every item is a memory, in order."""
 
 import asyncio
 import json
@@ -37,27 +37,30 @@ with requires_extra("openai-agents"):
     from agents.memory.session_settings import resolve_session_limit
 
 METADATA_KEY = "openai_agents"
-"""Under which an item is in the metadata of its memory."""
+"""The metadata key for an item."""
 
 TOPIC_KEY_PREFIX = "openai-agents:"
-"""With which the topic key of an item begins."""
+"""The prefix of an item's topic key."""
 
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 ITEM_STATUSES = (Status.ACTIVE, Status.QUARANTINED)
-"""Where items stand: what reads like orders to a model was said all the same, and is recalled nowhere else."""
+"""The statuses of items.
+
+Quarantined items, which read like instructions to a model, are part of the session too, but they are never recalled.
+"""
 
 
 _STRUCTURE_FIELDS = ("type", "role", "id", "call_id", "status", "name")
-"""The names of what an item is made of, whatever it says."""
+"""The fields for the structure of an item, not its content."""
 
 _CALL_NUMBERS = count()
-"""Tells calls of one process apart that were made at the same moment."""
+"""Distinguishes calls of one process at the same moment."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _ItemPosition:
-    """Where an item stands: at which moment, in which call that was made then, and where in that call."""
+    """The position of an item: the moment, the call at that moment, the index in the call."""
 
     moment: int
     call: str
@@ -66,7 +69,7 @@ class _ItemPosition:
 
 @dataclass(frozen=True, slots=True)
 class _SessionItem:
-    """An item as it was added, the memory that it is, and where it stands."""
+    """An item as it was added, its memory, and its position."""
 
     position: _ItemPosition
     memory: Memory
@@ -74,9 +77,9 @@ class _SessionItem:
 
 
 class _ItemClock:
-    """The moments at which a session adds, in microseconds: by the clock, and later than all that it has seen.
+    """A monotonic clock in microseconds, always later than every item that the session has read.
 
-    So nothing is read to add to what is there, and an answer stands behind what it answers, whoever's clock is slow.
+    So adding items needs no read, and an answer comes after what it answers, even if a clock is slow.
     """
 
     def __init__(self) -> None:
@@ -84,24 +87,23 @@ class _ItemClock:
         self._latest = -1
 
     def advance_to(self, moment: int) -> None:
-        """Let all that is added stand behind this."""
+        """Make all later moments greater than this one."""
         with self._lock.rlock:
             self._latest = max(self._latest, moment)
 
     def next(self, now: datetime) -> int:
-        """The moment of what is added now."""
+        """Return the moment for items added now."""
         with self._lock.rlock:
             self._latest = max(self._latest + 1, (now - _EPOCH) // _MICROSECOND)
             return self._latest
 
 
 class RecollectSession(SessionABC):
-    """A session of the Agents SDK in the scope below a root that is called like it; several processes may share it.
+    """A session of the Agents SDK in its own scope below a root; processes may share it.
 
-    Items come back as they were given, in the order in which they were added; what several add who have not read each
-    other's items is in the order of their clocks. What is private or secret in one is taken out before it is kept, so
-    that a run goes on whatever a user types; what an engine refuses all the same is an error, and then nothing of that
-    call is added.
+    Items come back as they were given, in the order they were added. Items of writers that have not read each other's
+    are ordered by their clocks. Private parts and secrets are removed before an item is stored, so that a run continues
+    whatever a user types. What the engine still refuses raises an error, and then nothing of that call is added.
     """
 
     def __init__(
@@ -114,21 +116,21 @@ class RecollectSession(SessionABC):
         self._moments = _ItemClock()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The items in the order in which they were added: all of them, or the last so many."""
+        """Return the items in the order they were added: all, or the last `limit`."""
         most = resolve_session_limit(limit, self.session_settings)
         return await asyncio.to_thread(self._get, most)
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add all of the items, one after the other, or none of them."""
+        """Add the items in order, or none of them."""
         if items:
             await asyncio.to_thread(self._add, list(items))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take away the last item, and give it; no two callers get the same one."""
+        """Remove and return the last item; no two callers get the same one."""
         return await asyncio.to_thread(self._pop)
 
     async def clear_session(self) -> None:
-        """Take away all items."""
+        """Remove all items."""
         await asyncio.to_thread(self._clear)
 
     def _get(self, most: int | None) -> list[TResponseInputItem]:
@@ -147,7 +149,7 @@ class RecollectSession(SessionABC):
         while found := self._load_items():
             try:
                 receipt = self._engine.forget(found[-1].memory.id, scope=self._scope)
-            except NotFound:  # somebody erased it since it was read
+            except NotFound:  # erased since it was read
                 continue
             if isinstance(receipt.verdict, Changed):
                 return found[-1].value
@@ -159,11 +161,11 @@ class RecollectSession(SessionABC):
         self._engine.keep([], drop=active)
         for one in found:
             if one.status is not Status.ACTIVE:
-                with suppress(NotFound):  # somebody erased it since it was read
+                with suppress(NotFound):  # erased since it was read
                     self._engine.forget(one.id, scope=self._scope)
 
     def _load_items(self) -> list[_SessionItem]:
-        """The items in order."""
+        """Return the items in order."""
         there = self._engine.memories(scope=self._scope, statuses=ITEM_STATUSES)
         items = sorted(filter(None, map(self._read_item, there)), key=lambda one: (one.position, one.memory.id))
         if items:
@@ -171,9 +173,9 @@ class RecollectSession(SessionABC):
         return items
 
     def _read_item(self, memory: Memory) -> _SessionItem | None:
-        """The item that a memory is; none if it is no item, whatever somebody noted in it.
+        """Read the item of a memory; `None` if it is no valid item of this session.
 
-        An item has the key of its place, and came through whom its role says: no tool says what only a model may.
+        Its topic key must match its position, and its provenance its role: no tool can add what only a model may say.
         """
         first = self._first_version(memory)
         match notes_of(METADATA_KEY, first):
@@ -185,17 +187,17 @@ class RecollectSession(SessionABC):
             return None
         try:
             value = decode_value(METADATA_KEY, first)
-        except Conflict:  # it never was an item
+        except Conflict:  # not an item
             return None
         if not isinstance(value, dict) or first.provenance is not PROVENANCE_BY_ROLE[_role_of(value)]:
             return None
         return _SessionItem(place, memory, cast("TResponseInputItem", value))
 
     def _first_version(self, memory: Memory) -> Memory:
-        """The memory as it was at first: whoever revised it since has not changed the item."""
+        """Return the first version of the memory; later revisions do not change the item."""
         if not memory.revisions:
             return memory
-        with suppress(NotFound):  # somebody erased it since it was read
+        with suppress(NotFound):  # erased since it was read
             return self._engine.history(memory.id, scope=self._scope)[0]
         return memory
 
@@ -205,7 +207,7 @@ class RecollectSession(SessionABC):
         if self._engine.screened([found.text, found.metadata]) != [found.text, found.metadata]:
             found = _encode_item(
                 _transform_item(screened, _hide_words), place
-            )  # parts of it say together what none says alone
+            )  # a secret that only shows when the parts are read together
         return Draft(
             text=found.text,
             scope=self._scope,
@@ -222,13 +224,13 @@ def _encode_item(item: Mapping[str, Any], place: _ItemPosition) -> EncodedValue:
 
 
 def _transform_item(item: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
-    """The item after a change to all in it; arguments that are JSON are changed as that, and are JSON afterwards."""
+    """Apply a change to an item; JSON in `arguments` is decoded, changed, and encoded again."""
     whole: dict[str, Any] = change(dict(item))
     try:
         given = json.loads(item["arguments"])
     except (KeyError, TypeError, ValueError, RecursionError):
         return whole
-    if is_too_deep(given):  # nobody looks so far down: as a text it was looked at
+    if is_too_deep(given):  # too deep to search decoded; it was screened as text
         return whole
     changed = change(given)
     as_before = changed == given
@@ -236,7 +238,7 @@ def _transform_item(item: Mapping[str, Any], change: Callable[[Any], Any]) -> di
 
 
 def _hide_words(value: Any, name: str = "", levels: int = MAX_NESTING) -> Any:
-    """The value without any words, but those by which the SDK knows what it is."""
+    """Replace all texts in a value, except the fields that the SDK needs."""
     match value if levels else REDACTED_MARK:
         case str():
             return value if name in _STRUCTURE_FIELDS else REDACTED_MARK
@@ -253,7 +255,7 @@ def _topic_key(place: _ItemPosition) -> str:
 
 
 def _role_of(item: Mapping[str, Any]) -> Role:
-    """In which part an item was said; what has no role is of a tool if it is an output, and of the model if not."""
+    """Return the role of an item; without a role, it is the tool for an output, else the model."""
     match item.get("role"):
         case "user":
             return Role.USER
@@ -266,7 +268,7 @@ def _role_of(item: Mapping[str, Any]) -> Role:
 
 
 def _item_text(item: Mapping[str, Any]) -> str:
-    """What an item says to a person: its words, or the call and its arguments, or what came of it."""
+    """Return the text of an item for people: its words, the call with arguments, or the output."""
     words = [_content_text(item.get(name)) for name in ("content", "summary", "output")]
     called = [f"{item['name']}({item.get('arguments', '')})"] if isinstance(item.get("name"), str) else []
     return "\n".join(one for one in [*called, *words] if one)

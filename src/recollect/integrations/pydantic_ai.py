@@ -1,4 +1,4 @@
-"""A toolset of Pydantic-AI on an engine: an agent remembers, recalls, asks why and says what helped, in one scope."""
+"""A Pydantic AI toolset on an engine: an agent remembers, recalls, and gives feedback."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,10 +23,10 @@ with requires_extra("pydantic-ai"):
     from pydantic_ai.exceptions import ToolFailed
 
 DEFAULT_TOKENS = 1200
-"""How many tokens a recall may take, unless it is said."""
+"""The default budget of a recall, in tokens."""
 
 MAX_RESULTS = 50
-"""How many memories a search may give."""
+"""The highest limit of a search."""
 
 UnitInterval = Annotated[float, Field(ge=0, le=1)]
 Limit = Annotated[int, Field(ge=1, le=MAX_RESULTS)]
@@ -80,10 +80,10 @@ class Reason:
 
 
 class MemoryToolset(FunctionToolset[Any]):
-    """The tools remember, recall, search, why, feedback and forget, all of one scope, which no model can change.
+    """The tools remember, recall, search, why, feedback and forget, all for one fixed scope.
 
-    What cannot be done is told to the model as the failure of the tool; a secret is taken out or refused as the engine
-    has it, and the model is told so.
+    No model can change the scope. What cannot be done is reported to the model as a failure of the tool; the engine
+    removes or refuses a secret, and the model is told.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class MemoryToolset(FunctionToolset[Any]):
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """What an engine refuses is the failure of the tool, which the model sees; everything else ends the run."""
+    """Turn errors of the engine into tool failures the model sees; other errors end the run."""
     try:
         yield
     except (InvalidInput, NotFound, Conflict) as error:

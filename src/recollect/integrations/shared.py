@@ -1,8 +1,6 @@
-"""Foreign things as memories: names that a scope or a key can spell, and values that come back as they were given.
+"""Shared code of the integrations: escaped names, encoded values, extras, and a TTL sweeper.
 
-Extras: what a dialect needs of the framework that it speaks for, and how whoever lacks it is told.
-
-A sweeper: a thread that does one thing again and again, until it is stopped or there is nothing left to do it on.
+Names of a framework become parts of scopes and topic keys; its values are stored in memories and come back unchanged.
 """
 
 import json
@@ -32,17 +30,17 @@ MAX_NESTING = 100
 
 
 def child_scope(root: Scope, *labels: str) -> Scope:
-    """The scope below a root that these labels name, one part each; whatever no scope can have is escaped."""
+    """Return the scope below a root with these labels as parts; invalid characters are escaped."""
     return Scope((*root.parts, *map(_to_scope_part, labels)))
 
 
 def labels_of(scope: Scope, root: Scope) -> tuple[str, ...]:
-    """The labels by which the scope is below the root."""
+    """Return the labels of a scope below the root."""
     return tuple(_unescape(part, "~") for part in scope.parts[len(root.parts) :])
 
 
 def to_topic_key(prefix: str, name: str) -> str:
-    """The topic key for a name: with the prefix of whoever gives such names, and what no key can have escaped."""
+    """Return the topic key for a name: the prefix, and the name with invalid characters escaped."""
     validation.require_text("key", name)
     ends = {0, len(name) - 1}
     odd = {place for place in ends if name and name[place].isspace()}
@@ -53,12 +51,12 @@ def to_topic_key(prefix: str, name: str) -> str:
 
 
 def name_of(prefix: str, topic_key: str | None) -> str | None:
-    """The name that a topic key was made of; `None` if it has another prefix, or is none."""
+    """Return the name in a topic key; `None` for another prefix or an invalid key."""
     if topic_key is None or not topic_key.startswith(prefix):
         return None
     try:
         return _unescape(topic_key.removeprefix(prefix), "%")
-    except UnicodeDecodeError:  # which nothing of ours was escaped to
+    except UnicodeDecodeError:  # not made by this module
         return None
 
 
@@ -94,7 +92,7 @@ def _escape(one: str, mark: str) -> str:
 
 
 def _unescape(text: str, mark: str) -> str:
-    """What was escaped with the mark; a mark by itself is an empty text."""
+    """Decode a name escaped with the mark; the mark alone is the empty text."""
     if text == mark:
         return ""
     pieces = re.sub(re.escape(mark.encode()) + rb"([0-9A-F]{2})", _decode_byte, text.encode("utf-8", "surrogatepass"))
@@ -107,17 +105,17 @@ def _decode_byte(match: re.Match[bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class EncodedValue:
-    """A value as a memory has it: a text to be found by, and metadata from which the value can be had again."""
+    """A value encoded for a memory: its text for search, and metadata to restore it."""
 
     text: str
     metadata: Mapping[str, Any]
 
 
 def encode_value(mark: str, value: T, say: Callable[[T], str], **notes: Any) -> EncodedValue:
-    """The value under a mark of whoever keeps it, with notes beside it, in a memory that says what `say` makes of it.
+    """Encode a value under a metadata key, with notes, and with the text that `say` returns.
 
-    A value that metadata cannot have, because it is long, deep, or has characters that no store keeps, is the memory's
-    text instead, as JSON.
+    A value that metadata cannot hold, because it is too long, too deep or has characters that no store keeps, becomes
+    the memory's text as JSON.
     """
     written = _to_json(value)
     metadata = {mark: {**notes, "value": value}}
@@ -131,7 +129,7 @@ def encode_value(mark: str, value: T, say: Callable[[T], str], **notes: Any) -> 
 
 
 def decode_value(mark: str, memory: Memory) -> Any:
-    """The value that the memory carries under the mark, as a copy."""
+    """Return a copy of the value in the memory's metadata, or else in its text."""
     notes = notes_of(mark, memory) or {}
     if "value" in notes:
         return deepcopy(notes["value"])
@@ -143,13 +141,13 @@ def decode_value(mark: str, memory: Memory) -> Any:
 
 
 def notes_of(mark: str, memory: Memory) -> Mapping[str, Any] | None:
-    """What is noted in the memory under the mark; `None` if it is somebody else's."""
+    """Return the notes under the metadata key; `None` if they are missing or no mapping."""
     notes = memory.metadata.get(mark)
     return notes if isinstance(notes, Mapping) else None
 
 
 def is_too_deep(value: Any) -> bool:
-    """Whether a value of JSON is nested deeper than one can be that is carried."""
+    """Whether a JSON value is nested too deep to be encoded."""
     try:
         _refuse_unencodable(value, MAX_NESTING)
     except FieldError:
@@ -158,7 +156,7 @@ def is_too_deep(value: Any) -> bool:
 
 
 def _to_json(value: Any) -> str:
-    """The value as JSON, in as many characters of its own as a store can keep; refused if JSON cannot have it."""
+    """Return the value as JSON, escaped where a store cannot hold it; raise if JSON cannot."""
     _refuse_unencodable(value, MAX_NESTING)
     try:
         plain = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -168,7 +166,10 @@ def _to_json(value: Any) -> str:
 
 
 def _refuse_unencodable(value: Any, levels: int) -> None:
-    """Refuse names that are no texts, of which JSON would make some, and what is nested too deep."""
+    """Raise FieldError for deep nesting, and for keys that are no texts.
+
+    JSON would convert some of those keys.
+    """
     if levels == 0:
         raise FieldError(f"is nested more than {MAX_NESTING} levels deep", field="value")
     match value:
@@ -186,7 +187,7 @@ def _refuse_unencodable(value: Any, levels: int) -> None:
 
 @contextmanager
 def requires_extra(extra: str) -> Iterator[None]:
-    """What is imported inside is brought by an extra; whoever has not installed it, or another version, is told so."""
+    """Add to an ImportError which extra to install."""
     try:
         yield
     except ImportError as error:
@@ -199,7 +200,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _SweepThread:
-    """A thread that sweeps: what stops it, and what is done when it has ended."""
+    """A sweeping thread, the event that stops it, and the future that is done when it ends."""
 
     thread: threading.Thread
     stop_event: threading.Event
@@ -207,9 +208,10 @@ class _SweepThread:
 
 
 class TtlSweeper:
-    """Sweeps in a thread of its own, at most one; what fails is tried again the next time, unless `is_over`.
+    """Runs a sweep periodically in a single background thread.
 
-    A child process has no such thread until it starts one.
+    A failed sweep is tried again at the next interval, unless `is_over`. A forked child has no such thread until it
+    starts one.
     """
 
     def __init__(self, sweep: Callable[[], object], is_over: Callable[[], bool]) -> None:
@@ -219,14 +221,14 @@ class TtlSweeper:
         self._round: _SweepThread | None = None
 
     def start(self, every: timedelta) -> Future[None]:
-        """Sweep at that interval from now on, or as somebody started it before; to cancel the future stops it."""
+        """Start sweeping, or return the future of the running thread; canceling the future stops it."""
         with self._lock.rlock:
             if self._round is None or self._round.stop_event.is_set() or not self._round.thread.is_alive():
                 self._round = self._start_thread(every)
             return self._round.done
 
     def stop(self, timeout: float | None) -> bool:
-        """Sweep no more; whether that has ended within so many seconds, or at all if none are given."""
+        """Stop sweeping; return whether the thread ended within the timeout (without one, wait)."""
         with self._lock.rlock:
             latest = self._round
         if latest is None or not latest.thread.is_alive():
@@ -247,10 +249,10 @@ class TtlSweeper:
         problem: Exception | None = None
         try:
             self._sweep_until(stopping, every)
-        except Exception as error:  # which nobody would hear of: this thread is nobody's
+        except Exception as error:  # an error of this thread reaches no caller
             problem = error
             _LOG.error("sweeper_ended", extra={"error": type(error).__name__, "frames": list_frames(error)})
-        with suppress(InvalidStateError):  # whoever stopped it has cancelled this
+        with suppress(InvalidStateError):  # canceled by the caller that stopped it
             ended.set_result(None) if problem is None else ended.set_exception(problem)
 
     def _sweep_until(self, stopping: threading.Event, every: timedelta) -> None:

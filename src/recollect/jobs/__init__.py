@@ -1,1 +1,1 @@
-"""Jobs: what is done to a whole store by itself, when, and that it is done once."""
+"""Scheduled maintenance jobs of a whole store, each run once per due time."""

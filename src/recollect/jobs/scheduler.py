@@ -1,8 +1,7 @@
-"""Scheduler: runs each job when it falls due, once, however many schedulers share the store.
+"""Run each job when it is due, once, however many schedulers share the store.
 
-Lease: an occurrence that is ours for as long as we are heard of.
-
-Work: what each job does with an engine, one scope after the other.
+In reading order: the lease that keeps other schedulers away from a running job; what each job does with an engine,
+scope by scope; and the scheduler.
 """
 
 import logging
@@ -31,11 +30,17 @@ from recollect.protocols import JobStore
 _LEASE_LOG = logging.getLogger(__name__)
 
 RENEWALS_PER_LEASE = 4
-"""How often a lease is renewed before it would run out. What is left of it then, clocks may differ by."""
+"""How many times a lease is renewed before it would run out.
+
+The time that is left of it then is how far clocks may differ.
+"""
 
 
 class Lease:
-    """Renewed by a thread of its own while somebody is at work; lost once somebody else went on."""
+    """A lease on a running job; lost once another scheduler has taken the job over.
+
+    A thread of its own renews it.
+    """
 
     def __init__(
         self, timetable: JobStore, ours: JobOccurrence, *, length: timedelta, clock: Callable[[], datetime]
@@ -59,8 +64,10 @@ class Lease:
 
     @property
     def is_held(self) -> bool:
-        """Whether it is still ours; asked of the store if it may have run out, as when the machine slept. Where that
-        cannot be asked, whoever is next goes on.
+        """Whether this scheduler still has the lease.
+
+        The store is asked if the lease may have run out, as after the machine slept. If the store cannot be asked, the
+        answer is no, and the next scheduler continues the job.
         """
         if not self._lost and self._clock() > self._until:
             try:
@@ -74,7 +81,7 @@ class Lease:
         while not self._lost and not self._over.wait(self._length.total_seconds() / RENEWALS_PER_LEASE):
             try:
                 self._renew()
-            except RecollectError as error:  # there is time to try again
+            except RecollectError as error:  # the lease still runs, so try again
                 _LEASE_LOG.warning("lease_not_renewed", extra={"job": self._ours.job, "error": type(error).__name__})
 
     def _renew(self) -> None:
@@ -87,14 +94,14 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class ScopeJobResult:
-    """How much a job did to a scope, by name, and the runs in which it did; these can be undone."""
+    """What a job did to a scope: counts by name, and the runs it made, which can be undone."""
 
     counts: Mapping[str, int]
     runs: Sequence[Run] = ()
 
 
 JobFunction = Callable[[Engine, Scope], Mapping[str, int] | ScopeJobResult]
-"""What a job does to one scope, and how much of it. Done again, it does what is left."""
+"""A job's work in one scope; it returns counts. Run again, it does what is left."""
 
 
 def _run_rollup(engine: Engine, scope: Scope) -> Mapping[str, int]:
@@ -133,12 +140,18 @@ JOBS: Mapping[str, JobFunction] = {
     "rebuild-index": partial(_run_planned_job, Job.REBUILD_INDEX),
     "consolidate": _run_consolidate,
 }
-"""Every job by its name, in the order in which those are done that fall due together: what is summed up may leave."""
+"""Every job by name, in the order in which jobs run that are due at the same time.
+
+Summaries come first: what has been summarized may then be pruned.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class JobFailure:
-    """That a job failed, in a scope or altogether; or that nobody knows what is due, since the store failed."""
+    """A job failed, in one scope or as a whole.
+
+    Without a job, the store failed while the scheduler looked for due jobs.
+    """
 
     job: str | None
     scope: Scope | None
@@ -147,7 +160,10 @@ class JobFailure:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a job did: how much, what went wrong in some scopes, whether it came to the last of them, and the runs."""
+    """What a job did in all scopes: counts, errors, and the runs it made.
+
+    It is complete if the job reached the last scope.
+    """
 
     counts: Mapping[str, int]
     problem: str | None
@@ -158,7 +174,10 @@ class JobResult:
 def run_in_every_scope(
     engine: Engine, work: JobFunction, goes_on: Callable[[], bool], failed: Callable[[Scope, RecollectError], object]
 ) -> JobResult:
-    """Do the work in every scope, for as long as it goes on; what fails in one is told, and the others are done."""
+    """Run a job in every scope while `goes_on` returns true.
+
+    An error in one scope is reported to `failed`, and the job continues with the next scope.
+    """
     counts, errors, runs = Counter[str](), Counter[str](), list[tuple[Scope, int]]()
     scopes = engine.scopes()
     for number, scope in enumerate(scopes):
@@ -179,7 +198,7 @@ def run_in_every_scope(
 
 
 def _describe_errors(errors: Counter[str]) -> str | None:
-    """What went wrong, without a word of what it was about: a message may quote a memory."""
+    """Name the errors without their messages, since a message may quote a memory."""
     told = (f"{name} in {format_count(count, 'scope')}" for name, count in sorted(errors.items()))
     return ", ".join(told) or None
 
@@ -187,18 +206,21 @@ def _describe_errors(errors: Counter[str]) -> str | None:
 _LOG = logging.getLogger(__name__)
 
 POLL_SECONDS = 15.0
-"""After how many seconds it looks again whether something is due, was resumed, or was left behind by another one."""
+"""How many seconds pass between two looks for jobs to run.
+
+These are jobs that are due, that were resumed, or that another scheduler left unfinished.
+"""
 
 TAKEN_OVER_PROBLEM = "another scheduler has gone on with it, which had not heard of this one"
 
 JobListener = Callable[[JobOccurrence | JobFailure], object]
-"""Told when an occurrence begins and ends, and of what fails meanwhile."""
+"""Called when a job begins and ends, and for each failure in between."""
 
 
 class Scheduler:
-    """Runs what falls due: now (`run_due`), until it is stopped (`run`), or meanwhile in a thread (`start`).
+    """Runs jobs that are due: now (`run_due`), until stopped (`run`), or in a thread (`start`).
 
-    One job at a time. Close it, or use it in a `with`.
+    One job runs at a time. Close the scheduler, or use it in a `with` statement.
     """
 
     def __init__(
@@ -214,8 +236,11 @@ class Scheduler:
         name: str,
         heard: JobListener,
     ) -> None:
-        """A scheduler by that name, which no other has. It opens an engine for each occurrence, so that it never has
-        one of a model that the store has no more."""
+        """Create a scheduler with a name that no other scheduler of the store has.
+
+        It opens an engine for each job that it runs. So it never has an engine for a model that the store no longer
+        uses.
+        """
         self._timetable = timetable
         self._opened = opened
         self._jobs = jobs
@@ -243,34 +268,34 @@ class Scheduler:
 
     @property
     def failing(self) -> bool:
-        """Whether the store failed when `run` or `start` last looked for what is due."""
+        """Whether the store failed when `run` or `start` last looked for due jobs."""
         return self._failing
 
     @property
     def at_work(self) -> bool:
-        """Whether a job is under way here, and not only looked for."""
+        """Whether this scheduler is running a job now, as opposed to looking for one."""
         return self._at_work
 
     def close(self) -> None:
-        """Stop, and let go of the store."""
+        """Stop, and close the job store."""
         self.stop()
         self._timetable.close()
 
     def after_fork(self) -> None:
-        """Be another one: the thread is the parent's, and so is what it is at."""
+        """Become a separate scheduler in a forked child; thread and running job are the parent's."""
         self._name = f"{self._name}:{os.getpid()}"
         self._thread = None
         self._stopping = threading.Event()
         self._at_work = False
 
     def run_due(self) -> list[JobOccurrence]:
-        """Run at once what is due, and what others left behind; gives what became of it."""
+        """Run at once what is due and what other schedulers left unfinished; return the results."""
         stopping = self._stopping
         with self._working.rlock:
             return list(self._run_all(stopping, jitter=False))
 
     def run(self) -> None:
-        """Run whatever falls due, until somebody stops it."""
+        """Run jobs as they become due, until `stop` is called."""
         self._run_until(self._stopping)
 
     def _run_until(self, stopping: threading.Event) -> None:
@@ -280,23 +305,27 @@ class Scheduler:
                     for _ in self._run_all(stopping, jitter=True):
                         pass
                 self._failing = False
-            except RecollectError as error:  # the store may be back the next time
+            except RecollectError as error:  # the store may be back at the next attempt
                 self._failing = True
                 _LOG.warning("scheduler_failed", extra={"scheduler": self._name, "error": type(error).__name__})
                 self._heard(JobFailure(None, None, error))
             stopping.wait(POLL_SECONDS)
 
     def start(self) -> None:
-        """Do that in a thread, until `stop` or `close`; nothing if it does already."""
+        """Run jobs as they become due in a thread, until `stop` or `close`.
+
+        If the thread runs already, nothing happens.
+        """
         if self._thread is None:
-            given = (self._stopping,)  # the one that `stop` sets, also if it does so before the thread looks
+            given = (self._stopping,)  # the event that `stop` sets, even if it does so before the thread starts
             name = "recollect-scheduler"
             self._thread = threading.Thread(target=self._run_until, args=given, name=name, daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Run nothing more. What is under way ends between two scopes, so that another scheduler can go on at once; a
-        thread that was started has ended then.
+        """Stop running jobs, and wait for the thread if there is one.
+
+        A running job ends after the scope it is working on, so that another scheduler can continue it at once.
         """
         stopping, self._stopping = self._stopping, threading.Event()
         stopping.set()
@@ -305,17 +334,17 @@ class Scheduler:
             thread.join()
 
     def status(self) -> list[JobStatus]:
-        """How it stands with each job."""
+        """Return the state of each job: schedule, next time, running and last occurrence."""
         at = self._now()
         return [self._read_status(job, at) for job in self._schedules]
 
     def pause(self, job: str | None = None) -> None:
-        """Let nothing of the job begin, or of any, on whatever scheduler; what is under way goes on."""
+        """Pause one job or all jobs, on every scheduler of the store; running jobs finish."""
         for one in self._select_jobs(job):
             self._timetable.pause(one, self._now())
 
     def resume(self, job: str | None = None) -> None:
-        """Let the job begin again, or all of them; what fell due meanwhile is not made up for."""
+        """Resume one job or all jobs; times that were missed during the pause are not made up for."""
         for one in self._select_jobs(job):
             self._timetable.resume(one, self._now())
 
@@ -344,7 +373,7 @@ class Scheduler:
         )
 
     def _find_due(self, job: str, at: datetime) -> datetime | None:
-        """The last moment at which the job fell due, if that still counts."""
+        """Return the last time at which the job was due, if it is still to be run."""
         due = self._schedules[job].latest(at)
         return due if due is not None and self._policy.is_still_due(due, at) else None
 
@@ -352,7 +381,7 @@ class Scheduler:
         for job, schedule in self._schedules.items():
             if stopping.is_set():
                 return
-            if schedule.expression == NEVER_EXPRESSION:  # nor is what others left behind gone on with
+            if schedule.expression == NEVER_EXPRESSION:  # nor are unfinished occurrences resumed
                 continue
             at = self._now()
             due = self._find_due(job, at)
@@ -363,7 +392,7 @@ class Scheduler:
                 yield self._run_marked(ours, stopping)
 
     def _choose_start(self, job: str, due_at: datetime) -> datetime:
-        """When to begin: after the moment, by chance, and well before the next."""
+        """Choose when to begin: after the due time by a random delay, well before the next one."""
         known = self._beginnings.get(job)
         if known is None or known[0] != due_at:
             following = self._schedules[job].after(due_at)
@@ -380,12 +409,12 @@ class Scheduler:
             self._at_work = False
 
     def _run_leased(self, ours: JobOccurrence, stopping: threading.Event) -> JobOccurrence:
-        """Do the work of an occurrence that is ours; whatever happens, the others learn what became of it."""
+        """Run an occurrence that this scheduler has claimed; always record how it ended."""
         self._heard(ours)
         try:
             with Lease(self._timetable, ours, length=self._policy.lease, clock=self._now) as lease:
                 ended = self._run_job(ours, lambda: lease.is_held and not stopping.is_set())
-        except BaseException:  # so that nobody waits until the lease has run out
+        except BaseException:  # others need not wait for the lease to run out
             self._timetable.finish(ours.finish(JobState.INTERRUPTED, self._now()))
             raise
         if not self._timetable.finish(ended):
@@ -404,7 +433,7 @@ class Scheduler:
         try:
             with self._opened() as engine:
                 done = run_in_every_scope(engine, self._jobs[ours.job], goes_on, failed)
-        except Exception as error:  # the outermost door of a job: whatever it was, the next one is run
+        except Exception as error:  # the last resort: the next job runs whatever the error was
             if not isinstance(error, RecollectError):
                 _LOG.error("job_broke", exc_info=error, extra={"job": ours.job})
             failed(None, error)

@@ -1,1 +1,1 @@
-"""What to keep, merge and let go; it decides and never acts."""
+"""What to keep, merge and remove: this package decides and never acts."""

@@ -1,15 +1,13 @@
-"""Nearness: which of many directions are near each other, without comparing every one with every other.
+"""Find near pairs of vectors, and cluster vectors.
 
-Up to `MAX_EXACT_VECTORS` directions each is compared with each, which costs the square of their number. More are laid
-into cells, around as many centres as the square root of their number; each lies in its `CELLS_PER_VECTOR` nearest
-cells and is compared with those that share one with it, so that the cost grows with the power 1.5. Two that are near
-each other share a cell nearly always, and not always: what is passed over stays as it is.
+Up to `MAX_EXACT_VECTORS`, every pair is compared, at quadratic cost. More vectors are laid into cells around as many
+centers as the square root of their number. Each vector is in its `CELLS_PER_VECTOR` nearest cells and is compared with
+the others there, so the cost grows with the power 1.5. Two near vectors nearly always share a cell, but not always: a
+pair that is missed stays unmerged.
 
-Clusters: which of many directions lie together, by the mean of all pairs between two groups.
-
-Each begins alone. Again and again the two groups that are nearest on average become one, of those that have two members
-near each other; until no two are near enough on average. So a chain of near ones, whose ends have nothing to do with
-each other, falls apart where it is thin. The same directions in the same order give the same clusters.
+Clustering is agglomerative with average linkage: of the groups that have two members near each other, the two nearest
+on average are merged, until no two are near enough. So a chain of near vectors whose ends are unrelated breaks where it
+is thin. The same vectors in the same order give the same clusters.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,26 +21,33 @@ from recollect.model.table import Floats, Rows
 from recollect.retrieval.vectors import cosine_error_bound, cosines
 
 MAX_EXACT_VECTORS = 16_384
-"""How many directions are compared each with each."""
+"""Up to this many vectors, every pair is compared."""
 
 CELLS_PER_VECTOR = 4
-"""In how many cells a direction lies."""
+"""How many cells each vector is in."""
 
 MAX_CELL_VECTORS = 8_192
-"""How many directions of a cell are compared with each other; where more are so much alike, any of them will do."""
+"""How many vectors of a cell are compared with each other.
+
+In a larger cell the vectors are so much alike that any of them will do.
+"""
 
 MAX_NEAR_VECTORS = 64
-"""How many of those near a direction are kept, the nearest of them; beside that it is kept as one near others."""
+"""How many near vectors are kept for a vector, nearest first.
+
+It may still appear among those kept for others.
+"""
 
 BLOCK_ROWS = 1_024
-"""How many directions are compared at a time with all others, so that memory stays bounded."""
+"""How many vectors are compared with all others at a time, to bound memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearPairs:
-    """The pairs that are at least so near, each once with the first row before the second, and how near they are.
+    """The pairs of rows at or above the threshold, with their cosines.
 
-    `compared` is how many pairs were looked at for that, and `exact` says whether it was every one of them.
+    Each pair occurs once, the lower row first. `compared` is the number of pairs compared, and `exact` whether those
+    were all pairs.
     """
 
     first: Rows
@@ -52,8 +57,9 @@ class NearPairs:
     exact: bool
 
     def neighbors_among(self, rows: Rows) -> list[list[int]]:
-        """For each of these rows, which are in order, those of them near it by their places: the nearest first, and of
-        two that are as near the first.
+        """Return, for each of these sorted rows, the positions of its neighbors among them.
+
+        The nearest comes first; of equally near rows the first.
         """
         kept = np.isin(self.first, rows) & np.isin(self.second, rows)
         first, second = np.searchsorted(rows, self.first[kept]), np.searchsorted(rows, self.second[kept])
@@ -64,7 +70,10 @@ class NearPairs:
 
 
 def find_near_pairs(vectors: NDArray[np.float32], threshold: float) -> NearPairs:
-    """Which rows are at least so near each other, to the last bit; rows without a direction are near nothing."""
+    """Return the pairs with at least this cosine, exact to the last bit.
+
+    Rows without a vector have no pairs.
+    """
     known = np.flatnonzero(np.isfinite(vectors).all(axis=1)) if len(vectors) else np.empty(0, dtype=np.intp)
     matrix = np.ascontiguousarray(vectors[known], dtype=np.float32)
     exact = len(known) <= MAX_EXACT_VECTORS
@@ -81,7 +90,7 @@ def find_near_pairs(vectors: NDArray[np.float32], threshold: float) -> NearPairs
 
 
 def _split_into_cells(matrix: NDArray[np.float32]) -> Iterator[Rows]:
-    """The rows of each cell, in order, in parts that are not too large to be compared each with each."""
+    """Yield the rows of each cell, in order, in parts small enough to compare all pairs."""
     count = len(matrix)
     wanted = round(count**0.5)
     centres = matrix[np.linspace(0, count - 1, wanted).astype(np.intp)]
@@ -97,13 +106,16 @@ def _split_into_cells(matrix: NDArray[np.float32]) -> Iterator[Rows]:
 
 
 def _find_candidate_pairs(matrix: NDArray[np.float32], rows: Rows, threshold: float) -> Iterator[NDArray[np.int64]]:
-    """The pairs of these rows that may be near enough, as one number each, by blocks; too many of a row are cut."""
+    """Yield the pairs of these rows that may be near enough, each encoded as one number.
+
+    A row with too many neighbors keeps the nearest `MAX_NEAR_VECTORS`.
+    """
     here, count = matrix[rows], len(matrix)
     enough = np.float32(threshold - cosine_error_bound(matrix.shape[1]))
     for start in range(0, len(rows), BLOCK_ROWS):
         near = here[start : start + BLOCK_ROWS] @ here.T
         places = np.arange(start, start + len(near))
-        near[places - start, places] = -np.inf  # nothing is told by a row that is near itself
+        near[places - start, places] = -np.inf  # a row is not its own neighbor
         mask = near >= enough
         crowded = np.flatnonzero(np.count_nonzero(mask, axis=1) > MAX_NEAR_VECTORS)
         for row in crowded.tolist():
@@ -115,7 +127,7 @@ def _find_candidate_pairs(matrix: NDArray[np.float32], rows: Rows, threshold: fl
 
 
 def _exact_cosines(matrix: NDArray[np.float32], first: Rows, second: Rows) -> Floats:
-    """The cosine of each pair, to the last bit."""
+    """Return the cosine of each pair, exact to the last bit."""
     found = [
         cosines(matrix[first[start : start + BLOCK_ROWS]], matrix[second[start : start + BLOCK_ROWS]])
         for start in range(0, len(first), BLOCK_ROWS)
@@ -124,16 +136,22 @@ def _exact_cosines(matrix: NDArray[np.float32], first: Rows, second: Rows) -> Fl
 
 
 MAX_LINKS = 16
-"""How many of those near a direction it is linked with, the nearest of them; the others come with these."""
+"""How many of its near vectors a vector is linked with, the nearest first.
+
+The others join the cluster through these.
+"""
 
 MEAN_SHARE = 0.8
-"""What share of the threshold two groups must have on average to become one."""
+"""The share of the threshold that the mean similarity of two groups must reach to merge."""
 
 
 def find_clusters(
     vectors: NDArray[np.float32], near: Sequence[Sequence[int]], *, threshold: float, least: int
 ) -> list[list[int]]:
-    """The rows of each cluster of at least so many, in order; `near` names those near each row, the nearest first."""
+    """Return the sorted rows of each cluster with at least `least` rows.
+
+    `near` lists the neighbors of each row, nearest first.
+    """
     groups = _Groups(vectors.astype(np.float64), [[row] for row in range(len(near))], MEAN_SHARE * threshold)
     for row, others in enumerate(near):
         for other in others[:MAX_LINKS]:
@@ -147,28 +165,31 @@ def find_clusters(
 
 @dataclass(slots=True)
 class _Groups:
-    """Groups by their first rows, with the sums of their directions: the product of two sums is that of all pairs."""
+    """Groups by their first row, with the sums of their vectors.
+
+    The product of two sums is the sum over all pairs, so the mean needs no comparison of single vectors.
+    """
 
     sums: Floats
     members: list[list[int]]
     min_mean: float
     linked: list[set[int]] = field(init=False)
     queue: list[tuple[float, int, int, int]] = field(default_factory=list[tuple[float, int, int, int]])
-    """Two groups with how near they are on average, and how many rows they had when that was said."""
+    """A heap of (negative mean, first group, second group, number of rows when queued)."""
 
     def __post_init__(self) -> None:
         self.linked = [set() for _ in self.members]
 
     def merge_all(self) -> None:
-        """Join the two that are nearest, the first ones of equals, as long as any are near enough."""
+        """Merge the two nearest groups, the first of equals, as long as any are near enough."""
         while self.queue:
             _, first, second, rows = heappop(self.queue)
             there = self.members[first] and self.members[second]
-            if there and len(self.members[first]) + len(self.members[second]) == rows:  # or it was said again since
+            if there and len(self.members[first]) + len(self.members[second]) == rows:  # otherwise the entry is stale
                 self._merge(first, second)
 
     def push_candidates(self, group: int, others: Sequence[int]) -> None:
-        """Say how near a group is to others, if that is enough."""
+        """Queue the pairs of a group with others whose mean similarity is high enough."""
         if not others:
             return
         sizes = np.array([len(self.members[other]) for other in others])

@@ -1,10 +1,10 @@
-"""Consolidation: which memories say the same, so that one of them can speak for all; decides, never acts.
+"""Consolidation: find memories that say the same, so that one can replace the others.
 
-Being near each other is no agreement: more than half of the pairs that contradict each other are. So nearness only says
-who is looked at, and the words decide. A memory speaks for another if it says all that the other says, in the same
-order, and nothing besides that could turn it: no number, date, name, negation or condition. Nothing is passed on:
-whoever is spoken for is near the one that speaks, not near somebody in between. And whoever is at odds with anybody
-near takes no part: which of the two is right is for the curator to say.
+Similar vectors do not mean agreement: more than half of the pairs that contradict each other are similar. So similarity
+only selects candidates, and the words decide. A memory replaces another if it says all that the other says, in the same
+order, and adds nothing that could change the meaning: no number, date, name, negation or condition. Replacement is not
+transitive: a replaced memory is near its replacement, not only near a third one. A memory that conflicts with a near
+one takes no part: the curator decides which is right. This module decides and never acts.
 """
 
 from collections import Counter
@@ -22,20 +22,21 @@ from recollect.text.paraphrase import MAX_COMPARED_CHARS, SameMeaning, canonical
 from recollect.text.tokens import POSSESSIVE
 
 IMPORTANCE_BONUS = 0.1
-"""How much more important the one is than the most important of those that it speaks for, once."""
+"""How much the importance of the lead is raised above its most important member, once."""
 
 DEFAULT_IMPORTANCE = 0.5
-"""What an importance that nobody said counts as, here as in a ranking."""
+"""The importance of a memory without one, here as in ranking."""
 
 MIN_GROUP_MEMORIES, MAX_GROUP_MEMORIES = 2, MAX_LIST_ITEMS
-"""How many memories can become one."""
+"""How many memories a group may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationPolicy:
-    """How near memories must be to be looked at, how many make a group, and above how many a scope is looked at.
+    """How similar candidates must be, how many form a group, and from which size a scope counts.
 
-    The threshold belongs to an embedder; 0.8 is the seed's. It only says who is compared: the words decide.
+    A scope is checked if it has more than `more_than` memories. The similarity threshold belongs to an embedder; 0.8 is
+    the seed's. It only selects the memories to compare: the words decide.
     """
 
     threshold: float = 0.8
@@ -54,20 +55,20 @@ class ConsolidationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationGroup:
-    """Memories that say the same, and the one of them that speaks for all."""
+    """Memories that say the same, and the lead that replaces the others."""
 
     lead: Memory
     others: tuple[Memory, ...]
 
     @property
     def members(self) -> tuple[Memory, ...]:
-        """All of them, in the order of ids."""
+        """All memories of the group, ordered by id."""
         return tuple(sorted((self.lead, *self.others), key=lambda one: one.id))
 
 
 @dataclass(frozen=True, slots=True)
 class UnmergedMemory:
-    """A memory that is near several others and stays as it is, why, and which other memory that concerns."""
+    """A memory near several others that stays as it is, the reason, and the other memory."""
 
     memory: Memory
     reason: str
@@ -76,7 +77,7 @@ class UnmergedMemory:
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """What can become one, and what is left for the curator; both in the order of ids."""
+    """The groups to merge, and what is left for the curator; both ordered by id."""
 
     groups: tuple[ConsolidationGroup, ...]
     unmerged: tuple[UnmergedMemory, ...]
@@ -90,11 +91,12 @@ def find_consolidation(
     made: Collection[MemoryId],
     rivals: Callable[[Memory, Memory], bool],
 ) -> Consolidation:
-    """Which of the memories can become one, at least so many at a time, and which of those near several stay.
+    """Find groups of at least `least` memories to merge, and explain which others stay.
 
-    They are given in the order of ids; `near` names those near each, the nearest first. Those that were `made` of
-    others before speak for others and are not spoken for, so that the same again changes nothing. `rivals` tells
-    whether two are of one subject and cannot both be true.
+    The memories come ordered by id; `near` lists the rows near each, nearest first. A memory is explained if it is near
+    enough others for a group, but joins none. Memories in `made`, which come from earlier consolidations, can replace
+    others but are not replaced, so that a second run changes nothing. `rivals` returns whether two memories share a
+    subject and cannot both be true.
     """
     work = _Grouping([_MemoryWords.of(one) for one in memories], near, frozenset(made), rivals)
     alone = {row for row, others in enumerate(near) if not others}
@@ -113,11 +115,14 @@ def find_consolidation(
 
 
 def raise_importance(members: Iterable[Memory], made: Collection[MemoryId]) -> float:
-    """How important the one is: more than the most important of them, unless that was made so before."""
+    """Return the importance of the lead: above the highest of the group.
+
+    A member that an earlier consolidation made counts without the bonus, since it got it then.
+    """
     return max(
         _importance_of(one)
         if one.id in made
-        else min(_importance_of(one) + IMPORTANCE_BONUS, 1.0)  # once, however often it is consolidated
+        else min(_importance_of(one) + IMPORTANCE_BONUS, 1.0)  # only once, however often it is consolidated
         for one in members
     )
 
@@ -128,7 +133,7 @@ def _importance_of(memory: Memory) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _MemoryWords:
-    """What a memory says: its words in order, those that tell it from others of the same words, and the others."""
+    """The words of a memory in order, and counted as distinctive and plain words."""
 
     memory: Memory
     words: tuple[str, ...]
@@ -137,7 +142,7 @@ class _MemoryWords:
 
     @classmethod
     def of(cls, memory: Memory) -> "_MemoryWords":
-        """What the memory says; of one that is too long to be compared, nothing."""
+        """Read the words of a memory; none for a text too long to compare."""
         if len(memory.text) > MAX_COMPARED_CHARS:
             return cls(memory, (), Counter(), Counter())
         found = [one for one in canonicalize_text(memory.embedded_text) if one.text or one.key == POSSESSIVE]
@@ -151,15 +156,20 @@ class _MemoryWords:
 
     @property
     def merge_key(self) -> tuple[object, ...]:
-        """What memories must have in common to become one: nobody is heard for another, what is trusted less changes
-        nothing of what is trusted more, and nobody sees more or less of it, or for longer, than before.
+        """The fields that must be equal for two memories to merge.
+
+        So the words of one speaker never stand for another's, less trusted memories change nothing about more trusted
+        ones, and a merged memory is visible to the same readers, for the same time.
         """
         one = self.memory
         speaker = None if one.speaker is None else to_nfc(one.speaker).casefold()
         return one.kind, speaker, one.trust, one.shared, one.valid_until, one.subject
 
     def speaks_for(self, other: "_MemoryWords") -> bool:
-        """Whether it says all that the other says, in the same order, and besides nothing that could turn it."""
+        """Whether it says all that the other says, in order, and adds nothing that could matter.
+
+        What could matter is a distinctive word, such as a number or name, or a word that changes the meaning.
+        """
         if not other.words or self.distinctive != other.distinctive or self.merge_key != other.merge_key:
             return False
         more = Counter(self.words) - Counter(other.words)
@@ -168,7 +178,7 @@ class _MemoryWords:
         )
 
     def is_at_odds_with(self, other: "_MemoryWords") -> bool:
-        """Whether the two are the same but for what tells them apart, for one word, or for the order."""
+        """Whether the two differ only in distinctive words, in one plain word, or in word order."""
         if not self.words or not other.words or self.words == other.words:
             return False
         lacking, more = self.plain - other.plain, other.plain - self.plain
@@ -178,18 +188,18 @@ class _MemoryWords:
 
 
 _PLAIN_SORTS = ("word", "order")
-"""The sorts of words that tell nothing by themselves."""
+"""The kinds of words that are not distinctive."""
 
 
 def _is_subsequence(said: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether the others have these words in this order, whatever is between them."""
+    """Whether `others` contains these words in this order, with anything in between."""
     rest = iter(others)
     return all(word in rest for word in said)
 
 
 @dataclass(slots=True)
 class _Grouping:
-    """One look at memories that are near each other."""
+    """The search for groups among memories that are near each other."""
 
     sayings: Sequence[_MemoryWords]
     near: Sequence[Sequence[int]]
@@ -198,7 +208,7 @@ class _Grouping:
     overflow: set[int] = field(default_factory=set[int])
 
     def find_obstacle(self, row: int) -> str | None:
-        """Why a memory can take no part, if it cannot, whatever is near it."""
+        """Return why a memory cannot take part, whatever is near it, or `None`."""
         memory = self.sayings[row].memory
         if memory.pinned:
             return "is pinned"
@@ -207,18 +217,19 @@ class _Grouping:
         return None if self.sayings[row].words else "is too long to be compared by its words"
 
     def find_dispute(self, row: int) -> int | None:
-        """The nearest of those near it that it is at odds with."""
+        """Return the nearest row that conflicts with this one, or `None`."""
         return next((other for other in self.near[row] if self._are_at_odds(row, other)), None)
 
     def _are_at_odds(self, row: int, other: int) -> bool:
         one, two = self.sayings[row], self.sayings[other]
-        if one.merge_key[1] != two.merge_key[1]:  # two people may well say two things
+        if one.merge_key[1] != two.merge_key[1]:  # two people may say different things
             return False
         return self.rivals(one.memory, two.memory) or one.is_at_odds_with(two)
 
     def find_groups(self, free: Set[int], least: int) -> list[tuple[int, list[int]]]:
-        """Who speaks for whom: always the one next that speaks for most of those that are left, the newest of several,
-        and then the first.
+        """Return each lead with the rows it replaces.
+
+        Greedy: the next lead replaces the most of the remaining rows; of equals, the newest, then the first.
         """
         wanted = {row: self._find_covered(row, free) for row in free}
         queue = [self._queue_entry(row, len(others)) for row, others in wanted.items() if len(others) >= least - 1]
@@ -230,7 +241,7 @@ class _Grouping:
             others = [] if row in taken else [one for one in wanted[row] if one not in taken]
             if len(others) < least - 1:
                 continue
-            if self._queue_entry(row, len(others)) != place:  # some were taken since
+            if self._queue_entry(row, len(others)) != place:  # some were taken since it was queued
                 heappush(queue, self._queue_entry(row, len(others)))
                 continue
             groups.append((row, others[: MAX_GROUP_MEMORIES - 1]))
@@ -249,7 +260,7 @@ class _Grouping:
         return -count, -_observed_at(self.sayings[row].memory).timestamp(), row
 
     def explain_unmerged(self, row: int, dispute: int | None) -> UnmergedMemory:
-        """Why a memory that is near several stays as it is."""
+        """Explain why a memory near several others stays as it is."""
         one = self.sayings[row]
         reason, other = self.find_obstacle(row), self.sayings[self.near[row][0] if dispute is None else dispute]
         if reason is None and dispute is not None:
@@ -275,7 +286,7 @@ class _Grouping:
 
 
 _MERGE_KEY_NAMES = ("kind", "speaker", "trust", "reach", "end", "subject")
-"""What memories must have in common, as it is told."""
+"""The names of the merge key's fields in an explanation."""
 
 
 def _observed_at(memory: Memory) -> datetime:
@@ -283,7 +294,7 @@ def _observed_at(memory: Memory) -> datetime:
 
 
 def _describe_difference(memory: Memory, other: Memory) -> str:
-    """How two texts differ."""
+    """Describe how two texts differ."""
     if max(len(memory.text), len(other.text)) > MAX_COMPARED_CHARS:
         return "one of them is too long to be compared"
     found = compare_meanings(memory.embedded_text, other.embedded_text)
@@ -307,4 +318,4 @@ MEANING_CHANGING_WORDS = frozenset(
         """),
     }
 )
-"""What may turn a sentence into another if it is added: whose it is, when and whether it holds, who says so."""
+"""Words that may change the meaning of a sentence: possession, time, condition, source."""

@@ -1,15 +1,14 @@
-"""Episodes: how a task and what was done for it are kept in memories, and what is told from those.
+"""Episodes: storing tasks and actions as memories, retention, and ranking of similar tasks.
 
-An episode is a memory of its task; plan and outcome are in its metadata. An action is a memory that names its episode
-in `derived_from`, with all of it as JSON in its text, and is in no index: it is found by its episode alone.
+An episode is a memory whose text is the task; plan and outcome are in its metadata. An action is a memory with the
+episode's id in `derived_from` and all of it as JSON in its text. It is in no index and is found only through its
+episode.
 
-Retention: which episodes have had their day.
+Retention: the plain value of an episode is never below 1 - max(target, 1 - target), which is 0.35 for a target of 0.65;
+so a threshold of 0.18 never removes one. The normalized value goes down to 0, and there the threshold works: with the
+same numbers, below an outcome of 0.65 - (1 - 0.18) × 0.65 ≈ 0.117.
 
-The plain value of an episode is never below 1 - max(target, 1 - target), which is 0.35 for a target of 0.65;
-so a threshold of 0.18 cannot fire. The normalised value goes down to 0, and there the threshold bites: with
-the same numbers, below an outcome of 0.65 - (1 - 0.18) × 0.65 ≈ 0.117.
-
-Episodes: those of similar tasks by similarity × value, and what went wrong in them by similarity.
+Ranking: episodes of similar tasks by similarity × value, and their failures by similarity.
 """
 
 import json
@@ -29,20 +28,20 @@ from recollect.model.memory import MAX_LIST_ITEMS, MAX_METADATA_CHARS, Memory, M
 from recollect.ranking.explanation import Explanation, ScoreFactor, ScorePart
 
 EPISODE_METADATA_FIELDS = ("plan", "outcome", "lessons", "failure_modes", "completed_at", "contexts")
-"""What is kept in the metadata of an episode."""
+"""The metadata fields of an episode."""
 
 OUTCOME_RESERVE_CHARS = 256
-"""So many characters of JSON are left for completing an episode with an outcome alone."""
+"""How many characters of JSON the plan leaves free, so that an outcome alone always fits."""
 
 ACTION_LEFT_INDEXES = tuple(Index)
 """The indexes that an action is not in."""
 
 MIN_LESSON_CONFIDENCE, MAX_LESSON_CONFIDENCE = 0.3, 0.9
-"""Between what what is learned of one episode is taken for sure: one case proves nothing, and is no rumour either."""
+"""The range of confidence for lessons: one case proves nothing, but it is no rumor either."""
 
 
 def build_start_metadata(plan: Sequence[str]) -> dict[str, Any]:
-    """What an episode keeps when it begins."""
+    """Return the metadata of a new episode; raise FieldError if the plan is too long."""
     noted = {"plan": list(plan)}
     size = len(json.dumps(noted))
     max_size = MAX_METADATA_CHARS - OUTCOME_RESERVE_CHARS
@@ -53,7 +52,7 @@ def build_start_metadata(plan: Sequence[str]) -> dict[str, Any]:
 
 
 def build_outcome_metadata(metadata: Mapping[str, Any], outcome: Outcome, contexts: Iterable[str]) -> dict[str, Any]:
-    """What it keeps from when it is completed on; refused if that is too much."""
+    """Return the metadata of a completed episode; raise FieldError if it is too long."""
     noted = {
         **metadata,
         "outcome": outcome.score,
@@ -73,7 +72,7 @@ def build_outcome_metadata(metadata: Mapping[str, Any], outcome: Outcome, contex
 
 
 def read_outcome(memory: Memory) -> Outcome | None:
-    """How the task of an episode went, if it is completed; what somebody put there that is none counts as nothing."""
+    """Read the outcome of an episode; `None` without one, or if a manual edit broke it."""
     noted = memory.metadata
     lessons, failures = _read_texts(noted.get("lessons")), _read_texts(noted.get("failure_modes"))
     try:
@@ -85,12 +84,12 @@ def read_outcome(memory: Memory) -> Outcome | None:
 
 
 def read_contexts(memory: Memory) -> tuple[str, ...]:
-    """The contexts that were named when a task was completed."""
+    """Return the contexts named when the task was completed."""
     return _read_texts(memory.metadata.get("contexts"))
 
 
 def group_actions_by_episode(actions: Iterable[Memory]) -> dict[str, list[Memory]]:
-    """What was done, by the id of what it was done for."""
+    """Group actions by the id of their episode."""
     found = defaultdict[str, list[Memory]](list)
     for one in actions:
         for id in one.derived_from:
@@ -99,13 +98,13 @@ def group_actions_by_episode(actions: Iterable[Memory]) -> dict[str, list[Memory
 
 
 def collect_contexts(episode: Memory, actions: Iterable[Memory]) -> tuple[str, ...]:
-    """All contexts that a task was decided by: those of what was done for it, and those named in the end."""
+    """Return all contexts behind a task: those of its actions and those named on completion."""
     done = (read_action(one).context for one in actions)
     return tuple(dict.fromkeys([*(one for one in done if one is not None), *read_contexts(episode)]))
 
 
 def read_episode(memory: Memory, *, value: float | None) -> Episode:
-    """The episode that a memory is, without its actions."""
+    """Read an episode from its memory, without its actions."""
     return Episode(
         id=memory.id,
         scope=memory.scope,
@@ -122,14 +121,14 @@ def read_episode(memory: Memory, *, value: float | None) -> Episode:
 
 
 def lesson_confidence(outcome: float, *, of_failure: bool) -> float:
-    """How sure what was learned is: a lesson the more, the better it went; what went wrong the more, the worse."""
+    """Return a lesson's confidence: higher for a better outcome, or a worse one for failures."""
     validation.require_fraction("outcome", outcome)
     share = 1.0 - outcome if of_failure else outcome
     return MIN_LESSON_CONFIDENCE + (MAX_LESSON_CONFIDENCE - MIN_LESSON_CONFIDENCE) * share
 
 
 def require_texts(field: str, given: Iterable[str]) -> tuple[str, ...]:
-    """Texts, each once and none of them blank; refused if there are too many."""
+    """Return the texts without duplicates; raise FieldError for a blank one or too many."""
     texts = tuple(
         dict.fromkeys(validation.require_content(field, one) for one in validation.require_several(field, given))
     )
@@ -146,37 +145,37 @@ TARGET_OUTCOME = 0.65
 """The outcome that teaches most: not too easy, not too hard (seed 004)."""
 
 MIN_VALUE = 0.18
-"""The value from which on an episode is kept (seed 004)."""
+"""The lowest value at which an episode is kept (seed 004)."""
 
 MAX_EPISODES = 1_000
-"""How many finished episodes of a scope are kept at most (seed 004)."""
+"""How many finished episodes of a scope are kept (seed 004)."""
 
 MAX_EPISODES_SETTING = 1_000_000
 
 SUCCESS_OUTCOME = 0.65
-"""The outcome from which on a task succeeded: what it was decided by may have helped."""
+"""The lowest outcome that counts as success; the contexts behind it may have helped."""
 
 ValueName = Literal["plain", "normalised"]
 
 
 def compute_value(outcome: float, target: float = TARGET_OUTCOME) -> float:
-    """How much an episode teaches by its outcome: max(0, 1 - |outcome - target|), the form of the source.
+    """Return how much an outcome teaches: max(0, 1 - |outcome - target|), the seed's formula.
 
-    It is never below 0.35 for the default target, so the default threshold never lets such an episode go.
+    For the default target it is never below 0.35, so the default threshold keeps every episode.
     """
     return max(0.0, 1.0 - _outcome_distance(outcome, target))
 
 
 def compute_normalized_value(outcome: float, target: float = TARGET_OUTCOME) -> float:
-    """The same on the whole of 0..1: 1 - |outcome - target| / max(target, 1 - target).
+    """Return the value scaled to 0..1: 1 - |outcome - target| / max(target, 1 - target).
 
-    For this form the default threshold bites, below an outcome of about 0.117.
+    With it, the default threshold removes episodes with an outcome below about 0.117.
     """
     return 1.0 - _outcome_distance(outcome, target) / max(target, 1.0 - target)
 
 
 def is_retained(value: float, threshold: float = MIN_VALUE) -> bool:
-    """Whether an episode of that value is worth its place."""
+    """Whether an episode of that value is worth keeping."""
     validation.require_fraction("value", value)
     validation.require_fraction("threshold", threshold)
     return value >= threshold
@@ -190,10 +189,9 @@ def _outcome_distance(outcome: float, target: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodicPolicy:
-    """Whether episodes are kept, how much one teaches by its outcome, and which of them are let go of, and when.
+    """Whether episodes are kept, how their value is computed, and which are removed and when.
 
-    With `value = "plain"`, the form of the source, the threshold cannot fire at these defaults; with "normalised" it
-    does.
+    With `value = "plain"`, the seed's formula, the default threshold removes nothing; with "normalised" it does.
     """
 
     enabled: bool = True
@@ -216,14 +214,16 @@ class EpisodicPolicy:
         require_expression("prune_schedule", self.prune_schedule)
 
     def value_of(self, outcome: float) -> float:
-        """How much an episode teaches by its outcome."""
+        """Return how much an episode teaches by its outcome."""
         form = compute_value if self.value == "plain" else compute_normalized_value
         return form(outcome, self.midpoint_target)
 
 
 def select_expired(episodes: Sequence[Episode], policy: EpisodicPolicy) -> Iterator[tuple[Episode, str]]:
-    """The episodes that are let go of, and why: those that teach too little, and then those that teach least, the
-    oldest first, as long as there are too many. None that is under way, and none that is pinned.
+    """Yield the episodes to remove, with the reason.
+
+    First those below the threshold; then, while there are too many, those of the lowest value, the oldest first. An
+    episode that is under way or pinned is never removed.
     """
     finished = [(one, one.value) for one in episodes if one.value is not None]
     free = sorted(
@@ -240,7 +240,7 @@ def select_expired(episodes: Sequence[Episode], policy: EpisodicPolicy) -> Itera
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similar:
-    """An episode of a similar task, without its actions, and why it stands where it does."""
+    """An episode of a similar task, without its actions, and the explanation of its score."""
 
     episode: Episode
     explanation: Explanation
@@ -256,7 +256,7 @@ class Similar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureMode:
-    """What went wrong with similar tasks, in which of them, the most similar first, and why it stands where it does."""
+    """A failure in similar tasks, their episodes, most similar first, and the explanation."""
 
     text: str
     episodes: tuple[MemoryId, ...]
@@ -271,8 +271,9 @@ class FailureMode:
 
 
 def rank_similar(found: Iterable[tuple[Episode, float]], *, min_score: float) -> list[Similar]:
-    """The finished ones of these episodes, each with how similar its task is, the best first; those that are not
-    similar at all, or score less, are left out.
+    """Rank finished episodes by similarity × value, best first.
+
+    Episodes with a score of 0 or below `min_score` are left out.
     """
     weighed = [
         Similar(episode=episode, explanation=_explain(similarity, episode.outcome.score, episode.value))
@@ -284,8 +285,9 @@ def rank_similar(found: Iterable[tuple[Episode, float]], *, min_score: float) ->
 
 
 def rank_failure_modes(found: Iterable[tuple[Episode, float]], *, min_score: float) -> list[FailureMode]:
-    """What went wrong in these, that of the most similar task first, however bad it was; what went wrong in several is
-    told once, with all of them.
+    """Rank the failures of these episodes by the similarity of the task, whatever the outcome.
+
+    A failure of several episodes occurs once, with all of them.
     """
     modes: dict[str, FailureMode] = {}
     for episode, similarity in sorted(found, key=lambda one: (-one[1], one[0].id)):

@@ -1,4 +1,4 @@
-"""The summariser that needs no model: it chooses the points that carry most of what was said."""
+"""A summarizer that needs no model: it selects the sentences that carry the most."""
 
 import heapq
 import math
@@ -19,56 +19,56 @@ from recollect.text.questions import ROLE_LABELS, is_first_person, is_question
 from recollect.text.sentences import ELLIPSIS, Sentence, join_sentences, split_sentences, to_single_line, truncate
 
 MAX_POINT_CHARS = 240
-"""How many characters of what somebody said make one point, if it has sentences."""
+"""How many characters of an event make one point, if it has several sentences."""
 
 MAX_SPEAKER_CHARS = 60
-"""How many characters of a name stand before what they say."""
+"""How many characters of a speaker's name are put before a point."""
 
 LABEL_SEARCH_CHARS = 80
-"""How many characters of a point are looked at for who said it."""
+"""How many characters of a point are searched for a speaker label."""
 
 FIRST_PERSON_WEIGHT, QUESTION_WEIGHT, ASIDE_WEIGHT = 1.2, 0.5, 0.25
-"""What words weigh where somebody speaks of themselves, asks, or says them by the way; elsewhere 1."""
+"""The weights of first-person sentences, questions and asides; other sentences have 1."""
 
 MIN_SENTENCE_SHARE = 0.4
-"""What share of its best sentence another one must carry to stay at the beginning or the end of a point."""
+"""The share of the best sentence's weight that a point's first and last sentence must have."""
 
 REPEATED_TERM_FACTOR = 0.15
-"""What is left of the weight of a term with every point chosen that has it."""
+"""The factor on the weight of a term for every chosen point that has it."""
 
 MIN_POINT_SHARE = 0.2
-"""What share of the best point another one must add to be one."""
+"""The share of the best point that another point must add to be chosen."""
 
 MAX_GREETING_WORTH = 0.15
-"""What a greeting adds at most."""
+"""The most that a greeting can add."""
 
 EXTRA_TERMS = 8
-"""How many terms a point is taken to have besides its own when long and short ones are compared."""
+"""How many terms are added to the length of each point, to balance long and short ones."""
 
 MAX_TITLE_POINTS = 256
-"""How many of the weightiest points are read for the words of the title."""
+"""How many of the heaviest points are read for the title."""
 
 MAX_TITLE_PHRASES, MAX_TITLE_CHARS = 3, 60
-"""How many phrases and characters are enough for a title."""
+"""How many phrases and characters a title has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractiveSummarizer:
-    """Chooses the points that carry most of what was said, in the words in which it was said."""
+    """Summarizes by selecting points, word for word."""
 
     name: str = "extractive"
     verbatim: bool = True
     spent: LlmUsage = LlmUsage()
 
     def cost(self, spent: LlmUsage) -> float | None:
-        """Nothing is asked of a model."""
+        """Return `None`: no model is used."""
         return None
 
     def summarise(self, passages: Sequence[Passage], *, level: Level, most: int) -> Summary:
-        """At most so many points, in the order of time; the same for the same passages in whatever order.
+        """Return at most `most` points, in order of time; the order of the passages does not matter.
 
-        What somebody said is cut into sentences, and who said it stands before them. Points of finer summaries, for the
-        levels of the calendar, are taken as they are.
+        Events are split into sentences, with the speaker in front. For calendar levels, the points of finer summaries
+        are taken unchanged.
         """
         validation.require_limit("most", most)
         if not passages:
@@ -102,7 +102,7 @@ class ExtractiveSummarizer:
 
 @dataclass(frozen=True, slots=True)
 class _WeightedSentence:
-    """A sentence, its terms, and how much they weigh for how it says them."""
+    """A sentence, its terms, and its weight by the kind of sentence."""
 
     sentence: Sentence
     terms: Sequence[str]
@@ -123,12 +123,12 @@ def _sentence_weight(sentence: Sentence) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """What may become a point: neighbouring sentences of one passage, without asides if there is anything else."""
+    """A candidate point: neighboring sentences of one passage, without asides if possible."""
 
     passage: Passage
     sentences: Sequence[_WeightedSentence]
     written: str | None = None
-    """How it is written, where it is a point already."""
+    """The text of the point, if it comes from a finer summary."""
 
     @property
     def terms(self) -> list[str]:
@@ -139,7 +139,7 @@ class _Point:
         return [told.sentence.text for told in self.sentences]
 
     def term_weights(self, weights: Mapping[str, float]) -> dict[str, float]:
-        """What each of its terms weighs where it says it best."""
+        """Return the weight of each term in its heaviest sentence."""
         found = dict[str, float]()
         for told in self.sentences:
             for term in told.terms:
@@ -149,7 +149,7 @@ class _Point:
         return found
 
     def text(self, weights: Mapping[str, float]) -> str:
-        """Its sentences from the first to the last that carries something, with who said them before."""
+        """Return the sentences from the first to the last that carry enough, after the speaker."""
         if self.written is not None:
             return truncate(self.written, MAX_BULLET_CHARS)
         carries = [told.weight * sum(weights[term] for term in dict.fromkeys(told.terms)) for told in self.sentences]
@@ -159,17 +159,17 @@ class _Point:
 
 
 def _attribute(text: str, speaker: str | None) -> str:
-    """The text with who said it before it, once."""
+    """Put the speaker's name before the text, unless it is there."""
     name = truncate(to_single_line(speaker or ""), MAX_SPEAKER_CHARS)
     return f"{name}: {text}" if name and not text.casefold().startswith(f"{name}:".casefold()) else text
 
 
 def _split_into_points(passage: Passage) -> Iterator[_Point]:
-    """What somebody said, as points of a few sentences; one that is longer is a point by itself."""
+    """Split an event into points of a few sentences; a long sentence is a point by itself."""
     told, length = list[_WeightedSentence](), 0
     for sentence in split_sentences(
         build_embedded_text(None, passage.text, passage.speaker)
-    ):  # without the speaker's name before it
+    ):  # without the speaker's name in front
         if told and length + len(sentence.text) > MAX_POINT_CHARS:
             yield _Point(passage, _without_asides(told))
             told, length = [], 0
@@ -180,12 +180,12 @@ def _split_into_points(passage: Passage) -> Iterator[_Point]:
 
 
 def _without_asides(told: Sequence[_WeightedSentence]) -> Sequence[_WeightedSentence]:
-    """The sentences without asides, unless there is nothing else."""
+    """Return the sentences without asides, unless there are only asides."""
     return [one for one in told if not one.sentence.aside] or told
 
 
 def _point_of_summary(passage: Passage, labels: Set[str]) -> Iterator[_Point]:
-    """A point of a finer summary, as it is; who said it is no part of what it says."""
+    """Take a point of a finer summary unchanged; a speaker label does not count for its weight."""
     text = to_single_line(passage.text)
     label = _LABEL.match(text)
     told = [
@@ -197,7 +197,7 @@ def _point_of_summary(passage: Passage, labels: Set[str]) -> Iterator[_Point]:
 
 
 def _find_speaker_labels(passages: Iterable[Passage]) -> frozenset[str]:
-    """Who said points, as it stands before a colon: what is written like a name or a role, or stands before several."""
+    """Return the speaker labels before a colon: written like a name, a role, or used repeatedly."""
     found = Counter(
         label[1] for one in passages if (label := _LABEL.match(to_single_line(one.text[:LABEL_SEARCH_CHARS])))
     )
@@ -205,9 +205,9 @@ def _find_speaker_labels(passages: Iterable[Passage]) -> frozenset[str]:
 
 
 def _choose_points(carried: Sequence[Mapping[str, float]], most: int) -> list[int]:
-    """The places of the points that each add most to those chosen before, in their order.
+    """Return the indexes of the chosen points, in order; each adds most to those chosen before.
 
-    What a point adds never becomes more by what is chosen, so only the best of those waiting is looked at again.
+    The gain of a point never grows, so only the best one waiting is computed again.
     """
     said = Counter[str]()
 
@@ -224,7 +224,7 @@ def _choose_points(carried: Sequence[Mapping[str, float]], most: int) -> list[in
     while waiting and len(chosen) < most:
         _, place = heapq.heappop(waiting)
         worth = adds(place)
-        if waiting and (-worth, place) > waiting[0]:  # it adds less than it did: others may add more
+        if waiting and (-worth, place) > waiting[0]:  # its gain fell, so another may be better now
             heapq.heappush(waiting, (-worth, place))
         elif chosen and worth <= max(MIN_POINT_SHARE * best, MAX_GREETING_WORTH):
             break
@@ -235,13 +235,13 @@ def _choose_points(carried: Sequence[Mapping[str, float]], most: int) -> list[in
 
 
 def _heaviest_points(carried: Sequence[Mapping[str, float]]) -> list[int]:
-    """The places of the points that carry most, in their order."""
+    """Return the indexes of the heaviest points, in order."""
     weights = [sum(found.values()) for found in carried]
     return sorted(heapq.nlargest(MAX_TITLE_POINTS, range(len(weights)), key=lambda place: (weights[place], -place)))
 
 
 def make_title(phrases: Sequence[str], texts: Sequence[str]) -> str:
-    """A few phrases, or the beginning of what there is; nothing if that has no word."""
+    """Join a few phrases into a title, or take the start of the texts; empty without letters."""
     title = ""
     for phrase in phrases[:MAX_TITLE_PHRASES]:
         longer = f"{title}, {phrase}" if title else phrase

@@ -1,7 +1,7 @@
-"""Ageing: which records have had their time in an index, and which coarser ones are found in their place.
+"""Index retention: which records leave an index, and which coarser ones stand in for them.
 
-A record leaves an index if it is older than that index keeps its level, nobody pinned it, and a coarser record that was
-made of it stays there. The row stays, whatever happens.
+A record leaves an index if it is older than the retention of its level, not pinned, and a coarser record made of it
+stays in the index. The row itself always stays.
 """
 
 from collections import defaultdict
@@ -15,13 +15,15 @@ from recollect.model.memory import Memory, MemoryId
 LEVELS_COARSEST_FIRST = (*reversed(CALENDAR_LEVELS), Level.SEGMENT, Level.GRIP, Level.EVENT)
 
 LEVELS_COVERED_BY_PARTS = (Level.GRIP, Level.WEEK)
-"""Of these nothing coarser is made: what tells them is made of what they are made of."""
+"""Levels of which no coarser record is made: their parts are covered instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRetention:
-    """What an index keeps: how long the records of each level that is looked at (`None`: for ever), and how coarse a
-    record must be to stand in for finer ones. With `restores`, what has left and should not have comes back.
+    """The retention of an index by level; `None` keeps records for ever.
+
+    `min_level` is the finest level that may stand in for others. With `restores`, records that should not have left
+    come back.
     """
 
     index: Index
@@ -32,8 +34,9 @@ class IndexRetention:
 
 @dataclass(frozen=True, slots=True)
 class AgedRecord:
-    """What is to become of a record: the indexes that it is outside of then, the levels that it stands in for, and who
-    stand in for it in each that it leaves.
+    """A record with its new state: the indexes it is outside of and the levels it stands for.
+
+    `stand_ins` are the records that stand in for it in each index that it leaves.
     """
 
     memory: Memory
@@ -52,8 +55,9 @@ class AgedRecord:
 
 @dataclass(frozen=True, slots=True)
 class AgingResult:
-    """The records that change, the coarsest first; and those that are old enough to leave, and stay: because they are
-    pinned, or because nothing that would stay tells what they tell.
+    """The records that change, coarsest first, and the old ones that stay.
+
+    These stay because they are pinned, or because no record that stays covers them.
     """
 
     changed: tuple[AgedRecord, ...]
@@ -62,7 +66,7 @@ class AgingResult:
 
 
 def age_records(records: Sequence[Memory], keeping: Sequence[IndexRetention], now: datetime) -> AgingResult:
-    """What these rules come to for the active records of a scope."""
+    """Apply the retention rules to the active records of a scope."""
     lineage = _RecordLineage.of(records)
     in_order = sorted(lineage.records.values(), key=_sort_key)
     outside = {one.id: set(one.left) for one in in_order}
@@ -92,7 +96,7 @@ def age_records(records: Sequence[Memory], keeping: Sequence[IndexRetention], no
         for one in in_order
     ]
     changed = [one for one in aged if (one.left, one.stands_for) != (one.memory.left, one.memory.stands_for)]
-    leaving = {one.memory.id for one in changed}  # of one index, and staying in the other
+    leaving = {one.memory.id for one in changed}  # leaving one index and staying in the other
 
     def staying(found: Mapping[MemoryId, Memory]) -> tuple[Memory, ...]:
         return tuple(one for id, one in found.items() if id not in leaving)
@@ -111,8 +115,9 @@ def _find_stand_ins(
     keeping: Sequence[IndexRetention],
     outside: Mapping[MemoryId, set[Index]],
 ) -> dict[MemoryId, set[Level]]:
-    """Which levels each record stands in for: those of the records that have left, of which it is the finest told. What
-    is told in part by now is found in part.
+    """Return the levels each record stands in for: those of which it is the finest cover.
+
+    A record that is covered only in part is found in part.
     """
     found: dict[MemoryId, set[Level]] = defaultdict(set)
     least = {rule.index: rule.min_level for rule in keeping}
@@ -128,8 +133,9 @@ def _find_stand_ins(
 
 
 def find_uncovered(records: Iterable[Memory], *, before: Iterable[Memory] | None = None) -> list[Memory]:
-    """Those that have left an index in which nothing stands in for them that tells them, or for a part of what they
-    tell; with what stood before, only those that were found so far.
+    """Return the records that left an index where no stand-in covers all of their parts.
+
+    With `before`, the records of an earlier state, return only those that were covered then.
     """
     then = _RecordLineage.of(records)
     gaps = set(then.find_gaps())
@@ -142,7 +148,7 @@ def find_uncovered(records: Iterable[Memory], *, before: Iterable[Memory] | None
 
 @dataclass(frozen=True, slots=True)
 class _RecordLineage:
-    """The active records by their ids, and those that are made of each."""
+    """The active records by id, and the records made of each."""
 
     records: Mapping[MemoryId, Memory]
     made_of: Mapping[str, Sequence[Memory]]
@@ -160,7 +166,7 @@ class _RecordLineage:
     def find_stand_ins(
         self, record: Memory, rule: IndexRetention, outside: Mapping[MemoryId, set[Index]]
     ) -> tuple[Memory, ...]:
-        """The finest records that stay in the index, are coarse enough, and tell all that this one does together."""
+        """Return the finest records that stay and together cover this one; empty if they cannot."""
         told = self.find_finest(record, rule, outside)
         found = {one.id: one for one in told if one is not None}
         return tuple(found.values()) if all(told) else ()
@@ -168,7 +174,7 @@ class _RecordLineage:
     def find_finest(
         self, record: Memory, rule: IndexRetention, outside: Mapping[MemoryId, set[Index]]
     ) -> list[Memory | None]:
-        """The finest such record for each part of what this one tells, where there is one."""
+        """Return the finest covering record for each part of this one, or `None` for a part without."""
         levels = [
             level
             for level in _coarser_levels(record)
@@ -184,7 +190,7 @@ class _RecordLineage:
         return found
 
     def find_gaps(self) -> Iterator[tuple[MemoryId, Index, str]]:
-        """Which records have left which index, with the parts of what they tell that nothing stands in for there."""
+        """Yield each record that left an index, the index, and each part no stand-in covers there."""
         for one in self.records.values():
             for part in _covered_parts(one) if one.left else ():
                 above = (other for other in self._find_derived(part, one) if other.level in _coarser_levels(one))
@@ -192,7 +198,7 @@ class _RecordLineage:
                 yield from ((one.id, index, part) for index in one.left if all(index in by.left for by in standing))
 
     def _find_derived(self, id: str, record: Memory) -> list[Memory]:
-        """All that is made of it, and what is made of that, but for the record itself."""
+        """Return all records made of it, directly or not, except the record itself."""
         found: dict[MemoryId, Memory] = {}
         waiting = [id]
         while waiting:
@@ -203,17 +209,17 @@ class _RecordLineage:
 
 
 def is_findable_record(record: Memory) -> bool:
-    """Whether it is a record of what happened that holds and is to be found."""
+    """Whether it is an active, indexed record of the timeline."""
     return record.level in TIMELINE_LEVELS and record.status is Status.ACTIVE and record.indexed
 
 
 def _covered_parts(record: Memory) -> Sequence[str]:
-    """What must be told in its place: itself, or where nothing is made of it, what it is made of."""
+    """Return what a stand-in must cover: the record, or its parts if nothing is made of it."""
     return (record.level in LEVELS_COVERED_BY_PARTS and record.derived_from) or (record.id,)
 
 
 def _coarser_levels(record: Memory) -> Sequence[Level]:
-    """The levels of records that may stand in for it, the finest first."""
+    """Return the levels that may stand in for the record, finest first."""
     return (
         CALENDAR_LEVELS[CALENDAR_LEVELS.index(record.level) + 1 :]
         if record.level in CALENDAR_LEVELS
@@ -222,7 +228,7 @@ def _coarser_levels(record: Memory) -> Sequence[Level]:
 
 
 def _sort_key(record: Memory) -> tuple[int, datetime, MemoryId]:
-    """The order of records: the coarsest first, then by time, so that what belongs together is done together."""
+    """The order of records: a coarse record is decided before the finer ones it may cover."""
     return LEVELS_COARSEST_FIRST.index(_level_of(record)), record.created_at, record.id
 
 

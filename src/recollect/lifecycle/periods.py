@@ -1,8 +1,8 @@
-"""Period: a day, week, month or year of the calendar, as people in one time zone live it.
+"""Calendar periods: the days, weeks, months and years of a time zone.
 
-A day begins when its date is first shown on the clocks there, and ends when the next one's is. So every moment is in
-exactly one period of each level, also where clocks are put forward or back around midnight. A day that was left out,
-as 30 December 2011 in Samoa, begins and ends at the same moment, and has none.
+A day begins when its date first shows on the clocks of the zone, and ends when the next one begins. So every moment is
+in exactly one period of each level, even where clocks change around midnight. A day that was left out, such as 30
+December 2011 in Samoa, begins and ends at the same moment and has no moments.
 """
 
 import re
@@ -18,14 +18,14 @@ _WEEK = timedelta(weeks=1)
 _INSTANT = timedelta(microseconds=1)
 
 _YEARS = range(validation.EARLIEST_DATETIME.year - 1, validation.LATEST_DATETIME.year + 1)
-"""The years that any moment is in, somewhere: in some zones the first or the last few hours are of another year."""
+"""The years a moment can be in; in some zones its first or last hours are in another year."""
 
 _EXAMPLE = date(2026, 3, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A level of the calendar and the first local date of one of its periods."""
+    """A calendar level and the first local date of one of its periods."""
 
     level: Level
     first: date
@@ -39,16 +39,16 @@ class Period:
 
     @classmethod
     def of(cls, moment: datetime, level: Level, zone: tzinfo) -> "Period":
-        """The one period of that level that holds the moment."""
+        """Return the period of that level that contains the moment."""
         at = validation.require_moment("moment", moment)
         period = cls(level, _first_day(_require_calendar_level(level), at.astimezone(zone).date()))
-        while period.is_over_by(at, zone):  # clocks were put back, and show a day again that is over
+        while period.is_over_by(at, zone):  # the clocks were put back and show a day again that is over
             period = cls(level, _next_first_day(level, period.first))
         return period
 
     @classmethod
     def parse(cls, level: Level, key: str) -> "Period":
-        """The period of that level that a key names; the key of any other level is refused."""
+        """Parse the key of a period; raise FieldError if the key is of another level."""
         _require_calendar_level(level)
         try:
             first = _parse_key(level, validation.require_text("key", key))
@@ -61,7 +61,7 @@ class Period:
 
     @property
     def key(self) -> str:
-        """How it is written down, in the manner of ISO 8601: 2026-03-01, 2026-W09, 2026-03 or 2026."""
+        """The key in the style of ISO 8601: 2026-03-01, 2026-W09, 2026-03 or 2026."""
         match self.level:
             case Level.WEEK:
                 year, week, _ = self.first.isocalendar()
@@ -74,23 +74,23 @@ class Period:
                 return self.first.isoformat()
 
     def begins(self, zone: tzinfo) -> datetime:
-        """When it begins in the zone, in UTC."""
+        """Return when it begins in the zone, in UTC."""
         return _start_of_day(self.first, zone)
 
     def ends(self, zone: tzinfo) -> datetime:
-        """When the next one begins, which is the first moment that is not of it, in UTC."""
+        """Return when the next period begins, the first moment outside this one, in UTC."""
         return _start_of_day(_next_first_day(self.level, self.first), zone)
 
     def is_over_by(self, moment: datetime, zone: tzinfo) -> bool:
-        """Whether all of it has passed at the moment."""
+        """Whether it has ended at that moment."""
         return self.ends(zone) <= validation.require_moment("moment", moment)
 
     def days(self) -> "tuple[Period, ...]":
-        """The days it is made of, in their order."""
+        """The days of the period, in order."""
         return self._periods_of_level(Level.DAY)
 
     def parts(self) -> "tuple[Period, ...]":
-        """The periods one level down that have any of it, in their order; a day has none."""
+        """The periods one level down that overlap it, in order; none for a day."""
         return (
             ()
             if self.level is Level.DAY
@@ -99,7 +99,7 @@ class Period:
 
     @property
     def parents(self) -> "tuple[Period, ...]":
-        """The periods one level up that hold any of it, in their order: two, for a week in which a month begins."""
+        """The periods one level up that overlap it, in order: two for a week across two months."""
         return (
             ()
             if self.level is Level.YEAR
@@ -107,7 +107,7 @@ class Period:
         )
 
     def _periods_of_level(self, level: Level) -> "tuple[Period, ...]":
-        """All periods of the level that have a day of this one."""
+        """Return all periods of the level that share a day with this one."""
         found, first, end = list[Period](), _first_day(level, self.first), _next_first_day(self.level, self.first)
         while first < end:
             found.append(Period(level, first))
@@ -129,7 +129,7 @@ class Period:
 
 
 def _require_calendar_level(level: Level) -> Level:
-    """The level; refused if it is none of the calendar."""
+    """Return the level, or raise FieldError if it is no calendar level."""
     if require_choice("level", level, Level) not in CALENDAR_LEVELS:
         known = ", ".join(node.value for node in CALENDAR_LEVELS)
         raise FieldError(f"{level.value} is none of the calendar; give one of {known}", field="level")
@@ -137,7 +137,7 @@ def _require_calendar_level(level: Level) -> Level:
 
 
 def _first_day(level: Level, day: date) -> date:
-    """The first day of the period that has the day."""
+    """Return the first day of the period that contains the day."""
     match level:
         case Level.WEEK:
             return day - _DAY * day.weekday()
@@ -150,7 +150,7 @@ def _first_day(level: Level, day: date) -> date:
 
 
 def _next_first_day(level: Level, first: date) -> date:
-    """The first day of the next period after the one that begins on that day."""
+    """Return the first day of the period after the one that begins on that day."""
     match level:
         case Level.WEEK:
             return first + _WEEK
@@ -163,12 +163,12 @@ def _next_first_day(level: Level, first: date) -> date:
 
 
 def _start_of_day(day: date, zone: tzinfo) -> datetime:
-    """The first moment at which clocks in the zone show that date or a later one."""
+    """Return the first moment at which clocks in the zone show that date or a later one."""
     midnight = datetime.combine(day, time(), zone)
-    shown = midnight.astimezone(UTC)  # of two midnights the first
+    shown = midnight.astimezone(UTC)  # the first, if there are two midnights
     if shown.astimezone(zone).replace(tzinfo=None) == midnight.replace(tzinfo=None):
         return shown
-    before = midnight.replace(fold=1).astimezone(UTC)  # clocks were put forward over midnight: at one moment between
+    before = midnight.replace(fold=1).astimezone(UTC)  # the clocks skip midnight: search for the moment between
     while shown - before > _INSTANT:
         between = before + (shown - before) // 2
         if between.astimezone(zone).date() < day:
@@ -187,7 +187,7 @@ _KEY_PATTERNS = {
 
 
 def _parse_key(level: Level, key: str) -> date:
-    """The first day of what the key names; a `ValueError` if no calendar has it."""
+    """Return the first day that the key names, or raise ValueError for an impossible date."""
     match = _KEY_PATTERNS[level].fullmatch(key)
     if match is None:
         raise ValueError("is written otherwise")
@@ -203,7 +203,7 @@ _MONTHS = (
     "December",
 )
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-"""In English, whatever the language of the machine."""
+"""English weekday names, whatever the locale."""
 
 
 def _format_day(day: date) -> str:
@@ -211,7 +211,7 @@ def _format_day(day: date) -> str:
 
 
 def _format_days(first: date, last: date) -> str:
-    """Both days, with no more of the first than is needed."""
+    """Format both days without repeating what they share."""
     if first.year != last.year:
         return f"{_format_day(first)} {first.year} to {_format_day(last)} {last.year}"
     return f"{first.day if first.month == last.month else _format_day(first)} to {_format_day(last)}"

@@ -1,4 +1,4 @@
-"""Policy: how what happened is cut into stretches of time, and how long it can be found, as the user configures it."""
+"""Lifecycle policy: how events are cut into segments, and how long records stay in indexes."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,15 +14,15 @@ from recollect.model.plan import AGING_LEVELS, MAX_AGE_DAYS
 SummarizerName = Literal["extractive", "llm"]
 
 MAX_GAP_MINUTES = 1_440.0
-"""How many minutes a conversation may pause at most and go on: a day."""
+"""The longest gap in minutes that a segment may have: a day."""
 
 MIN_SEGMENT_TOKENS, MAX_SEGMENT_TOKENS = 100, 100_000
-"""Within how many tokens a segment may be told to end."""
+"""The limits for the tokens of a segment."""
 
 
 NEVER: Literal["never"] = "never"
 RetentionDays = int | Literal["never"]
-"""How many days something can be found, or that it never leaves."""
+"""A retention in days, or "never" for records that never leave."""
 
 StandInLevel = Literal["day", "week", "month", "year"]
 """The levels whose records can stand in for finer ones."""
@@ -30,8 +30,9 @@ StandInLevel = Literal["day", "week", "month", "year"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorPolicy:
-    """How many days the records of each level can be found by their direction, and when those are let go of that have
-    had their time. Months and years never leave.
+    """How many days records of each level stay in the vector index, and when it is pruned.
+
+    Months and years never leave.
     """
 
     event_retention_days: RetentionDays = NEVER
@@ -48,8 +49,9 @@ class VectorPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bm25Policy:
-    """How many days the records of each level can be found by their words, when both indexes are brought to what all
-    this says, and how coarse a record must be to stand in for finer ones.
+    """How many days records of each level stay in the text index, and which may stand in.
+
+    `rebuild_schedule` is when both indexes are brought in line with the settings.
     """
 
     event_retention_days: RetentionDays = NEVER
@@ -74,7 +76,7 @@ MIN_LEVEL_FIELD = "min_level_after_rollup"
 
 
 def retention_of(policy: VectorPolicy | Bm25Policy) -> dict[Level, timedelta | None]:
-    """How long the records of each level can be found; `None`: for ever."""
+    """Return how long records of each level stay in the index; `None` means for ever."""
     said = {level: getattr(policy, f"{level.value}_retention_days") for level in AGING_LEVELS}
     return {level: None if days == NEVER else timedelta(days=days) for level, days in said.items()}
 
@@ -90,8 +92,9 @@ def _require_retention(policy: VectorPolicy | Bm25Policy) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifecyclePolicy:
-    """In which time zone a day begins, after how many minutes or tokens a segment ends, who summarises, how long what
-    happened can be found, and whether any of it is done by itself.
+    """The time zone, the limits of a segment, the summarizer, and the retention in indexes.
+
+    If it is not `enabled`, no lifecycle job runs by itself.
     """
 
     enabled: bool = True
@@ -125,5 +128,5 @@ class LifecyclePolicy:
 
     @property
     def gap(self) -> timedelta:
-        """How long nothing happens within a segment at most."""
+        """The longest gap between two events of a segment."""
         return timedelta(minutes=self.segment_gap_minutes)

@@ -1,10 +1,7 @@
-"""Segments: the events of a session, cut into stretches of what was said in one go.
+"""Rollups: cut sessions into segments, and build the records of segments and periods.
 
-Record: what a memory of some level tells of the time it is about, and how that is kept in it.
-
-Reached: how far the rollup of a scope got, as it is noted from one to the next.
-
-Wanted: which records there should be of what happened, what each is made of, and what it then says.
+In order: the segments of a session; what a record keeps in its text and metadata; the checkpoint of a scope's rollup,
+kept from one run to the next; and the targets, the records that should exist, with their inputs.
 """
 
 import hashlib
@@ -24,17 +21,20 @@ from recollect.model.scope import Scope
 from recollect.model.timeline import MAX_BULLET_CHARS, Bullet, Passage, Summary
 
 DEFAULT_SEGMENT_GAP = timedelta(minutes=30)
-"""After a longer silence, what comes next is another stretch."""
+"""The longest gap between two events of a segment."""
 
 DEFAULT_SEGMENT_TOKENS = 4_000
-"""How many tokens a stretch has at most, unless one event alone has more."""
+"""How many tokens a segment has at most, unless a single event has more."""
 
 MAX_SEGMENT_EVENTS = 512
-"""How many events a stretch has at most, however short they are."""
+"""How many events a segment has at most, however short they are."""
 
 
 def group_by_session(events: Iterable[Memory]) -> list[list[Memory]]:
-    """The events of each session in their order, in the order in which sessions began; those of none are one."""
+    """Group events by session, in order of their first events.
+
+    The events without a session are one group.
+    """
     found = dict[str | None, list[Memory]]()
     for event in sorted(events, key=_event_key):
         found.setdefault(event.session, []).append(event)
@@ -48,11 +48,11 @@ def split_into_segments(
     most_tokens: int = DEFAULT_SEGMENT_TOKENS,
     count: Callable[[str], int],
 ) -> list[tuple[Memory, ...]]:
-    """The events of one session as stretches, all of them in the order of time and id, whatever order they come in.
+    """Split the events of one session into segments, ordered by time and id.
 
-    A stretch ends where more than the gap passes until the next event, and where that would be too much for it. An
-    event that comes late changes the stretch it falls into, or joins two; those after it only up to the next gap, and
-    only if it makes one too long.
+    A segment ends before a gap that is too long, and before an event that would make it too long. A late event changes
+    the segment it falls into, or joins two. It changes later segments only up to the next gap, and only if it makes one
+    too long.
     """
     stretches, tokens = list[list[Memory]](), 0
     for event in sorted(events, key=_event_key):
@@ -69,14 +69,15 @@ def split_into_segments(
 def is_segment_closed(
     stretch: Sequence[Memory], later: bool, now: datetime, gap: timedelta = DEFAULT_SEGMENT_GAP
 ) -> bool:
-    """Whether nothing that is said from now on can belong to the stretch: a later one of its session has begun, or the
-    gap has passed since its last event.
+    """Whether no future event can belong to the segment.
+
+    That is so when a later segment of the session has begun, or the gap has passed since its last event.
     """
     return later or now - stretch[-1].created_at > gap
 
 
 def _continues_segment(stretch: Sequence[Memory], event: Memory, gap: timedelta) -> bool:
-    """Whether the event comes soon enough after the stretch, which has room for one more."""
+    """Whether the event follows the segment within the gap, and the segment has room for it."""
     return event.created_at - stretch[-1].created_at <= gap and len(stretch) < MAX_SEGMENT_EVENTS
 
 
@@ -85,13 +86,13 @@ def _event_key(event: Memory) -> tuple[datetime, MemoryId]:
 
 
 BULLET_PREFIX = "- "
-"""What each point of a record begins with in its text."""
+"""The start of each bullet in the text of a record."""
 
 MAX_CITED_MEMORIES = 8
-"""How many memories a point names at most: what is coarser rests on what is finer, which has them all."""
+"""How many memories a bullet cites; a coarse record cites finer ones, which cite the rest."""
 
 ROLLUP_METADATA_FIELDS = ("cites", "keywords", "first", "last", "events", "inputs")
-"""What rollups keep in the metadata of a record."""
+"""The metadata fields that rollups write."""
 
 _DIGEST_DIGITS = 24
 _SCOPE_DIGITS = 8
@@ -99,9 +100,7 @@ _SCOPE_DIGITS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollupRecord:
-    """What a memory tells of a stretch of time: its points with what they rest on, keywords, its first and last moment,
-    and how many events there were.
-    """
+    """The content of a rollup record: bullets with citations, keywords, time span, event count."""
 
     bullets: tuple[Bullet, ...]
     keywords: tuple[str, ...]
@@ -111,7 +110,7 @@ class RollupRecord:
 
     @classmethod
     def of(cls, memory: Memory) -> "RollupRecord":
-        """What the memory tells. Points that were put in by hand rest on all that it is made of."""
+        """Read the content of a record; bullets edited by hand cite all that it is made of."""
         noted = memory.metadata
         cited, keywords = noted.get("cites"), noted.get("keywords")
         points = (line.removeprefix(BULLET_PREFIX).strip()[:MAX_BULLET_CHARS] for line in memory.text.splitlines())
@@ -129,17 +128,17 @@ class RollupRecord:
 
     @property
     def cited_ids(self) -> tuple[MemoryId, ...]:
-        """All that its points rest on, each once."""
+        """All ids that its bullets cite, without duplicates."""
         return tuple(dict.fromkeys(id for one in self.bullets for id in one.cites))
 
 
 def _read_ids(noted: object) -> tuple[MemoryId, ...]:
-    """The texts of a list, if it is one; whoever changed it by hand may have put anything there."""
+    """Read the ids from a list; a manual edit may have put anything there."""
     return tuple(MemoryId(one) for one in noted if isinstance(one, str)) if isinstance(noted, list) else ()
 
 
 def _read_moment(text: object, otherwise: datetime) -> datetime:
-    """The moment that is noted, if it is one."""
+    """Read a stored time, or return `otherwise` if it is invalid."""
     try:
         found = datetime.fromisoformat(text) if isinstance(text, str) else otherwise
     except ValueError:
@@ -151,11 +150,11 @@ _METADATA_FIELDS_BY_LEVEL = {
     Level.EPISODE: episodes.EPISODE_METADATA_FIELDS,
     Level.SESSION: sessions.SESSION_METADATA_FIELDS,
 }
-"""What is noted of records that no rollup made."""
+"""The metadata fields of records that are not made by a rollup."""
 
 
 def keep_metadata(metadata: Mapping[str, Any], record: Memory) -> dict[str, Any]:
-    """What somebody notes of a record by hand, with what rollups, episodes or sessions noted of it, which is theirs."""
+    """Return metadata set by hand, with the fields that rollups, episodes or sessions own kept."""
     notes = (
         ROLLUP_METADATA_FIELDS
         if record.level is None
@@ -165,14 +164,14 @@ def keep_metadata(metadata: Mapping[str, Any], record: Memory) -> dict[str, Any]
 
 
 def render_summary(summary: Summary) -> str:
-    """A summary as the text of a memory: one point a line."""
+    """Return a summary as the text of a memory: one bullet a line."""
     return "\n".join(f"{BULLET_PREFIX}{' '.join(one.text.split())}" for one in summary.bullets)
 
 
 def build_rollup_metadata(
     summary: Summary, *, first: datetime, last: datetime, events: int, inputs: str
 ) -> dict[str, Any]:
-    """What a memory keeps of a summary beside its text; `inputs` tells what it was made of from all else."""
+    """Return the metadata for a summary; `inputs` is the digest of what it was made of."""
     return {
         "cites": [list(one.cites[:MAX_CITED_MEMORIES]) for one in summary.bullets],
         "keywords": list(summary.keywords),
@@ -184,24 +183,27 @@ def build_rollup_metadata(
 
 
 def digest_inputs(parts: Iterable[Sequence[object]], *, by: str) -> str:
-    """A digest that differs whenever anything differs that a record is made of, or by whom."""
+    """Return a digest that changes whenever an input of a record or its maker changes."""
     said = json.dumps([by, [[str(one) for one in part] for part in parts]], ensure_ascii=True)
     return hashlib.sha256(said.encode()).hexdigest()[:_DIGEST_DIGITS]
 
 
 def read_inputs(metadata: Mapping[str, Any]) -> str | None:
-    """The digest of what a record was made of."""
+    """Read the digest of a record's inputs."""
     found = metadata.get("inputs")
     return found if isinstance(found, str) else None
 
 
 def make_period_id(scope: Scope, period: Period) -> MemoryId:
-    """The id of the record of a period: always the same, so that it is found without a search, and made once."""
+    """Return the id of a period's record.
+
+    The id is derived, so that the record is found without a search and made only once.
+    """
     return MemoryId(f"{period.level.value}-{period.key}-{_digest(str(scope))[:_SCOPE_DIGITS]}")
 
 
 def period_of(record: Memory) -> Period | None:
-    """The period that a record is of, if it is one that a rollup made of the calendar."""
+    """Return the period of a record, or `None` if no rollup of a period made it."""
     if record.level is None or record.level not in CALENDAR_LEVELS:
         return None
     try:
@@ -212,7 +214,7 @@ def period_of(record: Memory) -> Period | None:
 
 
 def make_stretch_id(level: Level, scope: Scope, *events: MemoryId) -> MemoryId:
-    """The id of a segment by its first event, or of a grip by its first and last."""
+    """Return the id of a segment, from its first event, or of a grip, from its first and last."""
     return MemoryId(f"{level.value}-{_digest(chr(10).join([str(scope), *events]))[:_DIGEST_DIGITS]}")
 
 
@@ -222,9 +224,9 @@ def _digest(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RollupCheckpoint:
-    """How far a rollup got: the last commits that it looked at, by which rules, and the periods that were under way.
+    """How far a rollup got: the last commits seen, the rules, and the periods under way.
 
-    `token` tells what was noted since something was last erased from what was noted before.
+    An erasure removes the checkpoint; `token` distinguishes a new one from the one before.
     """
 
     commits: Mapping[Level, int]
@@ -234,7 +236,7 @@ class RollupCheckpoint:
 
     @classmethod
     def read(cls, text: str | None, by: str) -> "RollupCheckpoint | None":
-        """What was noted; nothing but the token, if records are made by other rules since."""
+        """Read a checkpoint; if the rules have changed, only the token is kept."""
         if text is None:
             return None
         noted = json.loads(text)
@@ -244,7 +246,7 @@ class RollupCheckpoint:
         return cls({Level(level): commit for level, commit in noted["commits"].items()}, by, under_way, noted["token"])
 
     def to_json(self) -> str:
-        """The same as it is noted."""
+        """Return the checkpoint as JSON."""
         under_way = [[one.level.value, one.key] for one in self.under_way]
         return json.dumps({"commits": self.commits, "by": self.by, "under_way": under_way, "token": self.token})
 
@@ -256,18 +258,18 @@ MAX_POINTS_BY_LEVEL: Mapping[Level, int] = {
     Level.MONTH: 10,
     Level.YEAR: 12,
 }
-"""How many points the records of each level have at most."""
+"""How many bullets the records of each level have at most."""
 
 MAX_EXCERPT_CHARS = 4_000
-"""How many characters of what was said a grip shows at most."""
+"""How many characters of events a grip shows."""
 
 _STEP = timedelta(microseconds=1)
-"""What sets the points of one record apart, so that they stay in its order."""
+"""The time between the bullets of one record as passages, which keeps their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollupTarget:
-    """A record that there should be: what it is made of, the passages that it sums up, and a digest of all that."""
+    """A record that should exist: its parts, the passages to summarize, and their digest."""
 
     id: MemoryId
     scope: Scope
@@ -279,10 +281,10 @@ class RollupTarget:
     events: int
     inputs: str
     period_name: str | None = None
-    """What people call the time that it is of, where the calendar has a name for it."""
+    """The name of the period, for a calendar level."""
 
     def to_memory(self, summary: Summary, by: Provenance | None) -> Memory:
-        """The record with these words, as trusted as the least of its parts, and as who stands between, if any does."""
+        """Build the record; its trust is the lowest of its parts, and of `by` if it is given."""
         return _make_record(
             self.id,
             self.scope,
@@ -299,7 +301,7 @@ class RollupTarget:
 
 
 def segment_target(scope: Scope, events: Sequence[Memory], *, by: str) -> RollupTarget:
-    """The segment of these events, which are in order."""
+    """Return the target for a segment of these events, which are in order."""
     return RollupTarget(
         id=make_stretch_id(Level.SEGMENT, scope, events[0].id),
         scope=scope,
@@ -316,7 +318,7 @@ def segment_target(scope: Scope, events: Sequence[Memory], *, by: str) -> Rollup
 
 
 def period_target(scope: Scope, period: Period, parts: Sequence[Memory], *, by: str) -> RollupTarget:
-    """The record of a period, made of finer ones, which are in order."""
+    """Return the target for a period, made of finer records, which are in order."""
     records = [RollupRecord.of(one) for one in parts]
     return RollupTarget(
         id=make_period_id(scope, period),
@@ -339,18 +341,19 @@ def period_target(scope: Scope, period: Period, parts: Sequence[Memory], *, by: 
 
 
 def _metadata_inputs(record: Memory) -> str:
-    """What a coarser record takes from the notes of a finer one."""
+    """Return the metadata of a finer record that a coarser one depends on."""
     return repr([record.metadata.get(name) for name in ("cites", "first", "last", "events")])
 
 
 def _origin_inputs(part: Memory) -> tuple[str, str]:
-    """Through whom a part came, and how far it is trusted: so is what is made of it."""
+    """Return the provenance and trust of a part, which the record inherits."""
     return part.provenance.value, part.trust.value
 
 
 def cite_grips(wanted: RollupTarget, summary: Summary) -> tuple[Summary, list[Memory]]:
-    """The summary of a segment with grips cited in place of events, and these: one for each run of events that a point
-    names one after the other.
+    """Return the summary of a segment with grips cited in place of events, and the grips.
+
+    Each run of consecutive events that a bullet cites becomes one grip.
     """
     places = {one.id: place for place, one in enumerate(wanted.parts)}
     grips: dict[MemoryId, Memory] = {}
@@ -366,13 +369,13 @@ def cite_grips(wanted: RollupTarget, summary: Summary) -> tuple[Summary, list[Me
 
 
 def _consecutive_runs(places: Iterable[int]) -> Iterator[list[int]]:
-    """Places that follow each other, together."""
+    """Yield the runs of consecutive indexes."""
     for _, run in groupby(enumerate(sorted(set(places))), key=lambda pair: pair[1] - pair[0]):
         yield [place for _, place in run]
 
 
 def _make_grip(wanted: RollupTarget, run: Sequence[int]) -> Memory:
-    """The excerpt that these events of a segment are."""
+    """Build the excerpt of these events of a segment."""
     events = wanted.parts[run[0] : run[-1] + 1]
     said = "\n".join(map(_attribute, events))
     inputs = digest_inputs(((one.id, one.speaker or "", one.text) for one in events), by="")
@@ -395,7 +398,7 @@ def _make_grip(wanted: RollupTarget, run: Sequence[int]) -> Memory:
 
 
 def _attribute(event: Memory) -> str:
-    """What was said, after the name of who said it, once."""
+    """Return the text after the speaker's name, which occurs once."""
     said = build_embedded_text(None, event.text, event.speaker)
     return said if event.speaker is None else f"{event.speaker}: {said}"
 
@@ -412,7 +415,7 @@ def _make_record(
     by: Provenance | None,
     metadata: Mapping[str, Any],
 ) -> Memory:
-    """A record, through whoever of its parts is trusted least, and trusted no more than any of them."""
+    """Build a record with the provenance of its least trusted part, and the lowest trust of all."""
     through = [one.provenance for one in parts] if by is None else [by, *(one.provenance for one in parts)]
     provenance = min(through, key=lambda one: TRUST_BY_PROVENANCE[one].level)
     return Memory(

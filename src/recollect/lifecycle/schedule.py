@@ -1,4 +1,4 @@
-"""Schedule: the moments at which a job falls due, by a cron expression in a time zone."""
+"""Schedule: the due times of a job, from a cron expression in a time zone."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from recollect.errors import FieldError, show
 from recollect.model import validation
 
 NEVER_EXPRESSION = ""
-"""What is written for a job that never falls due."""
+"""The expression of a job that is never due."""
 
 MAX_EXPRESSION_CHARS = 256
 """How many characters an expression may have."""
@@ -18,26 +18,25 @@ MAX_EXPRESSION_CHARS = 256
 EXPRESSION_FIELD_COUNT = 5
 
 MAX_CLOCK_FOLD = timedelta(hours=3)
-"""More than any clock is put back at once, so that no moment is passed over that its hands show twice."""
+"""More than any clock is put back at once, so that no repeated local time is missed."""
 
 MAX_JITTER_SECONDS = 3_600.0
-"""How many seconds after a moment a job may begin at most: an hour."""
+"""The longest random delay of a job, in seconds: an hour."""
 
 MIN_LEASE_MINUTES, MAX_LEASE_MINUTES = 1.0, 1_440.0
-"""Within how many minutes a scheduler that is heard of no more may be given up: a day at most."""
+"""The limits for the lease of a scheduler, in minutes; the longest is a day."""
 
 LATE_START_GRACE = timedelta(minutes=5)
-"""How late what is not to be caught up may still begin, beside the jitter."""
+"""How late a job without catch-up may still start, beside the jitter."""
 
 _EXAMPLE = "five fields as cron has them, such as '0 3 * * *' for every day at 3"
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The moments that a cron expression names in a time zone, as Debian's cron does.
+    """The due times of a cron expression in a time zone, computed as Debian's cron does.
 
-    What falls due at an hour that is left out when clocks are put forward does so at its end; at one that comes twice,
-    the first time.
+    A due time in an hour that the clocks skip moves to its end; in an hour that occurs twice, it is due the first time.
     """
 
     expression: str
@@ -47,11 +46,11 @@ class Schedule:
         require_expression("schedule", self.expression)
 
     def after(self, at: datetime) -> datetime | None:
-        """The first moment after this one; none if nothing falls due before the last date there is."""
+        """Return the first due time after this moment; `None` if there is none before the last date."""
         return next((one for one in self._iterate(at) if one > at), None)
 
     def latest(self, at: datetime) -> datetime | None:
-        """The last moment that is not after this one."""
+        """Return the last due time that is not after this moment."""
         return next((one for one in self._iterate(at + MAX_CLOCK_FOLD, reverse=True) if one <= at), None)
 
     def _iterate(self, at: datetime, *, reverse: bool = False) -> Iterator[datetime]:
@@ -65,14 +64,17 @@ class Schedule:
 
 
 def require_expression(field: str, value: str) -> str:
-    """The cron expression; refused if it is none, or of a day that no month has. An empty one never falls due."""
+    """Return the cron expression; raise FieldError if it is invalid or never matches a date.
+
+    An empty expression is allowed, and never due.
+    """
     if validation.require_text(field, value) == NEVER_EXPRESSION:
         return value
     if len(value) > MAX_EXPRESSION_CHARS or len(value.split()) != EXPRESSION_FIELD_COUNT:
         raise FieldError(f"{show(value)} is no schedule; give {_EXAMPLE}, or nothing for never", field=field)
     try:
         CronSim(value, validation.EARLIEST_DATETIME)
-    except (CronSimError, AssertionError, TypeError) as error:  # the last two of what it does not expect
+    except (CronSimError, AssertionError, TypeError) as error:  # the last two: unexpected input
         why = str(error).lower() if isinstance(error, CronSimError) else "an odd field"
         problem = f"{show(value)} is no schedule ({why}); give {_EXAMPLE}, or nothing for never"
         raise FieldError(problem, field=field) from error
@@ -81,8 +83,9 @@ def require_expression(field: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerPolicy:
-    """When each job falls due, how many seconds later it begins at most, after how many minutes a scheduler that is
-    heard of no more is given up, and whether what was missed is made up for.
+    """When each job is due, its random delay, the lease of a scheduler, and whether to catch up.
+
+    A scheduler that does not renew its lease within `lease_minutes` is given up.
     """
 
     rollup: str = "0 1 * * *"
@@ -106,14 +109,14 @@ class SchedulerPolicy:
 
     @property
     def jitter(self) -> timedelta:
-        """How long after its moment a job begins at most."""
+        """The longest random delay after a due time."""
         return timedelta(seconds=self.jitter_seconds)
 
     @property
     def lease(self) -> timedelta:
-        """For how long a job is a scheduler's that is not heard of."""
+        """How long a job belongs to a scheduler that does not renew it."""
         return timedelta(minutes=self.lease_minutes)
 
     def is_still_due(self, due_at: datetime, at: datetime) -> bool:
-        """Whether what fell due then is still to be run."""
+        """Whether a job with that due time should still run."""
         return self.catch_up or at - due_at <= self.jitter + LATE_START_GRACE

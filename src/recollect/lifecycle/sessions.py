@@ -1,6 +1,6 @@
-"""Sessions: how one is kept in a memory, when it has fallen silent, and what is told of one that nobody summed up.
+"""Sessions: how they are stored in memories, when they end, and their default summary.
 
-A session is a memory that is in no index; its text is its summary, once there is one, and all else is in its metadata.
+A session is a memory in no index. Its text is the summary, once there is one; everything else is in its metadata.
 """
 
 from collections.abc import Sequence
@@ -16,27 +16,27 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 
 SESSION_METADATA_FIELDS = ("last_active_at", "ended_at", "summarised")
-"""What is kept in the metadata of a session."""
+"""The metadata fields of a session."""
 
 NO_SUMMARY_TEXT = "(no summary)"
-"""The text of a session of which nobody has said anything yet."""
+"""The text of a session without a summary."""
 
 SESSION_LEFT_INDEXES = tuple(Index)
 """The indexes that a session is not in."""
 
 MAX_SUMMARY_CHARS = 16_384
-"""How many characters a summary may have: five of them are told whenever a session starts."""
+"""How many characters a summary may have; five summaries are shown at each session start."""
 
 MAX_NAMED_MEMORIES = 5
-"""How many of the memories of a session are named where nobody summed it up."""
+"""How many memories of a session its default summary names."""
 
 MAX_INACTIVITY_HOURS = 24.0 * 3650
-"""How many hours a session may be silent at most before it is over."""
+"""The longest inactivity in hours before a session ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionsPolicy:
-    """After how long without activity a session is over."""
+    """After how long without activity a session ends."""
 
     inactivity_hours: float = 24.0
 
@@ -47,12 +47,12 @@ class SessionsPolicy:
 
     @property
     def inactivity(self) -> timedelta:
-        """The same as a length of time."""
+        """The inactivity as a timedelta."""
         return timedelta(hours=self.inactivity_hours)
 
 
 def require_inactivity(field: str, value: timedelta) -> timedelta:
-    """How long a session may be silent; refused if that is no time at all, or no length of time."""
+    """Return the inactivity; raise FieldError unless it is positive and not too long."""
     if not isinstance(value, timedelta):
         raise FieldError(f"{show(value)} is no timedelta; give one such as timedelta(hours=24)", field=field)
     if not timedelta() < value <= timedelta(hours=MAX_INACTIVITY_HOURS):
@@ -61,7 +61,7 @@ def require_inactivity(field: str, value: timedelta) -> timedelta:
 
 
 def require_summary(field: str, value: str) -> str:
-    """What is said of a session; refused if it says nothing, or too much to be told again and again."""
+    """Return the summary; raise FieldError if it is blank, or too long to be shown repeatedly."""
     if len(validation.require_content(field, value)) > MAX_SUMMARY_CHARS:
         many = f"{len(value)} characters; at most {MAX_SUMMARY_CHARS} are told of a session"
         raise FieldError(f"{many}: say less, and save the rest as observations", field=field)
@@ -69,7 +69,7 @@ def require_summary(field: str, value: str) -> str:
 
 
 def start_session(id: MemoryId, scope: Scope, at: datetime, by: Provenance = Provenance.MODEL_INFERENCE) -> Memory:
-    """A session that begins, trusted as far as who begins it until somebody says what it came to."""
+    """Create a session; its trust is that of its creator until a summary is set."""
     return Memory(
         id=id,
         scope=scope,
@@ -86,41 +86,47 @@ def start_session(id: MemoryId, scope: Scope, at: datetime, by: Provenance = Pro
 
 
 def touch_session(session: Memory, now: datetime) -> Memory:
-    """The session in which something happened just now: by the clock as it is, for what it said before may be wrong."""
+    """Return the session with activity now.
+
+    The present clock counts even if the stored time is later, because that one may be wrong.
+    """
     noted = {**session.metadata, "last_active_at": now.isoformat()}
     return session.changed(metadata=noted, updated_at=max(now, session.created_at))
 
 
 def set_summary(session: Memory, summary: str, by: Provenance) -> Memory:
-    """The session with what somebody said of it, trusted as far as who said that."""
+    """Return the session with a summary, and with the trust of the summary's author."""
     noted = {**session.metadata, "summarised": True}
     return session.changed(text=summary, metadata=noted, provenance=by, trust=TRUST_BY_PROVENANCE[by])
 
 
 def end_session(session: Memory, at: datetime) -> Memory:
-    """The session that ended then, and never before it began."""
+    """Return the session as ended at that time, or at its start if that is later."""
     noted = {**session.metadata, "ended_at": max(at, session.created_at).isoformat()}
     status = Status.COMPLETED if session.status is Status.ACTIVE else session.status
     return session.changed(metadata=noted, status=status)
 
 
 def read_last_active_at(session: Memory) -> datetime:
-    """When something happened in it last."""
+    """Return the time of its last activity."""
     return _read_moment(session.metadata.get("last_active_at")) or session.created_at
 
 
 def read_ended_at(session: Memory) -> datetime | None:
-    """When it ended, if it has."""
+    """Return when it ended, if it has."""
     return _read_moment(session.metadata.get("ended_at"))
 
 
 def is_inactive(session: Memory, inactivity: timedelta, now: datetime) -> bool:
-    """Whether nothing has happened in it for so long; a clock that went back says nothing of that."""
+    """Whether it had no activity for that long; a clock that was put back never ends it."""
     return now - read_last_active_at(session) >= inactivity
 
 
 def read_session(memory: Memory, saved: Sequence[str] = ()) -> Session:
-    """The session that a memory is; `saved` are titles of what was saved in it, for one that ended without a word."""
+    """Read a session from its memory.
+
+    `saved` are titles of memories saved in it, for the default summary of a session that ended without one.
+    """
     said, over = memory.metadata.get("summarised") is True, read_ended_at(memory)
     unsaid = None if over is None else compose_summary(saved)
     return Session(
@@ -136,7 +142,7 @@ def read_session(memory: Memory, saved: Sequence[str] = ()) -> Session:
 
 
 def compose_summary(titles: Sequence[str]) -> str:
-    """What is told of a session that nobody summed up: how much was saved in it, and how the first few begin."""
+    """Compose the default summary: how many memories were saved, and how the first few begin."""
     if not titles:
         return "It ended without a summary, and nothing that was saved in it is left."
     named = "; ".join(shorten(one) for one in titles[:MAX_NAMED_MEMORIES])
@@ -145,7 +151,7 @@ def compose_summary(titles: Sequence[str]) -> str:
 
 
 def _read_moment(noted: object) -> datetime | None:
-    """The moment that is noted, if it is one; whoever changed it by hand may have put anything there."""
+    """Read a stored time; `None` if it is missing, or a manual edit broke it."""
     try:
         return validation.require_moment("noted", datetime.fromisoformat(noted)) if isinstance(noted, str) else None
     except ValueError:

@@ -1,7 +1,7 @@
-"""Topics: what the memories of a scope are about, which of them belong together, and how much that matters by now.
+"""Topics: which memories of a scope belong together, their label and importance.
 
-Of a topic it is only noted which memories belong to it. What it is called, how much it matters and whether it has had
-its day is found anew whenever it is told, from what its memories say and when they were last said.
+Only the assignment of memories to topics is stored. Label, importance and pruning are computed on every read, from the
+memories and when they were last mentioned.
 """
 
 import hashlib
@@ -24,28 +24,27 @@ from recollect.text.keywords import TopicTerms, extract_name_terms, extract_term
 from recollect.text.sentences import split_sentences
 
 MIN_TOPIC_MEMORIES, MAX_TOPIC_MEMORIES = 2, 1_000
-"""Within how many memories a topic may be told to begin."""
+"""The limits for the smallest number of memories in a topic."""
 
 MAX_DAYS = 36_500.0
-"""How many days anything may take: a century."""
+"""The highest number of days in a setting: a century."""
 
 RECENT_BOOST = 2.0
-"""How much more a topic matters that was mentioned within the last day."""
+"""The factor on the importance of a topic mentioned within the last day."""
 
 FULL_BOOST_AGE, NO_BOOST_AGE = timedelta(days=1), timedelta(days=7)
-"""Until when a mention counts so much more, and from when it counts as any other; in between it is less every day."""
+"""Up to which age a mention has the full boost, and from which none; in between it falls."""
 
 MIN_IMPORTANCE = 0.01
-"""What a topic matters at least."""
+"""The lowest importance of a topic."""
 
 MAX_LABEL_MEMORIES = 256
-"""How many memories of a topic, the newest, are read for what it is called."""
+"""How many memories of a topic, the newest, are read for its label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicsPolicy:
-    """How near memories must be to be of one topic, how many make one, how soon it matters half as much, and when it is
-    pruned.
+    """How similar memories of a topic are, its size, its half-life, and when it is pruned.
 
     The threshold belongs to an embedder; 0.75 is the seed's.
     """
@@ -68,9 +67,9 @@ class TopicsPolicy:
                 raise FieldError(problem, field=name)
 
     def compute_importance(self, memories: int, since: timedelta) -> float:
-        """How much a topic of so many memories matters so long after it was last mentioned.
+        """Return the importance of a topic by its number of memories and time since a mention.
 
-        A mention that has not come yet, by a clock that went back, counts as new and never as more.
+        A mention in the future, after a clock was put back, counts as new and no more.
         """
         since = max(since, timedelta(0))
         fresh = 1.0 - min(max((since - FULL_BOOST_AGE) / (NO_BOOST_AGE - FULL_BOOST_AGE), 0.0), 1.0)
@@ -78,15 +77,15 @@ class TopicsPolicy:
         return max(math.log1p(memories) * decay * (1.0 + (RECENT_BOOST - 1.0) * fresh), MIN_IMPORTANCE)
 
     def is_pruned(self, since: timedelta) -> bool:
-        """Whether a topic has had its day that was last mentioned so long ago."""
+        """Whether a topic last mentioned so long ago is pruned."""
         return since > timedelta(days=self.prune_days)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicAssignments:
-    """Which memories belong to which topic, by its id, as it is noted from one refresh to the next.
+    """The memories of each topic by topic id, stored from one refresh to the next.
 
-    `token` tells what was noted since something was last erased from what was noted before.
+    An erasure removes the assignments; `token` distinguishes new ones from those before.
     """
 
     token: str
@@ -94,17 +93,19 @@ class TopicAssignments:
 
     @classmethod
     def read(cls, text: str) -> "TopicAssignments":
-        """What was noted."""
+        """Read stored assignments."""
         noted = json.loads(text)
         return cls(noted["token"], {id: tuple(map(MemoryId, members)) for id, members in noted["topics"].items()})
 
     def to_json(self) -> str:
-        """The same as it is noted."""
+        """Return the assignments as JSON."""
         return json.dumps({"token": self.token, "topics": self.topics}, sort_keys=True)
 
     def regroup(self, scope: Scope, groups: Sequence[Sequence[MemoryId]]) -> "TopicAssignments":
-        """These groups, each with the oldest memory first, instead; whoever shares more than half of the fewer members
-        with a former topic has its id, the one that shares most first. Any other gets one by its oldest memory.
+        """Return assignments for new groups, each with its oldest memory first.
+
+        A group keeps the id of a former topic if they share more than half of the smaller one's members; the largest
+        overlap comes first. Any other group gets a new id, from its oldest memory.
         """
         former = {memory: id for id, members in self.topics.items() for memory in members}
         shared = Counter((former[one], place) for place, group in enumerate(groups) for one in group if one in former)
@@ -122,13 +123,13 @@ class TopicAssignments:
 
 
 def _candidate_ids(scope: Scope, memory: MemoryId) -> Iterator[str]:
-    """Ids for a topic whose oldest memory is this one; the first that is free will do."""
+    """Yield ids for a topic with this oldest memory; the first free one is used."""
     for turn in count():
         yield f"topic-{hashlib.sha256(json.dumps([str(scope), memory, turn]).encode()).hexdigest()[:12]}"
 
 
 def label_memories(memories: Sequence[Memory]) -> tuple[str, tuple[str, ...]]:
-    """What the memories, the oldest first, are about: a label, and the words that tell it best."""
+    """Return a label and the keywords of these memories, which come oldest first."""
     texts = [[one.text for one in split_sentences(memory.embedded_text)] for memory in memories[-MAX_LABEL_MEMORIES:]]
     themes = TopicTerms.of(
         [[term for line in lines for term in extract_terms(line)] for lines in texts],

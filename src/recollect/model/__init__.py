@@ -1,1 +1,1 @@
-"""The nouns, as frozen values that hold their own invariants."""
+"""The domain values: frozen dataclasses that check their own invariants."""

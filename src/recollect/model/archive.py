@@ -1,10 +1,6 @@
-"""Archive: what a store holds, as values that another store can take in.
+"""Archives, store statistics, and the reports of verify and move.
 
-Stats: how much a store, or a part of it, holds.
-
-Report: what a check of a store or a backup found.
-
-Moving: what became of a store that was moved to another place.
+An archive is the content of a store as values that another store can import.
 """
 
 from collections.abc import Mapping
@@ -22,7 +18,7 @@ from recollect.model.scope import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveInfo:
-    """What is in an archive: whose memories, how many, and up to when the store had taken in what they say."""
+    """What an archive holds: the scope, the counts, and the latest commit time of the store."""
 
     encoder: Encoder | None
     analyser: str
@@ -34,7 +30,10 @@ class ArchiveInfo:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedContent:
-    """What a memory says or said, and the direction it has: 32-bit floats, little-endian."""
+    """A title, text and vector that a memory has or had.
+
+    The vector is 32-bit floats, little-endian.
+    """
 
     title: str | None
     text: str
@@ -42,13 +41,13 @@ class ArchivedContent:
 
     @property
     def searched_text(self) -> str:
-        """What of it a question is compared with, as `Memory.searched_text`."""
+        """The text that queries are matched against, as `Memory.searched_text`."""
         return build_searched_text(self.title, self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivedUse:
-    """A use of a memory, and which commit took it in when."""
+    """A use of a memory, with the commit that recorded it and its time."""
 
     use: Use
     at: datetime
@@ -59,7 +58,7 @@ class ArchivedUse:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedVote:
-    """A vote on a memory, and which commit took it in when."""
+    """A vote on a memory, with the commit that recorded it and its time."""
 
     vote: Vote
     commit: int
@@ -67,12 +66,15 @@ class ArchivedVote:
 
 
 PAST_DATE_FIELDS = ("created_at", "observed_at", "updated_at", "recorded_at")
-"""The moments of a memory that it cannot have before they come."""
+"""The timestamps of a memory that cannot lie in the future."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedMemory:
-    """One memory with all that a store knows of it: every version, the oldest first, each with its content's place."""
+    """A memory with everything that a store knows about it.
+
+    `versions` lists every version, oldest first, each with the index of its content in `contents`.
+    """
 
     contents: tuple[ArchivedContent, ...]
     versions: tuple[tuple[Memory, int], ...]
@@ -82,7 +84,7 @@ class ArchivedMemory:
 
     @property
     def embedded_texts(self) -> list[str]:
-        """What of each content gets a direction: it is said by who says it in its first version."""
+        """The text to embed for each content, without the speaker of its first version."""
         speakers = {place: memory.speaker for memory, place in reversed(self.versions)}
         return [
             build_embedded_text(one.title, one.text, speakers.get(place)) for place, one in enumerate(self.contents)
@@ -90,7 +92,10 @@ class ArchivedMemory:
 
     @property
     def places_without_vector(self) -> list[int]:
-        """The places of the contents that lack a vector, and had not to let go of it to leave an index."""
+        """Return the indexes of the contents that lack a vector and should have one.
+
+        A content whose vector was removed to leave the vector index does not count.
+        """
         gone = {place for memory, place in self.versions if Index.VECTOR in memory.left}
         present, place = self.versions[-1]
         gone -= set() if Index.VECTOR in present.left else {place}
@@ -98,12 +103,12 @@ class ArchivedMemory:
 
     @property
     def current(self) -> Memory:
-        """The memory as it stands."""
+        """The current version of the memory."""
         return self.versions[-1][0]
 
     @property
     def commit_times(self) -> list[tuple[int, datetime]]:
-        """Every commit that took in something of it, and when."""
+        """Return every commit that recorded part of this memory, with its time."""
         found = [(one.commit, one.recorded_at) for one, _ in self.versions]
         known = [(commit, at) for commit, at in found if commit is not None and at is not None]
         known += [(use.commit, use.recorded_at) for use in self.uses]
@@ -111,7 +116,7 @@ class ArchivedMemory:
 
     @property
     def moments(self) -> list[tuple[str, datetime]]:
-        """Every moment that had come when it was told, by the name of its field."""
+        """Return every timestamp that cannot lie in the future, with its field name."""
         found = [(name, getattr(one, name)) for one, _ in self.versions for name in PAST_DATE_FIELDS]
         known = [(name, moment) for name, moment in found if moment is not None]
         logged = [*(one.at for one in self.uses), *(one.vote.at for one in self.votes), *(one.at for one in self.keys)]
@@ -120,14 +125,15 @@ class ArchivedMemory:
 
 
 ArchiveItem = ArchivedMemory | ContextRecord
-"""What an archive is made of: memories, then contexts."""
+"""An item of an archive: first come the memories, then the contexts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What came of an archive: how many memories and contexts are new, and how many were there already.
+    """The result of an import: how many memories and contexts are new or already present.
 
-    `re_embedded` is the model whose vectors were dropped, since the store's are of another, and made anew.
+    `re_embedded` is the model of the archive's vectors, if they were dropped and computed again because the store uses
+    another model.
     """
 
     memories: int
@@ -137,21 +143,24 @@ class ImportReport:
 
 
 def strip_store_fields(versions: "tuple[Memory, ...] | list[Memory]") -> list[Memory]:
-    """The versions without what only a store says of them: equal for two stores that know the same."""
+    """Return the versions without the fields that only a store sets.
+
+    The result is equal for two stores that know the same.
+    """
     return [one.changed(recorded_at=None, commit=None) for one in versions]
 
 
 MAX_NAMED_SCOPES = 10
-"""How many of the largest scopes are named."""
+"""How many of the largest scopes `Stats` names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """What there is: memories by status, by kind and by scope, and what happened to them.
+    """The size of a store or of a part of it, by status, kind and scope.
 
-    `scopes` is how many scopes have memories, and `largest` names those with most. `versions` counts every memory as
-    often as it was written, `unembedded` the active ones that no question can be near to, since they have no vector.
-    `bytes` is the size of all files of the store, whichever part was asked about; 0 if it has none.
+    `scopes` counts the scopes that have memories, and `largest` names those with most. `versions` counts each memory as
+    often as it was written. `unembedded` counts the active memories without a vector, which no vector search finds.
+    `bytes` is the size of all files of the store, even for a part of it; 0 if it has no files.
     """
 
     memories: int
@@ -176,10 +185,10 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What is in a file, and everything that is wrong with it, in words.
+    """The content of a store file or backup, and every problem found in it.
 
-    `sealed` says that the file carries the sum of all its bytes, and that it is right: a backup does, a store in use
-    cannot. `recalled` says that a recall from the restored copy found what it had to find.
+    `sealed` means that the file carries a checksum of all its bytes and that it matches: a backup has it, a store in
+    use cannot. `recalled` means that a recall from the restored copy found what it had to find.
     """
 
     path: str
@@ -195,13 +204,16 @@ class VerifyReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no problem was found."""
         return not self.problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveReport:
-    """How much was moved, how much of it an earlier run had moved, and the sum that both stores have in common."""
+    """The result of a move: how much was moved, and the checksum that both stores share.
+
+    `resumed` counts what an earlier run had moved.
+    """
 
     memories: int
     contexts: int

@@ -1,4 +1,4 @@
-"""Candidate: a memory brought up for ranking, with the evidence for it."""
+"""Candidate: a memory to rank, with the evidence for it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,15 +16,16 @@ from recollect.model.validation import copy_with
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What ranking may know of a memory; everything but the id may be unknown, which is `None`.
+    """What ranking may know about a memory; every field but the id may be unknown (`None`).
 
-    Evidence is what a question brought up: `similarity` (a cosine), `lexical` and `relevance` (0..1); `addressed`, 1 if
-    the question names who said it and 0 if it names others; `days_off`, how many days it is from a day that the
-    question names; `setting` (0..1), how much of the question's words its session has; `linked` (0..1), how firmly
-    names link it to the question, and `link`, which ones. `words` counts those of its own that tell something, none if
-    it asks; `session` and `speaker` say with what and by whom it was said. A session is of its `scope`: in two scopes,
-    one name is that of two sessions.
-    `memory` is what a reader will be shown; ranking never looks at it. Dates are kept in UTC.
+    Evidence depends on the query: `similarity` (a cosine), `lexical` and `relevance` (0..1); `addressed`, 1 if the
+    query names the speaker and 0 if it names others; `days_off`, the distance in days from a day that the query names;
+    `setting` (0..1), the share of the query's words found in the session; `linked` (0..1), how strongly names link the
+    memory to the query, and `link`, which names.
+
+    `words` counts the informative words of the memory, 0 if it is a question. A session belongs to its `scope`: the
+    same name in two scopes means two sessions. `memory` is only shown to readers; ranking never looks at it. Dates are
+    in UTC.
     """
 
     id: MemoryId
@@ -69,7 +70,7 @@ class Candidate:
             )
 
     def showing(self, memory: Memory) -> "Candidate":
-        """The candidate with what a reader is shown; all else was checked before and is not checked again."""
+        """Return the candidate with the memory to show; the other fields are not checked again."""
         if memory.id != self.id:
             raise FieldError(f"shows the memory {memory.id!r}, but is the candidate {self.id!r}", field="memory")
         return copy_with(self, memory=memory)
@@ -82,7 +83,7 @@ class Candidate:
 
     @property
     def questioned(self) -> bool:
-        """Whether a question left any evidence here."""
+        """Whether a query left any evidence on this candidate."""
         return any(arm is not None for arm in (self.similarity, self.lexical, self.relevance))
 
 
@@ -93,16 +94,16 @@ FRACTION_FIELDS = (
 """The fields that are numbers within 0..1."""
 
 COUNT_FIELDS = ("served", "revisions", "words")
-"""The fields that count."""
+"""The fields that are counts."""
 
 DATE_FIELDS = ("created_at", "updated_at", "last_accessed_at", "valid_from")
 """The fields that are dates."""
 
 LABEL_FIELDS = ("session", "speaker")
-"""The fields that are names which many share."""
+"""The fields that are names shared by many candidates."""
 
 LINK_FIELD = "link"
-"""The field that says by which names a question is linked to it."""
+"""The field with the names that link the candidate to the query."""
 
 
 def _require_scope(field: str, value: Any) -> Scope:

@@ -1,8 +1,7 @@
-"""Usage: what happened to a memory since it was written, kept beside it.
+"""Usage, votes and traces of contexts, and the differences that a replay finds.
 
-Trace: what a context was made of, kept so that feedback and replay can refer to it.
-
-Difference: what is not as it was when a recorded context is made again, and why, as far as that can be told.
+First what happened to a memory since it was written, which is kept beside it. Then the record of a context, to which
+feedback and replay refer. Then the comparison of a recorded context with its replay.
 """
 
 import re
@@ -20,7 +19,7 @@ from recollect.model.scope import Scope
 
 
 class Use(StrEnum):
-    """Something that happened to a memory."""
+    """An event in the use of a memory."""
 
     SERVED = "served"
     HELPED = "helped"
@@ -31,21 +30,24 @@ class Use(StrEnum):
 
 
 SIGN_USES = frozenset({Use.QUOTED, Use.FOLLOWED})
-"""What nobody said of a memory and yet speaks for it: its words stand in the answer that was given from a context, or
-what a context was used for ended in success. Each is noted once for a context."""
+"""Signs: uses that speak for a memory without a vote.
+
+The answer given from a context quotes the memory, or the work done with a context succeeded. Each is recorded once per
+context.
+"""
 
 MAX_COUNTED_VOTES = 5
-"""Of one principal's votes on one memory, only the newest so many count."""
+"""How many of one principal's votes on one memory count: the newest ones."""
 
 _ERASED_NAME = re.compile(r"erased \d+")
-"""What a principal or a context is called that was erased."""
+"""The name that replaces an erased principal or context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """How often a memory was served, helped, misled and said again, and when last.
+    """How often a memory was served, helped, misled and repeated, and when last.
 
-    `quoted` and `followed` count its signs, which move nothing.
+    `quoted` and `followed` count its signs, which do not affect ranking.
     """
 
     served: int = 0
@@ -64,7 +66,7 @@ class Usage:
 
     @property
     def usefulness(self) -> float | None:
-        """(helped + 1) / (helped + misled + 2), once anyone has judged it."""
+        """(helped + 1) / (helped + misled + 2), or `None` without votes."""
         judged = self.helped + self.misled
         return None if judged == 0 else (self.helped + 1) / (judged + 2)
 
@@ -74,7 +76,7 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """What one principal says of one memory of one context; saying it again replaces it."""
+    """One principal's vote on one memory of one context; voting again replaces it."""
 
     context: str
     memory: MemoryId
@@ -85,7 +87,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """What speaks for a memory of a context without anybody saying so."""
+    """Evidence for a memory of a context that no vote expresses."""
 
     context: str
     memory: MemoryId
@@ -94,9 +96,9 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What came of feedback: how many votes were taken, and which memories the answer quotes.
+    """The result of feedback: the number of votes recorded, and the memories that were quoted.
 
-    `remark` says why nothing of the answer was noted that has their words, if that is so.
+    `remark` says why quotes in the answer were not recorded, if so.
     """
 
     votes: int
@@ -109,9 +111,9 @@ class Noted:
 
 
 def select_current_votes(votes: Iterable[Vote]) -> list[Vote]:
-    """Of all votes ever cast, the oldest first, those that stand, each where it was last cast.
+    """Return the votes that no later vote replaces, each at the position of its last cast.
 
-    The oldest is the one that the store took first, whatever clock each was cast by.
+    Both lists are oldest first, in the order in which the store took the votes, whatever clock each voter had.
     """
     last: dict[tuple[MemoryId, str, str], Vote] = {}
     for one in votes:
@@ -122,8 +124,9 @@ def select_current_votes(votes: Iterable[Vote]) -> list[Vote]:
 
 
 def select_counted_votes(votes: Sequence[Vote]) -> list[Vote]:
-    """Those of the standing votes, the oldest first, that count, the newest first: of each principal the newest few on
-    a memory. All whose names were erased are one principal.
+    """Return the votes that count, newest first; the current votes come in oldest first.
+
+    Of each principal, only the newest `MAX_COUNTED_VOTES` on a memory count. All erased principals count as one.
     """
     counted = Counter[tuple[MemoryId, str]]()
     found: list[Vote] = []
@@ -136,16 +139,17 @@ def select_counted_votes(votes: Sequence[Vote]) -> list[Vote]:
 
 
 def count_votes(votes: Sequence[Vote]) -> tuple[int, int]:
-    """How many of the standing votes on a memory, the oldest first, count as helped and as misled."""
+    """Return how many current votes on a memory, oldest first, count as helped and as misled."""
     uses = [vote.use for vote in select_counted_votes(votes)]
     return uses.count(Use.HELPED), uses.count(Use.MISLED)
 
 
 def anonymize_votes(votes: Sequence[Vote], contexts: Collection[str], principal: str) -> list[Vote]:
-    """The votes on one memory, in their order; those of erased contexts, and of that principal, say no longer whose.
+    """Return the votes on one memory, with erased contexts and a principal made anonymous.
 
-    As many stand as before, but all that say no longer whose they are count for no more than those of one principal, or
-    one could have as many as one likes by erasing in between. The names they get are no others' on this memory.
+    The number and order of votes stay the same. All anonymous votes together count no more than those of one principal;
+    otherwise a principal could cast any number of votes by erasing in between. The replacement names are not used by
+    other votes on this memory.
     """
     spoken = {one for one in votes if one.context in contexts or one.by == principal}
     voices = _assign_anonymous_names([one.by for one in votes if one in spoken], {one.by for one in votes})
@@ -159,14 +163,14 @@ def anonymize_votes(votes: Sequence[Vote], contexts: Collection[str], principal:
 
 
 def _assign_anonymous_names(names: Iterable[str], taken: Collection[str]) -> dict[str, str]:
-    """A name that says nothing for each of these, the first one first; none that is taken."""
+    """Return an anonymous name for each name, in order, that is not in `taken`."""
     free = (name for number in count(1) if (name := f"erased {number}") not in taken)
     return {name: next(free) for name in dict.fromkeys(names)}
 
 
 @dataclass(frozen=True, slots=True)
 class PackedEntry:
-    """A memory that was handed over, and its score."""
+    """A memory that was served, and its score."""
 
     id: MemoryId
     score: float
@@ -174,7 +178,7 @@ class PackedEntry:
 
 @dataclass(frozen=True, slots=True)
 class OmittedEntry:
-    """A memory that was considered and left out: why, and what it would have cost."""
+    """A memory that was considered but left out, with the reason and its cost."""
 
     id: MemoryId
     score: float
@@ -184,12 +188,12 @@ class OmittedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRecipe:
-    """With what a context was made, as far as the question does not say it, so that it can be made again.
+    """How a context was made, apart from the query, so that a replay can make it again.
 
-    `present` says that it was for the present; of the budget there is what the trace has not. If there was a question,
-    `encoder` is the model that was asked, `directions` what it gave, 32-bit floats in base64, and `directed` how many
-    memories had a direction to be near to. `packed` and `omitted` are how many there were, also when some of them have
-    been erased since. `text` is the sum (SHA-256) of the rendered text, as long as nothing of it has been erased.
+    `present` means that it was made for the present. The budget fields are those that the record lacks. With a query,
+    `encoder` is the model used, `directions` holds the query's vectors (32-bit floats in base64), and `directed` counts
+    the memories that had a vector to compare. `packed` and `omitted` count also memories that were erased since. `text`
+    is the SHA-256 of the rendered text, until part of it is erased.
     """
 
     present: bool
@@ -209,12 +213,12 @@ class ContextRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRecord:
-    """What a context was made of: the question, the clocks, the profile, and each memory's place.
+    """The record of a context: the query, the clocks, the profile, and each memory's rank.
 
-    `formula` is the profile as it was, written out. `at` is the moment it was ranked for, `made_at` when that was done,
-    `commit` the last that the store then knew of. `levels` are those that were asked for, if there were any yet, and
-    `making` is there if it was noted yet. `elsewhere` says that the commit is one of another store, whose context came
-    here when there were other commits already.
+    `formula` is the profile in full as it was then. `at` is the moment the context was ranked for, `made_at` when it
+    was made, `commit` the last commit of the store then. `levels` and `making` are empty in records older than these
+    fields. `elsewhere` means that the commit is of another store, from which the context came here after this store had
+    commits of its own.
     """
 
     id: str
@@ -242,16 +246,16 @@ class ContextRecord:
 
     @property
     def moments(self) -> list[tuple[str, datetime]]:
-        """Every moment that had come when the context was made, by the name of its field."""
+        """Return the timestamps that cannot lie after the making of the context, with field names."""
         known = [] if self.known_at is None else [("known_at", self.known_at)]
         return [("made_at", self.made_at), ("at", self.at), *known]
 
     def with_commit_of(self, other: "ContextRecord") -> "ContextRecord":
-        """The trace with the commit of another one, which each store counts by itself."""
+        """Return the record with the commit of another one, since each store counts its own commits."""
         return replace(self, commit=other.commit, elsewhere=other.elsewhere)
 
     def without_memories(self, gone: Collection[MemoryId]) -> "ContextRecord":
-        """The trace without any mention of these memories, and without the sum of a text that they were in."""
+        """Return the record without these memories, and without the checksum of a text that had any."""
         packed = tuple(one for one in self.packed if one.id not in gone)
         making = self.making
         if making is not None and len(packed) < len(self.packed):
@@ -261,7 +265,7 @@ class ContextRecord:
 
 
 class DifferenceKind(StrEnum):
-    """What differs: first what is not there any more or is another now, then what has come of it."""
+    """What differs in a replay: first the possible causes, then the effects on the context."""
 
     ELSEWHERE = "elsewhere"
     NOT_RECORDED = "unnoted"
@@ -283,7 +287,7 @@ class DifferenceKind(StrEnum):
 
     @property
     def is_effect(self) -> bool:
-        """Whether it is a part of the context itself."""
+        """Whether the difference is in the context itself, not in a cause."""
         return self in _EFFECT_KINDS
 
 
@@ -294,7 +298,7 @@ _EFFECT_KINDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ReplayDifference:
-    """What differs, of which memory or for which reason if it is of one, how it was, and how it came out again."""
+    """One difference: its kind, the memory or reason it concerns, and the value then and now."""
 
     what: DifferenceKind
     name: str | None = None
@@ -303,7 +307,7 @@ class ReplayDifference:
 
     def __repr__(self) -> str:
         name = "" if self.name is None else f" {shorten(self.name)}"
-        sums = self.what is DifferenceKind.TEXT  # which say nothing to anybody
+        sums = self.what is DifferenceKind.TEXT  # checksums, which tell a reader nothing
         both = [] if sums else [("was", self.was), ("is", self.again)]
         told = ", ".join(f"{when} {shorten(what)}" for when, what in both if what is not None)
         return f"<Difference {self.what.value}{name}{told and f': {told}'}>"
@@ -312,9 +316,10 @@ class ReplayDifference:
 def compare_records(
     was: ContextRecord, now: ContextRecord, *, there: Collection[MemoryId], departed: int = 0
 ) -> tuple[ReplayDifference, ...]:
-    """How a context differs that was made again, and why; nothing, if what came out is the same to the last bit.
+    """Return how a replayed context differs from its record, and why; empty if identical.
 
-    `there` are all memories that were seen again, and `departed` is how many of them got a direction anew.
+    Scores are compared to the last bit. `there` are all memories that the replay saw, and `departed` counts those that
+    were embedded again.
     """
     effects = list(_find_effects(was, now))
     if not effects:
@@ -323,7 +328,10 @@ def compare_records(
 
 
 def _find_effects(was: ContextRecord, now: ContextRecord) -> Iterator[ReplayDifference]:
-    """What of the context itself is not the same. In which order memories stand follows from their scores."""
+    """Yield the differences in the context itself.
+
+    The order of the memories is not compared: it follows from their scores.
+    """
     told = _describe_memories(now)
     for what, those in _describe_memories(was).items():
         yield from _compare_mappings(what, those, told[what])
@@ -343,7 +351,7 @@ def _find_effects(was: ContextRecord, now: ContextRecord) -> Iterator[ReplayDiff
 
 
 def _describe_memories(trace: ContextRecord) -> dict[DifferenceKind, dict[str, str]]:
-    """What is told of each memory that was considered, and how many others were excluded by which reason."""
+    """Return a description of each memory considered, and the number excluded for each reason."""
     return {
         DifferenceKind.PACKED: {one.id: repr(one.score) for one in trace.packed},
         DifferenceKind.OMITTED: {one.id: f"{one.score!r} {one.reason} {one.cost}" for one in trace.omitted},
@@ -354,7 +362,7 @@ def _describe_memories(trace: ContextRecord) -> dict[DifferenceKind, dict[str, s
 def _compare_mappings(
     what: DifferenceKind, was: Mapping[str, str], now: Mapping[str, str]
 ) -> Iterator[ReplayDifference]:
-    """Where two mappings differ, in the order of the first."""
+    """Yield the differences between two mappings, in the order of the first."""
     for name in dict.fromkeys([*was, *now]):
         if was.get(name) != now.get(name):
             yield ReplayDifference(what, name, was.get(name), now.get(name))
@@ -363,7 +371,7 @@ def _compare_mappings(
 def _find_causes(
     was: ContextRecord, now: ContextRecord, there: Collection[MemoryId], departed: int
 ) -> Iterator[ReplayDifference]:
-    """What is not there any more, or is another now, that a context depends on."""
+    """Yield the inputs of a context that are gone or have changed."""
     if was.elsewhere:
         yield ReplayDifference(DifferenceKind.ELSEWHERE)
     if was.making is None:
@@ -384,7 +392,10 @@ def _find_causes(
 
 
 def _compare_recipes(was: ContextRecipe, now: ContextRecipe, *, same: bool) -> Iterator[ReplayDifference]:
-    """What it was made with that is another now; how many had a direction tells something of as many memories alone."""
+    """Yield the changed inputs of the recipe.
+
+    `directed` is compared only if both contexts saw as many memories.
+    """
     if was.encoder != now.encoder:
         yield ReplayDifference(DifferenceKind.ENCODER, None, str(was.encoder), str(now.encoder))
     elif was.directions is not None and was.directions != now.directions:
@@ -398,11 +409,11 @@ def _compare_recipes(was: ContextRecipe, now: ContextRecipe, *, same: bool) -> I
 
 
 def _count_packed_and_omitted(trace: ContextRecord) -> tuple[int, int]:
-    """How many were packed and omitted, also if some of them have been erased since."""
+    """Return how many memories were packed and omitted, including those erased since."""
     making = trace.making
     return (len(trace.packed), len(trace.omitted)) if making is None else (making.packed, making.omitted)
 
 
 def _count_seen(trace: ContextRecord) -> int:
-    """How many memories there were to see: each was packed, omitted or excluded."""
+    """Return how many memories the context saw: each was packed, omitted or excluded."""
     return sum(_count_packed_and_omitted(trace)) + sum(trace.excluded.values())

@@ -1,10 +1,7 @@
-"""Conversation: turns that were said.
+"""Conversations: turns, sessions, and the result of extracting memories from turns.
 
-Session: a stretch of an agent's work for one scope, from when it began until it was ended or fell silent.
-
-Extraction: what an extractor made of a conversation, what of it was not taken, and what it cost.
-
-Tally: what was asked of a model, in requests and tokens, and what that costs.
+A session is a stretch of an agent's work in one scope, until it is ended or inactive for too long. At the end stand the
+requests and tokens that a model used, and their cost.
 """
 
 from collections.abc import Mapping
@@ -21,7 +18,7 @@ from recollect.model.scope import Scope
 
 
 class Role(StrEnum):
-    """In which part somebody speaks in a conversation with a model."""
+    """The role of a speaker in a conversation with a model."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -35,12 +32,12 @@ PROVENANCE_BY_ROLE: Mapping[Role, Provenance] = {
     Role.SYSTEM: Provenance.MODEL_INFERENCE,
     Role.TOOL: Provenance.TOOL_EXTERNAL,
 }
-"""Through whom words of the conversation came, by the part of who said them."""
+"""The provenance of text in a conversation, by the role of its speaker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationTurn:
-    """One turn of a conversation: what was said, by whom, when, and in which session; `id` if a memory keeps it."""
+    """One turn of a conversation; `id` is the memory that keeps it, if one does."""
 
     text: str
     role: Role = Role.USER
@@ -61,10 +58,10 @@ class ConversationTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """When it began, was last active and ended, and what it came to.
+    """A session: when it began, was last active and ended, and its summary.
 
-    `summary` is what somebody said of it, and then it is `summarised`; of one that ended without a word it is put
-    together from what was saved in it and is still there.
+    `summarised` means that a caller gave the summary. A session that ended without one gets a summary composed of the
+    memories saved in it that still exist.
     """
 
     id: MemoryId
@@ -89,7 +86,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearbyMemories:
-    """A memory with those that came just before and just after it, all in the order of time and id."""
+    """A memory with those just before and just after it, ordered by time and id."""
 
     memory: Memory
     before: tuple[Memory, ...]
@@ -98,8 +95,9 @@ class NearbyMemories:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeHoldings:
-    """How many plain memories of its own a scope has that can be recalled now, by kind, from when to when, and how many
-    sessions; `current` is the one that is under way.
+    """What a scope holds: recallable plain memories by kind, their time span, and sessions.
+
+    Only memories of the scope itself count. `current` is the session under way.
     """
 
     memories: int
@@ -118,15 +116,15 @@ MAX_EXTRACTS = 10
 """How many memories one call extracts at most."""
 
 TOKENS_PER_PRICE = 1_000_000
-"""How many tokens a price is for."""
+"""The number of tokens that a price is for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extract:
-    """What was understood from a turn: a memory to be, with the words it rests on.
+    """A proposed memory that an extractor found in a turn, with the quote that supports it.
 
-    `turn` is the place of the turn in the conversation, from 0 on, and `quote` occurs in it, word for word. `subject`
-    is what it is about, where only one thing of that can be true at a time.
+    `turn` is the index of the turn in the conversation, from 0, and `quote` occurs in it word for word. `subject` is
+    what the memory is about, where only one thing can be true of it at a time.
     """
 
     text: str
@@ -149,7 +147,7 @@ class Extract:
 
 
 class RejectionReason(StrEnum):
-    """Why something that was proposed is no memory."""
+    """Why a proposed memory was rejected."""
 
     NOT_SAID = "its quote does not occur in the conversation"
     QUOTE_TOO_SHORT = "its quote is so short that it would occur anywhere"
@@ -164,7 +162,7 @@ class RejectionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RejectedExtract:
-    """Something that was proposed and not taken: how it began, on one line, and why."""
+    """A proposed memory that was rejected: how its text begins, on one line, and why."""
 
     text: str
     reason: RejectionReason
@@ -176,7 +174,7 @@ class RejectedExtract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelPrices:
-    """What a million tokens cost, of those that are read and of those that are written, in whatever currency."""
+    """The price of a million prompt tokens and of a million completion tokens, in any currency."""
 
     prompt: float
     completion: float
@@ -187,17 +185,17 @@ class ModelPrices:
                 raise FieldError(f"{show(getattr(self, name))} is below zero; give a price", field=name)
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """What so many tokens cost."""
+        """Return the cost of these tokens."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / TOKENS_PER_PRICE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What was understood from a conversation, in its order, and what it took to understand it.
+    """The memories extracted from a conversation, in its order, and what the extraction cost.
 
-    `calls` are the requests a model was sent, those among them that it refused or answered with nonsense too.
-    `uncounted` are the calls whose tokens the server did not tell, or told unbelievably: they count as none, so with
-    any of them the tokens are a least, and there is no cost. `cost` is there if prices were given.
+    `calls` counts all requests sent to a model, including those it refused or answered with nonsense. `uncounted`
+    counts the calls whose token counts are missing or not plausible; they count as zero. With any of them the token
+    counts are a minimum and there is no cost. `cost` is also `None` without prices.
     """
 
     extracts: tuple[Extract, ...] = ()
@@ -217,7 +215,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmUsage:
-    """How many requests were answered, and the tokens of those whose answers told them believably."""
+    """How many requests were answered, and the tokens of those with plausible token counts."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -233,7 +231,7 @@ class LlmUsage:
         )
 
     def __sub__(self, earlier: "LlmUsage") -> "LlmUsage":
-        """What came since an earlier one."""
+        """Return what was used since an earlier count."""
         return LlmUsage(
             calls=self.calls - earlier.calls,
             prompt_tokens=self.prompt_tokens - earlier.prompt_tokens,
@@ -242,5 +240,5 @@ class LlmUsage:
         )
 
     def cost(self, prices: ModelPrices | None) -> float | None:
-        """What the tokens cost; not told without prices, or if some of the tokens are not known."""
+        """Return the cost of the tokens; `None` without prices or if some tokens are unknown."""
         return None if prices is None or self.uncounted else prices.cost_of(self.prompt_tokens, self.completion_tokens)

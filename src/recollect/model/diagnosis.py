@@ -1,4 +1,4 @@
-"""Check: one thing that was looked at, what was seen, and what to do about it."""
+"""The result of one check of the doctor: its status, what was found, and the remedy."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from recollect.errors import InvalidInput, RecollectError
 
 
 class CheckStatus(StrEnum):
-    """How it stands: well; well enough, but worth knowing; or not at all."""
+    """The status of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -16,7 +16,7 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was seen where one thing was looked at; whatever is not well comes with a remedy."""
+    """The result of one check; a warning or a problem comes with a remedy."""
 
     name: str
     finding: CheckStatus
@@ -29,21 +29,21 @@ class Check:
 
 
 def ok(name: str, seen: str) -> Check:
-    """It is well."""
+    """Return a passed check."""
     return Check(name, CheckStatus.OK, seen)
 
 
 def warning(name: str, seen: str, remedy: str) -> Check:
-    """It will do, but could be better."""
+    """Return a check that found something to improve."""
     return Check(name, CheckStatus.WARNING, seen, remedy)
 
 
 def problem(name: str, seen: str, remedy: str) -> Check:
-    """It will not do."""
+    """Return a check that failed."""
     return Check(name, CheckStatus.PROBLEM, seen, remedy)
 
 
 def check_from_error(name: str, error: RecollectError, finding: CheckStatus = CheckStatus.PROBLEM) -> Check:
-    """What an error says, whose message ends in the remedy."""
+    """Return the check for an error whose message ends in the remedy."""
     seen, _, remedy = str(error).rpartition("; ")
     return Check(name, finding, seen or remedy, remedy if seen else "see what it says")

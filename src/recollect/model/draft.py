@@ -1,8 +1,7 @@
-"""Draft: what a caller proposes to remember, before admission.
+"""Drafts, verdicts, receipts and idempotency records.
 
-Verdict: what became of a draft, and the receipt its writer gets.
-
-Kept: what is remembered of a call that came with an idempotency key, so that a retry is harmless.
+A caller proposes a draft; admission reaches a verdict; the caller gets a receipt. An idempotency record makes a retry
+of the same call harmless.
 """
 
 import hashlib
@@ -27,8 +26,8 @@ OPTIONAL_BODY_FIELDS = ("subject",)
 class Draft:
     """What a caller proposes to remember, with the arguments of `remember`.
 
-    Without a kind it is an observation, or of the kind its topic has. `at` is when it was observed, if not now; `key`
-    makes a retry harmless; `id` keeps the one it had elsewhere.
+    The default kind is that of its topic, or else an observation. `at` is when it was observed, if not now; `key` makes
+    a retry harmless; `id` keeps the id it had elsewhere.
     """
 
     text: str
@@ -76,10 +75,11 @@ class Draft:
 
     @property
     def body(self) -> str:
-        """What tells one proposal from another under the same key: a hash of all that was said.
+        """The hash of all fields, which separates two drafts with the same key.
 
-        A field that drafts did not always have counts only if it is said, so that keys of before still hold. Who says
-        it does not count, since at a terminal it is the user, and in a pipe a model; that of before is that of a model.
+        Optional fields of later schemas count only if given, so that old keys stay valid. The provenance does not
+        count, because the same command comes from the user at a terminal and from a model through a pipe; it is hashed
+        as `model_inference`.
         """
         silent = {"key", *(name for name in OPTIONAL_BODY_FIELDS if getattr(self, name) is None)}
         said = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in silent}
@@ -91,7 +91,7 @@ _DRAFT_FIELDS = tuple(one.name for one in fields(Draft))
 
 
 def read_draft(given: Mapping[str, Any], scope: Scope | str | None = None) -> Draft:
-    """The draft that a mapping with `remember`'s arguments describes; `scope` is for those that name none."""
+    """Read a draft from a mapping with `remember`'s arguments; `scope` is the default scope."""
     if not isinstance(given, Mapping):
         raise FieldError(f"{show(given)} is no draft; give a recollect.Draft, or a mapping", field="drafts")
     unknown = next((name for name in map(show_name, given) if name not in _DRAFT_FIELDS), None)
@@ -114,13 +114,14 @@ def read_draft(given: Mapping[str, Any], scope: Scope | str | None = None) -> Dr
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """It is news: a memory of its own."""
+    """A new memory was created."""
 
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """It is a new revision of a memory: the one of its topic, or the one that was revised; in place of another one of
-    its subject, if one held.
+    """The draft is a new revision of a memory, the one of its topic or the one revised.
+
+    `instead_of` is another memory of its subject that it replaced, if one was valid.
     """
 
     revision: int
@@ -129,7 +130,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class Reinforced:
-    """It is no news: the memory says so already, or its topic has a text that was observed later; it was echoed."""
+    """A memory already says this, or its topic has a text observed later; an echo was counted."""
 
     twin: MemoryId
     reason: str = "the same words"
@@ -137,7 +138,7 @@ class Reinforced:
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """It is a memory of its own, and another one of its subject holds no longer."""
+    """A new memory was created, and another one of its subject is no longer valid."""
 
     old: MemoryId
     reason: str
@@ -145,7 +146,7 @@ class Superseded:
 
 @dataclass(frozen=True, slots=True)
 class Outdated:
-    """It is a memory of its own that held until a later one of its subject, which was known already."""
+    """A new memory was created, valid only until a known later memory of its subject."""
 
     newer: MemoryId
     reason: str
@@ -153,7 +154,10 @@ class Outdated:
 
 @dataclass(frozen=True, slots=True)
 class Reactivated:
-    """It was said before and put away since; it is said again, so it is back, in place of the other if one held."""
+    """A memory with this text had been put away and is active again.
+
+    `instead_of` is another memory that it replaced, if one was valid.
+    """
 
     was: str
     instead_of: MemoryId | None = None
@@ -161,7 +165,7 @@ class Reactivated:
 
 @dataclass(frozen=True, slots=True)
 class Unindexed:
-    """It is an event like one that is known: kept, and not found by a question."""
+    """The draft is an event like a known one: it is stored but not indexed."""
 
     twin: MemoryId
     reason: str
@@ -169,7 +173,10 @@ class Unindexed:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """It is kept, and recalled only once an operator releases it; `other` is the memory that it is at odds with."""
+    """The draft is stored, and not recalled until an operator releases it.
+
+    `other` is the memory that it conflicts with.
+    """
 
     reason: str
     other: MemoryId | None = None
@@ -177,7 +184,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Nothing was written; `other` is the memory that stands in the way, if one does."""
+    """Nothing was written; `other` is the memory in the way, if there is one."""
 
     reason: str
     other: MemoryId | None = None
@@ -185,7 +192,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Its standing changed, not its text: forgotten, restored in place of another if one held, pinned or unpinned."""
+    """The status of a memory changed, not its text: forgotten, restored, pinned or unpinned.
+
+    `instead_of` is another memory that a restored one replaced, if one was valid.
+    """
 
     to: str
     instead_of: MemoryId | None = None
@@ -193,7 +203,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """It stood so already; nothing was written."""
+    """Nothing was written, because the memory already had the requested state."""
 
 
 Verdict = (
@@ -213,10 +223,10 @@ Verdict = (
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a writer gets back: which memory now says it, what was decided, and the memory itself.
+    """What a writer gets back: the id, the verdict and the memory.
 
-    A refused draft may have none: then asking for it says why. `redacted` names what was taken out before anything
-    was kept: what was private, and kinds of secrets.
+    A refused draft may have no memory; then `id` and `memory` raise NotFound with the reason. `redacted` names what was
+    removed before the text was stored: private parts and kinds of secrets.
     """
 
     _id: MemoryId | None
@@ -238,12 +248,12 @@ class Receipt:
 
     @property
     def kept(self) -> bool:
-        """Whether there is a memory that says it."""
+        """Whether there is a memory with what the draft says."""
         return self._memory is not None
 
     @property
     def reason(self) -> str:
-        """Why it was decided so; empty where the verdict says it all."""
+        """Return the reason of the verdict; empty if the verdict needs none."""
         match self.verdict:
             case Reinforced() | Superseded() | Outdated() | Unindexed() | Quarantined() | Refused():
                 return self.verdict.reason
@@ -254,7 +264,7 @@ class Receipt:
 
     @property
     def other(self) -> MemoryId | None:
-        """The other memory that the decision was about, if there is one."""
+        """Return the other memory that the verdict is about, if there is one."""
         match self.verdict:
             case Reinforced(twin, _) | Unindexed(twin, _):
                 return twin
@@ -274,18 +284,18 @@ class Receipt:
 
     @property
     def _describe_verdict(self) -> str:
-        """The verdict with what it says, and nothing of what it leaves open."""
+        """The name of the verdict with the fields that are set."""
         given = {one.name: getattr(self.verdict, one.name) for one in fields(self.verdict)}
         told = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
         return f"{type(self.verdict).__name__}({told})"
 
 
 IDEMPOTENCY_KEY_LIFETIME = timedelta(days=30)
-"""How long a key is remembered."""
+"""How long an idempotency key is kept."""
 
 
 class HasIdempotencyKey(Protocol):
-    """What is said under a key, if it has one; `body` tells it from all else that may be said."""
+    """A request with an optional idempotency key; `body` is the hash of its content."""
 
     @property
     def key(self) -> str | None: ...
@@ -296,7 +306,7 @@ class HasIdempotencyKey(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotencyRecord:
-    """A key, what was said under it, and what became of it."""
+    """An idempotency key with the hash of its request and the result."""
 
     scope: Scope
     key: str

@@ -1,8 +1,6 @@
-"""Encoder: which model the vectors of a store come from.
+"""Encoder: the embedding model of a store's vectors, and the progress of re-embedding.
 
-Re-embedding: what a store still has to embed, how far it has come, and what became of it in the end.
-
-Indexing: the indexes of the nearest that an operator had made, each for one scope.
+The last part describes the vector indexes that an operator had built, each for one scope.
 """
 
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ MAX_DIMENSIONS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """A model by its name, and how many dimensions its vectors have."""
+    """An embedding model: its name and the number of dimensions."""
 
     name: str
     dimensions: int
@@ -35,7 +33,7 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True)
 class ContentRow:
-    """What a memory says or once said, by the number that the store gave it."""
+    """A text that a memory has or had, with the number that the store gave it."""
 
     number: int
     title: str | None
@@ -44,13 +42,13 @@ class ContentRow:
 
     @property
     def embedded_text(self) -> str:
-        """What of it gets a direction, as `Memory.embedded_text`."""
+        """The text to embed, as `Memory.embedded_text`."""
         return build_embedded_text(self.title, self.text, self.speaker)
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingBatch:
-    """The next contents that lack a vector, in the order of their numbers; `last` is the highest number of all."""
+    """The next contents that lack a vector, by number; `last` is the highest number of all."""
 
     contents: tuple[ContentRow, ...]
     last: int
@@ -58,7 +56,10 @@ class EmbeddingBatch:
 
 @dataclass(frozen=True, slots=True)
 class VectorRemoval:
-    """How many vectors of former models a step removed, and up to which content, of the highest there is."""
+    """How many vectors of former models a step removed; the other fields are content numbers.
+
+    `reached` is the last content that was looked at, `last` the highest there is.
+    """
 
     count: int
     reached: int
@@ -66,12 +67,12 @@ class VectorRemoval:
 
     @property
     def done(self) -> bool:
-        """Whether none are left."""
+        """Whether no vectors of former models are left."""
         return self.reached >= self.last
 
 
 class ReembeddingStage(StrEnum):
-    """What is being done."""
+    """A stage of re-embedding."""
 
     EMBEDDING = "embedding"
     REMOVING = "removing"
@@ -88,9 +89,9 @@ class ReembeddingProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReembeddingReport:
-    """Which model a store's vectors come from now, which they came from before, and how much this run did.
+    """The result of re-embedding: the current model, the former one, and the work of this run.
 
-    What an earlier run did that was interrupted does not count.
+    Work of an earlier, interrupted run does not count.
     """
 
     encoder: Encoder
@@ -100,17 +101,17 @@ class ReembeddingReport:
 
     @property
     def changed(self) -> bool:
-        """Whether it is another model than before."""
+        """Whether the model differs from the former one."""
         return self.former != self.encoder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeVectorIndex:
-    """An index of the vectors of a scope, and how much is in it.
+    """A vector index of one scope, and how many vectors it holds.
 
-    `scope` is nothing if the scope was erased, and `model` if it is not known any more; `present` if that is the model
-    that the store's vectors come from. One that is not `valid` is being built, or was interrupted. `vectors` are those
-    it had when the server last counted. `built` if it was not there before it was asked for.
+    `scope` is `None` if the scope was erased, and `model` if it is unknown. `present` means that the index is for the
+    store's current model. An index that is not `valid` is being built or its build was interrupted. `vectors` is the
+    server's last count. `built` means that this call built it.
     """
 
     name: str
@@ -124,5 +125,5 @@ class ScopeVectorIndex:
 
     @property
     def is_usable(self) -> bool:
-        """Whether a question can be answered by it."""
+        """Whether a query can use it."""
         return self.valid and self.present and self.scope is not None

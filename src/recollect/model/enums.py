@@ -1,9 +1,4 @@
-"""Index: by what a memory is found when somebody asks.
-
-Level: how coarse a record of what happened is, from an event to a whole year; and of what was done, and sessions.
-
-Trust: how far a memory can be relied on, by where it and all that it was made of came from.
-"""
+"""The enumerations of the model: indexes, levels, provenance, trust, kinds and statuses."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -14,14 +9,18 @@ from recollect.errors import FieldError, show, show_name, suggest
 
 
 class Index(StrEnum):
-    """The ways to find a memory: by its words, and by its direction."""
+    """The indexes that find a memory: text search and vector search."""
 
     TEXT = "text"
     VECTOR = "vector"
 
 
 class Level(StrEnum):
-    """The levels of what happened, the finest first, of what was done, and of sessions; other memories have none."""
+    """The level of a record; plain memories have none.
+
+    The first seven are records of what happened, from the finest to the coarsest; the others are the actions and
+    episodes of tasks, and sessions.
+    """
 
     EVENT = "event"
     SEGMENT = "segment"
@@ -36,26 +35,26 @@ class Level(StrEnum):
 
 
 PLAIN_LEVEL_NAME = "plain"
-"""What memories are called that are no record of what happened."""
+"""The name for the level of memories that have no level."""
 
 RECALL_LEVELS: frozenset[Level | None] = frozenset({None, Level.EVENT})
-"""What is recalled where nothing else is said: plain memories and events, each in its own words."""
+"""The default levels of a recall: plain memories and events."""
 
 BRIEF_LEVELS: frozenset[Level | None] = frozenset({None})
-"""The same without a question: what is known, and not all that was said."""
+"""The default levels without a query: plain memories, without the events."""
 
 TIMELINE_LEVELS = (Level.EVENT, Level.SEGMENT, Level.GRIP, Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
-"""The levels of what happened; the others are of what was done for a task, and of sessions."""
+"""The levels of the timeline; the others belong to tasks and sessions."""
 
 UNINDEXED_LEVELS = (Level.ACTION, Level.SESSION)
-"""The levels that are in no index: who wants them asks for them by what they are of."""
+"""The levels that are in no index; a caller loads them by their episode or session."""
 
 CALENDAR_LEVELS = (Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR)
-"""The levels that are of a time of the calendar."""
+"""The levels that stand for a calendar period."""
 
 
 def parse_level(field: str, value: str) -> Level | None:
-    """The level of that name, none of which plain memories have; refused with the nearest known one."""
+    """Parse a level name, `None` for plain memories; the error suggests the nearest known name."""
     if value == PLAIN_LEVEL_NAME:
         return None
     try:
@@ -66,7 +65,7 @@ def parse_level(field: str, value: str) -> Level | None:
 
 
 class Provenance(StrEnum):
-    """Through whom a memory came."""
+    """The channel through which a memory came."""
 
     DIRECT_USER = "direct_user"
     MODEL_INFERENCE = "model_inference"
@@ -78,8 +77,10 @@ class Provenance(StrEnum):
 
 
 class Trust(StrEnum):
-    """From the least to the most: what a stranger said, what came at second hand, what a model or a tool of ours
-    concluded, what the user said, and what an operator vouches for.
+    """How far a memory can be relied on, from the least to the most.
+
+    In this order: external content, second hand, inferred by a model or an own tool, stated by the user, vouched for by
+    an operator.
     """
 
     EXTERNAL = "external"
@@ -90,11 +91,11 @@ class Trust(StrEnum):
 
     @property
     def level(self) -> int:
-        """How much it is, from 0 on; texts would compare by their letters."""
+        """The rank of the trust, from 0; the texts themselves would compare alphabetically."""
         return _TRUST_LEVELS[self]
 
     def less_than(self, other: "Trust") -> bool:
-        """Whether it is less than the other."""
+        """Whether this is less trust than the other."""
         return self.level < other.level
 
 
@@ -111,11 +112,11 @@ TRUST_BY_PROVENANCE: Mapping[Provenance, Trust] = MappingProxyType(
         Provenance.OPERATOR: Trust.VOUCHED,
     }
 )
-"""What a memory is trusted that came through whom, and was made of nothing else."""
+"""The trust of a memory by its provenance, if it is not made of other memories."""
 
 
 def lowest_trust(trusts: Iterable[Trust]) -> Trust:
-    """The least of them; of none it is the least there is, as nobody stands for it."""
+    """Return the lowest trust; `EXTERNAL` for none, because nothing vouches for it."""
     return min(trusts, key=lambda one: one.level, default=Trust.EXTERNAL)
 
 
@@ -156,7 +157,7 @@ class Status(StrEnum):
 
 
 def require_choice(field: str, value: ChoiceT, choices: type[ChoiceT]) -> ChoiceT:
-    """The value; refused if it is none of the choices, a text that names one among them."""
+    """Return the value, or raise FieldError if it is not a member; a plain string is refused."""
     if not isinstance(value, choices):
         name = choices.__name__
         raise FieldError(f"{show(value)} is no {name.lower()}; give one of recollect.{name}", field=field)
@@ -164,16 +165,16 @@ def require_choice(field: str, value: ChoiceT, choices: type[ChoiceT]) -> Choice
 
 
 def require_kind(field: str, value: Kind) -> Kind:
-    """The kind; refused if it is none."""
+    """Return the kind, or raise FieldError if it is not a `Kind`."""
     return require_choice(field, value, Kind)
 
 
 def parse_choice(field: str, value: str, choices: type[ChoiceT]) -> ChoiceT:
-    """The choice of that name, as a caller outside writes it; refused with the nearest known one."""
+    """Parse the name of a choice from outside; the error suggests the nearest known name."""
     try:
         return choices(value)
     except ValueError:
         what = choices.__name__.lower()
         raise FieldError(
             f"{show(value)} is no {what}; {suggest(show_name(value), [one.value for one in choices])}", field=field
-        ) from None  # it would say the same in Python's words
+        ) from None  # the cause would only repeat the message

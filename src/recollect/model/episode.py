@@ -1,4 +1,4 @@
-"""Episode: a task, what was planned and done for it, how it went, and what it taught."""
+"""Episode: a task, its plan and actions, how it went, and what it taught."""
 
 import json
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 
 LESSON_TAG, FAILURE_TAG = "lesson", "failure"
-"""The tags of what was learned of an episode: what it taught, and what went wrong."""
+"""The tags of the memories made from an episode's lessons and failures."""
 
 
 class Result(StrEnum):
-    """What sort of result an action had."""
+    """The result of an action."""
 
     SUCCEEDED = "succeeded"
     PARTIAL = "partial"
@@ -27,9 +27,9 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """Something that was done for a task: of which sort, with what, and what came of it.
+    """An action done for a task: its type, input, output and result.
 
-    `context` is the one that it was decided by, if that was said.
+    `context` is the context that the decision was based on, if the caller named one.
     """
 
     id: MemoryId
@@ -46,7 +46,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a task went, from 0 to 1, what it taught, and what went wrong."""
+    """How a task went, from 0 to 1, its lessons, and its failures."""
 
     score: float
     lessons: tuple[str, ...]
@@ -58,7 +58,7 @@ class Outcome:
 
 
 def summarize_lessons(lessons: tuple[str, ...], failure_modes: tuple[str, ...]) -> str:
-    """What to add to a line about a task: the first lesson and the first failure, and how many more there are."""
+    """Return the first lesson and the first failure of a task, and the number of the others."""
     return f"{_summarize_texts('lesson', lessons)}{_summarize_texts('failure', failure_modes)}"
 
 
@@ -69,12 +69,11 @@ def _summarize_texts(name: str, texts: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """A task with its plan, its actions in the order in which they were done, and its outcome once it has one.
+    """A task with its plan, its actions in the order they were done, and its outcome, if known.
 
-    `value` is how much it teaches by its outcome, as the settings say, and `contexts` are those that were named when it
-    was completed, beside those of its actions.
-    Just after it was completed, `receipts` say what became of its lessons and failure modes as memories, `run` is what
-    completed it, to be undone by, and `again` says that this was not the first time, and nothing was written.
+    `value` is how much the outcome teaches by the settings. `contexts` are those named on completion, beside those of
+    the actions. Only the call that completes an episode sets the last three: `receipts` for its lessons and failures,
+    `run` to undo the completion, and `again` if it had been completed before and nothing was written.
     """
 
     id: MemoryId
@@ -105,17 +104,17 @@ class Episode:
 
     @property
     def lessons(self) -> tuple[str, ...]:
-        """What it taught; nothing yet while it is under way."""
+        """The lessons; empty while the task is under way."""
         return () if self.outcome is None else self.outcome.lessons
 
     @property
     def failure_modes(self) -> tuple[str, ...]:
-        """What went wrong; nothing yet while it is under way."""
+        """The failures; empty while the task is under way."""
         return () if self.outcome is None else self.outcome.failure_modes
 
 
 def render_action(action: Action) -> str:
-    """An action as the text of a memory."""
+    """Return an action as the text of a memory, in JSON."""
     return json.dumps(
         {
             "type": action.type,
@@ -129,7 +128,7 @@ def render_action(action: Action) -> str:
 
 
 def read_action(memory: Memory) -> Action:
-    """The action that a memory is; whoever changed its text by hand may have put anything there."""
+    """Read an action from a memory; a text that is no valid action becomes its output."""
     try:
         noted = json.loads(memory.text)
         return Action(

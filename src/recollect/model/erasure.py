@@ -1,6 +1,6 @@
-"""Erasure: what was erased, and the proof that nothing of it is left.
+"""Erasure: receipts for erased memories, and the search for leftover bytes.
 
-Sweeping: what was written anew, so that no file has what was erased.
+The last part reports tables that were rewritten so that no file holds erased data.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ UNREACHABLE_COPIES = (
     "the memory of other processes that have the store open, until they close it",
     "blocks that the disk or the file system keeps for itself, as journals, snapshots and flash memory do",
 )
-"""What no erasure of ours can touch; a receipt names it, so that somebody can see to it."""
+"""The copies that an erasure cannot reach; the receipt lists them, so that an operator can."""
 
 UNREACHABLE_SERVER_COPIES = (
     "backups and exports of this store, and copies that others made of the files of the server",
@@ -24,12 +24,12 @@ UNREACHABLE_SERVER_COPIES = (
     "the memory of the server, and of other processes that have the store open, until they close it",
     "blocks that the disk or the file system keeps for itself, as journals, snapshots and flash memory do",
 )
-"""The same where the store is in a database of PostgreSQL."""
+"""The copies that an erasure cannot reach if the store is in PostgreSQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """Where a memory comes from, as one of its versions has it."""
+    """The source and origins of a memory, from one of its versions."""
 
     id: MemoryId
     source: str | None
@@ -38,7 +38,7 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasedRows:
-    """What one transaction removed; `pieces` are bytes of it, for whoever looks whether any are left."""
+    """What one transaction removed; `pieces` are the erased bytes to search for."""
 
     ids: tuple[MemoryId, ...] = ()
     versions: int = 0
@@ -53,14 +53,13 @@ class ErasedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResidueSearch:
-    """Where erased bytes were looked for, and what was found.
+    """Where erased bytes were searched for, and what was found.
 
-    `rewritten` names the tables of a database whose files were written anew without what was erased: of what is
-    compressed in them, that is the proof. `unsearched` says who can read the files of these, if it is not who erased.
-    `remains` names places where something is left. `elsewhere` counts places where what stays has the same bytes, by
-    where that is: two people may have said the same. `unfinished` says why it could not be proved now, and what to do
-    before somebody looks again. `copies` names unfinished backups and exports that others were making
-    beside the store: they may have what it had.
+    `rewritten` names database tables whose files were rewritten without the erased data; for compressed data, this is
+    the proof. `unsearched` says who can read the files of these tables, if the eraser cannot. `remains` names the
+    places where something is left. `elsewhere` counts, by place, where kept data has the same bytes: two people may
+    have said the same. `unfinished` says why there is no proof yet and what to do before the next search. `copies`
+    names unfinished backups and exports beside the store, which may contain the erased data.
     """
 
     files: tuple[str, ...] = ()
@@ -75,11 +74,11 @@ class ResidueSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureReceipt:
-    """The receipt of an erasure: which memories, how many versions and whatever else went with them, and what the
-    search found. The words of each version are gone from the index of texts as well.
+    """The receipt of an erasure: the erased memories and data, and the search result.
 
-    `restored` are memories that were recalled through one that is gone, and hold again by themselves. `made_of` is what
-    the memory that was named was made of, and is still there: it may say the same.
+    The words of each version are gone from the text index as well. `restored` are memories that had been merged into an
+    erased one and are active again. `made_of` are the origins of the named memory that still exist: they may say the
+    same.
     """
 
     scope: Scope
@@ -107,24 +106,25 @@ class ErasureReceipt:
 
     @property
     def memories(self) -> int:
-        """How many memories are gone."""
+        """The number of erased memories."""
         return len(self.ids)
 
     @property
     def proven(self) -> bool:
-        """Whether nothing can be left: every file was searched, or in a database written anew without it."""
+        """Whether nothing is left: every file was searched, or the tables were rewritten."""
         return not self.search.remains and self.search.unfinished is None
 
     @property
     def retryable(self) -> bool:
-        """Whether `prove_erased` may succeed in a moment."""
+        """Whether `prove_erased` may succeed later."""
         return self.search.unfinished is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepReport:
-    """The tables that were written anew, how many bytes they took `before` and take `after`, and of how many erasures
-    there is nothing in their files any more.
+    """The rewritten tables and their size in bytes before and after.
+
+    `erasures` counts the erasures of which their files now hold nothing.
     """
 
     tables: tuple[str, ...] = ()

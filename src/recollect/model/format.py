@@ -1,4 +1,4 @@
-"""Wording: texts and counts as they are said to people, on one line."""
+"""Format texts, counts and times for people, on one line."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -7,48 +7,51 @@ QUOTE_CHARS = 60
 """How many characters of a text are quoted."""
 
 LOOKAHEAD_FACTOR = 4
-"""How many times that much is looked at, for blanks take no room; a text may be a megabyte."""
+"""How many times `QUOTE_CHARS` is read ahead of a cut, because runs of blanks collapse.
+
+A text may have a megabyte, so it is not read whole.
+"""
 
 FEEDBACK_PREFIX = "context_id for feedback: "
-"""What is said before the id by which a context is rated, wherever a model is told it."""
+"""The text before the context id for feedback, wherever a model reads it."""
 
 
 def make_printable(text: str) -> str:
-    """The text on one line, with whatever could steer a terminal spelled out."""
+    """Return the text on one line, with characters that could control a terminal escaped."""
     return escape_unprintable(" ".join(text.split()))
 
 
 def escape_unprintable(line: str) -> str:
-    """The line, with every character that has no shape as its code."""
+    """Return the line with every unprintable character escaped."""
     if line.isprintable():
         return line
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def shorten(text: str, most: int = QUOTE_CHARS) -> str:
-    """How the text begins, on one printable line, with a mark if that is not all."""
+    """Return the start of a text on one printable line, with an ellipsis if it was cut."""
     ahead = text[: most * LOOKAHEAD_FACTOR]
     said = make_printable(ahead)
     return said if ahead == text and len(said) <= most else f"{said[:most].rstrip()}…"
 
 
 def format_count(count: int, one: str, several: str | None = None) -> str:
-    """The count with its noun, of which several have an s unless it is said otherwise."""
+    """Return the count with its noun; the plural adds an s unless given."""
     return f"{count} {one if count == 1 else several or f'{one}s'}"
 
 
 def format_moment(at: datetime) -> str:
-    """A moment to the second, in UTC."""
+    """Return the time to the second, in UTC."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%SZ}"
 
 
 def describe_future(at: datetime, now: datetime) -> str:
-    """What is wrong with a moment that is ahead, and by how much, in seconds as they are rounded up."""
+    """Return the error text for a time in the future; the distance is rounded up to seconds."""
     ahead = -((now - at) // timedelta(seconds=1)) * timedelta(seconds=1)
     return f"{at.isoformat()} is {ahead} from now; what has not come yet is not known"
 
 
 def format_left_out(counts: Mapping[str, int]) -> str:
-    """What to add to a sentence about those that are in: how many are not, by reason; nothing if all are."""
+    """Return the counts of what was left out, by reason, to end a sentence; empty for none."""
     reasons = [f"{count} by {reason}" for reason, count in counts.items()]
     return f", left out: {', '.join(reasons)}" if reasons else ""

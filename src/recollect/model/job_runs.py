@@ -1,4 +1,4 @@
-"""Timetable: when jobs fell due, and what became of each of these occurrences."""
+"""Job runs: when jobs were due, and what became of each occurrence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,14 +10,14 @@ from recollect.model.scope import Scope
 from recollect.model.validation import MAX_CLOCK_LEAD
 
 MAX_ATTEMPTS = 5
-"""How often an occurrence is begun whose schedulers end without a word."""
+"""How often an occurrence is started again after its scheduler vanished."""
 
 MAX_OCCURRENCES = 100
 """How many occurrences of a job are kept."""
 
 
 class JobState(StrEnum):
-    """Where an occurrence stands: somebody is at it, nobody is and it is not over, or it ended well or badly."""
+    """The state of an occurrence; an interrupted one waits for a scheduler to continue it."""
 
     RUNNING = "running"
     INTERRUPTED = "interrupted"
@@ -27,11 +27,11 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOccurrence:
-    """One moment at which a job fell due, and what became of it.
+    """One time at which a job was due, and what became of it.
 
-    It is the holder's until a moment, which the holder puts off while at it. `attempt` counts who was at it, so that
-    one who was given up is told from the present one. `problem` has words of ours alone, and none of a memory. `runs`
-    are those that can be undone, each with its scope: whoever hears that it ended is told, and they are kept nowhere.
+    It is a lease: the holder has it until `until` and renews it while working. `attempt` counts the holders, so that a
+    holder that was given up differs from the present one. `problem` is a text of this project and has no memory
+    content. `runs` are the runs that can be undone, with their scopes; they are passed to the caller and not stored.
     """
 
     job: str
@@ -52,14 +52,16 @@ class JobOccurrence:
         return self.state in (JobState.DONE, JobState.FAILED)
 
     def is_free(self, at: datetime, until: datetime) -> bool:
-        """Whether another one may go on with it until that moment: it was let go of, or its holder was not heard of, or
-        has it for so long that its clock must have been wrong.
+        """Whether another scheduler may take the lease until that time.
+
+        It may if the run was interrupted, the lease expired, or the lease is so long that the holder's clock must have
+        been wrong.
         """
         wrong = self.until - until > MAX_CLOCK_LEAD
         return self.state is JobState.INTERRUPTED or (self.state is JobState.RUNNING and (self.until < at or wrong))
 
     def acquire(self, by: str, at: datetime, until: datetime) -> Self:
-        """The same in the hands of somebody else."""
+        """Return the occurrence as leased by another holder, with the next attempt number."""
         return replace(
             self,
             state=JobState.RUNNING,
@@ -75,15 +77,15 @@ class JobOccurrence:
     def finish(
         self, state: JobState, at: datetime, counts: Mapping[str, int] | None = None, problem: str | None = None
     ) -> Self:
-        """The same when whoever was at it is done, or stopped."""
+        """Return the occurrence after its holder finished or stopped."""
         return replace(self, state=state, ended_at=at, counts=counts or {}, problem=problem)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecord:
-    """A job as all schedulers of a store know it.
+    """A job as all schedulers of a store see it.
 
-    Nothing counts that fell due up to `since`: when it was first seen, or resumed. Occurrences are the latest first.
+    Due times up to `since` do not count: that is when the job was first seen or resumed. Occurrences are newest first.
     """
 
     job: str
@@ -93,29 +95,33 @@ class JobRecord:
 
     @property
     def unfinished(self) -> JobOccurrence | None:
-        """The occurrence that is not over; there is one at most."""
+        """The occurrence that is not over; there is at most one."""
         return next((one for one in self.occurrences if not one.is_over), None)
 
     @property
     def last_finished(self) -> JobOccurrence | None:
-        """The last one that is over."""
+        """The latest occurrence that is over."""
         return next((one for one in self.occurrences if one.is_over), None)
 
     def is_clock_ahead(self, at: datetime) -> bool:
-        """Whether it was seen by a clock so far ahead that it must have been wrong."""
+        """Whether it was recorded by a clock so far ahead that it must have been wrong."""
         return self.since - at > MAX_CLOCK_LEAD
 
     def should_run(self, due_at: datetime, at: datetime) -> bool:
-        """Whether it is to be run for that moment: it was for none as late, but for those of a clock far ahead."""
+        """Whether the job is to run for that due time: it is later than all those seen before.
+
+        Due times from a clock that was far ahead do not count.
+        """
         dues = [self.since, *(one.due_at for one in self.occurrences)]
         return not self.is_clock_ahead(at) and all(one < due_at for one in dues if one - at <= MAX_CLOCK_LEAD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatus:
-    """How it stands with a job: when it falls due, whether it is paused, what is under way, and what came of the last.
+    """The status of a job: its next due time, whether it is paused, and its latest occurrences.
 
-    `next_at` may be past, if nobody has begun yet; there is none for a job that is paused or never falls due.
+    `next_at` may be in the past if no scheduler has started the job yet. It is `None` for a job that is paused or never
+    due.
     """
 
     job: str

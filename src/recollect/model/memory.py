@@ -1,4 +1,4 @@
-"""Memory: one thing an agent knows."""
+"""Memory: one thing an agent knows, with its texts and hashes."""
 
 import hashlib
 import json
@@ -30,30 +30,30 @@ MemoryId = NewType("MemoryId", str)
 
 
 MAX_LIST_ITEMS = 64
-"""How many tags, pieces of evidence or origins a memory may name."""
+"""How many tags, pieces of evidence or origins a memory may have."""
 
 MAX_RECORD_ORIGINS = 65_536
-"""How many origins a record of what happened may name, if it is no plain memory."""
+"""How many origins a record of what happened may have; a plain memory has fewer."""
 
 MAX_METADATA_DEPTH = 32
-"""How many levels metadata may be nested: readers of JSON give up at some depth, each at its own."""
+"""How deep metadata may be nested; JSON parsers give up at different depths."""
 
 MAX_METADATA_CHARS = 16_384
-"""How many characters of JSON the metadata of a memory may be."""
+"""How many characters of JSON the metadata of a memory may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """One thing an agent knows: whose it is, what it says, how it was judged, when it held, where it stands.
+    """One thing an agent knows: its scope, text, ratings, validity and status.
 
-    `subject` is what it is about, where only one thing can be true of that at a time. `trust` is that of its provenance
-    if nothing else is said. One that is not `indexed` is kept, and never recalled. `remark` says why it stands as it
-    does, where somebody said so. `level` is how coarse it is as a record of what happened; a plain memory has none.
-    `left` are the indexes that a record has left because it was old, and `stands_for` the levels of which it tells what
-    has left: asked for one of them, it is found in their place.
+    `subject` is what it is about, where only one thing can be true of it at a time. `trust` defaults to that of its
+    provenance. A memory that is not `indexed` is stored but never recalled. `remark` is the reason for its status, if
+    given. `level` is the level of a record of what happened; plain memories have none. `left` are the indexes that an
+    old record has left. `stands_for` are the levels whose records it replaces in the indexes: a search for one of these
+    levels finds it.
 
-    `created_at` is when it was first observed, `observed_at` and `updated_at` when its present text was.
-    `recorded_at` and `commit` are the store's alone: when it took in this version, and in which commit.
+    `created_at` is when it was first observed, `observed_at` and `updated_at` when its present text was. Only the store
+    sets `recorded_at` and `commit`: when and in which commit it took this version.
     """
 
     id: MemoryId
@@ -126,7 +126,7 @@ class Memory:
             raise FieldError(f"{self.trust.value}, but {came}", field="trust")
 
     def _require_record_values(self, name: str, choices: type[ChoiceT]) -> tuple[ChoiceT, ...]:
-        """Values that only a record of what happened has, each once and in the order of the choices."""
+        """Return values that only a record with a level may have, without duplicates, in enum order."""
         given = {require_choice(name, one, choices) for one in _require_texts(name, getattr(self, name))}
         if self.level is None:
             raise FieldError("is of records of what happened, and this memory has no level", field=name)
@@ -134,7 +134,7 @@ class Memory:
 
     @classmethod
     def stored(cls, **values: Any) -> "Memory":
-        """The memory that a store kept, with every field given; what was checked before it was kept is not again."""
+        """Build a memory from all fields as a store kept them, without checking them again."""
         found = object.__new__(cls)
         for name in cls.__slots__:
             object.__setattr__(found, name, values[name])
@@ -147,7 +147,7 @@ class Memory:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What sets it apart: where it stands, if it is not active; that it is unindexed, pinned or shared."""
+        """What is special about it: a status other than active, unindexed, pinned, shared."""
         status = () if self.status is Status.ACTIVE else (self.status.value,)
         unindexed = () if self.findable else ("unindexed",)
         return (*status, *unindexed, *(name for name in ("pinned", "shared") if getattr(self, name)))
@@ -158,63 +158,63 @@ class Memory:
         return self.indexed and len(self.left) < len(Index)
 
     def answers(self, levels: Collection[Level | None]) -> bool:
-        """Whether it is of one of these levels, or tells what has left the indexes of one."""
+        """Whether it is of one of these levels, or stands in for records of one."""
         return self.level in levels or any(one in levels for one in self.stands_for)
 
     @property
     def hash(self) -> str:
-        """The same for texts of one speaker that differ in blanks alone, and are all events or none of them.
+        """The hash that finds duplicates: same text up to blanks, same speaker, both events or not.
 
-        A record of what happened is told from all others, also from one that says the same: it happened twice.
+        The hash of a record of what happened is unique: two records that say the same happened twice.
         """
-        if self.level is not None:  # the end of a line is in no text that is summed up, so none has the same sum
+        if self.level is not None:  # no other hashed text contains a newline, so none has the same hash
             return hashlib.sha256(f"{self.level.value}\n{self.id}".encode()).hexdigest()
         return said_hash(self.text, self.speaker, self.kind)
 
     @property
     def searched_text(self) -> str:
-        """What of it a question is compared with: its title, if it has one, and its text."""
+        """The text that queries are matched against: the title, if any, and the text."""
         return build_searched_text(self.title, self.text)
 
     @property
     def embedded_text(self) -> str:
-        """What of it gets a direction: its title, if it has one, and what was said, without the name of who said it."""
+        """The text to embed: the title, if any, and the text without the speaker's name."""
         return build_embedded_text(self.title, self.text, self.speaker)
 
     def reads_like(self, other: "Memory") -> bool:
-        """Whether the words and the direction of both are those of the same text."""
+        """Whether both memories have the same text for search and for embedding."""
         return (self.searched_text, self.embedded_text) == (other.searched_text, other.embedded_text)
 
     def recorded(self, at: datetime, commit: int) -> "Memory":
-        """The memory as a store took it in; what was checked before is not checked again."""
+        """Return the memory with its commit and commit time; nothing is checked again."""
         return copy_with(self, recorded_at=at, commit=commit)
 
     def ended_by(self, at: datetime) -> bool:
-        """Whether it held only until that moment or before."""
+        """Whether its validity ended at that time or before."""
         return self.valid_until is not None and self.valid_until <= at
 
     def changed(self, **changes: Any) -> "Memory":
-        """The memory with some fields changed."""
+        """Return the memory with some fields changed."""
         return replace(self, **changes)
 
 
 def build_searched_text(title: str | None, text: str) -> str:
-    """What of a memory with that title and text a question is compared with."""
+    """Return the text that queries are matched against, for this title and text."""
     return text if title is None else f"{title}\n{text}"
 
 
 def build_embedded_text(title: str | None, text: str, speaker: str | None) -> str:
-    """What gets a direction of a memory with that title, text and speaker.
+    """Return the text to embed for this title, text and speaker.
 
-    Transcripts put a name before what was said. A direction is to be of what was said: the name would draw all that
-    one person said together.
+    Transcripts put the speaker's name before the text. The name is left out, because it would pull the vectors of
+    everything one person said together.
     """
     return build_searched_text(title, text if speaker is None else _strip_speaker(text, speaker))
 
 
 def _strip_speaker(text: str, speaker: str) -> str:
-    """The text without the speaker's name and a colon before it, if anything is left."""
-    colons = 1 + speaker.count(":")  # a name may have colons of its own
+    """Return the text without the speaker's name and colon in front, unless nothing is left."""
+    colons = 1 + speaker.count(":")  # a name may contain colons
     parts = text.split(":", colons)
     name = ":".join(parts[:colons])
     attributed = len(parts) > colons and to_nfc(name).strip().casefold() == to_nfc(speaker).strip().casefold()
@@ -222,13 +222,14 @@ def _strip_speaker(text: str, speaker: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """What tells a text from others: SHA-256 of its composed form (NFC), any run of blanks as one."""
+    """Return the SHA-256 of the text in NFC, with each run of blanks as one."""
     return hashlib.sha256(" ".join(to_nfc(text).split()).encode()).hexdigest()
 
 
 def said_hash(text: str, speaker: str | None, kind: str) -> str:
-    """What tells what somebody said from what others say; the same words of two people are two things, and so are that
-    something was said and that it is so.
+    """Return the hash of a text by a speaker, as an event or not.
+
+    The same words of two people are two things. So are an event (it was said) and another kind (it is so).
     """
     raw = kind == Kind.EVENT
     if speaker is None and not raw:
@@ -238,7 +239,7 @@ def said_hash(text: str, speaker: str | None, kind: str) -> str:
 
 
 def _require_title(field: str, value: str) -> str | None:
-    """The title; a blank one is none."""
+    """Return the title, or `None` if it is blank."""
     validation.require_text(field, value)
     return validation.require_line(field, value) if value.strip() else None
 
@@ -256,7 +257,7 @@ def _require_labels(field: str, value: Any) -> tuple[str, ...]:
 
 
 def _unique_ids(field: str, value: tuple[Any, ...]) -> tuple[str, ...]:
-    """Each of them once."""
+    """Return the ids without duplicates."""
     return tuple(dict.fromkeys(validation.require_id(field, one) for one in value))
 
 
@@ -267,7 +268,10 @@ def _require_quotes(field: str, value: Any) -> tuple[str, ...]:
 
 
 def require_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The mapping as JSON has it; refused if JSON cannot have it, or it is too long."""
+    """Return the mapping as JSON reads it back, or raise FieldError.
+
+    JSON may be unable to hold it, or it may be nested too deep or too long.
+    """
     if not isinstance(value, Mapping):
         raise FieldError(f"{show(value)} is no mapping", field=field)
     if not value:
@@ -287,7 +291,7 @@ def require_metadata(field: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _texts_in(value: Any) -> Iterator[str]:
-    """Every text in a value of JSON, names among them."""
+    """Yield every text in a JSON value, including keys."""
     match value:
         case str():
             yield value
@@ -302,7 +306,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _refuse_deep_nesting(field: str, value: Any) -> None:
-    """Refuse what is nested too deep to be written as JSON, or has more parts than JSON of that length can have."""
+    """Raise FieldError for values nested too deep, or with more parts than JSON may have here."""
     level = [value]
     for _ in range(MAX_METADATA_DEPTH):
         inner = [one.values() if isinstance(one, Mapping) else one for one in level if isinstance(one, _NESTED_TYPES)]

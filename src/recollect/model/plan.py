@@ -1,6 +1,6 @@
-"""Plan: what a job will do to the memories of a scope, before it does it; and the run that did it.
+"""Plans: what a job will do to the memories of a scope, and the runs that did it.
 
-Curation: what an operator did to several memories at once, or is about to do.
+At the end are the results of curation: purges and undone runs.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope, as_scope
 
 PlanValue = str | int | float | bool | None
-"""What a plan was made with: nothing that has parts."""
+"""A parameter or count of a plan: a scalar of JSON."""
 
 
 class Job(StrEnum):
@@ -33,8 +33,11 @@ class Job(StrEnum):
 
 
 class Act(StrEnum):
-    """What is to become of a memory: it is made, put away behind its successor, taken out of an index or back into one,
-    found in place of what has left an index or no longer, put away as it has had its day, or kept as it is.
+    """What a step does to a memory.
+
+    `prune` removes it from an index and `return` puts it back. `stand-in` changes for which levels it is found in place
+    of records that left an index. `consolidate` puts it away behind its successor; `archive` puts it away because its
+    time is over; `keep` changes nothing.
     """
 
     CREATE = "create"
@@ -47,16 +50,18 @@ class Act(StrEnum):
 
 
 INDEX_ACTS = (Act.PRUNE, Act.RETURN, Act.STAND_IN)
-"""What happens to a record in the indexes."""
+"""The acts that change how a record is indexed."""
 
 UNSUMMARIZED = "untold"
-"""The name under which a plan counts records that are old enough to leave an index, and that nothing sums up yet."""
+"""The count of records old enough to leave an index that no coarser record summarizes yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionOverrides:
-    """What somebody wants otherwise than the settings say: that only records of one `level` leave, those of which are
-    older than `age_days`; or that such as are finer than `min_level` leave once they are older than `max_age_days`.
+    """Overrides of the retention settings for one plan.
+
+    Either only records of one `level` leave, those older than `age_days`; or records finer than `min_level` leave when
+    older than `max_age_days`.
     """
 
     level: Level | None = None
@@ -78,7 +83,7 @@ class RetentionOverrides:
             raise FieldError("is an age for one level; say which, with level", field="age_days")
 
     def for_job(self, job: Job) -> "RetentionOverrides":
-        """The wish; refused if it is for another job."""
+        """Return the overrides, or raise FieldError if one does not apply to the job."""
         for one in fields(self):
             if getattr(self, one.name) is not None and one.name not in OVERRIDES_BY_JOB.get(job, ()):
                 raise FieldError(f"is nothing that {job.value} goes by", field=one.name)
@@ -86,7 +91,7 @@ class RetentionOverrides:
 
 
 MAX_AGE_DAYS = 36_500
-"""How many days may be said; what is to stay longer never leaves."""
+"""The highest age in days; without an age, records never leave."""
 
 AGING_LEVELS = (Level.EVENT, Level.SEGMENT, Level.GRIP, Level.DAY, Level.WEEK)
 """The levels whose records may leave an index."""
@@ -95,17 +100,16 @@ OVERRIDES_BY_JOB: Mapping[Job, tuple[str, ...]] = {
     Job.PRUNE_VECTORS: ("level", "age_days"),
     Job.REBUILD_INDEX: ("min_level", "max_age_days"),
 }
-"""What each job goes by beside the settings."""
+"""The overrides that each job accepts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What is to become of one memory, and why.
+    """What happens to one memory, and why.
 
-    `commit` is that of the version that was looked at; one that is to be made has none. `by` is the other memory that
-    it concerns: the one that is to take its place, the one whose words it gets, or the one that speaks against it.
-    `text` is how its text begins, to be read by people. `state` tells a memory that is to be made from any other; of
-    one that leaves an index or comes back, it is how that is found then.
+    `commit` is that of the version the plan looked at; a memory to create has none. `by` is the other memory involved:
+    the successor, the source of the text, or the one that contradicts it. `text` is the start of its text, for people.
+    `state` identifies a memory to create; for a change of indexes it is how the record is found afterwards.
     """
 
     memory: MemoryId
@@ -137,9 +141,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a job will do to the memories of a scope, step by step, with what it was made with and what it counted.
+    """The steps that a job will take in a scope, with its parameters and counts.
 
-    `apply` does exactly this, or nothing if any memory that is named in it has changed since.
+    `apply` does exactly these steps, or nothing if any memory named in them has changed since.
     """
 
     job: Job
@@ -175,22 +179,22 @@ class Plan:
         return f"<Plan {self.hash[:12]} to {self.job.value} {self.scope}: {doing}>"
 
     def of(self, act: Act) -> tuple[Step, ...]:
-        """The steps of one sort, in their order."""
+        """Return the steps with this act, in order."""
         return tuple(one for one in self.steps if one.act is act)
 
     @property
     def changes(self) -> bool:
-        """Whether anything is to be written at all."""
+        """Whether applying the plan writes anything."""
         return any(one.act is not Act.KEEP for one in self.steps)
 
     @property
     def hash(self) -> str:
-        """What tells it from every other plan; when it was made makes no difference."""
+        """The hash of the plan; the time it was made does not count."""
         said = json.dumps(self._content, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
         return hashlib.sha256(said.encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON has it, with its hash."""
+        """Return the plan as JSON, with its hash."""
         return {"hash": self.hash, "made_at": self.made_at.isoformat(), **self._content}
 
     @property
@@ -205,7 +209,7 @@ class Plan:
 
     @classmethod
     def read(cls, given: "str | bytes | Mapping[str, Any]") -> "Plan":
-        """The plan that `to_json` gave, as a mapping or as text; refused if it is not what its hash says."""
+        """Read a plan from the output of `to_json`; raise FieldError if its hash does not match."""
         told = _require_mapping("plan", _parse_json(given) if isinstance(given, str | bytes) else given)
         _refuse_other_fields("plan", told, ("hash", *(one.name for one in fields(cls))))
         plan = cls(
@@ -218,16 +222,16 @@ class Plan:
         )
         if told["hash"] != plan.hash:
             other = f"{show(told['hash'])} is not the hash of what it says, which is {plan.hash[:12]}…"
-            raise FieldError(f"{other}; somebody changed it: plan again", field="hash")
+            raise FieldError(f"{other}; the plan was edited: plan again", field="hash")
         return plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What came of a plan: the memories that were written, in the order of ids, all of them in one commit.
+    """The result of applying a plan: the memories written in one commit, by id.
 
-    `run` is that commit, which `undo` takes; there is none if there was nothing to do. `counts` says of how many it is
-    another thing than before how they are found.
+    `run` is that commit, which `undo` takes; `None` if there was nothing to do. `counts` counts the records whose
+    indexing changed.
     """
 
     job: Job
@@ -243,16 +247,16 @@ class Run:
 
     @property
     def ids(self) -> tuple[MemoryId, ...]:
-        """Which memories they are."""
+        """The ids of the memories."""
         return tuple(one.id for one in self.memories)
 
 
 LEFT_COUNT, RETURNED_COUNT, STAND_IN_COUNT, STOOD_IN_COUNT = "left", "came_back", "stand_in", "stood_in"
-"""What a run counts: records that left an index, came back into one, are found in place of others, or no longer are."""
+"""What a run counts: records that left an index, returned, or began or ceased to stand in."""
 
 
 def count_index_changes(changes: Iterable[tuple[Memory, Memory]]) -> dict[str, int]:
-    """How many of these memories, each as it was and as it is, are found in another way than before."""
+    """Count the memories, as (before, after) pairs, whose indexing changed."""
     counts = dict.fromkeys((LEFT_COUNT, RETURNED_COUNT, STAND_IN_COUNT, STOOD_IN_COUNT), 0)
     for was, now in changes:
         counts[LEFT_COUNT] += not set(now.left) <= set(was.left)
@@ -288,7 +292,10 @@ def _read_step(given: Any) -> Step:
 
 
 def _refuse_other_fields(field: str, told: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """It has just these names: a plan with more would not say all that it is applied for, and one with less is none."""
+    """Raise FieldError unless the mapping has exactly the known names.
+
+    An extra field would say something that is not applied.
+    """
     odd = next((name for name in told if name not in known), None)
     lacking = next((name for name in known if name not in told), None)
     if odd is not None or lacking is not None:
@@ -306,9 +313,9 @@ def _parse_moment(field: str, value: Any) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purge:
-    """All that came to a scope from a source, directly or by what was made of it, and is not forgotten yet.
+    """All memories of a scope from a source, directly or derived, that are not forgotten yet.
 
-    Without a `run` it is a preview. With one they were forgotten in that run, and `undo` brings them back.
+    Without a `run` it is a preview. With one, that run forgot them, and `undo` brings them back.
     """
 
     scope: Scope
@@ -323,18 +330,18 @@ class Purge:
 
     @property
     def ids(self) -> tuple[MemoryId, ...]:
-        """Which memories they are."""
+        """The ids of the memories."""
         return tuple(one.id for one in self.memories)
 
     @property
     def versions(self) -> dict[MemoryId, int | None]:
-        """Which memories they are, each with the commit of the version that was looked at."""
+        """The memory ids, each with the commit of the version that was looked at."""
         return {one.id: one.commit for one in self.memories}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoReport:
-    """The memories that stand again as they did before a run was made; `run` is that of the undoing itself."""
+    """The memories restored by undoing a run; `run` is the run of the undo itself."""
 
     scope: Scope
     undone: int
@@ -347,5 +354,5 @@ class UndoReport:
 
     @property
     def ids(self) -> tuple[MemoryId, ...]:
-        """Which memories they are."""
+        """The ids of the memories."""
         return tuple(one.id for one in self.memories)

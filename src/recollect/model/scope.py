@@ -1,4 +1,4 @@
-"""Scope: whose memory it is, a path of whole parts."""
+"""Scope: the owner of a memory, as a path of whole parts."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -10,14 +10,17 @@ from recollect.model import validation
 MAX_PARTS = 16
 MAX_PART_CHARS = 128
 ALLOWED_MARKS = frozenset("-_.@:+=~#")
-"""What a part may have besides letters, digits and their marks."""
+"""The characters allowed in a part besides letters, digits and combining marks."""
 
 _LETTER_CATEGORIES = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Nd", "Nl", "No"})
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:
-    """Whose memory: `acme/team-2/agent-7`. Parts are compared whole, so `acme` is nothing to `acme-labs`."""
+    """The owner of a memory, such as `acme/team-2/agent-7`.
+
+    Parts are compared whole, so `acme` does not contain `acme-labs`.
+    """
 
     parts: tuple[str, ...]
 
@@ -31,7 +34,7 @@ class Scope:
 
     @staticmethod
     def parse(text: str) -> "Scope":
-        """The scope that a path names, in Unicode's composed form (NFC)."""
+        """Parse a path into a scope, in Unicode's composed form (NFC)."""
         if not isinstance(text, str):
             raise ScopeError(f"{show(text)} is no scope; write whose memory it is, as acme/agent-7")
         if not text:
@@ -48,7 +51,7 @@ class Scope:
 
     @property
     def ancestors(self) -> tuple["Scope", ...]:
-        """The scopes above, the root first."""
+        """The scopes above, root first."""
         return tuple(Scope(self.parts[:length]) for length in range(1, len(self.parts)))
 
     def within(self, other: "Scope") -> bool:
@@ -58,12 +61,12 @@ class Scope:
 
 @lru_cache(maxsize=4096)
 def _parse_cached(text: str) -> Scope:
-    """Remembered, because every call names the same few scopes."""
+    """Parse a path; cached, because calls repeat the same few scopes."""
     return Scope(tuple(unicodedata.normalize("NFC", text).split("/")))
 
 
 def as_scope(value: "str | Scope") -> Scope:
-    """The scope, given as one or as its path."""
+    """Return the scope, given as a scope or as its path."""
     return value if isinstance(value, Scope) else Scope.parse(value)
 
 
@@ -81,7 +84,7 @@ def _refuse_bad_part(part: str) -> None:
     hidden = validation.find_invisible_character(part)
     if hidden is not None:
         code = validation.format_code_point(hidden)
-        raise ScopeError(f"the part {show(part)} of a scope has {code}, which nobody can see; leave it out")
+        raise ScopeError(f"the part {show(part)} of a scope has {code}, an invisible character; remove it")
     if not unicodedata.is_normalized("NFC", part):
         raise ScopeError(f"the part {show(part)} of a scope is not in composed form (NFC); use Scope.parse")
     if not part.strip("."):

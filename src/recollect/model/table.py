@@ -1,4 +1,7 @@
-"""Table: many candidates as columns, one array per field; NaN, the kind -1 and the label -1 are unknown."""
+"""Candidate table: many candidates as columns, one array per field.
+
+NaN, the kind -1 and the label -1 mean unknown.
+"""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -25,9 +28,10 @@ KINDS = tuple(Kind)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """A name for each row, as the number that it has among `names`; a row without one has `NO_LABEL`.
+    """A dictionary-encoded column: a code for each row, an index into `names`, or `NO_LABEL`.
 
-    Things are told apart by their numbers: a name is there twice where two have it, such as sessions of two scopes.
+    Codes are identities: two things with the same name, such as sessions of two scopes, have two codes and the name
+    occurs twice.
     """
 
     codes: NDArray[np.intp]
@@ -35,7 +39,7 @@ class Labels:
 
     @classmethod
     def of(cls, given: Sequence[str | None], whose: Sequence[str | None] | None = None) -> Self:
-        """These names, one for each row; with `whose`, what has a name is another thing for each owner."""
+        """Encode one name per row; with `whose`, the same name of two owners gets two codes."""
         numbers: dict[tuple[str | None, str], int] = {}
         codes = [
             NO_LABEL if name is None else numbers.setdefault((owner, name), len(numbers))
@@ -45,7 +49,7 @@ class Labels:
 
     @classmethod
     def concatenate(cls, parts: "Sequence[Labels]") -> Self:
-        """These, one below the other; what has a name in one is another thing than what has it in the next."""
+        """Concatenate columns; the same name in two of them means two different things."""
         codes, names = list[NDArray[np.intp]](), list[str]()
         for part in parts:
             codes.append(np.where(part.codes == NO_LABEL, NO_LABEL, part.codes + len(names)))
@@ -59,12 +63,12 @@ class Labels:
         return Labels(self.codes[rows], self.names)
 
     def present_names(self) -> frozenset[str]:
-        """Every name that some row has."""
+        """Return every name that some row has."""
         times = np.bincount(self.codes[self.codes != NO_LABEL], minlength=len(self.names))
         return frozenset(name for name, count in zip(self.names, times.tolist(), strict=True) if count)
 
     def tolist(self) -> list[str | None]:
-        """The name of each row."""
+        """Return the name of each row."""
         return [None if code == NO_LABEL else self.names[code] for code in self.codes.tolist()]
 
 
@@ -73,12 +77,11 @@ NO_LABEL = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateTable:
-    """Candidates as columns. A field without a column is unknown for all of them.
+    """Candidates as columns; a field without a column is unknown for all of them.
 
-    Dates are microseconds since 1970, UTC; every moment a candidate may have is exact in a float.
-
-    `similarity_error` says how far the similarities may lie from the true ones, for a store that computes them in
-    32 bits or keeps vectors at half precision. What is unknown is so for certain.
+    Dates are microseconds since 1970 in UTC; a float holds every allowed date exactly. `similarity_error` bounds the
+    distance of the similarities from the true ones, for a store that computes them in 32 bits or keeps vectors at half
+    precision. It does not apply to unknown similarities: those are certain.
     """
 
     ids: Sequence[MemoryId]
@@ -126,7 +129,7 @@ class CandidateTable:
         labels: Mapping[str, Labels] | None = None,
         similarity_error: float = 0.0,
     ) -> Self:
-        """A table of columns that were checked before, or made of what was: nothing is looked at again."""
+        """Build a table from columns that are known to be valid; nothing is checked."""
         table = object.__new__(cls)
         columns = {"ids": ids, "numbers": numbers, "dates": dates, "kinds": kinds, "vectors": vectors}
         for name, value in {**columns, "labels": labels or {}}.items():
@@ -136,7 +139,7 @@ class CandidateTable:
 
     @classmethod
     def of(cls, candidates: Sequence[Candidate]) -> Self:
-        """The candidates as columns, in their order."""
+        """Build a table from candidates, in their order."""
         ids = [candidate.id for candidate in candidates]
         validation.require_unique_ids(ids)
         return cls.from_checked(
@@ -157,9 +160,9 @@ class CandidateTable:
         link: Labels | None = None,
         **others: NDArray[np.floating[Any]] | None,
     ) -> "CandidateTable":
-        """The same columns and what one question brought up; of the evidence, only the length is checked.
+        """Return the table with the evidence of one query; only the length of columns is checked.
 
-        Without a `similarity_error` it is what it was, or none for similarities that are given.
+        Without a `similarity_error`, the present one stays, or becomes 0 if similarities are given.
         """
         given = (("similarity", similarity), ("lexical", lexical), *others.items())
         kept = self.similarity_error if similarity is None else 0.0
@@ -184,21 +187,21 @@ class CandidateTable:
         return len(self.ids)
 
     def candidate(self, row: int) -> Candidate:
-        """The candidate of one row, as a value."""
+        """Return the candidate of one row."""
         return self.candidates([row])[0]
 
     def candidates(self, rows: Sequence[int], similarities: Floats | None = None) -> list[Candidate]:
-        """The candidates of these rows, as values, without their vectors, which nothing reads of one alone.
+        """Return the candidates of these rows, without vectors.
 
-        `similarities` are the true ones of these rows, NaN where there is none, in place of the column's. What a
-        reader is shown is not kept in columns.
+        No code reads the vector of a single candidate. `similarities` are the exact ones of these rows, NaN for none,
+        and replace the column. The memory to show is not in the columns.
         """
         here = np.asarray(rows, dtype=np.intp)
         numbers = {name: column[here] for name, column in self.numbers.items()}
         if similarities is not None:
             _refuse_length("similarity", similarities, rows)
             numbers["similarity"] = similarities
-        if "similarity" in numbers:  # a rough one may be no cosine
+        if "similarity" in numbers:  # an approximate similarity may lie outside -1..1
             _refuse_outside("similarity", numbers["similarity"], *NUMBER_RANGES["similarity"])
         known: dict[str, list[Any]] = {name: _column_values(column) for name, column in numbers.items()}
         for name in COUNT_FIELDS:
@@ -218,7 +221,7 @@ class CandidateTable:
         ]
 
     def take(self, rows: Rows) -> "CandidateTable":
-        """A table of these rows alone, each once, in this order."""
+        """Return a table of these rows only, each once, in this order."""
         return CandidateTable.from_checked(
             ids=[self.ids[row] for row in rows.tolist()],
             numbers={name: column[rows] for name, column in self.numbers.items()},
@@ -230,7 +233,7 @@ class CandidateTable:
         )
 
     def field_columns(self, rows: Rows, fields: Collection[str]) -> list[Floats]:
-        """What these rows have in these fields, a column for each that the table has."""
+        """Return the values of these rows for those of the fields that are numeric columns."""
         columns = [*self.numbers.items(), *self.dates.items()]
         found = [column[rows] for name, column in columns if name in fields]
         if self.kinds is not None and "kind" in fields:
@@ -239,7 +242,7 @@ class CandidateTable:
 
 
 def to_microseconds(moment: datetime) -> float:
-    """An aware moment as a column has it."""
+    """Return an aware datetime as the table stores it."""
     return float((moment - EPOCH) // MICROSECOND)
 
 
@@ -253,18 +256,18 @@ NUMBER_RANGES: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(FRACTION_FIELDS, (0.0, 1.0)),
     **dict.fromkeys(COUNT_FIELDS, (0.0, float(validation.MAX_COUNT))),
 }
-"""The fields kept as floats, and what each may be; counts are exact in them up to 2**53."""
+"""The float columns and their ranges; counts are exact up to 2**53."""
 
 DATE_RANGES: Mapping[str, tuple[float, float]] = dict.fromkeys(
     DATE_FIELDS, (to_microseconds(validation.EARLIEST_DATETIME), to_microseconds(validation.LATEST_DATETIME) - 1.0)
 )
-"""What a date may be, by field."""
+"""The range of each date column."""
 
 WHOLE_NUMBER_FIELDS = frozenset({*COUNT_FIELDS, *DATE_FIELDS})
-"""The fields without fractions: a candidate would lose them."""
+"""The fields without fractions; converting to a candidate would lose them."""
 
 LABEL_COLUMNS = ("scope", *LABEL_FIELDS, LINK_FIELD)
-"""The fields kept as labels; a scope by its path."""
+"""The label columns; a scope is its path."""
 
 CANDIDATE_FIELDS = tuple(field.name for field in fields(Candidate))
 """Every field of a candidate, in order."""
@@ -289,7 +292,10 @@ def _refuse_outside(name: str, column: NDArray[Any], low: float, high: float) ->
 
 
 def _refuse_ambiguous_labels(labels: Mapping[str, Labels]) -> None:
-    """A name has one number, and a session one in each scope; else candidates of the columns had other sessions."""
+    """Raise FieldError if a name has two codes, or a session two codes in one scope.
+
+    Otherwise a candidate built from the columns would be in another session.
+    """
     for name, label in labels.items():
         if name != "session" and len(set(label.names)) < len(label.names):
             raise FieldError("a name is there twice; give it one number", field=name)
@@ -338,7 +344,7 @@ def _vector_matrix(candidates: Sequence[Candidate]) -> Floats | None:
 
 
 def _column_values(column: Floats) -> list[float | None]:
-    """The numbers as a candidate has them: NaN is unknown, and -0.0 the zero it equals."""
+    """Return the values for candidates: NaN becomes `None`, and -0.0 becomes 0.0."""
     return [None if math.isnan(value) else value for value in (column + 0.0).tolist()]
 
 
@@ -347,7 +353,7 @@ def _to_datetime(value: float) -> datetime | None:
 
 
 def _build_candidate(values: Sequence[Any]) -> Candidate:
-    """A candidate of values from columns that were checked, so that it need not check them again."""
+    """Build a candidate from valid column values without checking them again."""
     candidate = object.__new__(Candidate)
     for name, value in zip(CANDIDATE_FIELDS, values, strict=True):
         object.__setattr__(candidate, name, value)

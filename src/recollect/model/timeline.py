@@ -1,12 +1,7 @@
-"""Timeline: what happened, as one walks through it from years down to single events.
+"""The timeline, summaries, rollup results, topics and the entity graph.
 
-Summary: what a stretch of time was about, each point of it with what it rests on.
-
-Rolled: what a rollup made of what happened in a scope.
-
-Topic: what several memories of a scope are about together.
-
-Graph: names that memories mention, and what is linked by them.
+The timeline runs from years down to single events; rollups write its summaries. A topic groups memories about the same
+thing; the graph links memories by the names they mention.
 """
 
 from collections.abc import Mapping
@@ -24,9 +19,9 @@ from recollect.model.scope import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineNode:
-    """A place on the timeline: what it is called, the time it covers, and its record, if there is one by now.
+    """A node of the timeline: its title, its time span, and its record, if one exists yet.
 
-    `key` is by what one goes there: 2026, 2026-03, 2026-W09, 2026-03-01, or the id of a segment, a grip or an event.
+    `key` addresses it: 2026, 2026-03, 2026-W09, 2026-03-01, or the id of a segment, a grip or an event.
     """
 
     level: Level
@@ -39,7 +34,10 @@ class TimelineNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelinePage:
-    """A place with what is below it, in order; without a place, all years. `grips` are those that a segment cites."""
+    """A node with its children, in order; without a node, all years.
+
+    `grips` are the excerpts that a segment cites.
+    """
 
     place: TimelineNode | None
     parts: tuple[TimelineNode, ...]
@@ -48,29 +46,29 @@ class TimelinePage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GripExpansion:
-    """The events that a grip is an excerpt of, in order, with some before and after them."""
+    """The events that a grip excerpts, in order, with some before and after them."""
 
     record: Memory
     before: tuple[Memory, ...]
     events: tuple[Memory, ...]
     after: tuple[Memory, ...]
     gone: tuple[MemoryId, ...] = ()
-    """Events that it was made of and that are not there any more, or were put away."""
+    """Events of the grip that no longer exist or were put away."""
 
 
 MAX_BULLETS = 12
-"""How many points a summary has at most."""
+"""How many bullets a summary has at most."""
 
 MAX_KEYWORDS = 12
 
 MAX_SUMMARY_TITLE_CHARS = 120
 MAX_BULLET_CHARS = 400
-"""How many characters a title and a point have at most."""
+"""How many characters a bullet has at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """What a summariser reads: what somebody said, or a point of a finer summary; and the memories it rests on."""
+    """An input of a summarizer: an event, or a bullet of a finer summary, with its citations."""
 
     text: str
     at: datetime
@@ -86,7 +84,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Bullet:
-    """One point of a summary, and the memories it rests on."""
+    """One point of a summary, and the memories it cites."""
 
     text: str
     cites: tuple[MemoryId, ...]
@@ -101,7 +99,7 @@ class Bullet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a stretch of time was about: a title, points that cite what they rest on, and keywords."""
+    """The summary of a period: a title, bullets with citations, and keywords."""
 
     title: str
     bullets: tuple[Bullet, ...]
@@ -124,9 +122,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollupReport:
-    """How many records of each level were made, made anew, put away because what they told is gone, and found as they
-    should be; and how many periods are under way, so that their records come later. `spent` is what was asked of a
-    model meanwhile, and `cost` what that cost, if prices were given.
+    """The result of a rollup: how many records of each level it made, revised, archived or left.
+
+    Records are archived when what they summarize is gone. `under_way` counts the periods that are not over, whose
+    records come later. `spent` is the use of a model meanwhile, and `cost` its cost, if prices were given.
     """
 
     scope: Scope
@@ -140,7 +139,7 @@ class RollupReport:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing that could be summed up."""
+        """Whether there was nothing to summarize."""
         return not (self.records_written or self.under_way or any(self.unchanged.values()))
 
     @property
@@ -151,11 +150,11 @@ class RollupReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """Memories that belong together, the oldest first, and what they are about.
+    """Memories that belong together, oldest first, and what they are about.
 
-    `mentioned_at` is when one of them was last said, `served` how often any of them was, and `importance` how much it
-    matters now: the more memories, and the sooner after it was mentioned. One that is `pruned` was not mentioned for
-    long; as soon as it is, it is not.
+    `mentioned_at` is when one of them was last said, and `served` how often its memories were served in total.
+    `importance` grows with the number of memories and falls with the time since a mention. A `pruned` topic has not
+    been mentioned for long; a new mention ends that.
     """
 
     id: str
@@ -178,8 +177,10 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicRefreshReport:
-    """What a look at the memories of a scope came to: how many there are, how many of them are of a topic, and how many
-    topics there are; `new` ones were not there before, and `gone` ones are not any more.
+    """The result of refreshing the topics of a scope.
+
+    `memories` and `grouped` count the memories and those in a topic; `new` and `gone` compare the topics with those
+    before.
     """
 
     scope: Scope
@@ -192,7 +193,7 @@ class TopicRefreshReport:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A name, in the one spelling that all who mention it share, and how many memories do."""
+    """A name in one spelling for all mentions, and the number of memories that mention it."""
 
     name: str
     memories: int
@@ -200,7 +201,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class LinkedMemory:
-    """A memory, and the name by which it is linked."""
+    """A memory, and the name that links it."""
 
     memory: Memory
     through: str
@@ -208,10 +209,10 @@ class LinkedMemory:
 
 @dataclass(frozen=True, slots=True)
 class EntityNeighbors:
-    """What is linked to a name or to a memory: names, and memories.
+    """The names and memories linked to a name or to a memory.
 
-    To a name: those that are mentioned together with it, by how many memories; and the memories that mention it.
-    To a memory: the names that it mentions; and other memories that mention one of them, by the rarest.
+    For a name: the names mentioned together with it, by the number of shared memories, and the memories that mention
+    it. For a memory: the names it mentions, and other memories that mention one of them, linked through the rarest.
     """
 
     of: str | Memory

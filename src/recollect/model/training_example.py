@@ -1,4 +1,4 @@
-"""Experience: a context that was recorded, with what was said of it since, as one can learn from it."""
+"""Training examples: recorded contexts with the feedback given on them since."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,9 +18,9 @@ from recollect.model.table import Floats
 
 @dataclass(frozen=True, slots=True)
 class ShownMemory:
-    """A memory that was handed over: its place in the text, from 1, and which of the candidates it is.
+    """A memory that was served: its position in the text, from 1, and its candidate index.
 
-    Where others of its context have been erased since, nobody knows the place.
+    The position is `None` if other memories of the context have been erased since.
     """
 
     memory: MemoryId
@@ -30,12 +30,12 @@ class ShownMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrainingExample:
-    """A context: what was asked, who was a candidate, who was shown at which place, and what was said of them.
+    """A context with its query, its candidates, the memories it showed, and their feedback.
 
-    It was ranked by the profile that learns from it, before anything was learned. `signal_values` is what a profile's
-    signals say of the candidates, by what was known when the context was made: a row for every term and then for
-    every factor, with what silence is worth; a column for every candidate that passed the gates and could come first,
-    in the order of ids. Who was shown and did not pass these gates is not in `shown`.
+    It was ranked by the profile that learns from it, before any learning. `signal_values` are the profile's signals for
+    the candidates, by what was known when the context was made: one row for every term and then every factor, with the
+    default where a signal is silent; one column, in the order of ids, for every candidate that passed the gates and
+    could come first. A shown memory that did not pass these gates is not in `shown`.
     """
 
     context: str
@@ -59,40 +59,40 @@ class TrainingExample:
 
     @property
     def sort_key(self) -> tuple[datetime, str]:
-        """By what contexts are in order: no two have the same."""
+        """The sort key of examples; it is unique."""
         return self.made_at, self.context
 
     @property
     def has_all_places(self) -> bool:
-        """Whether it is known at which place each memory stood."""
+        """Whether the position of every memory is known."""
         return all(one.place is not None for one in self.shown)
 
 
 class SkipReason(StrEnum):
-    """Why nothing can be learned for a profile from a context that something was said of."""
+    """Why a context with feedback cannot train a profile."""
 
     OTHER_STORE = "elsewhere"
-    """It was made in another store, which knows what was known then."""
+    """It was made in another store, and only that store knows what was known then."""
 
     ONLY_FOLLOWED = "followed"
-    """Only success followed, which is said of all that it shows alike."""
+    """Its only feedback is that success followed, which applies to all its memories alike."""
 
     HAS_QUESTION = "asked"
-    """It was asked something, and the profile takes no question."""
+    """It had a query, and the profile takes none."""
 
     NO_QUESTION = "unasked"
-    """It was asked nothing, and the profile needs a question."""
+    """It had no query, and the profile needs one."""
 
     OTHER_PROFILE = "otherwise"
-    """Another profile ranked it, and what would be learned is who was shown by that one."""
+    """Another profile ranked it, so learning would only copy what that profile shows."""
 
     UNRECORDED = "unrecorded"
-    """A model would have to be asked again, since what it said then was not kept, or another one is there now."""
+    """A model's output for it was not recorded, or the model has been replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TrainingSet:
-    """What can be learned from the contexts of some scopes, the oldest first; and how many were left out, by reason."""
+    """The training examples of some scopes, oldest first, and the number skipped by reason."""
 
     scopes: tuple[Scope, ...]
     examples: tuple[TrainingExample, ...]
@@ -100,7 +100,7 @@ class TrainingSet:
 
     @classmethod
     def merge(cls, several: Sequence["TrainingSet"]) -> Self:
-        """All of them as one; their order makes no difference."""
+        """Merge training sets; their order makes no difference."""
         left_out = Counter[SkipReason]()
         for one in several:
             left_out.update(one.skipped)

@@ -1,8 +1,7 @@
-"""What a value may be: the checks every noun shares, each naming the field, the value and the remedy.
+"""Checks shared by all values; each error names the field, the value and the remedy.
 
-Copies of frozen values, made without checking again what was checked when the first was made.
-
-The composed form of a text (NFC), in time that grows with the text and no faster.
+Also here: `copy_with`, which copies a frozen value without checking it again, and `to_nfc`, which composes a text (NFC)
+in linear time.
 """
 
 import math
@@ -25,55 +24,60 @@ MAX_TEXT_BYTES = 1_048_576
 
 MAX_TITLE_CHARS = 512
 MAX_EXPORT_LINE_CHARS = 256 * 1024**2
-"""How many characters a line of an export may have: a memory with a hundred thousand revisions, or a million uses."""
+"""How many characters a line of an export may have.
+
+That is enough for a memory with a hundred thousand revisions, or a million uses.
+"""
 
 MAX_COUNT = 2**53
-"""Above this, neighbouring counts are the same number to every engine that computes in floats."""
+"""The highest count; above it, a float no longer tells neighboring counts apart."""
 
 MAX_DAYS_OFF = 1e7
-"""More days than lie between any two dates, even if each counts twice."""
+"""More days than lie between any two allowed dates, even counted twice."""
 
 MAX_COMMIT = 2**48
-"""How many commits a store may say it has taken in elsewhere: the rest of the counts are for those to come."""
+"""The highest commit number an import may claim; higher numbers are for new commits."""
 
 MAX_CLOCK_LEAD = timedelta(days=1)
-"""How far ahead of the clock the last commit of a store may be and still be followed; beyond, that one was wrong."""
+"""How far a store's last commit may be ahead of the clock; beyond that, its clock was wrong."""
 
 MAX_LIMIT = 2**63 - 1
-"""More than anybody has of anything, and few enough digits to be written down in the trace of a context."""
+"""The highest limit: above any real size, and short enough for the record of a context."""
 
 INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories of characters without a shape: two ids that differ in them look the same."""
+"""Unicode categories of invisible characters: ids that differ only in them look the same."""
 
 _INVISIBLE_CHARACTER = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    "\u2800\U00016fe4\U0001d159]"  # these three are blanks that Unicode counts as shapes
+    "\u2800\U00016fe4\U0001d159]"  # these three are blanks that Unicode counts as visible
 )
-"""Characters of other categories that show nothing: joiners, fillers, selectors of variants, tags (which Unicode calls
-Default_Ignorable_Code_Point, and Python has no table of)."""
+"""Invisible characters of other categories: joiners, fillers, variation selectors, tags.
+
+Unicode calls them Default_Ignorable_Code_Point; Python has no table of them.
+"""
 
 _UNSTORABLE_CHARACTER = re.compile("[\0\ud800-\udfff]")
 
 _DATETIME_REMEDY = "give an aware datetime, such as datetime(2026, 1, 31, 9, tzinfo=UTC)"
 
 COSINE_ROUNDING = 1e-6
-"""How far a cosine may lie outside -1..1 before it is an error and not rounding."""
+"""How far a cosine may lie outside -1..1 and still count as a rounding error."""
 
 NORM_ROUNDING = 1e-3
-"""How far the square of a direction's length may be from 1 before it is an error and not rounding."""
+"""How far the squared length of a vector may be from 1 and still count as a rounding error."""
 
 MAX_NEIGHBORS = 32
-"""How many memories that have to do with a draft are looked at before it is judged."""
+"""How many memories related to a draft are read before admission decides."""
 
 BUSY_TIMEOUT_SECONDS = 30.0
-"""For how many seconds others are waited for who write, unless it is said."""
+"""The default wait for other writers, in seconds."""
 
 CACHE_BYTES = 2 * 1024**3
-"""How many bytes of what was read are kept for the next time, unless it is said."""
+"""The default size of the read cache, in bytes."""
 
 IN_MEMORY_TARGET = ":memory:"
-"""What is given in the place of a path for a store that leaves nothing on the disk."""
+"""The path of a store that keeps nothing on disk."""
 
 _BLANK_REMEDIES = {
     "task": "say what the task is",
@@ -82,11 +86,11 @@ _BLANK_REMEDIES = {
     "lessons": "say what it taught, or leave it out",
     "failure_modes": "say what went wrong, or leave it out",
 }
-"""What is to be said in fields that are no text of a memory."""
+"""The remedies for blank fields that are not the text of a memory."""
 
 
 def require_id(field: str, value: str) -> str:
-    """The id; refused if it is empty, endless, or has characters that no eye can see."""
+    """Return the id; raise FieldError if it is empty, too long, or has invisible characters."""
     require_text(field, value)
     if not value or value != value.strip():
         raise FieldError(f"{show(value)} is empty or padded; give an id without blanks", field=field)
@@ -100,8 +104,8 @@ def require_id(field: str, value: str) -> str:
 
 
 def find_invisible_character(text: str) -> str | None:
-    """The first character that no eye can see; none in most texts."""
-    if text.isascii() and text.isprintable():  # which most are, and sooner told
+    """Return the first invisible character, if there is one."""
+    if text.isascii() and text.isprintable():  # fast path for most texts
         return None
     return next(
         (one for one in text if unicodedata.category(one) in INVISIBLE_CATEGORIES or _INVISIBLE_CHARACTER.match(one)),
@@ -110,19 +114,22 @@ def find_invisible_character(text: str) -> str | None:
 
 
 def format_code_point(character: str) -> str:
-    """The character by its number, as Unicode's charts have it."""
+    """Return the character's number as Unicode charts write it."""
     return f"U+{ord(character):04X}"
 
 
 def require_unique_ids(ids: Sequence[str]) -> None:
-    """Refuse an id that is there twice."""
+    """Raise FieldError if an id occurs twice."""
     if len(set(ids)) != len(ids):
         twice, _ = Counter(ids).most_common(1)[0]
         raise FieldError(f"{show(twice)} is there twice; an id names one memory", field="id")
 
 
 def require_text(field: str, value: str) -> str:
-    """The text; refused if it is none. Whoever gives a thing that has an id is told to give that."""
+    """Return the text, or raise FieldError.
+
+    For an object with an id, the error says to pass the id.
+    """
     if not isinstance(value, str):
         raise FieldError(_describe_non_text(value), field=field)
     return value
@@ -136,7 +143,7 @@ def _describe_non_text(value: object) -> str:
 
 
 def require_clean_text(field: str, value: str) -> str:
-    """The text; refused with NUL or half a character (a lone surrogate) in it, which no store could keep."""
+    """Return the text; raise FieldError for NUL or a lone surrogate, which no store can keep."""
     if not isinstance(value, str):
         raise FieldError(f"{show(value)} is no text", field=field)
     if "\0" in value:
@@ -149,12 +156,12 @@ def require_clean_text(field: str, value: str) -> str:
 
 
 def is_storable(value: str) -> bool:
-    """Whether a store could have the text; what it could not, nobody needs to look for."""
+    """Whether a store could hold the text; otherwise a search for it is pointless."""
     return _UNSTORABLE_CHARACTER.search(value) is None
 
 
 def require_content(field: str, value: str) -> str:
-    """The text of a memory; refused if it says nothing, cannot be kept, or is endless."""
+    """Return the text of a memory; raise FieldError if it is blank, unstorable or too long."""
     require_clean_text(field, value)
     if not value or value.isspace():
         raise FieldError(f"is blank; {_BLANK_REMEDIES.get(field, 'a memory says something')}", field=field)
@@ -164,7 +171,7 @@ def require_content(field: str, value: str) -> str:
 
 
 def require_total_length(field: str, values: Sequence[str]) -> Sequence[str]:
-    """The texts; refused if they are longer together than one may be."""
+    """Return the texts; raise FieldError if together they are longer than one text may be."""
     length = sum(len(one.encode()) for one in values)
     if length > MAX_TEXT_BYTES:
         told = f"{length} bytes together; at most {MAX_TEXT_BYTES} fit, so quote what matters"
@@ -173,7 +180,7 @@ def require_total_length(field: str, values: Sequence[str]) -> Sequence[str]:
 
 
 def require_line(field: str, value: str) -> str:
-    """A short text such as a title."""
+    """Return a short text such as a title, or raise FieldError."""
     require_content(field, value)
     if len(value) > MAX_TITLE_CHARS:
         raise FieldError(f"{len(value)} characters; at most {MAX_TITLE_CHARS} are allowed", field=field)
@@ -181,14 +188,14 @@ def require_line(field: str, value: str) -> str:
 
 
 def require_several(field: str, value: Iterable[Any]) -> tuple[Any, ...]:
-    """What is given, one after the other; refused if it is one text, a mapping, or nothing that has parts."""
+    """Return the items as a tuple; raise FieldError for one text, a mapping or a non-iterable."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise FieldError(f"{show(value)} is no list; give several in a list, also if it is one", field=field)
     return tuple(value)
 
 
 def require_path(field: str, value: Any) -> str:
-    """The path as a text; refused if it is none."""
+    """Return the path as a string, or raise FieldError."""
     fspath = getattr(type(value), "__fspath__", None)
     path = value if fspath is None else fspath(value)
     if not isinstance(path, str):
@@ -197,25 +204,25 @@ def require_path(field: str, value: Any) -> str:
 
 
 def require_callable(field: str, value: CallableT) -> CallableT:
-    """What can be called; anything else is refused."""
+    """Return the callable, or raise FieldError."""
     if not callable(value):
         raise FieldError(f"{show(value)} cannot be called; give a function", field=field)
     return value
 
 
 def require_flag(field: str, value: bool) -> bool:
-    """True or false; anything else is refused."""
+    """Return the bool, or raise FieldError."""
     if not isinstance(value, bool):
         raise FieldError(f"{show(value)} is neither true nor false", field=field)
     return value
 
 
 def require_number(field: str, value: float) -> float:
-    """The number as a finite float; a truth value is none, nor is a text."""
+    """Return the number as a finite float; raise FieldError for a bool or a text."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FieldError(f"{show(value)} is no number", field=field)
     try:
-        number = float(value) + 0.0  # which makes -0.0 the zero it equals
+        number = float(value) + 0.0  # turns -0.0 into 0.0
     except OverflowError as error:
         raise FieldError(f"{show(value)} is too large for a number", field=field) from error
     if not math.isfinite(number):
@@ -224,7 +231,7 @@ def require_number(field: str, value: float) -> float:
 
 
 def require_fraction(field: str, value: float) -> float:
-    """The number; refused outside 0..1."""
+    """Return the number, or raise FieldError outside 0..1."""
     number = require_number(field, value)
     if not 0.0 <= number <= 1.0:
         raise FieldError(f"{show(value)} is not within 0..1", field=field)
@@ -232,7 +239,7 @@ def require_fraction(field: str, value: float) -> float:
 
 
 def require_outcome(field: str, value: float) -> float:
-    """How a task went; refused outside 0..1."""
+    """Return the outcome of a task, or raise FieldError outside 0..1."""
     try:
         return require_fraction(field, value)
     except FieldError as error:
@@ -241,7 +248,7 @@ def require_outcome(field: str, value: float) -> float:
 
 
 def require_cosine(field: str, value: float) -> float:
-    """The number; refused outside -1..1, but for rounding."""
+    """Return the cosine, or raise FieldError outside -1..1, with a tolerance for rounding."""
     number = require_number(field, value)
     if not abs(number) <= 1.0 + COSINE_ROUNDING:
         raise FieldError(f"{show(value)} is not a cosine, which lies within -1..1", field=field)
@@ -249,7 +256,7 @@ def require_cosine(field: str, value: float) -> float:
 
 
 def require_days_off(field: str, value: float) -> float:
-    """The number of days; refused below zero, or beyond all that there are."""
+    """Return the number of days, or raise FieldError if it is negative or above the maximum."""
     number = require_number(field, value)
     if not 0.0 <= number <= MAX_DAYS_OFF:
         raise FieldError(f"{show(value)} is not within 0..{MAX_DAYS_OFF:g} days", field=field)
@@ -257,7 +264,7 @@ def require_days_off(field: str, value: float) -> float:
 
 
 def require_count(field: str, value: int) -> int:
-    """The count; refused below zero or too large to be told from its neighbours."""
+    """Return the count, or raise FieldError if it is negative or above `MAX_COUNT`."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise FieldError(f"{show(value)} is no whole number", field=field)
     if not 0 <= value <= MAX_COUNT:
@@ -266,14 +273,14 @@ def require_count(field: str, value: int) -> int:
 
 
 def require_validity_period(valid_from: datetime | None, valid_until: datetime | None) -> None:
-    """Refuses what would not hold for a moment."""
+    """Raise FieldError if the validity period is empty."""
     if valid_from is not None and valid_until is not None and valid_until <= valid_from:
         begins = f"{valid_from.isoformat()}, from when it holds"
         raise FieldError(f"{valid_until.isoformat()} is not after {begins}", field="valid_until")
 
 
 def require_limit(field: str, value: int) -> int:
-    """How many are kept at most; refused if that is no whole number, none would be, or there is no end to them."""
+    """Return the limit; raise FieldError unless it is a whole number from 1 to `MAX_LIMIT`."""
     if type(value) is not int or value < 1:
         raise FieldError(f"{show(value)} keeps nothing; give a whole number of at least 1", field=field)
     if value > MAX_LIMIT:
@@ -282,7 +289,7 @@ def require_limit(field: str, value: int) -> int:
 
 
 def require_moment(field: str, value: datetime) -> datetime:
-    """The moment in UTC; refused without a time zone, before 1900 and from 2200 on."""
+    """Return the time in UTC; raise FieldError without a time zone, before 1900 or from 2200 on."""
     if not isinstance(value, datetime):
         raise FieldError(f"{show(value)} is no moment; {_DATETIME_REMEDY}", field=field)
     if value.utcoffset() is None:
@@ -293,7 +300,7 @@ def require_moment(field: str, value: datetime) -> datetime:
 
 
 def expand_day(written: str) -> str:
-    """The moment that a day and nothing else stands for, as 2026-10-01 for its beginning in UTC; or what is written."""
+    """Return a bare date such as 2026-10-01 as its start in UTC; any other text unchanged."""
     try:
         is_day = date.fromisoformat(written).isoformat() == written
     except ValueError:
@@ -302,13 +309,13 @@ def expand_day(written: str) -> str:
 
 
 def require_vector(field: str, value: Iterable[float]) -> tuple[float, ...]:
-    """The vector as a tuple of floats; refused without dimensions or with a part that is no finite number."""
+    """Return the vector as a tuple of finite floats; raise FieldError if it is empty or invalid."""
     tolist = getattr(value, "tolist", None)
-    given: Any = value if tolist is None else tolist()  # an array of NumPy
+    given: Any = value if tolist is None else tolist()  # a NumPy array
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise FieldError(f"{show(given)} is no list of numbers", field=field)
     parts = tuple(given)
-    if set(map(type, parts)) == {float} and math.isfinite(sum(parts)):  # which is none if any part is none
+    if set(map(type, parts)) == {float} and math.isfinite(sum(parts)):  # not finite if any part is not
         return parts
     vector = tuple(require_number(field, part) for part in parts)
     if not vector:
@@ -317,7 +324,7 @@ def require_vector(field: str, value: Iterable[float]) -> tuple[float, ...]:
 
 
 def require_same_dimensions(vectors: Iterable[tuple[str, tuple[float, ...] | None]]) -> None:
-    """Refuse vectors of different lengths, each given with the id it belongs to."""
+    """Raise FieldError if the vectors, given with their ids, differ in length."""
     dimensions = 0
     for id, vector in vectors:
         if vector is not None:
@@ -330,7 +337,7 @@ FrozenT = TypeVar("FrozenT")
 
 
 def copy_with(value: FrozenT, **changes: Any) -> FrozenT:
-    """The same value with some of its fields changed; whoever asks vouches for those."""
+    """Return a copy of a frozen value with some fields changed; the caller vouches for those."""
     kind = type(value)
     found: FrozenT = object.__new__(kind)
     for name in kind.__slots__:  # type: ignore[attr-defined]
@@ -339,9 +346,10 @@ def copy_with(value: FrozenT, **changes: Any) -> FrozenT:
 
 
 MAX_COMBINING_MARKS = 30
-"""After so many marks in a row a joiner is put, as Unicode's stream-safe text has it (annex 15); no script needs more.
+"""The longest run of combining marks before a joiner is put, as in stream-safe text.
 
-Marks are sorted when a text is composed, and that takes quadratic time: a few hundred kilobytes of them, minutes.
+Unicode defines stream-safe text in annex 15; no script needs more marks. Composing sorts the marks of a run in
+quadratic time: a few hundred kilobytes of them would take minutes.
 """
 
 JOINER = "\u034f"
@@ -350,12 +358,12 @@ _LONG_MARK_RUN = re.compile(f"[\u0300-\U0010ffff]{{{MAX_COMBINING_MARKS + 1},}}"
 
 
 def to_nfc(text: str) -> str:
-    """The text in its composed form; no two texts that differ in more than joiners become the same."""
+    """Return the text in composed form; texts that differ in more than joiners stay different."""
     return text if text.isascii() else unicodedata.normalize("NFC", to_stream_safe(text))
 
 
 def to_stream_safe(text: str) -> str:
-    """The text with a joiner in every run of marks that is longer than any script has."""
+    """Return the text with a joiner in every run of marks longer than any script has."""
     return _LONG_MARK_RUN.sub(lambda run: _insert_joiners(run[0]), text)
 
 

@@ -1,1 +1,1 @@
-"""A ranking and a budget make a context: what is handed to a model, and what is left out and why."""
+"""Pack a ranking into a budget: the context for a model, and what was left out and why."""

@@ -1,4 +1,4 @@
-"""Budget: how much room the reader has, in tokens."""
+"""The token budget of a context."""
 
 import math
 from collections.abc import Mapping
@@ -10,26 +10,25 @@ from recollect.model.enums import Kind
 from recollect.model.validation import MAX_LIMIT
 
 PINNED_SHARE = 0.3
-"""The share of the tokens that pinned memories may take before the ranking has its turn."""
+"""The share of the tokens that pinned memories may take before the ranking is packed."""
 
 RESPONSE_PERCENT = 15
-"""How much of a model's window is kept for its answer, in percent."""
+"""The percentage of a model's window that is kept for its answer."""
 
 MIN_RESPONSE_TOKENS = 500
 MAX_RESPONSE_TOKENS = 4096
 SAFETY_PERCENT = 10
-"""How much of a model's window is kept because other people's token counts are never quite ours."""
+"""The percentage of a model's window that is kept because token counts differ by tokenizer."""
 
 NO_RESERVES: Mapping[Kind, int] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Tokens for the whole rendered context, of which some may be kept for a kind or for pinned memories.
+    """Tokens for the whole rendered context, some of them reserved.
 
-    `reserves` is room kept for a kind; what its memories do not use returns to everyone. `items` limits how
-    many memories are packed. `pinned_share` is how much of the tokens pinned memories may take before the
-    ranking has its turn.
+    `reserves` keeps room for a kind; the unused part is free for all memories. `items` limits how many memories are
+    packed. `pinned_share` is the share of the tokens that pinned memories may take before the ranking is packed.
     """
 
     tokens: int = field(kw_only=False)
@@ -55,7 +54,7 @@ class Budget:
         items: int | None = None,
         pinned_share: float = PINNED_SHARE,
     ) -> "Budget":
-        """The tokens a model's window leaves, after its answer, a margin, the messages and the tools."""
+        """Return the tokens a window leaves after the answer, a margin, the messages and the tools."""
         _require_integer("window", window, least=1)
         _require_integer("messages", messages, least=0)
         _require_integer("tools", tools, least=0)
@@ -71,10 +70,10 @@ class Budget:
         return cls(tokens, reserves=reserves, items=items, pinned_share=pinned_share)
 
     def tokens_for_pinned(self, cost: int) -> float:
-        """The smallest budget whose pinned share holds `cost` tokens, infinite if none does."""
+        """Return the smallest budget whose pinned share holds `cost` tokens; infinite if none does."""
         if cost <= 0:
             return 0
-        share = Fraction(str(self.pinned_share))  # by its digits: 0.3 of 10 is 3, and not a hair less
+        share = Fraction(str(self.pinned_share))  # exact decimal: 0.3 of 10 is 3, not slightly less
         return math.ceil(cost / share) if share else math.inf
 
     def _checked_reserves(self) -> Mapping[Kind, int]:
@@ -105,5 +104,5 @@ def _require_share(what: str, value: object) -> None:
 
 
 def _percent_of(percent: int, of: int) -> int:
-    """That many percent, rounded up."""
+    """Return the percentage, rounded up."""
     return -(-percent * of // 100)

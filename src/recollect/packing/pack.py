@@ -1,12 +1,7 @@
-"""Pack: a ranking and a budget make a context, and nothing vanishes unnamed.
+"""Pack a ranking into a budget; every memory is packed or listed as omitted.
 
-Choice: which of a ranking's memories a budget takes.
-
-Shortfall: how large a budget would have had to be for a memory to be packed.
-
-why(): where a memory stands or fell, from the gates to the last token.
-
-Replay: a recorded context, made again from what was known when it was made.
+`pack` builds the context, `smallest_budget` finds the budget a memory would have needed, and `why` explains a memory
+from the gates to the last token.
 """
 
 import math
@@ -41,7 +36,7 @@ class OmissionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Omitted:
-    """A memory that was considered and left out: why, what it would have cost, and the room it met."""
+    """A memory that was left out: why, its size in tokens, and the room that was left."""
 
     scored: Scored
     reason: OmissionReason
@@ -54,16 +49,16 @@ class Omitted:
 
     @property
     def short(self) -> int:
-        """How many tokens were missing; none were if the limit of items kept it out."""
+        """How many tokens were missing; 0 if the limit of items kept it out."""
         return self.cost - self.room if self.reason is OmissionReason.BUDGET else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What is handed to a model, and what was left out and why.
+    """The text for a model, and what was left out and why.
 
-    `packed` is in rank order, also where the text groups by kind. `tokens` is the count of the text as a
-    whole, `estimated` if the counter is not a model's own. `id` names its trace, where one is kept.
+    `packed` is in rank order, even where the text groups by kind. `tokens` counts the text as a whole, `estimated` if
+    the counter is not a model's own. `id` names its recorded trace, if there is one.
     """
 
     text: str
@@ -82,16 +77,16 @@ class Context:
 
     @property
     def summary(self) -> str:
-        """What it came to, in a line: memories, tokens, and what was left out by which reason."""
+        """A one-line summary: memories, tokens, and what was left out by which reason."""
         tokens = f"{self.tokens} of {self.budget.tokens} tokens{' (estimated)' if self.estimated else ''}"
         reasons = {**Counter(one.reason.value for one in self.omitted), **self.ranking.excluded}
         return f"{format_count(len(self.packed), 'memory', 'memories')}, {tokens}{format_left_out(reasons)}"
 
 
 def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
-    """Take what fits, best first, after pinned memories and reserves; never more than the budget.
+    """Pack what fits, best first, after pinned memories and reserves; never exceed the budget.
 
-    Every memory of the ranking is packed or omitted, and if any of them fits, the context is not empty.
+    Every memory of the ranking is packed or omitted. If any of them fits, the context is not empty.
     """
     offer = RenderedRanking.of(ranking, budget, prompt)
     choice = choose_memories(offer, budget)
@@ -122,9 +117,10 @@ def pack(ranking: Ranking, budget: Budget, prompt: Prompt) -> Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedRanking:
-    """Everything considered, each rendered and counted once; a place is a position in the ranking.
+    """All memories of a ranking, each rendered and counted once; a place is a position in it.
 
-    `limit` is how many may be taken: the least of what the budget and the profile allow and what there is.
+    `limit` is how many may be packed: the smallest of the budget's limit, the profile's limit and the number of
+    memories.
     """
 
     prompt: Prompt
@@ -153,27 +149,26 @@ class RenderedRanking:
         )
 
     def has_priority(self, place: int, budget: Budget) -> bool:
-        """Whether the memory may be taken before its turn in rank order."""
+        """Return whether the memory may be packed before its turn in rank order."""
         memory = self.blocks[place].scored.memory
         return memory.pinned or memory.kind in budget.reserves
 
     def render(self, places: Iterable[int]) -> str:
-        """These memories rendered together, in rank order within a kind."""
+        """Render these memories together, in rank order within a kind."""
         return self.prompt.assemble(self.blocks[place] for place in sorted(places))
 
     def tokens_alone(self, place: int) -> int:
-        """What a context of this memory alone counts."""
+        """Return the tokens of a context with only this memory."""
         return self.prompt.tokens(self.render([place]))
 
 
 @dataclass(slots=True)
 class PackingChoice:
-    """The places taken, in the order of taking, and how much room the others met at their last turn.
+    """The places packed, in order, and how much room the others found at their last turn.
 
-    A place that is neither taken nor in `room_met` came when the limit of items was reached. `more` is the
-    smallest larger budget with which anything could come out differently: every decision asks whether the
-    budget is at least so much, and a yes stays a yes, so nothing changes before the least of those that were
-    answered with no.
+    A place that is in neither `chosen` nor `room_met` came after the limit of items was reached. `next_budget` is the
+    smallest larger budget that could change anything. Every decision tests whether the budget is at least some
+    number, and stays true for larger budgets. So nothing changes below the smallest number that was not reached.
     """
 
     tokens: int
@@ -188,7 +183,7 @@ class PackingChoice:
         return len(self.chosen) >= self.limit
 
     def take(self, place: int, cost: int, *, least: float = 0) -> bool:
-        """Take the memory if an item is left and the budget is `least` and has the room; says whether."""
+        """Add the memory if the limits, `least` and the room allow it; return whether they did."""
         if self.is_full:
             return False
         needs = max(least, self.spent + cost)
@@ -201,10 +196,10 @@ class PackingChoice:
 
 
 def choose_memories(offer: RenderedRanking, budget: Budget, *, last: int | None = None) -> PackingChoice:
-    """Take pinned memories into their share, each kind into its reserve, then whatever fits in rank order.
+    """Choose pinned memories within their share, kinds within reserves, then the rest by rank.
 
-    What does not fit is passed over, so that a smaller one further down gets its chance. With `last`, the
-    turns in rank order end with that place.
+    A memory that does not fit is skipped, so a smaller one further down can fit. With `last`, the turns in rank order
+    end at that place.
     """
     choice = PackingChoice(budget.tokens, offer.limit, offer.frame)
     shared = 0
@@ -226,10 +221,10 @@ def choose_memories(offer: RenderedRanking, budget: Budget, *, last: int | None 
 
 @dataclass(frozen=True, slots=True)
 class FittedText:
-    """What remains of a choice once its text is counted as a whole.
+    """The choice that remains once the text is counted as a whole.
 
-    `over` is by how much the text exceeded the budget with each place that had to go. `more` is the smallest
-    larger budget with which the same choice could settle differently.
+    `excess` has, for each place that was dropped, by how much the text exceeded the budget with it. `next_budget` is
+    the smallest larger budget that could give another result for the same choice.
     """
 
     places: tuple[int, ...]
@@ -240,9 +235,9 @@ class FittedText:
 
 
 def fit_text(offer: RenderedRanking, choice: PackingChoice) -> FittedText:
-    """Drop the last taken until the text is within the budget; if none remains, the first that fits alone.
+    """Drop the last chosen until the text fits; if none remains, take the first that fits alone.
 
-    Counters do not add up: a text may count more than its parts, and also less.
+    Token counts do not add up: a text may count more than its parts, or less.
     """
     over: dict[int, int] = {}
     more = math.inf
@@ -263,22 +258,22 @@ def fit_text(offer: RenderedRanking, choice: PackingChoice) -> FittedText:
 
 
 MAX_TRIED_BUDGETS = 300
-"""After so many budgets tried in vain, one that is enough is told, though a smaller one may be."""
+"""After this many failed budgets, a sufficient one is returned that may not be the smallest."""
 
 
 @dataclass(frozen=True, slots=True)
 class SufficientBudget:
-    """A budget with which the memory is packed; the smallest one, unless finding it took too long."""
+    """A budget that packs the memory; the smallest one, unless the search took too long."""
 
     tokens: int
     smallest: bool
 
 
 def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: MemoryId) -> SufficientBudget | None:
-    """The fewest tokens, not below the given, with which the memory is packed; `None` if no number helps.
+    """Return the smallest budget, at least the given one, that packs the memory, or `None`.
 
-    More room can let a larger memory in that keeps this one out, so budgets are tried in turn, but only those
-    with which something can come out differently.
+    More room can let in a larger memory that keeps this one out. Budgets are therefore tried in order, but only those
+    that can change the result. `None` means that no number of tokens helps.
     """
     place = next((place for place, scored in enumerate(ranking) if scored.id == id), None)
     if place is None:
@@ -303,22 +298,22 @@ def smallest_budget(ranking: Ranking, budget: Budget, prompt: Prompt, id: Memory
 
 
 def _budget_for_all(offer: RenderedRanking, budget: Budget, place: int) -> SufficientBudget | None:
-    """A budget with room for everyone, if the memory is then packed."""
+    """Return a budget with room for all memories, if it packs this one."""
     everyone = offer.frame + sum(offer.costs)
     together = offer.prompt.tokens(offer.render(range(len(offer.costs))))
     pinned = budget.tokens_for_pinned(sum(offer.costs[pin] for pin in offer.pinned))
-    pinned = pinned if pinned < math.inf else 0  # a share of nothing is never enough: they come in by rank
+    pinned = pinned if pinned < math.inf else 0  # a share of 0 is never enough: pinned memories come in by rank
     budget = replace(budget, tokens=max(budget.tokens, everyone, together, int(pinned)))
     settled = fit_text(offer, choose_memories(offer, budget))
     return SufficientBudget(budget.tokens, smallest=False) if place in settled.places else None
 
 
 def _lower_bound(offer: RenderedRanking, budget: Budget, place: int) -> int:
-    """A budget below which the memory is not packed, and not below the given.
+    """Return a budget, at least the given one, below which the memory is not packed.
 
-    If it comes in by its rank, then whoever had a turn before it met room for it and for those taken between,
-    `rest`; who costs no more than that was not passed over and is in as well. A pinned one, one with a reserve
-    and the first that fits alone may come in otherwise.
+    If the memory is packed by its rank, every memory before it found at least room for it and for those packed in
+    between, `rest`. A memory that costs at most `rest` was therefore packed too. Pinned memories, kinds with a
+    reserve, and the first that fits alone may be packed in other ways.
     """
     if offer.has_priority(place, budget) or place == 0 or offer.tokens_alone(0) > budget.tokens:
         return budget.tokens
@@ -332,7 +327,7 @@ def _lower_bound(offer: RenderedRanking, budget: Budget, place: int) -> int:
 
 
 def _first_remains(offer: RenderedRanking, choice: PackingChoice) -> bool:
-    """Whether the first taken is sure to remain, so that settling brings nothing else in."""
+    """Return whether the first choice certainly remains, so that `fit_text` adds no other."""
     first = next(iter(choice.chosen), None)
     return first is not None and offer.tokens_alone(first) <= choice.tokens
 
@@ -349,10 +344,11 @@ def why(
     budget: Budget | None = None,
     prompt: Prompt | None = None,
 ) -> Why:
-    """Why the candidate of that id is in, or at which step it fell and the smallest change that would have helped.
+    """Explain why the candidate is in, or where it dropped out and what would have helped.
 
-    With a budget and a prompt it tells of packing too: what was ranked but not packed learns the budget that
-    would have been enough, or, where a limit of items kept it out, what would have ranked it among the first.
+    The changes are the smallest of one signal. With a budget and a prompt, the explanation covers packing: a memory
+    that was ranked but not packed gets the budget that would have been enough or, if a limit of items kept it out,
+    the changes that would have ranked it high enough.
     """
     if (budget is None) != (prompt is None):
         raise InvalidInput("packing is asked about with a budget and a prompt; give both or neither")
@@ -364,9 +360,9 @@ def why(
 
 
 def why_packed(reason: Why, ranking: Ranking, budget: Budget, prompt: Prompt) -> Why:
-    """The reason, where ranking is all there is to tell; or why the memory was ranked and not packed.
+    """Return the reason, extended by why the memory was ranked but not packed.
 
-    The ranking is the one that the reason is about, as far as it was considered for packing.
+    The ranking must be the one that the reason is about, up to the depth considered for packing.
     """
     if not isinstance(reason.fate, Ranked):
         return reason
@@ -383,14 +379,14 @@ def why_packed(reason: Why, ranking: Ranking, budget: Budget, prompt: Prompt) ->
 
 
 def _changes_to_be_packed(reason: Why, ranking: Ranking, budget: Budget) -> tuple[SignalChange, ...]:
-    """What would have ranked it among as many as may be packed."""
+    """Return the changes that would have ranked it within the limit of items."""
     limit = min(number for number in (budget.items, ranking.scheme.profile.max_items) if number is not None)
     return changes_to_reach(reason, ranking, limit)
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A context that was made again, and how it differs from what was recorded; it is identical if nothing does."""
+    """A recorded context that was rebuilt, and its differences from the recording."""
 
     context: Context
     differences: tuple[ReplayDifference, ...]
@@ -401,5 +397,5 @@ class Replay:
 
     @property
     def identical(self) -> bool:
-        """Whether ids, scores, order, costs, counts and the rendered text are what they were, to the last bit."""
+        """Whether ids, scores, order, costs, counts and text equal the recording to the last bit."""
         return not self.differences

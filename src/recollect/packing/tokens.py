@@ -1,4 +1,4 @@
-"""Token counters: how many tokens of a model's vocabulary a text is."""
+"""Token counters: how many tokens a text has in a model's vocabulary."""
 
 import re
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens of a text, and says whether the count is a model's own or an estimate."""
+    """Counts the tokens of a text; `exact` says whether the count is a model's own."""
 
     @property
     def name(self) -> str: ...
@@ -43,15 +43,15 @@ _TOKEN_PATTERN = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-"""What is about one token in the byte-pair vocabularies of today, read from UTF-8."""
+"""One match is about one token in current byte-pair vocabularies, on UTF-8 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A cautious count that needs no model: seldom below the exact one, about a fifth above it for English.
+    """A cautious estimate without a model: seldom too low, about a fifth too high for English.
 
-    Letters drawn at random and rare Han characters are undercounted; older vocabularies than o200k take more
-    tokens than this for scripts other than Latin.
+    Random letters and rare Han characters are undercounted. Vocabularies older than o200k take more tokens than this
+    for scripts other than Latin.
     """
 
     name: str = field(default="estimate", init=False)

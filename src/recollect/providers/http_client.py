@@ -1,4 +1,4 @@
-"""Endpoint: an address that takes JSON and gives JSON, asked with patience."""
+"""An HTTP client that posts JSON to one address, with retries."""
 
 import json
 import random
@@ -16,14 +16,14 @@ from urllib.parse import SplitResult, urlsplit
 from recollect.errors import InvalidInput, ProviderBusy, ProviderError, show
 
 DEFAULT_TIMEOUT = timedelta(seconds=30)
-"""How long one attempt may take, from connecting to the last byte of the answer."""
+"""The time limit of one attempt, from connecting to the last byte of the answer."""
 
 MAX_RESPONSE_BYTES = 64 * 2**20
-"""How many bytes an answer may have: more than 64 vectors of 16,384 dimensions take, written out."""
+"""The most bytes of an answer: more than 64 written vectors of 16,384 dimensions take."""
 
 READ_CHUNK_BYTES = 2**16
 MAX_DOUBLINGS = 12
-"""How often a pause doubles, before it would be longer than anyone waits."""
+"""How often a pause doubles at most."""
 
 RETRYABLE_STATUSES = {408, 425, 429, *range(500, 600)}
 """The statuses after which the same request may succeed later."""
@@ -38,16 +38,16 @@ VISIBLE_ASCII = re.compile("[!-~]+")
 
 
 def sleep_with_jitter(pause: timedelta) -> None:
-    """Sleep that long and up to a quarter longer, so that not all who were sent away come back at once."""
+    """Sleep for the pause and up to a quarter longer, so that clients do not retry together."""
     time.sleep(pause.total_seconds() * random.uniform(1.0, 1.25))  # noqa: S311
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often a busy server is asked, and how long is waited between: `first_pause`, then twice as long each time.
+    """How often a busy server is tried, and the pauses between: `first_pause`, then doubled.
 
-    A server that names a pause gets it, unless that is longer than `max_pause`; then we give up at once. `wait`
-    spends a pause, and `clock` tells seconds that only go forward.
+    If the server names a pause, that is used, unless it is longer than `max_pause`; then the request fails at once.
+    `wait` sleeps for a pause, and `clock` is a monotonic clock in seconds.
     """
 
     attempts: int = 4
@@ -63,7 +63,7 @@ class RetryPolicy:
             raise InvalidInput(f"the pauses go from {self.first_pause} to {self.max_pause}; give two that are in order")
 
     def pause_after(self, attempt: int) -> timedelta:
-        """The pause after that attempt, where the server named none; the first attempt is 1."""
+        """Return the default pause after this attempt; the first attempt is 1."""
         doubled: int = 2 ** min(attempt - 1, MAX_DOUBLINGS)
         return min(self.first_pause * doubled, self.max_pause)
 
@@ -73,7 +73,7 @@ DEFAULT_RETRY_POLICY = RetryPolicy()
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """That a server does not take a request, as it is or at all: its status, what we make of it, and its own words."""
+    """A response that refuses a request: its status, a description, and the server's body."""
 
     status: int
     problem: str
@@ -82,7 +82,7 @@ class ErrorResponse:
 
 @dataclass(frozen=True, slots=True)
 class _RetryableFailure:
-    """Why this attempt came to nothing that a later one might not, and how long the server wants to be left alone."""
+    """A failed attempt that may succeed later, and the pause that the server asks for."""
 
     reason: str
     pause: timedelta | None = None
@@ -90,9 +90,9 @@ class _RetryableFailure:
 
 
 class Endpoint:
-    """Posts JSON to an address. The key goes into a header and nowhere else: no message or repr shows it.
+    """Posts JSON to one address; the key is only in a header, never in a message or repr.
 
-    Redirects are not followed, and no proxy is used, so the key reaches the named host alone.
+    Redirects are not followed and no proxy is used, so the key reaches only the named host.
     """
 
     def __init__(
@@ -123,14 +123,14 @@ class Endpoint:
         return f"Endpoint({self._shown!r})"
 
     def post(self, body: object) -> Any:
-        """What the server answers to that body; asked again, within patience, while it is busy or out of reach."""
+        """Return the server's JSON answer; retry while the server is busy or unreachable."""
         outcome = self.ask(body)
         if isinstance(outcome, ErrorResponse):
             raise ProviderError(outcome.problem)
         return self._parse_json(outcome)
 
     def ask(self, body: object) -> bytes | ErrorResponse:
-        """The answer as it came, or that there is none, for those who know what else to ask; patient as `post`."""
+        """Return the raw answer or the refusal, so the caller can adapt; retries like `post`."""
         content = json.dumps(body).encode()
         attempt = 0
         while True:
@@ -146,7 +146,7 @@ class Endpoint:
             self._patience.wait(pause)
 
     def _attempt(self, content: bytes) -> bytes | ErrorResponse | _RetryableFailure:
-        """The body of a good answer, or that there is none, or why to try later; anything else is an error."""
+        """Try once; return the body, the refusal, or a failure to retry; raise other errors."""
         deadline = self._patience.clock() + self._timeout
         connection = self._connect()
         try:
@@ -159,7 +159,7 @@ class Endpoint:
             raise ProviderError(f"{self} cannot be trusted or does not speak TLS: {error}") from error
         except OSError as error:
             return _RetryableFailure(f"cannot be reached ({str(error) or type(error).__name__})", cause=error)
-        except HTTPException:  # not shown, not even as a cause: what such a server says may be our own headers
+        except HTTPException:  # not shown, even as a cause: such a server may echo our own headers
             raise ProviderError(f"{self} does not speak HTTP; is it the right address?") from None
         finally:
             connection.close()
@@ -175,7 +175,7 @@ class Endpoint:
         return headers if self._key is None else headers | {"Authorization": f"Bearer {self._key}"}
 
     def _read_body(self, response: HTTPResponse, deadline: float) -> bytes:
-        """All of the answer, unless it is endless or slower than the deadline."""
+        """Read the whole body; refuse one that is too large or slower than the deadline."""
         content, part = bytearray(), b"unread"
         while part:
             if len(content) + (response.length or 0) > MAX_RESPONSE_BYTES:
@@ -204,7 +204,7 @@ class Endpoint:
         )
 
     def describe_error(self, body: bytes) -> str:
-        """What the server says about an error, in a few words and without the key, if it repeats it."""
+        """Return the server's error message, shortened and without the key."""
         try:
             told = json.loads(body)
         except (ValueError, RecursionError):
@@ -226,16 +226,16 @@ class Endpoint:
 
 
 def redact_url(url: str) -> str:
-    """The address as a message may show it: without what comes before an @ or after a question mark."""
+    """Return the address for messages, without credentials and query string."""
     return show(re.sub("//[^/]*@", "//…@", url).partition("?")[0])
 
 
 def complete_url(url: str, path: str) -> str:
-    """The address of what is asked, from what people have at hand: the host, the `/v1` of their client, or all."""
+    """Complete an address from the host alone, the `/v1` of a client, or the whole address."""
     try:
         parts = urlsplit(url)
     except ValueError:
-        return url  # which `Endpoint` refuses, and says why
+        return url  # `Endpoint` refuses it with a reason
     given = parts.path.rstrip("/")
     if not given.endswith(path):
         given = f"{given or '/v1'}{path}"
@@ -243,7 +243,7 @@ def complete_url(url: str, path: str) -> str:
 
 
 def _parse_url(url: str) -> SplitResult:
-    """The parts of an address that can be asked, and that has nothing secret in it."""
+    """Parse an address; refuse one that cannot be requested or contains credentials."""
     if not VISIBLE_ASCII.fullmatch(url):
         raise InvalidInput(f"the address {redact_url(url)} is empty, or has blanks or characters other than ASCII")
     try:
@@ -261,7 +261,10 @@ def _parse_url(url: str) -> SplitResult:
 
 
 def _read_retry_after(headers: HTTPMessage) -> timedelta | None:
-    """The pause in `Retry-After`, as seconds or as a date on the server's own clock; none if that is no pause."""
+    """Return the pause in `Retry-After`, in seconds or as a date; `None` if it is invalid.
+
+    A date is compared with the server's own `Date`.
+    """
     told = headers.get("Retry-After", "").strip()
     if re.fullmatch("[0-9]{1,9}", told):
         return timedelta(seconds=int(told))

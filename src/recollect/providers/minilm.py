@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in this process: a small transformer in eight bits, on the processor."""
+"""The embedder all-MiniLM-L6-v2 in this process: a small 8-bit transformer on the CPU."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 MODEL_NAME = "all-minilm-l6-v2-m8"
 DIMENSIONS = minilm_graph.WIDTH
 MAX_BATCH_TOKENS = 512
-"""How many tokens, padding included, go through the model at once; more is slower, for it leaves the caches."""
+"""The most tokens, with padding, that go through the model at once; more exceed CPU caches."""
 
 MAX_TEXT_CHARS = 20_000
-"""How much of a text is looked at for its first tokens: several times what 256 tokens of prose take."""
+"""How many characters of a text are tokenized: several times what 256 tokens take."""
 
 MAX_THREADS = 4
 ERROR_LOG_LEVEL = 3
-"""The level from which onnxruntime says something by itself: errors."""
+"""The log level of onnxruntime: errors only."""
 
 
 class MiniLM:
-    """Sentence vectors of 384 dimensions that know a paraphrase; of a text, the first 256 tokens are read.
+    """Sentence vectors of 384 dimensions that recognize paraphrases.
 
-    The weights are those of the extra `minilm`. Their eight-bit form is made once, in half a second, and kept in
-    `cache` or else in the user's cache folder; it is loaded when it is first needed. A text without words has a
-    direction like any other, for the model reads the marks around it.
+    Only the first 256 tokens of a text are read. The weights are those of the extra `minilm`. Their 8-bit form is
+    built once, in half a second, and kept in `cache` or in the user's cache folder; it is loaded on first use. A text
+    without words has a normal vector, because the model reads the special tokens around it.
     """
 
     name = MODEL_NAME
@@ -55,7 +55,7 @@ class MiniLM:
         return "MiniLM()"
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        """A row of numbers for each text, in their order."""
+        """Return a row of numbers for each text, in order."""
         texts = clean_texts(texts)
         totals = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         if texts:
@@ -67,20 +67,20 @@ class MiniLM:
 
 
 class _OnnxSession(Protocol):
-    """What we use of onnxruntime's session, which has no types of its own."""
+    """The part of onnxruntime's untyped session that is used."""
 
     def run(self, outputs: Sequence[str], inputs: dict[str, Any]) -> list[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _LoadedModel:
-    """What makes tokens of a text, and totals of tokens."""
+    """The tokenizer, and the session that turns tokens into totals."""
 
     tokenizer: "Tokenizer"
     session: _OnnxSession
 
     def run(self, tokens: Sequence[Sequence[int]]) -> Vectors:
-        """The totals of some texts, filled up to the longest of them; the filling does not count."""
+        """Return the totals of some texts; the padding to the longest one does not count."""
         ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
         mask = np.zeros(ids.shape, dtype=np.float32)
         for row, own in enumerate(tokens):
@@ -91,7 +91,7 @@ class _LoadedModel:
 
 
 def _group_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of texts of about the same length, as many as fit into a batch."""
+    """Yield batches of texts of similar length, as positions."""
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lengths.__getitem__):
         if batch and (len(batch) + 1) * lengths[place] > MAX_BATCH_TOKENS:
@@ -116,7 +116,7 @@ def _load_model(folders: Sequence[Path]) -> _LoadedModel:
 
 
 def _create_session(graph: bytes) -> _OnnxSession:
-    # It would queue facts about this machine in the home folder and look for a network to send them over.
+    # Otherwise it queues facts about this machine in the home folder and tries to send them.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime  # type: ignore[import-untyped]
 
@@ -126,7 +126,7 @@ def _create_session(graph: bytes) -> _OnnxSession:
     options.intra_op_num_threads = min(_count_processors(), MAX_THREADS)
     options.inter_op_num_threads = 1
     options.log_severity_level = ERROR_LOG_LEVEL
-    # Idle threads sleep, because the processors are also those of the program we are part of.
+    # Idle threads sleep, because the application needs the processors too.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     state = runtime.capi.onnxruntime_pybind11_state
     try:
@@ -146,5 +146,5 @@ def _create_session(graph: bytes) -> _OnnxSession:
 
 
 def _count_processors() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

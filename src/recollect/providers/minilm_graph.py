@@ -1,4 +1,4 @@
-"""The graph of all-MiniLM-L6-v2, written from its weights in eight bits as an ONNX file."""
+"""Build the ONNX graph of all-MiniLM-L6-v2 with 8-bit weights."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,34 +12,37 @@ if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto
 
 GRAPH_VERSION = 1
-"""Of what this module writes; to be raised with every change that changes a vector."""
+"""The version of the built graph; raise it with every change that changes a vector."""
 
 LAYERS = 6
 HEADS = 12
 WIDTH = 384
 MAX_TOKENS = 256
-"""How many tokens of a text are read: those the model was trained on."""
+"""How many tokens of a text are read, as in training."""
 
 EPSILON = 1e-12
 WEIGHTS_PER_SCALE = 32
 """How many weights share a scale."""
 
 MAX_STEP = 127
-"""How many steps of eight bits there are on either side of zero."""
+"""The largest 8-bit step on either side of zero."""
 
 EIGHT_BIT_ACTIVATIONS = 4
-"""The operator's level at which it multiplies in eight bits; each row has its own scales, whatever the batch."""
+"""The operator's accuracy level for 8-bit products; each row has its own scales.
+
+The batch therefore does not change the result.
+"""
 
 MASK_VALUE = -1e9
-"""What is added where there is no token: after the softmax, nothing is left of it."""
+"""Added to attention scores of padding, which are then 0 after the softmax."""
 
 Array = NDArray[Any]
 
 
 def build_onnx_graph(weights: bytes) -> bytes:
-    """An ONNX file that takes `ids` and `mask` (texts × tokens) and gives `totals` (texts × 384).
+    """Build an ONNX file with inputs `ids` and `mask` (texts × tokens) and output `totals`.
 
-    A total is the sum of the last layer over a text's tokens, so it points where their mean does.
+    A total (texts × 384) is the sum of the last layer over a text's tokens, so it has the direction of their mean.
     """
     from onnx import TensorProto, helper
 
@@ -68,7 +71,10 @@ def build_onnx_graph(weights: bytes) -> bytes:
 
 
 def quantize(rows: Array, block: int) -> tuple[Array, Array]:
-    """Each block of a row in whole steps of its own scale, and the scales: rows × blocks × block, rows × blocks."""
+    """Quantize each block of a row in steps of its own scale; return steps and scales.
+
+    Their shapes are rows × blocks × block and rows × blocks.
+    """
     blocks = rows.reshape(len(rows), -1, block)
     scales = (np.abs(blocks).max(axis=2) / np.float32(MAX_STEP)).astype(np.float32)
     steps = np.rint(blocks / np.where(scales == 0.0, 1.0, scales)[:, :, np.newaxis])
@@ -76,7 +82,7 @@ def quantize(rows: Array, block: int) -> tuple[Array, Array]:
 
 
 class _GraphBuilder:
-    """Nodes and constants as they are written down, each named after the weights it stands for."""
+    """Collects nodes and constants, each named after its weights."""
 
     def __init__(self, weights: dict[str, Array]) -> None:
         self.weights = weights
@@ -84,7 +90,7 @@ class _GraphBuilder:
         self.constants: list[TensorProto] = []
 
     def embedding(self, ids: str) -> str:
-        """A token's vector plus that of its place, normalised."""
+        """Add a token's vector and its position's vector, normalized."""
         from onnx import TensorProto
 
         name = "embeddings.word_embeddings.weight"
@@ -100,13 +106,13 @@ class _GraphBuilder:
         return self.norm("embeddings.LayerNorm", self.add_node("Add", [words, here]))
 
     def attention_mask(self, mask: str) -> str:
-        """Zero for a token, and next to minus infinity for what only fills up the batch."""
+        """Return 0 for a token, and nearly minus infinity for padding."""
         mask = self.add_node("Unsqueeze", [mask, self.add_integers("for heads and queries", [1, 2])])
         absent = self.add_node("Sub", [self.add_constant("one", np.array(1, dtype=np.float32)), mask])
         return self.add_node("Mul", [absent, self.add_constant("hidden", np.array(MASK_VALUE, dtype=np.float32))])
 
     def layer(self, name: str, state: str, hidden: str) -> str:
-        """One layer of BERT: tokens look at each other, then each is thought over by itself."""
+        """Build one layer of BERT: attention, then a feed-forward network per token."""
         seen = self.dense(f"{name}.attention.output.dense", self.attention(f"{name}.attention.self", state, hidden))
         state = self.norm(f"{name}.attention.output.LayerNorm", self.add_node("Add", [seen, state]))
         thought = self.add_node("Gelu", [self.dense(f"{name}.intermediate.dense", state)])
@@ -114,7 +120,7 @@ class _GraphBuilder:
         return self.norm(f"{name}.output.LayerNorm", self.add_node("Add", [thought, state]))
 
     def attention(self, name: str, state: str, hidden: str) -> str:
-        """What each token takes from the others, head by head."""
+        """Build the attention of each token to the others, per head."""
         query, key, value = (
             self.add_node(
                 "Reshape", [self.dense(f"{name}.{part}", state), self.add_integers("heads", [0, 0, HEADS, -1])]
@@ -130,7 +136,7 @@ class _GraphBuilder:
         return self.add_node("Reshape", [taken, self.add_integers("joined", [0, 0, WIDTH])])
 
     def dense(self, name: str, state: str) -> str:
-        """The state times the weights, which are kept in eight bits, plus the bias."""
+        """Multiply the state by the 8-bit weights and add the bias."""
         width, depth = self.weights[f"{name}.weight"].shape
         steps, scales = quantize(self.weights[f"{name}.weight"], WEIGHTS_PER_SCALE)
         steps = (steps.astype(np.int16) + 128).astype(np.uint8)  # the operator counts its steps from 128
@@ -147,18 +153,18 @@ class _GraphBuilder:
         return self.add_node("Add", [product, self.add_constant(f"{name}.bias", self.weights[f"{name}.bias"])])
 
     def norm(self, name: str, state: str) -> str:
-        """The state with mean 0 and variance 1, scaled and moved as the weights say."""
+        """Normalize the state to mean 0 and variance 1, then scale and shift it by the weights."""
         parts = [self.add_constant(f"{name}.{part}", self.weights[f"{name}.{part}"]) for part in ("weight", "bias")]
         return self.add_node("LayerNormalization", [state, *parts], axis=-1, epsilon=EPSILON)
 
     def token_sum(self, state: str, mask: str, output: str) -> None:
-        """The sum over a text's own tokens."""
+        """Sum the state over a text's own tokens."""
         own = self.add_node("Unsqueeze", [mask, self.add_integers("for each number", [2])])
         kept = self.add_node("Mul", [state, own])
         self.add_node("ReduceSum", [kept, self.add_integers("over tokens", [1])], output=output, keepdims=0)
 
     def add_node(self, operator: str, inputs: Sequence[str], *, output: str = "", **attributes: Any) -> str:
-        """Adds a node; gives the name of what comes out of it."""
+        """Add a node and return the name of its output."""
         from onnx import helper
 
         output = output or f"{operator} {len(self.nodes)}"
@@ -166,7 +172,7 @@ class _GraphBuilder:
         return output
 
     def add_constant(self, name: str, value: Array) -> str:
-        """Adds a constant, unless one of that name is there; gives its name."""
+        """Add a constant, unless that name exists, and return its name."""
         from onnx import numpy_helper
 
         if all(known.name != name for known in self.constants):
@@ -174,5 +180,5 @@ class _GraphBuilder:
         return name
 
     def add_integers(self, name: str, numbers: Sequence[int]) -> str:
-        """The same for a list of whole numbers, such as a shape."""
+        """Add a constant list of integers, such as a shape."""
         return self.add_constant(name, np.array(numbers, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""An embedder behind an address: anything that speaks OpenAI's `/v1/embeddings`."""
+"""An embedder for any server that implements OpenAI's `/v1/embeddings`."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -15,20 +15,20 @@ from recollect.providers.base import Vectors, blank_vector, clean_texts, normali
 from recollect.providers.http_client import DEFAULT_RETRY_POLICY, DEFAULT_TIMEOUT, Endpoint, RetryPolicy, complete_url
 
 MODEL_NAME_PREFIX = "http:"
-"""What the recorded name of such a model begins with: the model is the server's, the address may change."""
+"""The prefix of recorded model names, which do not contain the address: it may change."""
 
 EMBEDDINGS_PATH = "/embeddings"
 MAX_BATCH_TEXTS = 64
 MAX_BATCH_CHARS = 200_000
-"""How much is sent at once; a longer text goes alone."""
+"""How many characters are sent at once; a longer text is sent alone."""
 
 
 class OpenAIEmbedder:
-    """Asks a server for vectors, and believes nothing it says before it is checked.
+    """Requests vectors from a server and checks every answer.
 
-    `url` is what comes before `/embeddings`, such as `https://host/v1`, or the whole address. `dimensions`, if given,
-    are asked for and insisted on; otherwise the first answer tells them. A blank text is not sent: it gives the
-    direction `blank`. What is too long for the model is for the server to cut or refuse.
+    `url` is the part before `/embeddings`, such as `https://host/v1`, or the whole address. `dimensions`, if given,
+    are requested and required; otherwise the first answer determines them. A blank text is not sent: its vector is
+    `blank_vector`. A text that is too long for the model is left to the server to truncate or refuse.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class OpenAIEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has; a server that has not been asked anything is asked now."""
+        """The dimensions of a vector; the first access may send a request."""
         if self._dimensions is None:
             self._request_vectors(["dimensions"])
         return self._agree_on_dimensions(None)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        """A row of numbers for each text, in their order."""
+        """Return a row of numbers for each text, in order."""
         texts = clean_texts(texts)
         said = [place for place, text in enumerate(texts) if text.strip()]
         answers = [
@@ -73,7 +73,7 @@ class OpenAIEmbedder:
         return vectors
 
     def _request_vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """The server's vectors for a batch, checked."""
+        """Request the vectors of a batch and check them."""
         answer = self._endpoint.post({**self._request, **self._asked, "input": list(texts)})
         rows = self._read_rows(answer, len(texts))
         for row in rows:
@@ -90,7 +90,7 @@ class OpenAIEmbedder:
         return vectors
 
     def _read_rows(self, answer: Any, texts: int) -> list[list[float]]:
-        """The vectors as lists of numbers, in the order of the texts, whatever order they came in."""
+        """Return the vectors as lists of numbers, in the order of the texts."""
         match answer:
             case {"data": [*items]}:
                 pass
@@ -112,7 +112,7 @@ class OpenAIEmbedder:
         return [rows[place] for place in range(texts)]
 
     def _agree_on_dimensions(self, found: int | None) -> int:
-        """The dimensions, which are those of the first vector found unless they were given."""
+        """Return the dimensions; unless they were given, the first vector determines them."""
         with self._lock.rlock:
             if self._dimensions is None:
                 self._dimensions = found
@@ -123,7 +123,7 @@ class OpenAIEmbedder:
 
 
 def _split_into_batches(places: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
-    """The places of the texts that are sent together."""
+    """Yield batches of texts that are sent together, as positions."""
     batch: list[int] = []
     characters = 0
     for place in places:

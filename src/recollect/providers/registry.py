@@ -1,4 +1,4 @@
-"""Which embedder: by the name a user writes, by the model a store recorded, or by what is installed."""
+"""Find an embedder by its name, by the model a store recorded, or by what is installed."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,7 +14,10 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A way to an embedder: `model_pattern` matches the names it is recorded by, `load` makes it for one of them."""
+    """A kind of embedder: its name, its recorded models, and how to load one of them.
+
+    `model_pattern` matches the recorded model names; `load` takes such a name.
+    """
 
     name: str
     about: str
@@ -24,7 +27,7 @@ class Provider:
     requirements: EmbedderRequirements | None = None
 
     def find_fix(self) -> str | None:
-        """How to get what is missing, if anything is."""
+        """Return how to install what is missing, or `None`."""
         if self.requirements is None or not self.requirements.find_missing():
             return None
         return self.requirements.fix
@@ -32,7 +35,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Availability:
-    """Whether an embedder could be loaded, the name its vectors would be recorded by, and what to do if it cannot."""
+    """Whether an embedder can be loaded, its model name, and how to fix it if it cannot."""
 
     name: str
     about: str
@@ -90,17 +93,17 @@ PROVIDERS: Mapping[str, Provider] = {
         ),
     )
 }
-"""Every embedder that needs no address, by the name a user writes."""
+"""Every embedder that needs no server, by name."""
 
 AUTO_PROVIDERS = ("minilm", "wordllama")
-"""What `auto` takes, the first that is installed."""
+"""The candidates of `auto`; the first installed one is taken."""
 
 
 def find_embedder(name: str | None = None, *, key: str | None = None) -> Embedder:
-    """The embedder of that name: `auto` (also for `None`), `minilm`, `wordllama`, `hashing`, a recorded model, or
-    `https://host/v1#model`, which alone takes a `key`.
+    """Return the embedder of that name; raise if something it needs is not installed.
 
-    What it needs is loaded when it is first asked to embed; what is missing is told now.
+    Names are `auto` (also for `None`), `minilm`, `wordllama`, `hashing`, a recorded model, or
+    `https://host/v1#model`; only an address takes a `key`. Models are loaded on first use.
     """
     name = AUTO if name is None else name
     if name.startswith(("http://", "https://")):
@@ -115,7 +118,7 @@ def find_embedder(name: str | None = None, *, key: str | None = None) -> Embedde
 
 
 def find_embedder_for_model(model: str) -> Embedder:
-    """The embedder whose vectors are recorded by that name."""
+    """Return the embedder whose vectors are recorded under that model name."""
     if model.startswith("http:"):
         served = model.removeprefix("http:")
         raise InvalidInput(f"the model {served!r} is behind an address; name it as https://host/v1#{served}")
@@ -123,7 +126,7 @@ def find_embedder_for_model(model: str) -> Embedder:
 
 
 def list_embedders() -> list[Availability]:
-    """Every embedder that needs no address, with what is missing; nothing heavy is loaded to find out."""
+    """Return every embedder that needs no server, and what is missing, without loading any."""
     return [
         Availability(name=provider.name, about=provider.about, model=provider.default_model, fix=provider.find_fix())
         for provider in PROVIDERS.values()
@@ -138,7 +141,7 @@ def _load_by_model(model: str, known: list[str]) -> Embedder:
 
 
 def _default_models() -> list[str]:
-    """The names that vectors are recorded by, unless a user asks for other dimensions."""
+    """Return the default model names."""
     return [provider.default_model for provider in PROVIDERS.values()]
 
 
@@ -150,7 +153,7 @@ def _load_best_installed() -> Embedder:
 
 
 def _load_openai(address: str, key: str | None) -> Embedder:
-    """The embedder behind an address, with the model after the #."""
+    """Return the embedder of a server; the model is the part after the #."""
     from recollect.providers.http_client import redact_url
     from recollect.providers.openai_embeddings import OpenAIEmbedder
 

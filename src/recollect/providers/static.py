@@ -1,4 +1,4 @@
-"""The embedder that a plain install brings: a table with one vector per token, no network to run."""
+"""The embedder of a plain install: a table with one vector per token, no neural network."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,13 @@ MODEL_NAME = "wordllama-256"
 DIMENSIONS = 256
 TENSOR_NAME = "embedding.weight"
 CHUNK_TOKENS = 4096
-"""How many tokens are added up at once, so that a long text does not take memory for all of its vectors."""
+"""How many tokens are summed at once, to limit the memory that a long text needs."""
 
 
 class StaticEmbedder:
     """Averages the vectors of a text's tokens, as wordllama does, from wordllama's table.
 
-    A text without tokens, which is only the empty one, gives the direction `blank`. The table is loaded when it is
-    first needed.
+    A text without tokens, which is only the empty one, gives `blank_vector`. The table is loaded on first use.
     """
 
     name = MODEL_NAME
@@ -36,20 +35,20 @@ class StaticEmbedder:
         return "StaticEmbedder()"
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
-        """A row of numbers for each text, in their order."""
+        """Return a row of numbers for each text, in order."""
         rows = [self._table().sum_vectors(text) for text in clean_texts(texts)]
         return normalize_rows(np.array(rows).reshape(len(rows), DIMENSIONS))
 
 
 @dataclass(frozen=True, slots=True)
 class _TokenTable:
-    """A vector for each token; half precision, because that is how they are published."""
+    """A vector for each token, in half precision as published."""
 
     vectors: NDArray[np.float16]
     tokenizer: BytePairTokenizer
 
     def sum_vectors(self, text: str) -> NDArray[np.float64]:
-        """The sum of the text's tokens, which points where their mean does."""
+        """Return the sum of the token vectors, which has the direction of their mean."""
         tokens = self.tokenizer.encode(text)
         total = np.zeros(DIMENSIONS)
         for start in range(0, len(tokens), CHUNK_TOKENS):

@@ -1,4 +1,4 @@
-"""A summariser behind an address: a model says what passages were about, and each point must name those it rests on."""
+"""A summarizer that asks a chat model; each point must name the passages that support it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,14 +35,14 @@ from recollect.providers.http_client import DEFAULT_RETRY_POLICY, RetryPolicy
 from recollect.text.grounding import ClaimSupport, fold_quotes
 
 MAX_PROPOSED_POINTS = 100
-"""How many points an answer may have and still be read."""
+"""The most points that an answer may have."""
 
 MAX_ESCAPED_CHARS = 2 * MAX_BULLET_CHARS
-"""How long a point may be as it is shown to a model: so the points of several windows fit into fewer of them."""
+"""The longest point in escaped form, so that the points of several windows fit into fewer."""
 
 MAX_KEYWORD_CHARS = 60
 TITLE_KEYWORDS = 4
-"""How many keywords make a title, where there is none."""
+"""How many keywords make a title if the model gives none."""
 
 LEVEL_DESCRIPTIONS: Mapping[Level, str] = {
     Level.SEGMENT: "one stretch of a conversation",
@@ -51,11 +51,11 @@ LEVEL_DESCRIPTIONS: Mapping[Level, str] = {
     Level.MONTH: "one month",
     Level.YEAR: "one year",
 }
-"""What is summed up on each level that has summaries, as a model is told it."""
+"""How each level with summaries is described to a model."""
 
 
 def _build_schema() -> dict[str, Any]:
-    """The shape of an answer, with nothing in it that a strict server does not know."""
+    """Build the schema of an answer, limited to keywords that strict servers know."""
     numbers = {"type": "array", "items": {"type": "integer"}}
     bullet = _object_schema({"text": {"type": "string"}, "passages": numbers})
     keywords = {"type": "array", "items": {"type": "string"}}
@@ -90,7 +90,7 @@ passwords and keys.
 
 
 class PointFlaw(StrEnum):
-    """Why a point cannot be taken, as the model is told it."""
+    """Why a point is rejected, in the words sent to the model."""
 
     NO_PASSAGE = "names no passage, or one that was not shown"
     NO_TEXT = "says nothing, or has characters that cannot be kept"
@@ -101,7 +101,7 @@ class PointFlaw(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _ProposedPoint:
-    """A point as a model proposes it: of the right types, on one line, and nothing in it believed yet."""
+    """A point as a model proposes it: on one line, its types are checked, nothing else."""
 
     text: str
     passages: frozenset[int]
@@ -109,7 +109,7 @@ class _ProposedPoint:
 
 @dataclass(frozen=True, slots=True)
 class _WindowSummary:
-    """What a model says of a window; the points that hold are passages to sum up again."""
+    """A model's summary of a window; its valid points can be summarized again as passages."""
 
     title: str
     points: tuple[Passage, ...]
@@ -117,10 +117,10 @@ class _WindowSummary:
 
 
 class ChatSummarizer:
-    """Has a model say what passages were about, and takes the points that hold: each names passages that were shown.
+    """Asks a model to summarize passages and accepts points that name passages it was shown.
 
-    More than fits into a window is read in several, each of which is one question, and then the points of all are
-    summed up once more. `orders_in` finds what in a text speaks to a model, or nothing; no point has any of that.
+    Passages that need several windows take one request each; then the points of all windows are summarized again.
+    `orders_in` finds instructions to a model in a text, or returns nothing; a point with any is rejected.
     """
 
     verbatim = False
@@ -148,16 +148,21 @@ class ChatSummarizer:
 
     @property
     def spent(self) -> LlmUsage:
-        """All that the model answered until now, in any thread, also what came to nothing."""
+        """The usage of all answers so far, in all threads, including failed ones."""
         return self._chat.total_usage
 
     def cost(self, spent: LlmUsage) -> float | None:
-        """What that costs, such as `spent` less what it was before; not told without prices, or if tokens are not
-        known."""
+        """Return the cost of a usage; `None` without prices or if token counts are unknown.
+
+        The usage may be `spent` less an earlier value of it.
+        """
         return spent.cost(self._prices)
 
     def summarise(self, passages: Sequence[Passage], *, level: Level, most: int) -> Summary:
-        """At most so many points, in the order in which things happened; all passages were read, or it is an error."""
+        """Summarize passages in at most `most` points, in chronological order.
+
+        Either all passages were read, or an error is raised.
+        """
         validation.require_limit("most", most)
         _describe_level(level)
         shown = _sort_passages(passages)
@@ -175,7 +180,7 @@ class ChatSummarizer:
     def _summarize_window(
         self, window: Window[Passage], bearing: ClaimSupport, level: Level, most: int
     ) -> _WindowSummary:
-        """What the model makes of a window."""
+        """Ask the model to summarize one window."""
         instructions = INSTRUCTIONS.format(
             stretch=_describe_level(level),
             level=level.value,
@@ -207,7 +212,7 @@ class ChatSummarizer:
     def _read_points(
         self, items: Sequence[Any], window: Window[Passage], bearing: ClaimSupport
     ) -> list[Passage] | BadAnswer:
-        """The points that hold, each once, in the order in which things happened; it is wrong if none does."""
+        """Return the valid points without duplicates, in chronological order; none is an error."""
         texts: dict[str, str] = {}
         places: dict[str, set[int]] = {}
         flaws: dict[PointFlaw, None] = {}
@@ -228,7 +233,7 @@ class ChatSummarizer:
         return [_build_point(text, [window.items[place] for place in of]) for of, text in named]
 
     def _find_flaw(self, proposed: _ProposedPoint, window: Window[Passage], bearing: ClaimSupport) -> PointFlaw | None:
-        """What is to be said against a point; mostly nothing."""
+        """Return what is wrong with a point, or `None`."""
         text, passages = proposed.text, proposed.passages
         if not _says_something(text):
             return PointFlaw.NO_TEXT
@@ -250,7 +255,7 @@ class ChatSummarizer:
         return _WindowSummary(sound, tuple(points), keywords)
 
     def _clean_keywords(self, words: Sequence[str]) -> tuple[str, ...]:
-        """The keywords that can be kept, each once, whatever its capitals."""
+        """Return the valid keywords, each once, ignoring case."""
         once: dict[str, str] = {}
         for word in map(_collapse_blanks, words):
             if len(word) <= MAX_KEYWORD_CHARS and self._is_sound(word):
@@ -262,7 +267,7 @@ class ChatSummarizer:
 
 
 def _describe_level(level: Level) -> str:
-    """What is summed up on that level, in words; refused if it has no summaries."""
+    """Describe what a level covers; refuse a level without summaries."""
     if require_choice("level", level, Level) not in LEVEL_DESCRIPTIONS:
         known = ", ".join(one.value for one in LEVEL_DESCRIPTIONS)
         raise FieldError(f"{show(level)} has no summaries; give one of {known}", field="level")
@@ -270,7 +275,7 @@ def _describe_level(level: Level) -> str:
 
 
 def _sort_passages(passages: Sequence[Passage]) -> list[Passage]:
-    """The passages in the order of time; refused if there are none, or one of them is none."""
+    """Return the passages in chronological order; refuse an empty list and other values."""
     found = validation.require_several("passages", passages)
     for place, one in enumerate(found):
         if not isinstance(one, Passage):
@@ -296,7 +301,7 @@ def _are_texts(words: Sequence[Any]) -> bool:
 
 
 def _read_point(place: int, item: Any) -> _ProposedPoint | BadAnswer:
-    """The point at that place of an answer, or what is wrong with it."""
+    """Read the point at this position of an answer, or return what is wrong with it."""
     match item:
         case {"text": str(text), "passages": [*numbers]} if all(type(number) is int for number in numbers):
             return _ProposedPoint(_collapse_blanks(text), frozenset(numbers))
@@ -313,19 +318,19 @@ def _says_something(text: str) -> bool:
 
 
 def _build_point(text: str, passages: Sequence[Passage]) -> Passage:
-    """The point that rests on these passages, of which the first is the earliest."""
+    """Return the point as a passage that cites all sources of these passages, earliest first."""
     cites: dict[MemoryId, None] = {id: None for one in passages for id in one.cites}
     return Passage(text=text, at=passages[0].at, cites=tuple(cites))
 
 
 def _select_points(points: Sequence[Passage], most: int) -> list[Passage]:
-    """Those that rest on the most, if there are too many, in the order they had."""
+    """Return the points with the most sources, in their order, if there are too many."""
     weighty = sorted(range(len(points)), key=lambda place: (-len(points[place].cites), place))
     return [points[place] for place in sorted(weighty[:most])]
 
 
 def _truncate(line: str, most: int) -> str:
-    """How the line begins, with a mark if that is not all, cut at a blank where there is one in the second half."""
+    """Truncate the line with an ellipsis, at a space if there is one in the second half."""
     if len(line) <= most:
         return line
     blank = line.rfind(" ", most // 2, most)

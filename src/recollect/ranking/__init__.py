@@ -1,1 +1,4 @@
-"""Candidates + profile + moment → ranking. Arithmetic: no clock, no store, no randomness."""
+"""Rank candidates by a profile at a moment.
+
+The package is pure arithmetic: no clock, no store, no randomness.
+"""

@@ -1,7 +1,8 @@
-"""Bounded: the best of a table whose similarities must be asked for, few of them.
+"""Find the best rows of a table while fetching few similarities from the store.
 
-A score never falls as the similarity rises. So what a candidate would score if it were as near as it can be is a bound,
-and whoever stays below the last place even so need not be asked about.
+A score never falls as the similarity rises. The score that a candidate would have with the highest possible
+similarity is therefore an upper bound. If even that bound is below the last place, its similarity need not be
+fetched.
 """
 
 from dataclasses import dataclass
@@ -17,12 +18,15 @@ from recollect.ranking.result import Proof, StopReason
 from recollect.retrieval.evidence import RemoteSimilarities
 
 FIRST_BATCH_ROWS = 1_024
-"""How many similarities are asked for first; then all that may matter still, for each time is a round trip."""
+"""How many similarities the first request fetches; one more fetches all that still matter.
+
+Each request is a round trip.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrunedTable:
-    """The table with the similarities that were asked for, the rows to rank, and why no others need be."""
+    """The table with the fetched similarities, the rows to rank, and why these are enough."""
 
     table: CandidateTable
     rows: Rows
@@ -30,7 +34,7 @@ class PrunedTable:
 
 
 def can_prune(profile: Profile) -> bool:
-    """Whether bounds can replace looking at all: similarity matters, and each memory is scored by itself."""
+    """Return whether bounds work here: similarity counts, and each memory is scored alone."""
     return not profile.set_signals and profile.hearing is Hearing.ALONE and "similarity" in profile.fields
 
 
@@ -44,9 +48,9 @@ def prune_rows(
     nearby: RemoteSimilarities,
     trusting: bool,
 ) -> PrunedTable:
-    """The rows of these among which the best `limit` are, with their similarities.
+    """Return the rows that contain the best `limit`, with their similarities.
 
-    With `trusting`, the index's word is taken for how near the others are at most.
+    With `trusting`, the index's ceiling is taken as the upper bound for all rows it did not return.
     """
     known = _PruningState(table, profile, at, limit, rows, nearby)
     nearest = nearby.nearest()
@@ -74,7 +78,7 @@ def prune_rows(
 
 
 class _PruningState:
-    """What is known so far: the similarities that came, and the score that has the last place."""
+    """The similarities fetched so far, and the lower bounds of the scores."""
 
     def __init__(
         self, table: CandidateTable, profile: Profile, at: datetime, limit: int, rows: Rows, nearby: RemoteSimilarities
@@ -94,25 +98,25 @@ class _PruningState:
 
     @property
     def table(self) -> CandidateTable:
-        """The table with all that came."""
+        """The table with the similarities fetched so far."""
         return self._plain.with_evidence(similarity=self._similarities, similarity_error=self._error)
 
     @property
     def rows(self) -> Rows:
-        """Those of which all is known."""
+        """The rows with known similarity."""
         return np.flatnonzero(self._here & ~self._waits)
 
     @property
     def pending_rows(self) -> Rows:
-        """Those whose similarity is not known."""
+        """The rows whose similarity is not known yet."""
         return np.flatnonzero(self._waits)
 
     def is_pending(self, rows: Rows) -> NDArray[np.bool_]:
-        """Whether the similarity of each of these is not known."""
+        """Return, for each row, whether its similarity is still unknown."""
         return self._waits[rows]
 
     def add_similarities(self, rows: Rows, similarities: Floats) -> None:
-        """Take these similarities in; a row without one is gone."""
+        """Add fetched similarities; NaN means the vector is gone, and the row is dropped."""
         wanted = self._waits[rows]
         rows, similarities = rows[wanted], similarities[wanted]
         self._similarities[rows] = similarities
@@ -122,25 +126,26 @@ class _PruningState:
         self._scores = np.concatenate([self._scores, self._lower_bounds(rows[~gone])])
 
     def can_rank(self, bounds: Floats) -> NDArray[np.bool_]:
-        """Whether each that scores so much at most may be among the best; one without a number is not out of it."""
+        """Return whether each upper bound reaches the last place; NaN counts as yes."""
         last = max(nth_largest(self._scores, self._limit), self._profile.min_score)
         return ~(bounds < last)
 
     def upper_bounds(self, rows: Rows, ceiling: float) -> Floats:
-        """What each scores at most, if it is no nearer than the ceiling; minus infinity where a gate is shut.
+        """Return the highest score of each row if its similarity is at most the ceiling.
 
-        One that lacks what the profile insists on counts as the best: it must be looked at to be refused.
+        It is minus infinity where a gate is closed. A row that lacks evidence the profile requires is infinity: it
+        must be ranked in order to be refused.
         """
         scores = self._score_with(rows, np.full(len(self._plain), min(ceiling, 1.0)), ROUNDING_ERROR)
         return np.where(np.isnan(scores), np.inf, scores)
 
     def _lower_bounds(self, rows: Rows) -> Floats:
-        """What each scores at least, by the similarity that is known of it."""
+        """Return the lowest score of each row, given its known similarity."""
         scores = self._score_with(rows, self._similarities - self._error, -ROUNDING_ERROR)
         return np.where(np.isnan(scores), -np.inf, scores)
 
     def _score_with(self, rows: Rows, similarity: Floats, slack: float) -> Floats:
-        """What these rows would score if the table's similarities were these."""
+        """Return the scores of these rows with other similarities."""
         columns = SignalColumns(self._plain.with_evidence(similarity=similarity), self._at, rows)
         scores = columns.score(self._profile, {}) + slack
         for gate in self._profile.gates:

@@ -1,4 +1,4 @@
-"""Candidates as written in JSON → Candidates, or why not."""
+"""Read candidates from JSON lines."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,7 @@ from recollect.model.scope import Scope, as_scope
 
 
 def read_candidates(lines: Iterable[bytes]) -> list[Candidate]:
-    """One candidate a line, blank lines skipped; refused with the line, the field and the value."""
+    """Read one candidate per line; blank lines are skipped, errors name line, field and value."""
     candidates: list[Candidate] = []
     seen: dict[MemoryId, int] = {}
     dimensions = 0
@@ -45,7 +45,7 @@ def read_candidates(lines: Iterable[bytes]) -> list[Candidate]:
 
 
 def read_candidate(record: Mapping[str, Any]) -> Candidate:
-    """One candidate from a mapping of the same shape; `None` is unknown."""
+    """Read one candidate from a mapping of the same shape; `None` means unknown."""
     if not isinstance(record, Mapping):
         raise FieldError(f"{show(record)} is neither a candidate nor a mapping with its fields")
     for key in record:
@@ -59,7 +59,7 @@ def read_candidate(record: Mapping[str, Any]) -> Candidate:
 
 
 def parse_datetime(field: str, value: object) -> datetime:
-    """An aware moment from an ISO 8601 text (or a datetime, where the caller is Python)."""
+    """Parse an ISO 8601 text into an aware datetime; a Python caller may pass a datetime."""
     written = value
     if isinstance(written, str):
         try:
@@ -79,7 +79,7 @@ def parse_datetime(field: str, value: object) -> datetime:
 
 
 def parse_json_object(text: str) -> dict[str, Any]:
-    """The JSON object that a line is; refused if it is anything else, or has a key twice."""
+    """Parse one JSON object; anything else, or a duplicate key, is refused."""
     try:
         record = json.loads(text, object_pairs_hook=_refuse_duplicate_keys)
     except FieldError:
@@ -105,7 +105,7 @@ def _refuse_unknown_field(key: object) -> NoReturn:
 
 
 def _build_memory(values: Mapping[str, Any], shown: Mapping[str, Any]) -> Memory:
-    """What a reader is shown, for a candidate that brings a text."""
+    """Build the memory that is shown for a candidate that brings a text."""
     if "text" not in shown:
         raise FieldError("is missing; a title or a pin belongs to a text", field="text")
     if "created_at" not in values:
@@ -129,7 +129,7 @@ def _read_scope(field: str, value: str) -> Scope:
 
 
 CALLER_SCOPE = Scope(("caller",))
-"""Whose memory it is that a candidate brings without saying."""
+"""The scope of a candidate that brings a text but no scope."""
 
 FIELD_READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "id": validation.require_id,
@@ -146,4 +146,4 @@ FIELD_READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "pinned": validation.require_flag,
     "scope": _read_scope,
 }
-"""Every field of a written candidate, and how it is read."""
+"""The reader of each field of a candidate in JSON."""

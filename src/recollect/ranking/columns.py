@@ -1,6 +1,6 @@
-"""A profile compiled to NumPy: its signals and its score over many candidates at once.
+"""A profile compiled to NumPy: signals and scores of many candidates at once.
 
-Nothing here is the output of a ranking: columns select, and the oracle's numbers are what a caller sees.
+Columns only select candidates. The numbers that a caller sees come from the reference scorer in `scorer`.
 """
 
 import math
@@ -41,21 +41,24 @@ from recollect.ranking.set_signals import SetSignal
 from recollect.ranking.signals import Signal, signal_value
 
 ROUNDING_ERROR = 1e-12
-"""How far a column may be from the oracle: a few units in the last place per part, and generously so."""
+"""The largest distance between a column and the reference scorer.
+
+It is a generous bound for a few units in the last place per part.
+"""
 
 FetchCandidates = Callable[[Sequence[int]], Sequence[Candidate]]
-"""Gives the candidates of some rows of a table, in their order, with true similarities.
+"""Returns the candidates of some rows of a table, in order, with exact similarities.
 
-The similarity of a row is the same to the last bit, whichever rows are asked about with it.
+The similarity of a row must not depend on which other rows are requested with it, to the last bit.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SignalColumns:
-    """What signals say of a table at one moment, or of some `rows` of it, in order; each is computed once.
+    """The signal columns of a table at one moment, or of some of its rows.
 
-    Rows count from 0 among those looked at; `table_rows` says which ones they are in the table. The candidates are
-    the table's own, or what `fetch` brings, each once.
+    Each column is computed once. Rows are numbered from 0 among the selected `rows`; `table_rows` maps them to rows
+    of the table. Candidates come from the table, or from `fetch`, each once.
     """
 
     table: CandidateTable
@@ -69,56 +72,56 @@ class SignalColumns:
         return len(self.table) if self.rows is None else len(self.rows)
 
     def take_rows(self, rows: Rows) -> "SignalColumns":
-        """The same of these rows alone, in order; what was computed or fetched stays known."""
+        """Return these columns for some rows, in order; computed and fetched values are kept."""
         if len(rows) == len(self):
             return self
         heard = [(signal, None if column is None else column[rows]) for signal, column in self._cached]
         return SignalColumns(self.table, self.at, self.table_rows(rows), self.fetch, heard, self._fetched)
 
     def table_rows(self, rows: Rows) -> Rows:
-        """The rows of the table that these are."""
+        """Return the table rows of these rows."""
         return rows if self.rows is None else self.rows[rows]
 
     def has_row(self, row: int) -> bool:
-        """Whether a row of the table is among these."""
+        """Return whether a row of the table is selected."""
         return self.rows is None or row in self.rows
 
     def row_index(self, row: int) -> int:
-        """Where a row of the table is among these."""
+        """Return the position of a table row among the selected rows."""
         return row if self.rows is None else int(np.searchsorted(self.rows, row))
 
     def with_row(self, row: int) -> "SignalColumns":
-        """The same with one more row of the table."""
+        """Return the columns with one more row of the table."""
         rows = self.table_rows(np.arange(len(self)))
         rows = np.insert(rows, np.searchsorted(rows, row), row)
         return SignalColumns(self.table, self.at, rows, self.fetch, _fetched=self._fetched)
 
     def number_column(self, field: str) -> Floats | None:
-        """A number of every row, as the table has it."""
+        """Return a number column of the selected rows."""
         column = self.table.numbers.get(field)
         return column if column is None or self.rows is None else column.take(self.rows)
 
     def date_column(self, field: str) -> Floats | None:
-        """A date of every row, as the table has it."""
+        """Return a date column of the selected rows."""
         column = self.table.dates.get(field)
         return column if column is None or self.rows is None else column.take(self.rows)
 
     def kind_column(self) -> NDArray[np.int8] | None:
-        """The kind of every row, as the table has it."""
+        """Return the kinds of the selected rows."""
         column = self.table.kinds
         return column if column is None or self.rows is None else column.take(self.rows)
 
     def label_codes(self, name: str, rows: Rows) -> NDArray[np.intp]:
-        """The numbers of the sessions or speakers of these rows, as the table has them."""
+        """Return the session or speaker codes of these rows."""
         label = self.table.labels.get(name)
         return np.full(len(rows), NO_LABEL, dtype=np.intp) if label is None else label.codes[self.table_rows(rows)]
 
     def ids(self, rows: Rows) -> list[MemoryId]:
-        """The ids of these rows."""
+        """Return the ids of these rows."""
         return [self.table.ids[row] for row in self.table_rows(rows).tolist()]
 
     def candidates(self, rows: Rows) -> list[Candidate]:
-        """The candidates of these rows, as the oracle takes them."""
+        """Return the candidates of these rows, in the form the reference scorer takes."""
         numbers: list[int] = self.table_rows(rows).tolist()
         new = [row for row in numbers if row not in self._fetched]
         if new:
@@ -127,7 +130,7 @@ class SignalColumns:
         return [self._fetched[row] for row in numbers]
 
     def _fetch_checked(self, fetch: FetchCandidates, rows: Sequence[int]) -> Sequence[Candidate]:
-        """What is fetched, once it is sure that it is what the table is about."""
+        """Fetch candidates and check that they match the table."""
         found = fetch(rows)
         if len(found) != len(rows):
             raise InvalidInput(f"`fetch` brought {len(found)} candidates where {len(rows)} were asked for")
@@ -146,42 +149,42 @@ class SignalColumns:
 
     @property
     def _similarity_error(self) -> float:
-        """How far a similarity may be off, with the rounding of whoever computed it."""
+        """The largest error of a similarity, including the rounding of its computation."""
         error = self.table.similarity_error
         return error + ROUNDING_ERROR if error > 0.0 and "similarity" in self.table.numbers else 0.0
 
     @property
     def questioned(self) -> bool:
-        """Whether a question left any evidence in any row."""
+        """Whether a query left evidence in any row."""
         arms = (self.number_column(arm) for arm in ("similarity", "lexical", "relevance"))
         return any(arm is not None and not np.isnan(arm).all() for arm in arms)
 
     def signal_column(self, signal: Signal) -> Floats | None:
-        """What the signal says of every row, NaN without evidence; `None` if no row has any."""
+        """Return the signal of every row, NaN without evidence; `None` if no row has any."""
         for known, column in self._cached:
             if known == signal:
                 return column
         quantity = _quantity_column(signal.quantity, self)
-        with np.errstate(over="ignore"):  # infinity is a quantity like any other: a curve knows its end
+        with np.errstate(over="ignore"):  # infinity is a valid quantity: each curve has a limit there
             column = None if quantity is None else _apply_curve(signal.curve, quantity)
         self._cached.append((signal, column))
         return column
 
     def signal_values(self, signal: Signal) -> Floats:
-        """What the signal says of every row, NaN without evidence."""
+        """Return the signal of every row, NaN without evidence."""
         column = self.signal_column(signal)
         return np.full(len(self), np.nan) if column is None else column
 
     def score(self, profile: Profile, sets: Mapping[str, Floats]) -> Floats:
-        """The score of every row, to within `score_error_bound` of the oracle's; NaN where the oracle would refuse.
+        """Return the score of every row, within `score_error_bound` of the reference score.
 
-        `sets` has what the set signals found, a column by signal.
+        A row is NaN where the reference scorer would refuse it. `sets` has the set signals, one column per signal.
         """
         score, part = np.zeros(len(self)), np.empty(len(self))
         for term in profile.terms:
             if term.weight > 0.0 or term.missing is None:
                 score += np.multiply(self._use_column(term, sets), term.weight, out=part)
-        np.minimum(score, 1.0, out=score)  # weights may add up to a hair more
+        np.minimum(score, 1.0, out=score)  # weights may add up to slightly more than 1
         for factor in profile.factors:
             np.multiply(self._use_column(factor, sets), 1.0 - factor.floor, out=part)
             score *= np.add(part, factor.floor, out=part)
@@ -192,24 +195,24 @@ class SignalColumns:
         return _with_missing(column, use)
 
     def error_bound(self, signal: Signal) -> float:
-        """How far the signal's column may be from what the oracle reads; not at all, where it is exact."""
+        """Return how far the signal's column may be from the reference; 0 if it is exact."""
         off = self._similarity_effect(signal)
         return 0.0 if signal.curve.exact and off == 0.0 else ROUNDING_ERROR + off
 
     def score_error_bound(self, profile: Profile) -> float:
-        """How far a score may be off, rounding and the error of similarities together."""
+        """Return the largest error of a score: rounding plus the error of similarities."""
         terms = sum(term.weight * self._similarity_effect(term.signal) for term in profile.terms)
         factors = sum((1.0 - factor.floor) * self._similarity_effect(factor.signal) for factor in profile.factors)
         return ROUNDING_ERROR + terms + factors
 
     def _similarity_effect(self, signal: Signal | SetSignal) -> float:
-        """How far the signal can be off because similarities are; no signal moves faster than they do."""
+        """Return the signal's error due to similarity errors; no signal amplifies them."""
         if isinstance(signal, SetSignal) or "similarity" not in signal.quantity.fields:
             return 0.0
         return self._similarity_error
 
     def find_worthless(self, profile: Profile, rows: Rows) -> NDArray[np.bool_]:
-        """Whether every part of these rows' sums is 0, and the score with it; by columns that are exact."""
+        """Return whether each row's score is 0 because all its terms are exactly 0."""
         nothing = np.ones(len(rows), dtype=np.bool_)
         for term in profile.terms:
             if term.weight == 0.0:
@@ -221,7 +224,10 @@ class SignalColumns:
         return nothing
 
     def exact_values(self, signal: Signal, rows: Rows) -> Floats:
-        """What the oracle reads of these rows, NaN without evidence; it is asked where the column may be off."""
+        """Return the reference values of these rows, NaN without evidence.
+
+        The reference is computed only where the column may be inexact.
+        """
         values: Floats = self.signal_values(signal)[rows]
         unsure = np.flatnonzero(self.needs_exact(signal, rows))
         asked = self.candidates(rows[unsure])
@@ -229,14 +235,14 @@ class SignalColumns:
         return values
 
     def needs_exact(self, signal: Signal, rows: Rows) -> NDArray[np.bool_]:
-        """Whether the column may be off.
+        """Return whether each value of the column may be inexact.
 
-        A similarity that is off does no harm where it is held at 0 or 1, nor where the signal is 1 even with the least
-        similarity, for there is no more.
+        An inexact similarity does no harm where it is clamped to 0 or 1, or where the signal is 1 even at the lowest
+        similarity.
         """
         if not signal.curve.exact:
             quantity = _quantity_column(signal.quantity, self)
-            # every curve is exact where there is nothing to it: all that is of a named day would be asked about
+            # every curve is exact at 0; otherwise all memories of a named day would be computed again
             return np.ones(len(rows), dtype=np.bool_) if quantity is None else quantity[rows] != 0.0
         error = self._similarity_effect(signal)
         if error == 0.0:
@@ -247,7 +253,10 @@ class SignalColumns:
         return ~held & (self._values_if(np.broadcast_to(-1.0, near.shape), signal, rows) < 1.0)
 
     def value_bounds(self, signal: Signal, rows: Rows) -> tuple[Floats, Floats]:
-        """The least and the most that the oracle may read of these rows: it never falls as the similarity rises."""
+        """Return the lowest and highest reference values of these rows.
+
+        This holds because no signal falls as the similarity rises.
+        """
         if self._similarity_effect(signal) == 0.0:
             values, slack = self.signal_values(signal)[rows], self.error_bound(signal)
             return values - slack, values + slack
@@ -256,18 +265,18 @@ class SignalColumns:
         return least, self._values_if(near + self._similarity_error, signal, rows) + ROUNDING_ERROR
 
     def _values_if(self, similarity: Floats, signal: Signal, rows: Rows) -> Floats:
-        """What the signal would say of these rows if the table's similarities were others."""
+        """Return the signal of these rows with other similarities."""
         other = SignalColumns(self.table.with_evidence(similarity=similarity), self.at, self.table_rows(rows))
         return other.signal_values(signal)
 
 
 def pick_rows(column: Floats, rows: Rows) -> Floats:
-    """The column at these rows, which are in order and there once; untouched if they are all."""
+    """Return the column at these rows, sorted and distinct; the column itself if they are all."""
     return column if len(rows) == len(column) else column[rows]
 
 
 def clock_dates(clock: AgeClock, columns: SignalColumns) -> Floats | None:
-    """The date each row goes by, NaN where it has none; `None` if no row has one."""
+    """Return each row's date by the clock, NaN without one; `None` if no row has one."""
     groups = [_latest_dates(group, columns) for group in CLOCK_DATE_FIELDS[clock]]
     known = [group for group in groups if group is not None]
     if not known:
@@ -279,9 +288,9 @@ def clock_dates(clock: AgeClock, columns: SignalColumns) -> Floats | None:
 
 
 def nth_largest(values: Floats, count: int) -> float:
-    """The `count`-th largest of the values; minus infinity if there are not so many.
+    """Return the `count`-th largest value; minus infinity if there are fewer values.
 
-    Most values are never looked at twice: the best of each of many blocks give a bound that few values reach.
+    Most values are read only once: the maxima of many blocks give a bound that few values reach.
     """
     if len(values) < count:
         return -np.inf
@@ -293,7 +302,7 @@ def nth_largest(values: Floats, count: int) -> float:
 
 
 BLOCKS_PER_PLACE = 16
-"""More blocks than places, so that the bound is a good one; few enough that their best are found fast."""
+"""How many blocks per place: enough for a good bound, few enough to find their maxima fast."""
 
 
 def _quantity_column(quantity: Quantity, columns: SignalColumns) -> Floats | None:
@@ -344,14 +353,17 @@ def _latest_dates(fields: Sequence[str], columns: SignalColumns) -> Floats | Non
 
 
 def _age_in_days(dates: Floats, at: datetime) -> Floats:
-    """Days from each date to the moment, never below 0."""
+    """Return the days from each date to the moment, at least 0."""
     days = to_microseconds(at) - dates
     days /= DAY / MICROSECOND
     return np.maximum(days, 0.0, out=days)
 
 
 def _fuse_relevance(rule: Fusion, columns: SignalColumns) -> Floats | None:
-    """The relevance of each row, by the oracle's operations in the oracle's order: equal to the bit."""
+    """Return each row's relevance, equal to the reference to the last bit.
+
+    It uses the same operations in the same order.
+    """
     own = columns.number_column("relevance")
     arms = {arm: columns.number_column(arm) for arm in rule.evidence_fields}
     if own is None and all(arm is None for arm in arms.values()):
@@ -379,7 +391,7 @@ def _noisy_or(similarity: Floats, lexical: Floats, rule: NoisyOr) -> Floats:
 
 
 def _read_arm(arm: Floats | None, columns: SignalColumns) -> tuple[Floats, NDArray[np.bool_]]:
-    """What an arm found, 0 where it found nothing, and where that is."""
+    """Return an evidence column with 0 for missing values, and where they are missing."""
     if arm is None:
         return np.zeros(len(columns)), np.ones(len(columns), dtype=np.bool_)
     silent = np.isnan(arm)
@@ -387,7 +399,7 @@ def _read_arm(arm: Floats | None, columns: SignalColumns) -> tuple[Floats, NDArr
 
 
 def _with_missing(column: Floats | None, use: Term | Factor) -> Floats | float:
-    """The column with what its silence is worth."""
+    """Return the column with the profile's value for missing evidence."""
     silence = np.nan if use.missing is None else use.missing
     return silence if column is None else _fill_missing(column, silence)
 

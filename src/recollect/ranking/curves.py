@@ -1,8 +1,6 @@
-"""Curves: the arithmetic of a signal, a quantity → 0..1.
+"""Curves that map a quantity to 0..1, and fusions that combine evidence into one relevance.
 
-A curve is `exact` if sums, products and comparisons make it: every engine then gives the same bits.
-
-Fusion: evidence on several scales → one relevance.
+A curve is `exact` if it uses only sums, products and comparisons: every implementation then gives the same bits.
 """
 
 import math
@@ -15,7 +13,7 @@ from recollect.model.candidate import Candidate
 
 @dataclass(frozen=True, slots=True)
 class Clamp:
-    """The number itself, held within 0..1."""
+    """The number itself, clamped to 0..1."""
 
     exact: ClassVar[bool] = True
 
@@ -40,7 +38,7 @@ class HalfLife:
 
 @dataclass(frozen=True, slots=True)
 class ExponentialDecay:
-    """exp(-rate × quantity): the literal λ of a source that names no half-life."""
+    """exp(-rate × quantity), for a source that gives λ instead of a half-life."""
 
     exact: ClassVar[bool] = False
 
@@ -55,7 +53,7 @@ class ExponentialDecay:
 
 @dataclass(frozen=True, slots=True)
 class LinearSaturation:
-    """A straight line from 0 to 1 at the cap, and 1 from there on."""
+    """A straight line from 0 up to 1 at the cap; 1 above it."""
 
     exact: ClassVar[bool] = True
 
@@ -95,21 +93,24 @@ MAX_LEXICAL_STRENGTH = 16
 
 
 class _EvidenceReader:
-    """What a question finds by, and which of that found nothing."""
+    """Reads the evidence fields of a query from a candidate."""
 
     __slots__ = ()
 
     @property
     def evidence_fields(self) -> tuple[str, ...]:
-        """The arms that are heard."""
+        """The evidence fields that are read."""
         return ("similarity", "lexical")
 
     def missing_fields(self, candidate: Candidate) -> tuple[str, ...]:
-        """The arms that found nothing for this candidate."""
+        """Return the evidence fields that the candidate lacks."""
         return tuple(arm for arm in self.evidence_fields if getattr(candidate, arm) is None)
 
     def read_evidence(self, candidate: Candidate) -> tuple[float, float] | None:
-        """What both arms found, held within 0..1, and 0 where one found nothing; `None` if none did."""
+        """Return similarity and lexical match within 0..1; `None` if both are missing.
+
+        One of the two counts 0 if it is missing.
+        """
         if len(self.missing_fields(candidate)) == len(self.evidence_fields):
             return None
         return min(max(candidate.similarity or 0.0, 0.0), 1.0), candidate.lexical or 0.0
@@ -117,12 +118,11 @@ class _EvidenceReader:
 
 @dataclass(frozen=True, slots=True)
 class NoisyOr(_EvidenceReader):
-    """Relevant by meaning, or else by words: s + (1 - s) · (1 - (1 - l)ⁿ).
+    """Relevance by similarity or by terms: s + (1 - s) · (1 - (1 - l)ⁿ).
 
-    The arms are witnesses of whom one is enough; the words are heard `lexical_strength` times, for a share
-    of the question's words runs lower than a cosine. The rule looks at one candidate alone, so a relevance
-    of 0.6 means the same for every question; an arm that found nothing counts 0. It uses sums and products
-    in one order only, so that columns repeat it to the bit.
+    Either kind of evidence is enough. The lexical match is applied `lexical_strength` times (n), because its values
+    run lower than a cosine. The rule depends on one candidate alone, so a relevance of 0.6 means the same for every
+    query; missing evidence counts 0. It uses sums and products in a fixed order, so columns repeat it to the bit.
     """
 
     lexical_strength: int
@@ -134,7 +134,7 @@ class NoisyOr(_EvidenceReader):
             )
 
     def __call__(self, candidate: Candidate) -> float | None:
-        """The candidate's own relevance if it brings one, else the fused; `None` without evidence."""
+        """Return the candidate's own relevance, else the fused one; `None` without evidence."""
         found = self.read_evidence(candidate)
         if candidate.relevance is not None or found is None:
             return candidate.relevance
@@ -150,10 +150,11 @@ class NoisyOr(_EvidenceReader):
 
 @dataclass(frozen=True, slots=True)
 class Blend(_EvidenceReader):
-    """Relevant by meaning and by words, each by its share: (a · s + b · l - o · s · l) / (1 - o), with a + b = 1.
+    """Weighted relevance: (a · s + b · l - o · s · l) / (1 - o), with a + b = 1.
 
-    What both say is partly the same, so `overlap` takes some of it off; full evidence of both arms is still 1. Like
-    `NoisyOr` it looks at one candidate alone, and columns repeat it to the bit.
+    Similarity (s) and lexical match (l) partly measure the same, so `overlap` (o) subtracts some of their product;
+    full evidence of both is still 1. Like `NoisyOr` it depends on one candidate alone, and columns repeat it to the
+    bit.
     """
 
     lexical_share: float
@@ -167,7 +168,7 @@ class Blend(_EvidenceReader):
             raise ProfileError(f"overlap is {self.overlap!r}; give at most {most:g}, or more evidence would count less")
 
     def __call__(self, candidate: Candidate) -> float | None:
-        """The candidate's own relevance if it brings one, else the blended; `None` without evidence."""
+        """Return the candidate's own relevance, else the blended one; `None` without evidence."""
         found = self.read_evidence(candidate)
         if candidate.relevance is not None or found is None:
             return candidate.relevance
@@ -176,10 +177,10 @@ class Blend(_EvidenceReader):
         return min(mixed, 1.0)
 
     def blend(self, similarity: Any, lexical: Any) -> Any:
-        """The formula, of numbers or of columns of them."""
+        """Apply the formula to numbers or to columns."""
         both = (1.0 - self.lexical_share) * similarity + self.lexical_share * lexical
         return (both - self.overlap * (similarity * lexical)) / (1.0 - self.overlap)
 
 
 Fusion = NoisyOr | Blend
-"""Any rule that makes one relevance of the evidence."""
+"""A rule that combines the evidence into one relevance."""

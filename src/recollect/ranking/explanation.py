@@ -1,4 +1,4 @@
-"""Explanation: the score as the sum and product it is."""
+"""The explanation of a score: the sum and product that it is computed from."""
 
 import math
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """What one signal said, and what that was worth."""
+    """The value of one signal and the points it adds."""
 
     signal: str
     value: float
@@ -25,7 +25,7 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class ScoreFactor:
-    """What one factor said, and what it multiplied the sum by: floor + (1 - floor) × value."""
+    """The value of one factor; it multiplies the sum by floor + (1 - floor) × value."""
 
     factor: str
     value: float
@@ -43,14 +43,14 @@ class ScoreFactor:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Parts that add up, and scales that multiply the sum. There is no other way to a score."""
+    """Parts that add up, and factors that multiply the sum; every score is computed from these."""
 
     parts: tuple[ScorePart, ...]
     scales: tuple[ScoreFactor, ...] = ()
 
     @property
     def base(self) -> float:
-        """The sum of the parts; at most 1, for weights may add up to a hair more."""
+        """The sum of the parts; at most 1, because weights may add up to slightly more."""
         return min(math.fsum(part.points for part in self.parts), 1.0)
 
     @property
@@ -59,17 +59,17 @@ class Explanation:
 
     @property
     def opinions(self) -> tuple[float, ...]:
-        """What every term and then every factor says, in the profile's order."""
+        """The value of every term and then every factor, in the profile's order."""
         return (*(part.value for part in self.parts), *(scale.value for scale in self.scales))
 
     @property
     def shown(self) -> tuple[ScorePart, ...]:
-        """The parts that say something, or count for something all the same."""
+        """The parts that have evidence, or count although they have none."""
         return tuple(part for part in self.parts if part.points != 0.0 or not part.assumed)
 
     @property
     def silence(self) -> str | None:
-        """The parts that neither say nor count for anything, in words; `None` if there are none."""
+        """A note on the parts without evidence that count 0; `None` if there are none."""
         silent = [part.signal for part in self.parts if part.points == 0.0 and part.assumed]
         return f"no evidence: {', '.join(silent)}" if silent else None
 

@@ -1,4 +1,4 @@
-"""Profile: what "good" means for one purpose, as terms, factors and gates."""
+"""A ranking profile: what "good" means for one purpose, as terms, factors and gates."""
 
 import math
 import re
@@ -16,21 +16,21 @@ WEIGHT_TOLERANCE = 1e-9
 
 
 class QuestionPolicy(StrEnum):
-    """Whether a profile is about a question."""
+    """Whether a profile needs, allows or refuses a query."""
 
     NEEDED = "needed"
     OPTIONAL = "optional"
     REFUSED = "refused"
 
 
-Question = QuestionPolicy  # pickles of earlier versions name it so
+Question = QuestionPolicy  # the old name, found in pickles of earlier versions
 
 
 class Hearing(StrEnum):
-    """How a question is put to memories: to each alone, or to each as a turn of its session.
+    """How a query is matched: with each memory alone, or with each as a turn of its session.
 
-    As a turn it is heard with what was said just before it, and a question that names who said something is also put
-    the way they would say it.
+    As a turn, a memory is matched together with the turns before it, and a query that names a speaker is also tried
+    in the speaker's own wording.
     """
 
     ALONE = "alone"
@@ -39,7 +39,7 @@ class Hearing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A share of the score. Without `missing`, a candidate must have the evidence."""
+    """A weighted part of the score; without `missing`, a candidate must have the evidence."""
 
     signal: Signal | SetSignal
     weight: float
@@ -65,12 +65,12 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a candidate needs before it is scored: the evidence, and at least this much of it; or enough of another."""
+    """The minimum evidence that a candidate needs to be scored, or enough of an alternative."""
 
     signal: Signal
     at_least: float
     otherwise: tuple["Gate", ...] = ()
-    """What opens it as well, each by itself."""
+    """Other signals that open the gate as well, each on its own."""
 
     def __post_init__(self) -> None:
         _require_share(f"the gate {self.signal.name}", self.at_least)
@@ -87,16 +87,16 @@ class Gate:
 
     @property
     def alternatives(self) -> tuple["Gate", ...]:
-        """All that open it: its own signal first."""
+        """Everything that opens the gate: its own signal first."""
         return (self, *self.otherwise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """The terms, factors and gates for one purpose; one that makes no sense cannot exist.
+    """The terms, factors and gates for one purpose; an invalid one cannot be created.
 
-    `report` names the file beside it that tells how well these numbers did; it ranks nothing, so it makes no other
-    profile.
+    `report` names a file beside the profile that reports how well these numbers did. It does not affect ranking, and
+    equality ignores it.
     """
 
     name: str
@@ -122,12 +122,15 @@ class Profile:
 
     @property
     def uses(self) -> tuple[Term | Factor, ...]:
-        """The terms and factors, which make the score."""
+        """The terms and factors that make up the score."""
         return (*self.terms, *self.factors)
 
     @property
     def lenient(self) -> "Profile":
-        """The profile with nothing for any silence that it does not price: for what stands outside its gates."""
+        """The profile with 0 for missing evidence it has no value for.
+
+        It explains candidates that its gates keep out.
+        """
         terms = tuple(replace(term, missing=term.missing or 0.0) for term in self.terms)
         factors = tuple(replace(factor, missing=factor.missing or 0.0) for factor in self.factors)
         return replace(self, terms=terms, factors=factors)
@@ -169,7 +172,7 @@ class Profile:
             raise ProfileError(f"it takes no question, but {', '.join(sorted(reads))} reads one")
 
     def _check_gates(self) -> None:
-        """A gate hears its signal as the terms do, or as it is by default: a signal has one opinion."""
+        """Check that each gate uses its signal with the options of the term, or with the defaults."""
         names = [gate.signal.name for gate in self.gates]
         if len(set(names)) < len(names):
             raise ProfileError("two gates ask for the same signal; the higher one is enough")
@@ -183,38 +186,38 @@ class Profile:
 
     @property
     def set_signals(self) -> tuple[SetSignal, ...]:
-        """The signals that look at all candidates at once; with one, no bound can replace looking."""
+        """The signals that compare all candidates; with any of them, bounds cannot prune."""
         return tuple(use.signal for use in self.uses if isinstance(use.signal, SetSignal))
 
     @property
     def pointwise(self) -> tuple[Signal, ...]:
-        """The signals that look at one candidate, the gates' among them."""
+        """The signals that read one candidate, including those of the gates."""
         scoring = [use.signal for use in self.uses if not isinstance(use.signal, SetSignal)]
         return (*scoring, *(gate.signal for gate in self._gate_alternatives))
 
     @property
     def _gate_alternatives(self) -> tuple[Gate, ...]:
-        """All that open any gate."""
+        """All alternatives of all gates."""
         return tuple(way for gate in self.gates for way in gate.alternatives)
 
     @property
     def relevance(self) -> Relevance:
-        """The relevance this profile goes by, for what looks at relevance beside the score."""
+        """The relevance signal of this profile, for code that needs relevance beside the score."""
         stated = [signal for signal in self.pointwise if isinstance(signal, Relevance)]
         return stated[0] if stated else Relevance()
 
     @property
     def fields(self) -> frozenset[str]:
-        """Every field of a candidate that scoring reads; set signals may read others beside."""
+        """Every candidate field that scoring reads; set signals may read more."""
         return frozenset(field for signal in self.pointwise for field in signal.quantity.fields)
 
     def weight(self, signal: str) -> float:
-        """The weight of the term named, 0 if there is none."""
+        """Return the weight of the named term; 0 if there is none."""
         return math.fsum(term.weight for term in self.terms if term.signal.name == signal)
 
 
 def _default_signal(signal: Signal) -> Signal | None:
-    """The signal as it is without options, if it can be."""
+    """Return the signal with default options; `None` if it has no defaults."""
     try:
         return type(signal)()
     except ProfileError:

@@ -1,7 +1,4 @@
-"""A profile as written in TOML → Profile, or why not; and back, so that one can be overridden.
-
-A profile → TOML as a person would write it, from which the same profile is read again.
-"""
+"""Read profiles from TOML, write them back, and override their keys."""
 
 import hashlib
 import json
@@ -24,7 +21,7 @@ from recollect.ranking.set_signals import SET_SIGNALS, SetSignal
 from recollect.ranking.signals import SIGNALS, Signal
 
 ProfileDocument = Mapping[str, Any]
-"""A profile as TOML has it: tables, texts and numbers."""
+"""A profile as parsed TOML: tables, texts and numbers."""
 
 DURATION_UNITS = {
     "w": timedelta(weeks=1),
@@ -52,7 +49,7 @@ GATE_KEYS = ("at_least", "or")
 
 
 def parse_profile(text: str, *, name: str) -> Profile:
-    """The profile that a TOML text describes."""
+    """Parse a profile from TOML."""
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -61,7 +58,7 @@ def parse_profile(text: str, *, name: str) -> Profile:
 
 
 def build_profile(document: ProfileDocument, *, name: str) -> Profile:
-    """The profile that a parsed document describes."""
+    """Build a profile from a parsed document."""
     try:
         parts = _read_document(document)
     except ProfileError as error:
@@ -70,9 +67,9 @@ def build_profile(document: ProfileDocument, *, name: str) -> Profile:
 
 
 def override_profile(profile: Profile, changes: ProfileDocument) -> Profile:
-    """The profile with some of its keys changed, checked like any other; `None` removes a key.
+    """Return the profile with some keys changed and checked; `None` removes a key.
 
-    Its version says that it was changed, and into what: equal outcomes have equal versions. No report tells of it.
+    The version gets a hash of the result, so equal results have equal versions. The changed profile has no report.
     """
     if not isinstance(changes, Mapping):
         raise ProfileError(f"overrides is {show(changes)}; give a mapping with keys of the profile")
@@ -90,7 +87,7 @@ def override_profile(profile: Profile, changes: ProfileDocument) -> Profile:
 
 
 def profile_to_document(profile: Profile) -> dict[str, Any]:
-    """The profile as a document that builds it again; every option is spelled out."""
+    """Return the document that builds the profile again, with every option spelled out."""
     document: dict[str, Any] = {"about": profile.about, "version": profile.version}
     if profile.report is not None:
         document["report"] = profile.report
@@ -140,7 +137,7 @@ def _read_factor(key: str, value: object) -> Factor:
 
 
 def _read_use(key: str, value: object, where: str, own: Collection[str]) -> tuple[Signal | SetSignal, dict[str, float]]:
-    """The signal with its options, and the numbers that are the term's or factor's own."""
+    """Read a signal with its options, and the numbers of its term or factor."""
     _refuse_unknown([key], SIGNAL_CLASSES, "signal")
     table = _require_table(value, where)
     numbers = {name: _read_number(table[name], f"{where}.{name}") for name in own if name in table}
@@ -187,12 +184,12 @@ def _build_signal(key: str, options: ProfileDocument, where: str, own: Collectio
 
 
 def _is_option(hint: Any) -> bool:
-    """A signal's name and other fixed parts are class variables; its options are not."""
+    """Return whether an attribute is an option; names and other fixed parts are class variables."""
     return get_origin(hint) is not ClassVar
 
 
 def _read_option(hint: Any, value: object, where: str) -> object:
-    """The value as the option's type has it; an option that may be left out is of the type it has if not."""
+    """Read the value by the option's type; an optional one is read as the type it has if set."""
     alternatives = [part for part in get_args(hint) if part in OPTION_READERS]
     return OPTION_READERS[hint if hint in OPTION_READERS else alternatives[0]](value, where)
 
@@ -240,7 +237,10 @@ def _merge_documents(document: ProfileDocument, changes: ProfileDocument) -> dic
 
 
 def _expand_gates(document: ProfileDocument) -> ProfileDocument:
-    """The document with every gate as a table, so that a number changes the least, and not what else opens it."""
+    """Return the document with every gate as a table.
+
+    An override with a number then changes only the minimum, and keeps the alternatives.
+    """
     gates = document.get("gates")
     if not isinstance(gates, Mapping):
         return document
@@ -278,7 +278,7 @@ def _read_number(value: object, where: str) -> float:
     number = math.nan
     if isinstance(value, int | float) and not isinstance(value, bool):
         with suppress(OverflowError):
-            number = float(value) + 0.0  # which makes -0.0 the zero it equals
+            number = float(value) + 0.0  # turns -0.0 into 0.0
     if not math.isfinite(number):
         raise ProfileError(f"{where} is {show(value)}; write a number")
     return number
@@ -315,7 +315,7 @@ def _read_priorities(value: object, where: str) -> Mapping[Kind, float]:
 
 
 SIGNAL_CLASSES: Mapping[str, Callable[..., Signal | SetSignal]] = {**SIGNALS, **SET_SIGNALS}
-"""Every signal of either sort, by name."""
+"""Every signal class, pointwise or set signal, by name."""
 
 OPTION_READERS: Mapping[Any, Callable[[object, str], object]] = {
     float: _read_number,
@@ -324,11 +324,11 @@ OPTION_READERS: Mapping[Any, Callable[[object, str], object]] = {
     AgeClock: partial(_read_choice, AgeClock),
     Mapping[Kind, float]: _read_priorities,
 }
-"""How each type of option is read from TOML."""
+"""The TOML reader of each option type."""
 
 
 def profile_to_toml(profile: Profile, comments: Sequence[str] = ()) -> str:
-    """The profile with every option spelled out, under these comments."""
+    """Write the profile as TOML with every option spelled out, below these comments."""
     return "".join(f"{line}\n" for line in [*(f"# {comment}" for comment in comments), *_toml_lines(profile)])
 
 

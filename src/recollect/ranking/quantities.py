@@ -1,4 +1,4 @@
-"""Quantities: what a signal reads of one candidate, before its curve."""
+"""Quantities: the number that a signal reads from one candidate, before its curve."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from recollect.ranking.curves import Fusion
 DAY = timedelta(days=1)
 
 MAX_PATH_CHARS = 120
-"""How many characters of the names that link a memory are shown."""
+"""How many characters of the linking names are shown."""
 
 
 class AgeClock(StrEnum):
-    """From which date a memory's age is counted."""
+    """The date from which a memory's age is counted."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -26,7 +26,7 @@ class AgeClock(StrEnum):
     CURRENT = "current"
 
 
-Clock = AgeClock  # pickles of earlier versions name it so
+Clock = AgeClock  # the old name, found in pickles of earlier versions
 
 
 CLOCK_DATE_FIELDS: Mapping[AgeClock, tuple[tuple[str, ...], ...]] = {
@@ -36,11 +36,11 @@ CLOCK_DATE_FIELDS: Mapping[AgeClock, tuple[tuple[str, ...], ...]] = {
     AgeClock.REFERENCED: (("created_at", "last_accessed_at"),),
     AgeClock.CURRENT: (("valid_from",), ("created_at", "updated_at")),
 }
-"""For each clock the fields it goes by: the later of the first group, or else of the second."""
+"""The date fields of each clock: the latest of the first group, else of the second."""
 
 
 def clock_date(candidate: Candidate, clock: AgeClock) -> datetime | None:
-    """The date that `clock` goes by, or `None` where the candidate has none of its dates."""
+    """Return the date that the clock reads, or `None` if the candidate lacks these dates."""
     for group in CLOCK_DATE_FIELDS[clock]:
         moments: list[datetime | None] = [getattr(candidate, field) for field in group]
         known = [moment for moment in moments if moment is not None]
@@ -51,7 +51,7 @@ def clock_date(candidate: Candidate, clock: AgeClock) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """A number the candidate carries."""
+    """A number field of the candidate."""
 
     field: str
 
@@ -71,7 +71,7 @@ class FieldValue:
 
 
 def _describe_value(field: str, value: float, candidate: Candidate) -> str | None:
-    """What a number stands for, where that is not its name."""
+    """Return a note on what a number means, where its name does not tell."""
     match field:
         case "days_off":
             days = f"{value:.3g} {'day' if value == 1.0 else 'days'}"
@@ -89,7 +89,7 @@ def _describe_value(field: str, value: float, candidate: Candidate) -> str | Non
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """Days since a date of the candidate; the future counts as now."""
+    """Days since a date of the candidate; a future date counts as now."""
 
     clock: AgeClock
 
@@ -114,7 +114,7 @@ class Age:
         )
 
     def _counts_from_validity(self, candidate: Candidate) -> bool:
-        """Whether the day it counts from is not that of its text, which is the one that readers are shown."""
+        """Return whether age counts from another day than that of the text, which is the one shown."""
         written = clock_date(candidate, AgeClock.UPDATED)
         holds = candidate.valid_from if self.clock is AgeClock.CURRENT else None
         return (
@@ -124,7 +124,7 @@ class Age:
 
 @dataclass(frozen=True, slots=True)
 class FusedRelevance:
-    """The evidence of all arms as one number."""
+    """The combined relevance of all evidence."""
 
     rule: Fusion
 
@@ -147,7 +147,7 @@ class FusedRelevance:
 
 @dataclass(frozen=True, slots=True)
 class KindWorth:
-    """What the candidate's kind is worth."""
+    """The value of the candidate's kind."""
 
     priorities: Mapping[Kind, float]
     otherwise: float

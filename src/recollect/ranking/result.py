@@ -1,8 +1,7 @@
-"""Ranking: scored candidates, best first, that belong to one profile and one moment.
+"""Rankings: scored candidates, best first, of one profile and one moment.
 
-Proof: what a ranking looked at, why it stopped, and whether nothing else can be among the best.
-
-Merging rankings: of one scheme by score, of different schemes by rank.
+A ranking has a proof: how many candidates were scored and whether that is exact. `merge` joins rankings of one scheme
+by score; `fuse` joins rankings of different schemes by rank.
 """
 
 import math
@@ -22,14 +21,14 @@ from recollect.ranking.profile import Profile
 
 
 class Exact(StrEnum):
-    """Whether a ranking must be exact, or may take the word of an index that is approximate, and say so."""
+    """Whether a ranking must be exact, or may rely on an approximate index and report that."""
 
     REQUIRED = "required"
     PREFERRED = "preferred"
 
 
 class StopReason(StrEnum):
-    """Why no other candidate was looked at."""
+    """Why no other candidate was scored."""
 
     EVERY = "every"
     BOUND = "bound"
@@ -49,7 +48,7 @@ STOP_DESCRIPTIONS: Mapping[StopReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """How many of those eligible were scored, and why that was enough."""
+    """How many eligible candidates were scored, and why that was enough."""
 
     stopped: StopReason
     scanned: int
@@ -57,12 +56,12 @@ class Proof:
 
     @classmethod
     def scan(cls, eligible: int) -> "Proof":
-        """Every one of so many was scored."""
+        """Return the proof that all candidates were scored."""
         return cls(StopReason.EVERY, eligible, eligible)
 
     @property
     def exact(self) -> bool:
-        """Whether it is certain that nothing else can be among the best."""
+        """Whether no other candidate can be among the best."""
         return self.stopped in (StopReason.EVERY, StopReason.BOUND)
 
     @property
@@ -75,15 +74,15 @@ class Proof:
 
 
 PRUNED = "unseen"
-"""Why those are not in a ranking that need not be looked at, since they cannot be among the best."""
+"""The exclusion reason of candidates that cannot be among the best and were not scored."""
 
 MAX_LISTED = 20
-"""How many of the first show where a ranking is looked at."""
+"""How many candidates the text form of a ranking lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """What a score is relative to: the profile, down to its last number, and the moment."""
+    """What a score is relative to: the exact profile and the moment."""
 
     profile: Profile
     at: datetime
@@ -96,7 +95,7 @@ class Scheme:
 
 
 class Score(float):
-    """A number within 0..1 that compares with plain numbers and with scores of its own scheme only."""
+    """A number within 0..1 that compares only with plain numbers and scores of its own scheme."""
 
     __slots__ = ("_scheme",)
     _scheme: Scheme
@@ -108,7 +107,7 @@ class Score(float):
 
     @property
     def scheme(self) -> Scheme:
-        """What the score is relative to; it cannot be exchanged."""
+        """What the score is relative to; read-only."""
         return self._scheme
 
     def __reduce__(self) -> tuple[type["Score"], tuple[float, Scheme]]:
@@ -149,7 +148,7 @@ class Score(float):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A candidate with its explanation, and the score that the explanation gives."""
+    """A candidate with its explanation and the score that follows from it."""
 
     candidate: Candidate
     explanation: Explanation
@@ -173,36 +172,36 @@ class Scored:
 
     @property
     def memory(self) -> Memory:
-        """The memory as a reader is shown it; refused where the candidate was ranked without one."""
+        """The candidate's memory; refused if the candidate was ranked without one."""
         if self.candidate.memory is None:
             raise InvalidInput(f"candidate {self.id!r} was ranked without its memory, so it has no text")
         return self.candidate.memory
 
 
 def _format_end(memory: Memory) -> str:
-    """Until when it holds, if it ends."""
+    """Return when the memory stops being true, if it does."""
     return "" if memory.valid_until is None else f"[until {memory.valid_until.astimezone(UTC).date().isoformat()}] "
 
 
 def format_listing(heading: str, scored: Sequence[Scored]) -> str:
-    """The heading, and a line for each of the first of them: its place, score and id, and how what it says begins."""
+    """Return the heading and a line for each of the first candidates."""
     lines = [f"{place:>3}. {one}" for place, one in enumerate(scored[:MAX_LISTED], start=1)]
     more = [f"     … and {len(scored) - MAX_LISTED} more"] if len(scored) > MAX_LISTED else []
     return "\n".join([heading, *lines, *more])
 
 
 def order_exclusions(profile: Profile, counts: Mapping[str, int]) -> dict[str, int]:
-    """What was left out, by reason, in the order of the steps; reasons without any are not named."""
+    """Return the counts of exclusions in the order of the steps, without zeros."""
     steps = [*(f"gate:{gate.signal.name}" for gate in profile.gates), "min_score", "limit", PRUNED]
     return {step: counts[step] for step in steps if counts.get(step, 0) > 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """Candidates best first: by score, then by id.
+    """Candidates sorted by score, best first, then by id.
 
-    `excluded` counts what is not in it, by reason: "gate:relevance", "min_score", "limit". `proof` says what was looked
-    at, and why that was enough.
+    `excluded` counts the candidates that are left out, by reason: "gate:relevance", "min_score", "limit". `proof`
+    says how many were scored, and why that was enough.
     """
 
     scheme: Scheme
@@ -218,7 +217,7 @@ class Ranking:
 
     @property
     def exact(self) -> bool:
-        """Whether these are for certain the best of all that were eligible."""
+        """Whether these are certainly the best of all eligible candidates."""
         return self.proof.exact
 
     @property
@@ -248,12 +247,15 @@ class Ranking:
 
 
 RANK_CONSTANT = 60
-"""How flat the top of a rank fusion is; the value of its authors (Cormack, Clarke and Büttcher 2009)."""
+"""The constant of rank fusion; a larger one flattens the top.
+
+The value is that of its authors (Cormack, Clarke and Büttcher 2009).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A candidate with its place in each ranking (`None` where it is not in) and what the places give."""
+    """A candidate with its place in each ranking, or `None`, and the score of these places."""
 
     scored: Scored
     places: tuple[int | None, ...]
@@ -268,14 +270,14 @@ class Fused:
 
     @property
     def score(self) -> float:
-        """Σ 1 / (constant + place): it says nothing about relevance, only about places."""
+        """Σ 1 / (constant + place); a measure of places, not of relevance."""
         return math.fsum(1.0 / (self.constant + place) for place in self.places if place is not None)
 
 
 def merge(*rankings: Ranking) -> Ranking:
-    """One ranking of several that share a profile and a moment; the same memory may be in more than one.
+    """Merge rankings that share a profile and a moment; a memory may be in several.
 
-    It is exact if no ranking was cut short and the profile looks at one candidate at a time.
+    The result is exact if no ranking was cut short and the profile scores each candidate alone.
     """
     if not rankings:
         raise InvalidInput("there is nothing to merge; give at least one ranking")
@@ -302,15 +304,15 @@ def merge(*rankings: Ranking) -> Ranking:
 
 
 def _merge_proofs(proofs: Sequence[Proof], *, whole: bool) -> Proof:
-    """What several rankings looked at."""
+    """Return the proof of the merged ranking."""
     stopped = StopReason.EVERY if whole and all(proof.exact for proof in proofs) else StopReason.CUT
     return Proof(stopped, sum(one.scanned for one in proofs), sum(one.eligible for one in proofs))
 
 
 def fuse(*rankings: Ranking, constant: int = RANK_CONSTANT) -> tuple[Fused, ...]:
-    """The candidates of several rankings by their places (reciprocal rank fusion), then by id.
+    """Sort the candidates of several rankings by reciprocal rank fusion, then by id.
 
-    This is how lists of different profiles come together; their scores never do.
+    This joins rankings of different profiles, whose scores cannot be compared.
     """
     if constant < 1:
         raise InvalidInput(f"the rank constant is {constant!r}; give at least 1")

@@ -1,6 +1,7 @@
-"""The scorer, in plain Python: the oracle that every other engine is measured against.
+"""The reference scorer in plain Python; every faster implementation must equal it.
 
-The ranking without any store, and the reasons, for whoever brings the candidates.
+`rank_candidates` and `explain` are the definition. `rank` is the entry point for callers that bring their own
+candidates; it uses columns for many candidates.
 """
 
 from collections import Counter
@@ -23,7 +24,7 @@ from recollect.ranking.set_signals import SetSignal, SetSignalValue
 from recollect.ranking.signals import signal_value
 
 SetEvidence = Mapping[str, SetSignalValue]
-"""What the set signals found for one candidate, by signal."""
+"""The values of the set signals for one candidate, by signal."""
 
 NO_EVIDENCE: SetEvidence = {}
 PartOrFactor = TypeVar("PartOrFactor", ScorePart, ScoreFactor)
@@ -38,9 +39,9 @@ def rank_candidates(
     limit: int | None = None,
     asked: bool = False,
 ) -> Ranking:
-    """Every candidate that passes the gates, best first; `limit` keeps the best few.
+    """Rank the candidates that pass the gates, best first; `limit` keeps the best few.
 
-    `asked` says that there was a question, even one that found nothing anywhere.
+    `asked` says that there was a query, even if it matched nothing.
     """
     pool = list(candidates)
     at = check_arguments(at, limit)
@@ -70,7 +71,7 @@ def rank_candidates(
 
 
 def explain(candidate: Candidate, profile: Profile, at: datetime, given: SetEvidence = NO_EVIDENCE) -> Explanation:
-    """The candidate's score as its parts and scales, whether or not a gate would let it in."""
+    """Return the candidate's score as parts and factors, whether or not it passes the gates."""
     parts = tuple(_score_part(term, candidate, at, given) for term in profile.terms)
     scales = tuple(_score_factor(factor, candidate, at, given) for factor in profile.factors)
     used = {use.signal.name for use in profile.uses}
@@ -82,12 +83,12 @@ def explain(candidate: Candidate, profile: Profile, at: datetime, given: SetEvid
 
 
 def closed_gate(candidate: Candidate, profile: Profile, at: datetime) -> Gate | None:
-    """The first gate that keeps the candidate out: no evidence, or too little of it."""
+    """Return the first gate that the candidate does not pass, or `None`."""
     return next((gate for gate in profile.gates if not passes(gate, candidate, at)), None)
 
 
 def passes(gate: Gate, candidate: Candidate, at: datetime) -> bool:
-    """Whether the candidate has any of the evidence that opens the gate, and enough of it."""
+    """Return whether the candidate has enough of any evidence that opens the gate."""
     return any(_reaches(way, candidate, at) for way in gate.alternatives)
 
 
@@ -97,7 +98,10 @@ def _reaches(way: Gate, candidate: Candidate, at: datetime) -> bool:
 
 
 def _describe_opening(gate: Gate, candidate: Candidate, at: datetime, used: Collection[str]) -> tuple[str, str] | None:
-    """What opened a gate that its own signal did not, by the signal that tells it; nothing where it did, or none."""
+    """Return which alternative opened a gate, as (signal that shows the note, note).
+
+    Returns `None` if the gate's own signal opened it, or none did.
+    """
     value = signal_value(gate.signal, candidate, at)
     way = next((way for way in gate.alternatives if _reaches(way, candidate, at)), gate)
     if way is gate:
@@ -115,11 +119,11 @@ def _add_note(heard: PartOrFactor, note: str | None) -> PartOrFactor:
 def compute_set_evidence(
     candidates: Sequence[Candidate], profile: Profile, at: datetime
 ) -> Mapping[MemoryId, SetEvidence]:
-    """What the profile's set signals find among these candidates, for each of them."""
+    """Compute the profile's set signals over these candidates, by candidate."""
     if not profile.set_signals:
         return {}
     from recollect.model.table import CandidateTable
-    from recollect.ranking.columns import SignalColumns  # NumPy, only where a set is looked at
+    from recollect.ranking.columns import SignalColumns  # imports NumPy, only for profiles with set signals
     from recollect.ranking.set_signal_columns import all_rows, compute_set_signals, set_evidence
 
     table = CandidateTable.of(candidates)
@@ -128,14 +132,14 @@ def compute_set_evidence(
 
 
 def check_arguments(at: datetime, limit: int | None) -> datetime:
-    """The moment in UTC; a moment that is none is refused, and so is a limit that keeps nothing."""
+    """Return the moment in UTC; refuse an invalid moment or limit."""
     if limit is not None and (type(limit) is not int or limit < 1):
         raise InvalidInput(f"limit is {show(limit)}; give a whole number of at least 1, or leave it out")
     return validation.require_moment("at", at)
 
 
 def check_question(profile: Profile, *, asked: bool, found: bool) -> None:
-    """Refuse to rank without a question what is about one, and the reverse."""
+    """Refuse a query that the profile does not take, and a missing one that it needs."""
     if asked and profile.question is QuestionPolicy.REFUSED:
         raise InvalidInput(f"profile {profile.name!r} takes no question; it is for a brief")
     if profile.question is QuestionPolicy.NEEDED and not asked and not found:
@@ -157,7 +161,7 @@ def _score_factor(factor: Factor, candidate: Candidate, at: datetime, given: Set
 
 @dataclass(frozen=True, slots=True)
 class _SignalReading:
-    """What a signal said, or what the profile says its silence is worth."""
+    """The value of a signal, or the profile's value for missing evidence."""
 
     value: float
     assumed: bool
@@ -182,7 +186,7 @@ def _read_signal(use: Term | Factor, candidate: Candidate, at: datetime, given: 
 
 
 MIN_COLUMN_CANDIDATES = 2_000
-"""From here on, columns find the best few sooner than the plain scorer finds them all."""
+"""From this many candidates on, columns find the best faster than the plain scorer."""
 
 
 def rank(
@@ -196,15 +200,15 @@ def rank(
 ) -> Ranking:
     """Rank candidates by a profile at a moment, best first, each with its explanation.
 
-    A candidate is a `Candidate` or a mapping with its fields; a profile is one or the name of a built-in one,
-    changed for this call by `overrides`. `limit` keeps the best few; `asked` says that there was a question
-    even though it found nothing.
+    A candidate is a `Candidate` or a mapping with its fields. A profile is a `Profile` or the name of a built-in one;
+    `overrides` change it for this call. `limit` keeps the best few. `asked` says that there was a query, even if it
+    matched nothing.
     """
     pool = parse_candidates(candidates)
     chosen = resolve_profile(profile, overrides)
     if limit is None or len(pool) < MIN_COLUMN_CANDIDATES:
         return rank_candidates(pool, chosen, at, limit=limit, asked=asked)
-    from recollect.model.table import CandidateTable  # NumPy, only where there are many
+    from recollect.model.table import CandidateTable  # imports NumPy, only for many candidates
     from recollect.ranking.selection import rank_table
 
     table = CandidateTable.of(pool)
@@ -212,12 +216,12 @@ def rank(
 
 
 def parse_candidates(candidates: Iterable[Candidate | Mapping[str, Any]]) -> list[Candidate]:
-    """The candidates as values, whether they came so or as mappings."""
+    """Return the candidates as values; mappings are parsed."""
     return [one if isinstance(one, Candidate) else read_candidate(one) for one in candidates]
 
 
 def resolve_profile(profile: Profile | str, overrides: ProfileDocument | None) -> Profile:
-    """The profile itself, or the built-in one of that name, as overridden."""
+    """Return the profile, or the built-in one of that name, with the overrides applied."""
     chosen = builtin_profile(profile) if isinstance(profile, str) else profile
     if not isinstance(chosen, Profile):
         raise FieldError(f"{show(chosen)} is neither a profile nor the name of one", field="profile")

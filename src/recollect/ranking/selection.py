@@ -1,13 +1,9 @@
-"""Selection: columns find the few that matter among many candidates, and the oracle ranks those.
+"""Rank many candidates fast: columns select the few that matter, the reference scores them.
 
-Whatever lies within the columns' error of a gate, of `min_score` or of the last place is scored by the
-oracle, so the outcome is the oracle's to the last bit.
-
-Survey: what columns can tell of every candidate, and the oracle where they cannot.
-
-Gates are settled exactly, for set signals look at those that passed; scores are known to within an error.
-
-Where one row of a table stands, and why, without scoring all the others.
+Rows within the columns' error of a gate, of `min_score` or of the last place are scored by the reference, so the
+result equals the reference ranking to the last bit. Gates are decided exactly, because set signals compare the rows
+that passed them; scores are known within an error. `why_in_table` explains the place of one row without scoring all
+others.
 """
 
 import heapq
@@ -41,9 +37,9 @@ from recollect.ranking.why import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredColumns:
-    """Those that passed the gates, with scores that are at most `slack` from the oracle's.
+    """The rows that passed the gates, with scores within `error_bound` of the reference.
 
-    `shut` counts those that did not pass, by gate.
+    `gated_out` counts the other rows by gate.
     """
 
     profile: Profile
@@ -55,7 +51,7 @@ class ScoredColumns:
     _explanations: dict[int, Explanation] = field(default_factory=dict[int, Explanation])
 
     def explain_rows_once(self, rows: Rows) -> list[Explanation]:
-        """What the oracle says of these rows, each asked about once."""
+        """Return the reference explanations of these rows, each computed once."""
         new = np.array([row for row in rows.tolist() if row not in self._explanations], dtype=np.intp)
         for row, candidate in zip(new.tolist(), self.columns.candidates(new), strict=True):
             given = set_evidence(self.sets, row)
@@ -63,7 +59,7 @@ class ScoredColumns:
         return [self._explanations[row] for row in rows.tolist()]
 
     def exact_scores(self, rows: Rows) -> Floats:
-        """The oracle's scores of these rows; of those that must score alike, one is asked about."""
+        """Return the reference scores of these rows; rows that must score the same share one."""
         keys = self._score_keys(rows)
         first = dict(zip(reversed(keys), reversed(rows.tolist()), strict=True))
         asked = np.fromiter(first.values(), dtype=np.intp, count=len(first))
@@ -71,9 +67,9 @@ class ScoredColumns:
         return np.array([scores[key] for key in keys], dtype=np.float64)
 
     def _score_keys(self, rows: Rows) -> list[bytes]:
-        """A key for each row: those with equal keys score alike, for all that a score is made of is equal.
+        """Return a key for each row; rows with equal keys have equal inputs and equal scores.
 
-        Where a similarity is only near the truth, a row is like no other; and all that are worth nothing are alike.
+        A row with an inexact similarity gets a key of its own; all rows with score 0 share one.
         """
         columns = self.columns
         made_of: list[Floats] = []
@@ -100,7 +96,7 @@ def score_columns(
     fetch: FetchCandidates | None,
     rows: Rows | None,
 ) -> ScoredColumns:
-    """The table, or these rows of it as if there were no others, seen through the profile."""
+    """Score the table, or only these rows of it, by columns."""
     if table.similarity_error > 0.0 and fetch is None:
         raise InvalidInput(
             f"the similarities are up to {table.similarity_error:g} off; give `fetch`, which brings the true ones"
@@ -125,7 +121,7 @@ def score_columns(
 
 
 def _check_rows(rows: Rows | None, table: CandidateTable) -> Rows | None:
-    """The rows to look at, or `None` if they are all."""
+    """Return the rows to score, or `None` if they are all."""
     if rows is None:
         return None
     numbers = np.asarray(rows, dtype=np.intp)
@@ -136,7 +132,7 @@ def _check_rows(rows: Rows | None, table: CandidateTable) -> Rows | None:
 
 
 def _apply_gates(columns: SignalColumns, profile: Profile, shut: Counter[str]) -> SignalColumns:
-    """Those that pass every gate."""
+    """Return the rows that pass every gate, and count the others."""
     for gate in profile.gates:
         kept = np.flatnonzero(np.logical_or.reduce([_passes_gate(columns, way) for way in gate.alternatives]))
         if len(kept) < len(columns):
@@ -146,7 +142,7 @@ def _apply_gates(columns: SignalColumns, profile: Profile, shut: Counter[str]) -
 
 
 def _passes_gate(columns: SignalColumns, way: Gate) -> NDArray[np.bool_]:
-    """Whether each has enough of what opens a gate; the ones too close to tell are asked of the oracle."""
+    """Return whether each row opens the gate; the reference decides rows within the error."""
     value = columns.signal_values(way.signal)
     passes: NDArray[np.bool_] = value >= way.at_least
     slack = columns.error_bound(way.signal)
@@ -157,7 +153,7 @@ def _passes_gate(columns: SignalColumns, way: Gate) -> NDArray[np.bool_]:
 
 
 def _refuse_missing(seen: ScoredColumns) -> None:
-    """Have the oracle say what the first one lacks of what the profile insists on, if any does."""
+    """Raise the reference scorer's error for the first row that lacks required evidence."""
     missing = np.isnan(seen.scores)
     if missing.any():
         first = np.flatnonzero(missing)[:1]
@@ -175,17 +171,17 @@ def rank_table(
     fetch: FetchCandidates | None = None,
     rows: Rows | None = None,
 ) -> Ranking:
-    """The best `limit` of the table, exactly as the oracle ranks all of it.
+    """Return the best `limit` rows of the table, exactly as the reference ranks all of it.
 
-    With `rows`, in order and each once, only these are candidates, as if there were no others. A table with a
-    similarity error needs `fetch`, which brings the true similarities of a few rows.
+    With `rows`, sorted and distinct, only these are candidates. A table with a similarity error needs `fetch`, which
+    brings the exact similarities of a few rows.
     """
     at = scorer.check_arguments(at, limit)
     return select_best(score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows), limit)
 
 
 def select_best(seen: ScoredColumns, limit: int) -> Ranking:
-    """The best `limit` of those seen."""
+    """Return the best `limit` of the scored rows."""
     profile, columns = seen.profile, seen.columns
     excluded = Counter(seen.gated_out)
     contenders = _find_contenders(seen.scores, profile, limit, seen.error_bound, excluded)
@@ -203,13 +199,13 @@ def select_best(seen: ScoredColumns, limit: int) -> Ranking:
 
 
 def _order_best(columns: SignalColumns, rows: Rows, scores: Floats, limit: int) -> Rows:
-    """The best of these rows, best first: by score, then by id."""
+    """Return the best of these rows, sorted by score, then id."""
     ordered = zip((-scores).tolist(), columns.ids(rows), rows.tolist(), strict=True)
     return np.array([row for *_, row in heapq.nsmallest(limit, ordered)], dtype=np.intp)
 
 
 def _find_contenders(scores: Floats, profile: Profile, limit: int, slack: float, excluded: Counter[str]) -> Rows:
-    """Whose fate the oracle must settle: those near `min_score`, and all that may be among the best."""
+    """Return the rows that the reference must score: those near `min_score`, and the best few."""
     least = profile.min_score
     excluded["min_score"] = int(np.count_nonzero(scores < least - slack))
     last = nth_largest(scores, limit)
@@ -232,9 +228,9 @@ def why_in_table(
     fetch: FetchCandidates | None = None,
     rows: Rows | None = None,
 ) -> Why:
-    """Why the candidate of that id is in the best `limit` of the table, or what kept it out.
+    """Explain why the candidate is in the best `limit` of the table, or what kept it out.
 
-    It is what `why_ranked` tells of the table's candidates; `fetch` and `rows` are as for `rank_table`.
+    The result equals that of `why_ranked` for the table's candidates; `fetch` and `rows` are as for `rank_table`.
     """
     at = scorer.check_arguments(at, limit)
     row = _find_row(id, table, rows)
@@ -256,7 +252,7 @@ def explain_rows(
     fetch: FetchCandidates | None = None,
     rows: Rows | None = None,
 ) -> list[tuple[Candidate, Explanation]]:
-    """The candidates of some of the rows looked at, each with the explanation that `why_in_table` gives of it."""
+    """Return the candidates of these rows, with the explanations that `why_in_table` gives."""
     at = scorer.check_arguments(at, None)
     seen = score_columns(table, profile, at, asked=asked, fetch=fetch, rows=rows)
     standings = [_position_of(seen, row) for row in wanted]
@@ -264,7 +260,7 @@ def explain_rows(
 
 
 def _find_row(id: str, table: CandidateTable, rows: Rows | None) -> int:
-    """The row of that id, if it is one of those looked at."""
+    """Return the row of that id; raise if it is not among the candidates."""
     looked_at = range(len(table)) if rows is None else rows.tolist()
     row = next((row for row in looked_at if table.ids[row] == id), None)
     if row is None:
@@ -273,7 +269,10 @@ def _find_row(id: str, table: CandidateTable, rows: Rows | None) -> int:
 
 
 def _position_of(seen: ScoredColumns, row: int) -> CandidatePosition:
-    """How the row stands among those that passed the gates; if it did not, it is seen beside them."""
+    """Return the row's position among the rows that passed the gates.
+
+    A row that did not pass is scored together with them.
+    """
     columns, sets = seen.columns, seen.sets
     passed = columns.has_row(row)
     if not passed:
@@ -285,7 +284,7 @@ def _position_of(seen: ScoredColumns, row: int) -> CandidatePosition:
 
 
 def _find_place(seen: ScoredColumns, here: int) -> int | None:
-    """Its place among all that score enough; those too close to tell are asked of the oracle."""
+    """Return the row's place, or `None` below the minimum; the reference decides close scores."""
     own = float(seen.exact_scores(np.array([here]))[0])
     if own < seen.profile.min_score:
         return None

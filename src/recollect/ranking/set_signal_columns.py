@@ -1,7 +1,6 @@
-"""Gathering: set signals computed once over the columns of all candidates that passed the gates.
+"""Compute set signals once per ranking, over the columns of all rows that passed the gates.
 
-The rows compared are in an order fixed by relevance and id, so that the same candidates in any order give the
-same evidence.
+The compared rows are sorted by relevance and id, so the order of the candidates does not change the result.
 """
 
 import heapq
@@ -22,31 +21,31 @@ from recollect.ranking.signals import Relevance
 
 @dataclass(frozen=True, slots=True)
 class SetSignalColumn:
-    """What one set signal found: a value per row, NaN where there is no telling, and the reason for a row's."""
+    """The result of one set signal: a value per row, NaN if unknown, and a note per row."""
 
     values: Floats
     note: Callable[[int], str | None]
 
 
 DISTINCT_DIGITS = 9
-"""To how many digits what is computed over a set is told apart: beyond, the order of the set would show."""
+"""How many digits of a result are kept: further digits depend on the order of the rows."""
 
 SetSignalColumns = Mapping[str, SetSignalColumn]
-"""What every set signal of a profile found, by signal."""
+"""The columns of a profile's set signals, by signal."""
 
 
 def compute_set_signals(columns: SignalColumns, profile: Profile, rows: Rows) -> SetSignalColumns:
-    """What the profile's set signals find among these rows, a column for each."""
+    """Compute the profile's set signals among these rows, a column for each."""
     return {signal.name: _compute_signal(signal, columns, profile, rows) for signal in profile.set_signals}
 
 
 def all_rows(of: Sized) -> Rows:
-    """All rows of a table, or of its columns."""
+    """Return all row numbers of a table or of its columns."""
     return np.arange(len(of))
 
 
 def set_evidence(sets: SetSignalColumns, row: int) -> SetEvidence:
-    """What the set signals found for one row, as the oracle takes it."""
+    """Return the values of the set signals for one row, as the reference takes them."""
     return {name: _read_value(column, row) for name, column in sets.items()}
 
 
@@ -67,9 +66,10 @@ def _compute_signal(signal: SetSignal, columns: SignalColumns, profile: Profile,
 
 
 def _find_most_relevant(columns: SignalColumns, signal: Relevance, rows: Rows, count: int) -> Rows:
-    """The most relevant of these rows, best first, ties by id; those without relevance are not among them.
+    """Return the most relevant of these rows, best first, ties by id.
 
-    Where relevance is only near the truth, all that may be among them are settled first.
+    Rows without relevance are left out. Where relevance is inexact, all rows that may be among the best are computed
+    exactly first.
     """
     relevance = columns.signal_column(signal)
     if relevance is None:
@@ -113,7 +113,10 @@ def _compute_newest(signal: Newest, columns: SignalColumns, rows: Rows) -> SetSi
 
 
 def _share_voice(columns: SignalColumns, rows: Rows) -> NDArray[np.bool_]:
-    """Whether each two of these were said in one session by one speaker, or by nobody in particular."""
+    """Return for each pair of rows whether they have the same session and speaker.
+
+    Rows without a speaker count as one speaker.
+    """
     sessions, speakers = columns.label_codes("session", rows), columns.label_codes("speaker", rows)
     together = (sessions[:, None] == sessions[None, :]) & (sessions != NO_LABEL)[:, None]
     found: NDArray[np.bool_] = together & (speakers[:, None] == speakers[None, :])
@@ -121,7 +124,7 @@ def _share_voice(columns: SignalColumns, rows: Rows) -> NDArray[np.bool_]:
 
 
 def _dissimilarity(cosine: float, above: float, same: float | None) -> float:
-    """How far a newer memory is from saying the same."""
+    """Return how far a newer memory is from a duplicate: 0 from the cosine `same` on."""
     return 0.0 if same is None else max((same - cosine) / (same - above), 0.0)
 
 
@@ -141,7 +144,7 @@ def _compute_thread(signal: Thread, columns: SignalColumns, relevance: Relevance
     inside = squares * _count_newer_in_session(moments, sessions) / RELEVANCE_STEPS**2
     others = _weigh_newer(moments, squares) / RELEVANCE_STEPS**2 - inside
     share = belonging / RELEVANCE_STEPS
-    with np.errstate(over="ignore"):  # what fades by next to nothing is gone at once
+    with np.errstate(over="ignore"):  # an extreme decay becomes 0 at once
         fading = np.exp2(-(others / signal.half + inside / signal.half_inside))
     values[rows] = np.round(share * fading, DISTINCT_DIGITS)
 
@@ -158,18 +161,18 @@ def _compute_thread(signal: Thread, columns: SignalColumns, relevance: Relevance
 
 
 def _no_note(row: int) -> None:
-    """There is nothing to say."""
+    """Return no note."""
 
 
 def _relevance_steps(columns: SignalColumns, relevance: Relevance, rows: Rows) -> Floats:
-    """How relevant each row is, in steps of the most relevant one; those too close to tell are asked of the oracle."""
+    """Return each row's relevance in steps of the best; the reference decides close values."""
     best = _find_most_relevant(columns, relevance, rows, 1)
     most = float(columns.exact_values(relevance, best)[0]) if len(best) else 0.0
     if most <= 0.0:
         return np.zeros(len(rows))
     near = pick_rows(columns.signal_values(relevance), rows)
     slack = columns.error_bound(relevance)
-    with np.errstate(over="ignore"):  # beside a best of next to nothing, what is only near the truth may be infinite
+    with np.errstate(over="ignore"):  # relative to a tiny best value, an inexact value may be infinite
         exact = np.floor(RELEVANCE_STEPS * near / most)
         if slack > 0.0:
             least, utmost = ((RELEVANCE_STEPS * (near + off) / most) for off in (-slack, slack))
@@ -182,7 +185,7 @@ def _relevance_steps(columns: SignalColumns, relevance: Relevance, rows: Rows) -
 
 
 def _weigh_newer(moments: Floats, weights: Floats) -> Floats:
-    """What all that is newer weighs, for each of these."""
+    """Return, for each row, the total weight of newer rows."""
     order = np.argsort(moments, kind="stable")
     until = np.concatenate([np.zeros(1), np.cumsum(weights[order])])
     found: Floats = until[-1] - until[np.searchsorted(moments[order], moments, side="right")]
@@ -190,7 +193,7 @@ def _weigh_newer(moments: Floats, weights: Floats) -> Floats:
 
 
 def _count_newer_in_session(moments: Floats, sessions: NDArray[np.intp]) -> Floats:
-    """How many of its own session are newer, for each of these; none where it has no session."""
+    """Return, for each row, how many rows of its session are newer; 0 without a session."""
     found = np.zeros(len(moments))
     rows = np.flatnonzero(sessions != NO_LABEL)
     if len(rows):
@@ -202,16 +205,16 @@ def _count_newer_in_session(moments: Floats, sessions: NDArray[np.intp]) -> Floa
 
 
 def _session_maximum(steps: Floats, sessions: NDArray[np.intp]) -> Floats:
-    """The most of each row's session; its own where it has none."""
+    """Return the maximum of each row's session; its own value without a session."""
     if not len(steps):
         return steps
     best = np.zeros(int(sessions.max()) + 2)
-    np.maximum.at(best, sessions, steps)  # those without one share the last place
+    np.maximum.at(best, sessions, steps)  # rows without a session share the last place
     return np.where(sessions == NO_LABEL, steps, best[sessions])
 
 
 def _normalize(vectors: Floats) -> Floats:
-    """Each vector at length 1, whatever its size; one that is unknown or zero has none, and stays zero."""
+    """Scale each vector to length 1; unknown and zero vectors become zero."""
     peaks = np.abs(vectors).max(axis=1, keepdims=True)
     directed = peaks > 0.0
     scaled = np.where(directed, vectors, 0.0) / np.where(directed, peaks, 1.0)

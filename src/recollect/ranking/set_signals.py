@@ -1,7 +1,7 @@
-"""The set signals and their registry: opinions that look at all candidates at once.
+"""The set signals and their registry: signals that compare all candidates.
 
-Here are their names and options; `gather` computes them, once per ranking, over the columns of all candidates
-that passed the gates. The scorer takes the outcome as given, like any other evidence.
+This module has their names and options. `set_signal_columns` computes them, once per ranking, over the columns of all
+candidates that passed the gates. The scorer takes the result as given, like any other evidence.
 """
 
 import math
@@ -15,7 +15,7 @@ from recollect.ranking.quantities import AgeClock
 
 @dataclass(frozen=True, slots=True)
 class SetSignalValue:
-    """What a set signal found for one candidate: a value within 0..1, or `None`, and the reason in words."""
+    """The value of a set signal for one candidate: within 0..1 or `None`, and a note."""
 
     value: float | None
     note: str | None = None
@@ -23,16 +23,17 @@ class SetSignalValue:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """1 unless a newer memory says nearly the same, then 0; or with `same`, less the nearer it is, and 0 from there on.
+    """1 unless a newer memory says nearly the same, then 0.
 
-    Only the `among` most relevant candidates are compared, by the cosine of their vectors; the others keep
-    their 1. What one speaker says again in the same session is a correction from `above_inside` on. Without a vector or
-    a date there is no telling.
+    With `same`, the value falls with the cosine and is 0 from the cosine `same` on. Only the `among` most relevant
+    candidates are compared, by the cosine of their vectors; the others keep 1. For one speaker in one session, the
+    threshold is `above_inside`, since a repeated statement there is a correction. Without a vector or a date there is
+    no value.
     """
 
     name: ClassVar[str] = "newest"
     how_to_raise: ClassVar[str] = "if no newer memory said nearly the same"
-    """What would have had to be so for a higher value, in words."""
+    """What would give a higher value, in words."""
     above: float = 0.88
     among: int = 30
     clock: AgeClock = AgeClock.CURRENT
@@ -54,23 +55,23 @@ class Newest:
 
     @property
     def same_voice_threshold(self) -> float:
-        """From which cosine on one speaker says the same again in one session."""
+        """The cosine from which one speaker in one session says the same again."""
         return self.above if self.above_inside is None else self.above_inside
 
     @property
     def possible_values(self) -> tuple[float, ...] | None:
-        """The values it can have, if they are few."""
+        """The values the signal can have, if they are few."""
         return (0.0, 1.0) if self.same is None else None
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """How far the memory belongs to what is relevant and going on: 1 for the most relevant session that is newest.
+    """How much the memory belongs to the current topic: 1 for the newest, most relevant session.
 
-    A memory is as relevant here as the best of its session, measured by the best of all, in `RELEVANCE_STEPS` steps.
-    That is halved for every `half` memories of other sessions that are newer and as relevant as the best, and for
-    every `half_inside` of its own session; those that are less relevant count by the square of how much they are. So
-    it fades not with days but with what has come since: an old thread that nothing followed is still the current one.
+    A memory is as relevant here as the best of its session, relative to the best of all, in `RELEVANCE_STEPS` steps.
+    That is halved for every `half` newer memories of other sessions that are as relevant as the best, and for every
+    `half_inside` of its own session; less relevant ones count by the square of their relevance. The value therefore
+    fades with newer memories, not with days: an old thread without a successor is still current.
     """
 
     name: ClassVar[str] = "thread"
@@ -87,10 +88,10 @@ class Thread:
 
 
 RELEVANCE_STEPS = 16
-"""How finely a thread tells relevance apart: so many steps need not be told apart to the last bit, but for a few."""
+"""The steps of relevance in a thread; only values near a step must be computed exactly."""
 
 SetSignal: TypeAlias = Newest | Thread
-"""Any set signal: a frozen dataclass whose fields are the options a profile may set."""
+"""A set signal: a frozen dataclass whose fields are the options a profile may set."""
 
 SET_SIGNALS: Mapping[str, type[SetSignal]] = {Newest.name: Newest, Thread.name: Thread}
 """Every set signal by its name in a profile."""

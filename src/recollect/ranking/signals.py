@@ -1,4 +1,4 @@
-"""The pointwise signals and their registry: one opinion each about one candidate at one moment."""
+"""The pointwise signals and their registry: each rates one candidate at one moment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ from recollect.ranking.quantities import DAY, Age, AgeClock, FieldValue, FusedRe
 
 
 class Signal(Protocol):
-    """One opinion about one candidate: a quantity read off it, and the curve that makes it 0..1.
+    """A rating of one candidate: a quantity read from it, and a curve that maps it to 0..1.
 
-    A signal is a frozen dataclass; its fields are the options a profile may set. That it is data, and not
-    code, is what lets other engines compile it.
+    A signal is a frozen dataclass; its fields are the options a profile may set. Because it is data and not code,
+    `columns` can compile it.
     """
 
     name: ClassVar[str]
@@ -39,14 +39,14 @@ class Signal(Protocol):
 
 
 def signal_value(signal: Signal, candidate: Candidate, at: datetime) -> float | None:
-    """What the signal says of the candidate: 0 worst, 1 best, `None` without evidence."""
+    """Return the signal's value: 0 worst, 1 best, `None` without evidence."""
     quantity = signal.quantity(candidate, at)
     return None if quantity is None else signal.curve(quantity)
 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """How well the memory answers the question, all arms together."""
+    """How well the memory answers the query, by all evidence together."""
 
     name: ClassVar[str] = "relevance"
     lexical_strength: int = 3
@@ -60,7 +60,7 @@ class Relevance:
 
     @property
     def rule(self) -> Fusion:
-        """How the arms become one: blended by their shares, or one of them is enough."""
+        """The rule that combines the evidence: a weighted blend, or either is enough."""
         if self.lexical_share is not None:
             return Blend(self.lexical_share, self.overlap)
         return NoisyOr(self.lexical_strength)
@@ -75,7 +75,7 @@ class Relevance:
 
 
 class _CandidateField:
-    """A signal that is a number of the candidate's own, under the signal's name."""
+    """A signal that reads the candidate's field of the same name."""
 
     __slots__ = ()
     name: ClassVar[str]
@@ -91,35 +91,35 @@ class _CandidateField:
 
 @dataclass(frozen=True, slots=True)
 class Similarity(_CandidateField):
-    """How near the memory's vector is to the question's: the cosine, at least 0."""
+    """The cosine of the memory's vector and the query's, at least 0."""
 
     name: ClassVar[str] = "similarity"
 
 
 @dataclass(frozen=True, slots=True)
 class Lexical(_CandidateField):
-    """How much of the question's words the memory has."""
+    """How much of the query's terms the memory has, as a share of the best BM25 score."""
 
     name: ClassVar[str] = "lexical"
 
 
 @dataclass(frozen=True, slots=True)
 class Importance(_CandidateField):
-    """How much someone says the memory matters."""
+    """How important the memory is, as rated."""
 
     name: ClassVar[str] = "importance"
 
 
 @dataclass(frozen=True, slots=True)
 class Usefulness(_CandidateField):
-    """How often the memory helped, of the times someone said."""
+    """The share of feedback that says the memory helped."""
 
     name: ClassVar[str] = "usefulness"
 
 
 @dataclass(frozen=True, slots=True)
 class Confidence(_CandidateField):
-    """How sure the writer was that it is so."""
+    """How sure the writer was that the memory is true."""
 
     name: ClassVar[str] = "confidence"
 
@@ -133,7 +133,7 @@ class Salience(_CandidateField):
 
 @dataclass(frozen=True, slots=True)
 class Recency:
-    """How fresh the memory is, by one of its dates; a half-life, or a rate taken literally."""
+    """How fresh the memory is by one of its dates, by a half-life or by a decay rate."""
 
     name: ClassVar[str] = "recency"
     clock: AgeClock = AgeClock.CREATED
@@ -158,28 +158,28 @@ class Recency:
 
 @dataclass(frozen=True, slots=True)
 class Addressed(_CandidateField):
-    """Whether the question names who said it: 1 if it does, 0 if it names others."""
+    """1 if the query names the memory's speaker, 0 if it names others."""
 
     name: ClassVar[str] = "addressed"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting(_CandidateField):
-    """How much of the question's words the memory's session has, as a whole."""
+    """How much of the query's terms the memory's session has, taken as one text."""
 
     name: ClassVar[str] = "setting"
 
 
 @dataclass(frozen=True, slots=True)
 class Linked(_CandidateField):
-    """How firmly names link the memory to the question: 1 for one that only this memory mentions."""
+    """How firmly names link the memory to the query; 1 for a name that only it mentions."""
 
     name: ClassVar[str] = "linked"
 
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """How near the memory is to a day that the question names; what was said before that day is twice as far."""
+    """How near the memory is to a day that the query names; earlier days count as twice as far."""
 
     name: ClassVar[str] = "dated"
     half_life: timedelta = timedelta(days=7)
@@ -197,7 +197,7 @@ class Dated:
 
 
 class _CandidateCount(Protocol):
-    """A signal that reads a count of the candidate's, and checks its curve when it is made."""
+    """A signal that reads a count of the candidate and checks its curve when created."""
 
     count_field: ClassVar[str]
 
@@ -214,7 +214,7 @@ class _CandidateCount(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Frequency(_CandidateCount):
-    """How often the memory was served, as a sign of its worth; full at the cap."""
+    """How often the memory was served, as a sign of its value; 1 from the cap on."""
 
     name: ClassVar[str] = "frequency"
     count_field: ClassVar[str] = "served"
@@ -227,7 +227,7 @@ class Frequency(_CandidateCount):
 
 @dataclass(frozen=True, slots=True)
 class Rarity(_CandidateCount):
-    """How seldom the memory was served, so that others get their turn; 1 when never."""
+    """How seldom the memory was served, so that others are served too; 1 if never."""
 
     name: ClassVar[str] = "rarity"
     count_field: ClassVar[str] = "served"
@@ -240,7 +240,7 @@ class Rarity(_CandidateCount):
 
 @dataclass(frozen=True, slots=True)
 class Revisions(_CandidateCount):
-    """How often the memory was restated; full at the cap."""
+    """How often the memory was restated; 1 from the cap on."""
 
     name: ClassVar[str] = "revisions"
     count_field: ClassVar[str] = "revisions"
@@ -253,7 +253,7 @@ class Revisions(_CandidateCount):
 
 @dataclass(frozen=True, slots=True)
 class Substance(_CandidateCount):
-    """How much the memory tells: the words in it that find something, none if it asks; full at the cap."""
+    """How many searchable words the memory has, 0 if it is a question; 1 from the cap on."""
 
     name: ClassVar[str] = "substance"
     count_field: ClassVar[str] = "words"
@@ -272,12 +272,12 @@ KIND_PRIORITIES: Mapping[Kind, float] = {
     Kind.DISCOVERY: 0.5,
     Kind.SUMMARY: 0.3,
 }
-"""How much a session's start wants each kind (seed 003)."""
+"""How useful each kind is at the start of a session (seed 003)."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindPriority:
-    """What the memory's kind is worth, by a table."""
+    """The value of the memory's kind, from a table."""
 
     name: ClassVar[str] = "kind"
     priorities: Mapping[Kind, float] = field(default_factory=lambda: KIND_PRIORITIES)
@@ -300,7 +300,7 @@ class KindPriority:
 QUESTION_SIGNALS = frozenset(
     {Relevance.name, Similarity.name, Lexical.name, Addressed.name, Dated.name, Setting.name, Linked.name}
 )
-"""The signals that only a question can feed."""
+"""The signals that need a query."""
 
 _SIGNAL_CLASSES: tuple[type[Signal], ...] = (
     Addressed,

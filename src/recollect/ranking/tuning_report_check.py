@@ -1,4 +1,4 @@
-"""Measured: whether the numbers of a profile are those that its report tells of."""
+"""Check that a tuned profile's numbers are those that its report measured."""
 
 import hashlib
 import json
@@ -12,20 +12,23 @@ from recollect.ranking.profile_toml import profile_to_document
 from recollect.ranking.profiles import BUILTIN_PROFILES
 
 DESCRIPTIVE_KEYS = ("about", "version", "report")
-"""The keys of a profile that say something of it, and rank nothing."""
+"""The keys of a profile that describe it and do not affect ranking."""
 
 FINGERPRINT_KEY = "fingerprint"
-"""The key of a report that says which profile it tells of."""
+"""The key of a report for the fingerprint of the measured profile."""
 
 CARRIES_OVER_KEY = "carries_over"
-"""The key of a report that says whether the numbers did good where they were not fitted."""
+"""The key of a report for whether the numbers helped on data they were not fitted to."""
 
 FOLDERS_KEY, FIGURES_KEY, FOLDS_KEY, NUMBERS_KEY = "folders", "figures", "folds", "numbers"
-"""The keys of a report whose lists tell what was measured, and on what; none is empty."""
+"""The keys of a report's lists of measurements; none may be empty."""
 
 WORTH_MEASURE = "worth"
-"""The measure that is tuned for, as reports call it: of judgements the mean of recall and nDCG, of feedback what the
-memories that helped gain by their places, less what those lose that misled."""
+"""The name of the measure that tuning maximizes.
+
+For judgments it is the mean of recall and nDCG. For feedback it is what helpful memories gain by their places, less
+what misleading ones lose.
+"""
 
 REQUIRED_ENTRY_KEYS = {
     FOLDERS_KEY: ("folder", "digest", "memories", "queries"),
@@ -33,26 +36,26 @@ REQUIRED_ENTRY_KEYS = {
     FOLDS_KEY: ("queries", "before", "after"),
     NUMBERS_KEY: ("signal", "number", "after"),
 }
-"""What every entry of these lists says at least."""
+"""The keys that every entry of these lists must have."""
 
 MAX_FIGURE = 1e300
-"""More than anything that is measured, and little enough to be added up."""
+"""Larger than any measured value, and small enough that sums stay finite."""
 
 FIGURE_TOLERANCE = 1e-6
-"""How far two figures may be apart that are meant to be the same."""
+"""The largest difference between two figures that must be equal."""
 
 
 def fingerprint(profile: Profile) -> str:
-    """A SHA-256 of all that decides a ranking, every option spelled out: another weight gives another one."""
+    """Return a SHA-256 of everything that affects ranking, with every option spelled out."""
     document = {key: value for key, value in profile_to_document(profile).items() if key not in DESCRIPTIVE_KEYS}
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def refuse_unproven_profile(profile: Profile, report: str | None) -> None:
-    """Refuse a profile whose report, as it is written, tells of other numbers, and one that passes for a built-in one.
+    """Refuse a profile whose report measured other numbers, or that poses as a built-in one.
 
-    A profile with a name of its own needs no report. One with the name of a built-in profile and other numbers needs
-    one, and another version.
+    A profile with its own name needs no report. One with the name of a built-in profile and other numbers needs a
+    report and another version.
     """
     if report is not None:
         _check_report(profile, report)
@@ -85,7 +88,7 @@ def _check_report(profile: Profile, report: str) -> None:
 
 
 def _refuse_missing_entries(profile: Profile, report: dict[str, Any]) -> None:
-    """Refuse a report that leaves out what was measured, or says that the numbers are no better."""
+    """Refuse a report that lacks measurements, or says that the numbers are no better."""
     for name in REQUIRED_ENTRY_KEYS:
         told = report.get(name)
         if not isinstance(told, list) or not told or not all(isinstance(one, dict) for one in told):
@@ -102,14 +105,14 @@ def _refuse_missing_entries(profile: Profile, report: dict[str, Any]) -> None:
 
 
 def _refuse_wrong_name(profile: Profile, report: dict[str, Any]) -> None:
-    """Refuse the report of a profile, or of a version, that is called otherwise."""
+    """Refuse a report of another profile or version."""
     for what, own in (("profile", profile.name), ("version", profile.version)):
         if report.get(what) != own:
             raise _report_error(profile, f"tells of the {what} {show(report.get(what))}, and not of {show(own)}")
 
 
 def _refuse_wrong_numbers(profile: Profile, report: dict[str, Any]) -> None:
-    """Refuse a report whose numbers, each by its signal, are not the weights and floors of the profile."""
+    """Refuse a report whose numbers differ from the profile's weights and floors."""
     weights = [(term.signal.name, "weight", term.weight) for term in profile.terms]
     floors = [(factor.signal.name, "floor", factor.floor) for factor in profile.factors]
     told = [(one["signal"], one["number"], one["after"]) for one in report[NUMBERS_KEY]]
@@ -122,7 +125,7 @@ def _refuse_wrong_numbers(profile: Profile, report: dict[str, Any]) -> None:
 
 
 def _refuse_infinite(profile: Profile, report: dict[str, Any]) -> None:
-    """Refuse a report that has anything for a number that is not finite, wherever it is."""
+    """Refuse a report that contains a number that is not finite."""
     waiting = list(report.items())
     while waiting:
         name, value = waiting.pop()
@@ -130,12 +133,12 @@ def _refuse_infinite(profile: Profile, report: dict[str, Any]) -> None:
             waiting += [(f"{name}.{key}", one) for key, one in value.items()]
         elif isinstance(value, list):
             waiting += [(f"{name}[{place}]", one) for place, one in enumerate(value)]
-        elif isinstance(value, int | float) and not abs(value) <= MAX_FIGURE:  # nor is NaN
+        elif isinstance(value, int | float) and not abs(value) <= MAX_FIGURE:  # rejects NaN too
             raise _report_error(profile, f"says that {show(name)} is {show(value)}, which is no finite number")
 
 
 def _refuse_no_gain(profile: Profile, report: dict[str, Any]) -> None:
-    """Refuse a report whose figures do not bear out that it carries over: what was held out gained nothing."""
+    """Refuse a report whose held-out figures show no gain."""
     rows = [one for one in report[FIGURES_KEY] if one["measure"] == WORTH_MEASURE and one["folder"] is None]
     means = [_read_mean(rows[0].get(name)) for name in ("before", "held_out", "gained")] if len(rows) == 1 else []
     if not means or None in means:
@@ -152,20 +155,20 @@ def _refuse_no_gain(profile: Profile, report: dict[str, Any]) -> None:
 
 
 def _read_mean(figure: Any) -> float | None:
-    """The mean that a figure says, if it says one."""
+    """Return the mean of a figure, if it has one."""
     mean = figure.get("mean") if isinstance(figure, dict) else None
     return float(mean) if isinstance(mean, int | float) and not isinstance(mean, bool) else None
 
 
 def _read_interval_low(figure: dict[str, Any]) -> float | None:
-    """The low end of the interval that a figure says, if it says one."""
+    """Return the low end of a figure's interval, if it has one."""
     interval = figure.get("interval")
     low = interval[0] if isinstance(interval, list) and len(interval) == 2 else None
     return float(low) if isinstance(low, int | float) and not isinstance(low, bool) else None
 
 
 def _parse_report(profile: Profile, report: str) -> dict[str, Any]:
-    """The report as it is written; refused if it is no JSON object, or says anything twice."""
+    """Parse the report; refuse it if it is not a JSON object or repeats a key."""
     try:
         return parse_json_object(report)
     except FieldError as error:
@@ -175,7 +178,7 @@ def _parse_report(profile: Profile, report: str) -> dict[str, Any]:
 REPORT_REMEDY = (
     "tune it again with `recollect profiles tune`, or take its line `report` out and give it a name of its own"
 )
-"""What to do about a report that does not tell of the profile."""
+"""The advice in the error about a report that does not match the profile."""
 
 
 def _report_error(profile: Profile, why: str) -> ProfileError:

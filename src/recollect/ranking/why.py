@@ -1,6 +1,6 @@
-"""Why a candidate stands where it does, and the smallest change that would have put it in.
+"""Explain a candidate's place or exclusion, and the smallest change that would include it.
 
-A fate and a change in words: where a candidate stands or fell, and what would have put it in.
+The fates and changes come first, then the search for changes, then their descriptions as text.
 """
 
 import math
@@ -27,14 +27,14 @@ from recollect.ranking.signals import Addressed, Linked, Signal, signal_value
 from recollect.retrieval.eligibility import Barrier
 
 MAX_TRIED_QUANTITIES = 16
-"""How many quantities are tried for one that is enough, from the one that should be."""
+"""How many quantities near the inverse of a curve are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """It did not pass a gate: the signal had no evidence, or too little of it.
+    """The candidate did not pass a gate: the signal had no evidence, or too little of it.
 
-    `otherwise` says how much of which other signals would have opened the gate as well.
+    `otherwise` has the other signals that open the gate, with the minimum of each.
     """
 
     signal: str
@@ -45,14 +45,14 @@ class Gated:
 
 @dataclass(frozen=True, slots=True)
 class BelowMinimum:
-    """Its score is below the profile's `min_score`."""
+    """The score is below the profile's `min_score`."""
 
     min_score: float
 
 
 @dataclass(frozen=True, slots=True)
 class Outranked:
-    """Others took the places there were."""
+    """Better candidates took all places."""
 
     place: int
     limit: int
@@ -60,16 +60,17 @@ class Outranked:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """It is in, at this place."""
+    """The candidate is included, at this place."""
 
     place: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """It was ranked, but not packed: what it costs, the room it met, and the budget that would have done.
+    """The memory was ranked but not packed.
 
-    Without a `budget`, no number of tokens would have; `smallest` says whether a smaller one surely would not.
+    `cost` is its size in tokens, `room` what was left, and `budget` the tokens that would have been enough, or `None`
+    if no number would. `smallest` says whether a smaller budget is certainly too small.
     """
 
     reason: str
@@ -81,7 +82,7 @@ class Unpacked:
 
 @dataclass(frozen=True, slots=True)
 class Barred:
-    """It may not be recalled for this moment at all: its status, or the time it was known or held, is in the way."""
+    """The memory may not be recalled for this moment, because of its status or its times."""
 
     barrier: Barrier
     status: Status
@@ -92,9 +93,9 @@ Fate = Barred | Gated | BelowMinimum | Outranked | Unpacked | Ranked
 
 @dataclass(frozen=True, slots=True)
 class SignalChange:
-    """A change of one signal that would have been enough: from this value, or from silence, to that one.
+    """A change of one signal that would have been enough; a `value` of `None` is no evidence.
 
-    `means` says it in the signal's own quantity, where that is not the value itself.
+    `means` puts it in the unit of the signal's quantity, if that differs from the value.
     """
 
     signal: str
@@ -109,9 +110,10 @@ class SignalChange:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Where a candidate stands or fell, its explanation, and what would have put it in, smallest first.
+    """A candidate's place or exclusion, its explanation, and what would have included it.
 
-    Changes are of one signal, all else equal; without one, no single signal would have been enough.
+    Each change is of one signal, all else equal, smallest first. If there are none, no change of a single signal
+    would have been enough.
     """
 
     candidate: Candidate
@@ -128,7 +130,7 @@ class Why:
 
     @property
     def superseded_by(self) -> MemoryId | None:
-        """The memory that took its place, if one did."""
+        """The memory that replaced this one, if any."""
         return None if self.candidate.memory is None else self.candidate.memory.superseded_by
 
 
@@ -141,7 +143,7 @@ def why_ranked(
     limit: int | None = None,
     asked: bool = False,
 ) -> Why:
-    """Why the candidate of that id is in the best `limit`, or what kept it out."""
+    """Explain why the candidate is in the best `limit`, or what kept it out."""
     at = scorer.check_arguments(at, limit)
     candidate = next((one for one in candidates if one.id == id), None)
     if candidate is None:
@@ -157,13 +159,13 @@ def why_ranked(
 
 
 def candidate_not_found(id: str) -> NotFound:
-    """What is said of an id that nobody brought."""
+    """Return the error for an unknown candidate id."""
     return NotFound(f"no candidate is called {id!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class CandidatePosition:
-    """A candidate among all others: what set signals found for it, and its place if it passed and scored enough."""
+    """A candidate among all others: its set signals, and its place if it reached the minimum."""
 
     candidate: Candidate
     set_evidence: scorer.SetEvidence
@@ -178,7 +180,7 @@ def explain_position(
     limit: int | None,
     rival: Callable[[int], Scored | None],
 ) -> Why:
-    """What the standing comes to with so many places; `rival` gives the last one in if the candidate were not there."""
+    """Explain a position for a limit; `rival` returns the last one in without the candidate."""
     candidate, place = standing.candidate, standing.place
     gate = scorer.closed_gate(candidate, profile, at)
     explanation = explain_candidate(standing, profile, at)
@@ -196,7 +198,7 @@ def explain_position(
 
 
 def changes_to_reach(reason: Why, ranking: Ranking, limit: int) -> tuple[SignalChange, ...]:
-    """What would have put the candidate among the first `limit` of a ranking that it is in; nothing if it is."""
+    """Return what would have put the candidate among the first `limit`; empty if it is there."""
     if reason.id in [one.id for one in ranking[:limit]]:
         return ()
     profile, rival = ranking.scheme.profile, find_rival(ranking, reason.id, limit)
@@ -206,7 +208,7 @@ def changes_to_reach(reason: Why, ranking: Ranking, limit: int) -> tuple[SignalC
 
 @dataclass(frozen=True, slots=True)
 class _TargetScore:
-    """What a score must reach to be in: the minimum, and the better of the last one that is."""
+    """The score needed to be included: the minimum, and more than the last included candidate."""
 
     id: MemoryId
     min_score: float
@@ -219,16 +221,16 @@ class _TargetScore:
 
 
 def explain_candidate(standing: CandidatePosition, profile: Profile, at: datetime) -> Explanation:
-    """The candidate's explanation; behind a gate, silence that the profile does not price is worth nothing.
+    """Explain the candidate; behind a gate, missing evidence without a value counts 0.
 
-    There it was never asked.
+    The scorer would refuse such evidence, but never scores a candidate that its gates keep out.
     """
     gated = scorer.closed_gate(standing.candidate, profile, at) is not None
     return scorer.explain(standing.candidate, profile.lenient if gated else profile, at, standing.set_evidence)
 
 
 def find_rival(ranking: Ranking, id: MemoryId, limit: int) -> Scored | None:
-    """The one whose place it would have to take, if the places are all taken."""
+    """Return the candidate whose place it would have to take, or `None` if places are free."""
     others = [one for one in ranking if one.id != id]
     return None if len(others) < limit else others[limit - 1]
 
@@ -247,10 +249,10 @@ def _find_changes(
     changes: list[SignalChange] = []
     for name, value in _changeable_values(explanation, closed, candidate, at).items():
         if insisted - heard - {name}:
-            continue  # past the gates, the profile would still miss what it insists on
+            continue  # past the gates, the profile would still lack required evidence
         opening = [way.at_least for gate in closed for way in gate.alternatives if way.signal.name == name]
         if len(opening) < len(closed):
-            continue  # it does not open all that are closed
+            continue  # it does not open all closed gates
         floor = max([value or 0.0, *opening])
         least = _smallest_sufficient(explanation, name, floor, wanted)
         needed = None if least is None else _next_possible_value(signals[name], least)
@@ -262,7 +264,7 @@ def _find_changes(
 def _changeable_values(
     explanation: Explanation, closed: Sequence[Gate], candidate: Candidate, at: datetime
 ) -> dict[str, float | None]:
-    """What every signal says that a change could be made to; at a closed gate, silence is silence."""
+    """Return the value of every signal that a change could raise; `None` is no evidence."""
     parts: dict[str, float | None] = {part.signal: part.value for part in explanation.parts}
     scales = {scale.factor: scale.value for scale in explanation.scales}
     gated = {way.signal.name: signal_value(way.signal, candidate, at) for gate in closed for way in gate.alternatives}
@@ -270,7 +272,7 @@ def _changeable_values(
 
 
 def _smallest_sufficient(explanation: Explanation, signal: str, floor: float, wanted: _TargetScore) -> float | None:
-    """The smallest value from `floor` on that is enough, or `None` if not even 1 is; found by halving."""
+    """Return the smallest sufficient value from `floor` on, by bisection; `None` if 1 is not."""
 
     def enough(value: float) -> bool:
         return wanted.is_reached_by(_with_value(explanation, signal, value).score)
@@ -286,14 +288,14 @@ def _smallest_sufficient(explanation: Explanation, signal: str, floor: float, wa
 
 
 def _with_value(explanation: Explanation, signal: str, value: float) -> Explanation:
-    """The explanation as it were if one signal had said something else."""
+    """Return the explanation with another value for one signal."""
     parts = [replace(part, value=value) if part.signal == signal else part for part in explanation.parts]
     scales = [replace(one, value=value) if one.factor == signal else one for one in explanation.scales]
     return Explanation(tuple(parts), tuple(scales))
 
 
 def _next_possible_value(signal: Signal | SetSignal, value: float) -> float | None:
-    """The next value up that the signal can have at all: some know few values."""
+    """Return the smallest value the signal can have from this one on; some have few values."""
     levels: tuple[float, ...] | None
     if isinstance(signal, SetSignal):
         levels = signal.possible_values
@@ -307,7 +309,7 @@ def _next_possible_value(signal: Signal | SetSignal, value: float) -> float | No
 
 
 def _describe_quantity(signal: Signal | SetSignal, value: float) -> str | None:
-    """The value as the quantity that gives it, rounded to the side that is still enough."""
+    """Describe the value as a quantity, rounded so that it is still enough."""
     if isinstance(signal, SetSignal):
         return signal.how_to_raise
     if isinstance(signal, Addressed):
@@ -339,16 +341,16 @@ def _describe_quantity(signal: Signal | SetSignal, value: float) -> str | None:
 
 
 def _first_sufficient(holds: Callable[[int], bool], start: int, step: int) -> int | None:
-    """The first number from `start` that really is enough: an inverse is only near the truth.
+    """Return the first sufficient number from `start`, because the inverse is inexact.
 
-    A curve so flat that its neighbours are the same to a float has no such number near, and it is not said.
+    A very flat curve has no such number nearby; the result is then `None`.
     """
     numbers = range(start, start + MAX_TRIED_QUANTITIES * step, step)
     return next((number for number in numbers if holds(number)), None)
 
 
 def _invert_curve(curve: Curve, value: float) -> float:
-    """The quantity for which the curve gives this value; infinite where it only comes near."""
+    """Return the quantity that gives this value; infinite if the curve only approaches it."""
     match curve:
         case HalfLife(half):
             return -half * math.log2(value) if value > 0.0 else math.inf
@@ -365,7 +367,7 @@ def _invert_curve(curve: Curve, value: float) -> float:
 
 
 def describe_fate(fate: Fate, memory: Memory | None = None, by: str | None = None) -> str:
-    """What is said of a candidate behind its name; `by` is how one speaks of what took its place, if not by its id."""
+    """Describe a fate as a predicate; `by` names the replacement, otherwise its id does."""
     match fate:
         case Barred(barrier, status):
             replacement = _describe_replacement(barrier, memory, by)
@@ -394,7 +396,7 @@ def describe_fate(fate: Fate, memory: Memory | None = None, by: str | None = Non
 
 
 def describe_change(change: SignalChange) -> str:
-    """What a signal would have had to be, rounded to the side that is still enough, and what it is."""
+    """Describe a change, rounded so that it is still enough, and the current value."""
     needed = math.ceil(change.needed * 1000.0) / 1000.0
     means = f" ({change.means})" if change.means else ""
     now = "none at all" if change.value is None else _format_below(change.value, needed)
@@ -402,13 +404,13 @@ def describe_change(change: SignalChange) -> str:
 
 
 def format_start(at: datetime) -> str:
-    """The day, where it is the beginning of one, or else the moment."""
+    """Format a moment; the start of a day as the day alone."""
     shown = format_moment(at)
     return shown.removesuffix(" 00:00:00Z")
 
 
 def tokens_left(room: int) -> int:
-    """The room as people count it: where what is already in takes more than there is, nothing is left."""
+    """Return the room to show: 0 if what is packed already exceeds the budget."""
     return max(room, 0)
 
 
@@ -436,7 +438,7 @@ def _describe_barrier(barrier: Barrier, status: Status, memory: Memory | None) -
 
 
 def _describe_replacement(barrier: Barrier, memory: Memory | None, by: str | None) -> str:
-    """What took its place, if that is why it is out."""
+    """Describe what replaced the memory, if that is why it is excluded."""
     ended = barrier in (Barrier.STATUS, Barrier.NO_LONGER_VALID)
     if memory is None or memory.superseded_by is None or not ended:
         return ""
@@ -444,12 +446,12 @@ def _describe_replacement(barrier: Barrier, memory: Memory | None, by: str | Non
 
 
 def _describe_alternatives(ways: Mapping[str, float]) -> str:
-    """What else would have opened a gate."""
+    """Describe the alternatives that would have opened a gate."""
     return "".join(f", or {at_least:g} of {signal}" for signal, at_least in ways.items())
 
 
 def _format_below(value: float, needed: float) -> str:
-    """A value that was not enough, rounded, but never to what was needed."""
+    """Format a value below what was needed, never rounded up to it."""
     near = f"{value:.3f}"
     return near if float(near) < needed else f"{math.floor(value * 1000.0) / 1000.0:.3f}"
 
@@ -463,10 +465,10 @@ def why_in_ranking(
     limit: int | None = None,
     asked: bool = False,
 ) -> Why:
-    """Why the candidate of that id is in the best `limit`, or what kept it out."""
+    """Explain why the candidate is in the best `limit`, or what kept it out; fast for many."""
     if len(candidates) < MIN_COLUMN_CANDIDATES:
         return why_ranked(id, candidates, profile, at, limit=limit, asked=asked)
-    from recollect.model.table import CandidateTable  # NumPy, only where there are many
+    from recollect.model.table import CandidateTable  # imports NumPy, only for many candidates
     from recollect.ranking.selection import why_in_table
 
     return why_in_table(

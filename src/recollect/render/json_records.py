@@ -1,4 +1,7 @@
-"""TODO."""
+"""JSON fields of records: episodes, timelines, entities, topics, extractions and runs.
+
+Memories inside them have the shape defined in `json_values`.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,7 +20,7 @@ from recollect.render import json_values
 
 
 def episode_fields(episode: Episode) -> dict[str, Any]:
-    """The JSON of an episode, without its actions."""
+    """Return an episode as JSON fields, without its actions."""
     outcome = episode.outcome
     return {
         "id": episode.id,
@@ -43,23 +46,23 @@ def episode_fields(episode: Episode) -> dict[str, Any]:
 
 
 def full_episode_fields(episode: Episode) -> dict[str, Any]:
-    """The same with its actions."""
+    """Return an episode as JSON fields, with its actions."""
     return {**episode_fields(episode), "actions": [_action_fields(one) for one in episode.actions]}
 
 
 def completed_episode_fields(episode: Episode) -> dict[str, Any]:
-    """The same of one that has just ended, with what became of all that it taught."""
+    """Return an episode that was just completed as JSON fields, with receipts for its lessons."""
     receipts = [json_values.receipt_fields(one) for one in episode.receipts]
     return {**full_episode_fields(episode), "receipts": receipts, "run": episode.run, "again": episode.again}
 
 
 def similar_episode_fields(one: Similar) -> dict[str, Any]:
-    """The JSON of an episode of a similar task, with what gives its score."""
+    """Return an episode of a similar task as JSON fields, with its score and explanation."""
     return {**episode_fields(one.episode), "score": one.score, **json_values.explanation_fields(one.explanation)}
 
 
 def failure_mode_fields(one: FailureMode) -> dict[str, Any]:
-    """The JSON of what went wrong with similar tasks, with what gives its score."""
+    """Return a failure of similar tasks as JSON fields, with its score and explanation."""
     told = {"text": one.text, "episodes": list(one.episodes)}
     return {**told, "score": one.score, **json_values.explanation_fields(one.explanation)}
 
@@ -77,7 +80,7 @@ def _action_fields(action: Action) -> dict[str, Any]:
 
 
 def timeline_fields(found: TimelinePage) -> dict[str, Any]:
-    """The JSON of a place with what is below it."""
+    """Return a timeline node and its children as JSON fields."""
     return {
         "place": None if found.place is None else _place_fields(found.place),
         "parts": [_place_fields(one) for one in found.parts],
@@ -97,7 +100,7 @@ def _place_fields(place: TimelineNode) -> dict[str, Any]:
 
 
 def expansion_fields(found: GripExpansion) -> dict[str, Any]:
-    """The JSON of the events that a grip rests on."""
+    """Return the events of a grip as JSON fields."""
     return {
         "record": json_values.memory_fields(found.record),
         **{
@@ -109,12 +112,12 @@ def expansion_fields(found: GripExpansion) -> dict[str, Any]:
 
 
 def entity_fields(entities: Iterable[Entity]) -> list[dict[str, Any]]:
-    """The JSON of names."""
+    """Return names as JSON fields, each with its number of memories."""
     return [{"name": one.name, "memories": one.memories} for one in entities]
 
 
 def neighbor_fields(found: EntityNeighbors) -> dict[str, Any]:
-    """The JSON of what is linked to a name or to a memory."""
+    """Return what is linked to a name or a memory as JSON fields."""
     is_name = isinstance(found.of, str)
     return {
         "name": found.of if is_name else None,
@@ -127,7 +130,7 @@ def neighbor_fields(found: EntityNeighbors) -> dict[str, Any]:
 
 
 def topic_fields(topic: Topic) -> dict[str, Any]:
-    """The JSON of a topic."""
+    """Return a topic as JSON fields."""
     return {
         "id": topic.id,
         "scope": str(topic.scope),
@@ -143,11 +146,11 @@ def topic_fields(topic: Topic) -> dict[str, Any]:
 
 
 Extractions = Sequence[tuple[Sequence[Receipt], Extraction]]
-"""What became of each conversation, and how it was understood."""
+"""For each conversation, the receipts of its memories and the extraction itself."""
 
 
 def extraction_fields(found: Extractions) -> dict[str, Any]:
-    """The same as JSON has it."""
+    """Return the results of extractions as JSON fields, with the model usage."""
     return {
         "sessions": len(found),
         "extracts": [
@@ -175,7 +178,7 @@ _USAGE_COUNTS = ("calls", "prompt_tokens", "completion_tokens", "uncounted")
 
 
 def replay_fields(replay: Replay) -> dict[str, Any]:
-    """The JSON of a replay: the context as `recall` has it, whether it is identical, and what differs."""
+    """Return a replay as JSON fields: the context as in `recall`, and how it differs."""
     differences = [
         {"what": one.what.value, "name": one.name, "was": one.was, "again": one.again} for one in replay.differences
     ]
@@ -183,12 +186,12 @@ def replay_fields(replay: Replay) -> dict[str, Any]:
 
 
 def purge_fields(purge: Purge) -> dict[str, Any]:
-    """The JSON of what came from a source; without a run nothing was done to it."""
+    """Return a purge as JSON fields; without a run it was only a preview."""
     return {"source": purge.source, **_run_reference(purge.scope, purge.run), "memories": _memory_list(purge.memories)}
 
 
 def undo_fields(undone: UndoReport) -> dict[str, Any]:
-    """The JSON of what stands again as it did."""
+    """Return the result of an undo as JSON fields, with the restored memories."""
     return {
         "undone": undone.undone,
         **_run_reference(undone.scope, undone.run),
@@ -205,12 +208,12 @@ def _memory_list(memories: Iterable[Memory]) -> list[dict[str, Any]]:
 
 
 def plan_fields(plan: Plan) -> dict[str, Any]:
-    """The JSON of a plan, which can be read back as it is."""
+    """Return a plan as JSON fields, which can be read back unchanged."""
     return plan.to_json()
 
 
 def run_fields(run: Run) -> dict[str, Any]:
-    """The JSON of what came of a plan; without a run there was nothing to do."""
+    """Return the result of a plan as JSON fields; without a run there was nothing to do."""
     return {
         "job": run.job.value,
         "scope": str(run.scope),
@@ -221,13 +224,13 @@ def run_fields(run: Run) -> dict[str, Any]:
 
 
 def run_id_fields(run: Run) -> dict[str, Any]:
-    """The JSON of one of many runs: of the memories it has the ids, and how records are found by now."""
+    """Return one of many runs as JSON fields, with memory ids only and the changes to indexes."""
     told = {"job": run.job.value, "scope": str(run.scope), "run": run.run}
     return {**told, **(_index_change_fields(run) if run.job in INDEX_JOBS else {}), "memories": list(run.ids)}
 
 
 INDEX_JOBS = (Job.PRUNE_VECTORS, Job.REBUILD_INDEX)
-"""The jobs that change how records are found, and nothing else of them."""
+"""The jobs that change only how records are found."""
 
 
 def _index_change_fields(run: Run) -> dict[str, Any]:

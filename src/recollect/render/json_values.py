@@ -1,4 +1,4 @@
-"""The one JSON shape that every face and client shares; full precision, nothing rounded."""
+"""The JSON shape of core values, shared by all transports; full precision, nothing rounded."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -20,11 +20,11 @@ from recollect.ranking.result import Proof, Ranking, Scored
 from recollect.ranking.why import Barred, BelowMinimum, Gated, Outranked, Ranked, SignalChange, Unpacked, Why
 
 MAX_FOUR_DIGIT_CODE = 0xFFFF
-"""The last character that JSON writes as one \\u and four digits."""
+"""The last character that JSON escapes as one \\u and four digits."""
 
 
 def dump_line(value: Any) -> str:
-    """The value as one line of JSON, with whatever could steer a terminal spelled out."""
+    """Return a value as one line of JSON, with characters that could control a terminal escaped."""
     written = json.dumps(value, ensure_ascii=False)
     if written.isprintable():
         return written
@@ -32,23 +32,23 @@ def dump_line(value: Any) -> str:
 
 
 def memory_fields(memory: Memory) -> dict[str, Any]:
-    """A memory with all that is known of it but its use."""
+    """Return a memory as JSON fields, with everything but its usage."""
     return {one.name: _to_json(getattr(memory, one.name)) for one in fields(memory)}
 
 
 def replacement_fields(memory: Memory | None) -> dict[str, Any] | None:
-    """What took the place of a memory, by its id and its words."""
+    """Return the id and text of the memory that replaced another."""
     return None if memory is None else {"id": memory.id, "text": memory.text}
 
 
 def usage_fields(usage: Usage) -> dict[str, Any]:
-    """What happened to a memory since it was written."""
+    """Return the usage of a memory as JSON fields."""
     counted = {one.name: _to_json(getattr(usage, one.name)) for one in fields(usage)}
     return {**counted, "usefulness": usage.usefulness}
 
 
 def receipt_fields(receipt: Receipt) -> dict[str, Any]:
-    """What became of a draft or of a change, and the memory that says it now."""
+    """Return the verdict on a write as JSON fields, with the resulting memory if one is kept."""
     kept = receipt.kept
     return {
         "id": receipt.id if kept else None,
@@ -59,17 +59,17 @@ def receipt_fields(receipt: Receipt) -> dict[str, Any]:
 
 
 def ranking_fields(ranking: Ranking) -> dict[str, Any]:
-    """A ranking without texts, best first, each result with the parts and factors that give its score."""
+    """Return a ranking as JSON fields, best first, with explanations and without texts."""
     return {**_ranking_header(ranking), "results": [_scored_fields(scored) for scored in ranking]}
 
 
 def search_fields(ranking: Ranking) -> dict[str, Any]:
-    """A ranking, best first, each result a memory with the parts and factors that give its score."""
+    """Return search results as JSON fields, best first, with memories and explanations."""
     return {**_ranking_header(ranking), "results": [_scored_memory_fields(scored) for scored in ranking]}
 
 
 def context_fields(context: Context) -> dict[str, Any]:
-    """What is handed to a model, with the memories in it, and what was left out and why."""
+    """Return a context as JSON fields: its text, the memories in it, and what was left out."""
     return {
         "id": context.id,
         "text": context.text,
@@ -84,7 +84,7 @@ def context_fields(context: Context) -> dict[str, Any]:
 
 
 def why_fields(why: Why) -> dict[str, Any]:
-    """Where a candidate stands or fell, and what would have put it in."""
+    """Return why a candidate was or was not returned as JSON fields, and what would change that."""
     return {
         "id": why.id,
         "fate": _fate_fields(why),
@@ -95,7 +95,7 @@ def why_fields(why: Why) -> dict[str, Any]:
 
 
 def explanation_fields(explanation: Explanation) -> dict[str, Any]:
-    """The parts and factors that give a score."""
+    """Return the parts and factors of a score as JSON fields."""
     parts = [
         {
             "signal": part.signal,
@@ -123,15 +123,15 @@ def explanation_fields(explanation: Explanation) -> dict[str, Any]:
 def feedback_fields(
     noted: Noted, context: str, scope: Scope | str, *, helped: Iterable[str], misled: Iterable[str]
 ) -> dict[str, Any]:
-    """What was said of a context and noted of it."""
+    """Return feedback on a context as JSON fields, with what the store noted."""
     votes = {"helped": list(helped), "misled": list(misled)}
     return {"context": context, "scope": str(scope), **votes, "quoted": list(noted.quoted), "remark": noted.remark}
 
 
 def erasure_fields(erasure: ErasureReceipt) -> dict[str, Any]:
-    """What was erased, where it was looked for, what was found, and what is out of reach."""
+    """Return an erasure as JSON fields: what was erased, searched, found, and is out of reach."""
     search = {one.name: _to_json(getattr(erasure.search, one.name)) for one in fields(erasure.search)}
-    del search["out_of_reach"]  # which the receipt itself has, with the copies
+    del search["out_of_reach"]  # the receipt itself lists these, with the copies
     return {
         "scope": str(erasure.scope),
         "ids": list(erasure.ids),
@@ -153,7 +153,7 @@ def erasure_fields(erasure: ErasureReceipt) -> dict[str, Any]:
 
 
 def stats_fields(stats: Stats) -> dict[str, Any]:
-    """How much there is."""
+    """Return the statistics of a store as JSON fields."""
     return {
         "memories": stats.memories,
         "statuses": {status.value: count for status, count in stats.statuses.items()},
@@ -172,7 +172,7 @@ def stats_fields(stats: Stats) -> dict[str, Any]:
 
 
 def import_fields(imported: ImportReport) -> dict[str, Any]:
-    """What came of an export that was taken in."""
+    """Return the result of an import as JSON fields."""
     return {
         "memories": imported.memories,
         "contexts": imported.contexts,
@@ -182,7 +182,7 @@ def import_fields(imported: ImportReport) -> dict[str, Any]:
 
 
 def report_fields(report: VerifyReport) -> dict[str, Any]:
-    """What is in a file that was checked, and all that is wrong with it."""
+    """Return the result of a verification as JSON fields: the content and all problems."""
     return {
         "path": report.path,
         "ok": report.ok,
@@ -226,7 +226,7 @@ def _to_json(value: Any) -> Any:
 
 
 def _verdict_fields(receipt: Receipt) -> dict[str, Any]:
-    """The verdict by its name, with what it says beside that."""
+    """Return the name and the fields of a verdict as JSON fields."""
     verdict = receipt.verdict
     said = {one.name: getattr(verdict, one.name) for one in fields(verdict)}
     return {"verdict": type(verdict).__name__.lower(), **said}

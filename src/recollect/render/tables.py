@@ -1,6 +1,6 @@
-"""Looks: what a part of a text is to a reader; whoever prints it decides what that looks like.
+"""Text tables and text styles: aligned columns for people, tab-separated for programs.
 
-Rows for people and for programs: columns that line up on a terminal, or fields between tabs.
+A style says what a part of a text is to the reader. The program that prints it decides on colors.
 """
 
 import math
@@ -14,7 +14,7 @@ from recollect.model.format import make_printable
 
 
 class TextStyle(StrEnum):
-    """What a part of a text is to a reader."""
+    """What a part of a text is to the reader."""
 
     STRONG = "strong"
     FAINT = "faint"
@@ -24,24 +24,24 @@ class TextStyle(StrEnum):
 
 
 Paint = Callable[[TextStyle, str], str]
-"""Gives a part of a text its look."""
+"""Applies a style to a part of a text."""
 
 
 def paint_plain(_: TextStyle, text: str) -> str:
-    """The text as it is."""
+    """Return the text without a style."""
     return text
 
 
 COLUMN_GAP = "  "
 MIN_TEXT_COLUMNS = 32
-"""With less room than this, the last column gets a line of its own, under the others."""
+"""Minimum width of the last column; if it has less room, it gets a line of its own."""
 
 _WIDE = frozenset({"W", "F"})
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
 
 
 class LongColumn(Enum):
-    """Where people find the long column: beside the others where there is room, or always under them, cut or whole."""
+    """Where the long column is shown: beside the others if it fits, or below, cut or whole."""
 
     BESIDE = "beside"
     UNDER = "under"
@@ -50,7 +50,7 @@ class LongColumn(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Rows under names; the last column is the long one. There may be notes to each row, which are never cut."""
+    """A table whose last column is the long one; notes to a row are never cut."""
 
     names: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -59,15 +59,16 @@ class TextTable:
 
 
 def format_tabs(table: TextTable) -> Iterator[str]:
-    """A line a row, fields between tabs, its notes behind the last of them, nothing cut: for programs."""
+    """Yield tab-separated rows with their notes at the end, uncut, for programs."""
     for row, notes in zip(table.rows, _row_notes(table), strict=True):
         line = "\t".join(make_printable(cell) for cell in row)
         yield f"{line}{''.join(f' [{make_printable(note)}]' for note in notes)}"
 
 
 def format_aligned(table: TextTable, width: int, paint: Paint = paint_plain) -> Iterator[str]:
-    """The rows under their names, each above its notes, the last column cut to what the width leaves unless it is to be
-    whole: for people.
+    """Yield aligned columns under their names for people, each row followed by its notes.
+
+    The last column is cut to the width unless it is to be shown whole.
     """
     if not table.rows:
         return
@@ -75,7 +76,7 @@ def format_aligned(table: TextTable, width: int, paint: Paint = paint_plain) -> 
     widths = [max(map(_text_width, column)) for column in zip(table.names, *rows, strict=True)][:-1]
     room = width - sum(widths) - len(COLUMN_GAP) * len(widths)
     stacked = room < MIN_TEXT_COLUMNS or table.long is not LongColumn.BESIDE
-    look = paint if table.long is LongColumn.BESIDE else paint_plain  # what is under a faint line is no aside
+    look = paint if table.long is LongColumn.BESIDE else paint_plain  # notes below a faint line stay plain
     names = _join_cells(table.names[:-1], widths)
     yield paint(TextStyle.FAINT, names.rstrip() if stacked else f"{names}{table.names[-1]}")
     for row, notes in zip(rows, _row_notes(table), strict=True):
@@ -102,7 +103,7 @@ def _format_under(text: str, width: int, long: LongColumn) -> Iterable[str]:
 
 
 def _wrap_words(text: str, width: int, indent: str) -> list[str]:
-    """The whole text in lines of its own, broken between words."""
+    """Return the whole text in indented lines, broken between words."""
     room = max(width - len(indent), MIN_TEXT_COLUMNS)
     lines = textwrap.wrap(make_printable(text), room, break_long_words=False, break_on_hyphens=False)
     return [f"{indent}{line}" for line in lines]
@@ -114,7 +115,7 @@ def _join_cells(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def truncate(text: str, width: int) -> str:
-    """As much of the text as so many columns hold, with a mark if that is not all."""
+    """Return as much of the text as fits into the width, with an ellipsis if it is cut."""
     if _text_width(text) <= width:
         return text
     kept, used = "", 0
@@ -127,7 +128,7 @@ def truncate(text: str, width: int) -> str:
 
 
 def wrap_at_commas(text: str, width: int | None) -> Iterator[str]:
-    """The text in lines of at most so many columns where commas allow it, the later ones indented; whole without."""
+    """Yield the text broken after commas to fit the width; in one line if there is no width."""
     line, room = "", math.inf if width is None else width
     for part in text.split(", "):
         longer = f"{line}, {part}" if line else part
@@ -139,7 +140,7 @@ def wrap_at_commas(text: str, width: int | None) -> Iterator[str]:
 
 
 def _text_width(text: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """Return how many terminal columns the text takes."""
     return len(text) if text.isascii() else sum(map(_character_width, text))
 
 

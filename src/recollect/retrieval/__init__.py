@@ -1,1 +1,1 @@
-"""Evidence for each memory that a question finds: BM25, vectors, neighboring turns and shared names."""
+"""Evidence for each memory: BM25, vectors, context of earlier turns and shared names."""

@@ -1,12 +1,9 @@
-"""The lexical match: how much of a question's words a memory has, as BM25 in plain Python.
+"""BM25: the formula in plain Python, and an in-memory index that computes it with NumPy.
 
-This is the oracle. `postings` computes the same in NumPy, equal to the last bit: both add up over the question's terms
-in order of first occurrence, and take nothing but sums, products and quotients in the order written here.
+`score_terms` is the reference; `Postings.score_rows` equals it to the last bit. Both add up over the query's terms in
+order of first occurrence, and use only sums, products and quotients in the order written here.
 
-Postings: which memories have which terms, as an index in memory that only grows.
-
-A memory is a row; its terms come as the bytes that are stored with it. What is the formula is in `lexical`; here it is
-computed over columns, and equal to it to the last bit.
+In the index a memory is a row, and its terms come as the bytes that are stored with it. The index only grows.
 """
 
 import math
@@ -24,23 +21,27 @@ from recollect.model.table import Floats
 from recollect.text.tokenizer import MAX_TERM_COUNT, hash_term
 
 K1 = 1.2
-"""How soon a word said again stops counting."""
+"""The term-frequency saturation of BM25."""
 
 B = 0.4
-"""How much a longer memory must say a word more often, of fully."""
+"""The length normalization of BM25, from 0 (none) to 1 (full)."""
 
 UNKNOWN_TERM_FACTOR = 0.5
-"""What a word that no eligible memory has counts in the best attainable: asked for, but nobody's fault."""
+"""The weight, in the best attainable score, of a query term that no eligible memory has."""
 
 MAX_COUNTED_TERMS = 10
-"""How many of the question's rarest words a memory must have for the whole; of a long request no memory has more."""
+"""The number of rarest query terms that make up the best attainable score.
+
+No memory has more of the terms of a long query.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermStatistics:
-    """How the eligible memories use a question's terms; all that a word's worth depends on.
+    """How often the eligible memories use a query's terms.
 
-    `frequencies` has, for each distinct term, how many of the `count` memories have it.
+    The weights depend on nothing else. `frequencies` has, for each distinct term, how many of the `count` memories
+    contain it.
     """
 
     count: int
@@ -56,7 +57,7 @@ class TermStatistics:
             )
 
     def __add__(self, other: "TermStatistics") -> "TermStatistics":
-        """The statistics of both sets of memories together, which share none."""
+        """Add the statistics of two sets of memories that have no memory in common."""
         if self.frequencies.keys() != other.frequencies.keys():
             raise InvalidInput("statistics of two questions do not add up; count the same terms in both")
         return TermStatistics(
@@ -68,7 +69,7 @@ class TermStatistics:
 
 @dataclass(frozen=True, slots=True)
 class TermWeights:
-    """What a question's terms are worth: each that some memory has, and the best that a memory could attain."""
+    """The weight of each query term that some memory has, and the best attainable score."""
 
     terms: Mapping[str, float]
     best: float
@@ -77,7 +78,7 @@ class TermWeights:
 def count_terms(
     terms: Iterable[str], eligible: Iterable[Mapping[str, int]], total_length: float | None = None
 ) -> TermStatistics:
-    """How these memories, each given as the counts of its terms, use the terms; heard as turns they are longer."""
+    """Count the terms in memories; pass `total_length` if earlier turns add to their lengths."""
     memories = list(eligible)
     return TermStatistics(
         count=len(memories),
@@ -87,7 +88,7 @@ def count_terms(
 
 
 def weigh_terms(terms: Iterable[str], statistics: TermStatistics) -> TermWeights:
-    """What each term is worth: the more, the fewer eligible memories have it."""
+    """Return the weight of each term; a term that fewer eligible memories have weighs more."""
     known: dict[str, float] = {}
     attainable: list[float] = []
     for term in dict.fromkeys(terms):
@@ -105,12 +106,11 @@ def weigh_terms(terms: Iterable[str], statistics: TermStatistics) -> TermWeights
 def score_terms(
     terms: Iterable[str], counts: Mapping[str, float], statistics: TermStatistics, length: float | None = None
 ) -> float | None:
-    """How much of the best attainable an eligible memory has, above 0 and at most 1; `None` if it has no term.
+    """Return a memory's share of the best attainable score, above 0 and at most 1, or `None`.
 
-    Without a length it is as long as it has terms.
-
-    `None` is no evidence, as `Candidate.lexical` has it: the profile says what that is worth, and the built-in ones
-    say 0, shown as assumed; in a fused relevance the words are silent, and what the similarity says is left.
+    `None` means that the memory has none of the terms, which is no evidence, as in `Candidate.lexical`. The profile
+    decides what that is worth: the built-in profiles count 0 and show it as assumed; a fused relevance ignores the
+    lexical match and uses the similarity alone. Without `length`, the memory is as long as the sum of its counts.
     """
     weights = weigh_terms(terms, statistics)
     length, total = sum(counts.values()) if length is None else length, 0.0
@@ -123,19 +123,19 @@ def score_terms(
 
 
 EligibleRows = NDArray[np.bool_]
-"""For every row whether it counts."""
+"""A boolean for every row: whether the row is eligible."""
 
 BLOCK_GROWTH_FACTOR = 8
-"""A block of rows is merged into the one before it unless that is more than so many times larger."""
+"""The size ratio above which a block of rows is not merged into the one before it."""
 
 _ENTRY = struct.Struct("<QH")
 _ENTRIES = np.dtype([("key", "<u8"), ("count", "<u2")])
 
 
 def encode_terms(counts: Mapping[str, int]) -> bytes:
-    """A memory's terms as they are stored: for each, its key in 8 bytes and its count in 2, by ascending key.
+    """Encode a memory's terms for storage: an 8-byte key and a 2-byte count each, sorted by key.
 
-    Numbers are little-endian. A term is there at least once, and at most `MOST` times are counted.
+    Numbers are little-endian. A count is at least 1 and at most `MAX_TERM_COUNT`.
     """
     entries: dict[int, int] = {}
     for term, times in counts.items():
@@ -146,28 +146,32 @@ def encode_terms(counts: Mapping[str, int]) -> bytes:
 
 
 def decode_terms(blob: bytes) -> dict[int, int]:
-    """How often each term is in the memory, by the term's key; what `encode_terms` did not write is refused."""
+    """Decode stored terms into counts by key; refuse bytes that `encode_terms` did not write."""
     entries, _ = _read_entries([blob])
     return dict(zip(entries["key"].tolist(), entries["count"].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """The memories that have each term, and how often; rows are numbered in the order they came.
+    """An inverted index: which memories have each term, and how often.
 
-    It is a value: `append` makes another that shares what is old with this one, so whoever reads this one, in whatever
-    thread, goes on reading the same. Rows never go; those that no longer count are not eligible.
+    Rows are numbered in the order they were added. The index is an immutable value: `append` returns a new one that
+    shares the old blocks, so readers in other threads keep a consistent view. Rows are never removed; those that no
+    longer count are passed as not eligible.
     """
 
     blocks: "tuple[PostingsBlock, ...]" = ()
 
     @classmethod
     def of(cls, blobs: Sequence[bytes]) -> Self:
-        """The postings of these memories, each given as its terms are stored."""
+        """Index memories given as encoded terms."""
         return cls((PostingsBlock.of(blobs),)) if blobs else cls()
 
     def append(self, *others: "Postings") -> "Postings":
-        """The same with the rows of others; cheap for a few of them, because large blocks are seldom touched."""
+        """Return an index with the rows of others added.
+
+        Adding few rows is cheap, because large blocks are seldom rewritten.
+        """
         blocks, new = list(self.blocks), [block for other in others for block in other.blocks]
         while new and blocks and len(blocks[-1]) <= BLOCK_GROWTH_FACTOR * sum(map(len, new)):
             new.insert(0, blocks.pop())
@@ -178,17 +182,17 @@ class Postings:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes."""
+        """The size of the index in bytes."""
         columns = (getattr(block, one.name) for block in self.blocks for one in fields(PostingsBlock))
         return sum(column.nbytes for column in columns)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many terms every row has, repetitions included."""
+        """The number of terms in each row, including repetitions."""
         return np.concatenate([np.empty(0, np.int64), *(block.lengths for block in self.blocks)])
 
     def rows_having(self, term: str) -> tuple[NDArray[np.intp], Floats]:
-        """The rows that have a term, in order, and how often each has it."""
+        """Return the rows that have a term, in order, and how often each has it."""
         rows, counts, first = [np.empty(0, np.intp)], [np.empty(0)], 0
         for block in self.blocks:
             for _, here, times in block.iter_terms((term,)):
@@ -198,16 +202,16 @@ class Postings:
         return np.concatenate(rows), np.concatenate(counts)
 
     def statistics(self, terms: Sequence[str], eligible: EligibleRows) -> TermStatistics:
-        """How the eligible rows use the terms; statistics of several postings add up."""
+        """Count the terms in the eligible rows; the statistics of several indexes add up."""
         found = TermStatistics(count=0, total_length=0, frequencies=dict.fromkeys(terms, 0))
         for block, rows in self._split_eligible(eligible):
             found += block.statistics(terms, rows)
         return found
 
     def score_rows(self, terms: Sequence[str], eligible: EligibleRows, statistics: TermStatistics) -> Floats:
-        """What `lexical.share` says of every row; NaN for no evidence, and for rows that are not eligible.
+        """Return `score_terms` for every row; NaN without evidence and for rows not eligible.
 
-        The statistics are those of all eligible memories, of these postings and of whatever belongs to them.
+        `statistics` must cover all eligible memories, including those in other indexes.
         """
         weights = weigh_terms(terms, statistics)
         parts = [block.score_rows(weights, rows, statistics) for block, rows in self._split_eligible(eligible)]
@@ -227,7 +231,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PostingsBlock:
-    """An inverted index of some rows, numbered from 0, that never changes.
+    """An immutable inverted index of some rows, numbered from 0.
 
     The rows that have the term `keys[n]` are at `starts[n]` to `starts[n + 1]` of `rows` and `counts`.
     """
@@ -240,7 +244,7 @@ class PostingsBlock:
 
     @classmethod
     def of(cls, blobs: Sequence[bytes]) -> Self:
-        """The index of these memories' terms."""
+        """Index memories given as encoded terms."""
         entries, rows = _read_entries(blobs)
         lengths = np.bincount(rows, weights=entries["count"], minlength=len(blobs)).astype(np.int64)
         order = np.argsort(entries["key"], kind="stable")
@@ -251,9 +255,9 @@ class PostingsBlock:
 
     @classmethod
     def join(cls, blocks: "Sequence[PostingsBlock]") -> "PostingsBlock":
-        """One index of all of them, the rows of each after those of the ones before it.
+        """Join blocks into one; the rows of each follow those of the block before it.
 
-        Every posting is put where it belongs: sorting all of them anew would take several times their memory.
+        Each posting is copied to its place: sorting all postings again would take several times their memory.
         """
         if len(blocks) == 1:
             return blocks[0]
@@ -275,7 +279,7 @@ class PostingsBlock:
 
     @classmethod
     def _freeze(cls, *columns: NDArray[Any]) -> Self:
-        """The index with these columns, which nobody may change from now on."""
+        """Build a block with read-only columns."""
         for column in columns:
             column.flags.writeable = False
         return cls(*columns)
@@ -284,7 +288,7 @@ class PostingsBlock:
         return len(self.lengths)
 
     def statistics(self, terms: Sequence[str], eligible: EligibleRows) -> TermStatistics:
-        """How the eligible rows use the terms."""
+        """Count the terms in the eligible rows."""
         everyone = bool(eligible.all())
         frequencies = dict.fromkeys(terms, 0)
         for term, rows, _ in self.iter_terms(tuple(frequencies)):
@@ -296,10 +300,10 @@ class PostingsBlock:
         )
 
     def score_rows(self, weights: TermWeights, eligible: EligibleRows, statistics: TermStatistics) -> Floats:
-        """The share of every row; NaN for no evidence, and for rows that are not eligible."""
+        """Return the score of every row; NaN without evidence and for rows not eligible."""
         if not weights.terms:
             return np.full(len(self), np.nan)
-        # step by step in place, which spares an array for each step
+        # Step by step in place, to avoid an array for each step.
         dampened = self.lengths.astype(np.float64)
         dampened *= B
         dampened /= statistics.total_length / statistics.count
@@ -307,7 +311,7 @@ class PostingsBlock:
         dampened *= K1
         totals = np.zeros(len(self))
         for term, rows, counts in self.iter_terms(weights.terms):
-            share, here = counts.astype(np.float64), rows.astype(np.intp)  # else it is converted at each use
+            share, here = counts.astype(np.float64), rows.astype(np.intp)  # converted once here, not at each use
             below = dampened.take(here)
             below += share
             share *= weights.terms[term]
@@ -323,7 +327,7 @@ class PostingsBlock:
         return totals
 
     def iter_terms(self, terms: Collection[str]) -> Iterator[tuple[str, NDArray[np.int32], NDArray[np.uint16]]]:
-        """The terms that any row has, each with its rows and counts."""
+        """Yield each term that some row has, with its rows and counts."""
         keys = np.fromiter(map(hash_term, terms), np.uint64, len(terms))
         places = np.searchsorted(self.keys, keys)
         for term, wanted, place in zip(terms, keys, places, strict=True):
@@ -333,7 +337,7 @@ class PostingsBlock:
 
 
 def _read_entries(blobs: Sequence[bytes]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The entries of all blobs, one after the other, and the row of each."""
+    """Read the entries of all blobs in order, and the row of each entry."""
     sizes, left = np.divmod(np.fromiter(map(len, blobs), np.int64, len(blobs)), _ENTRY.size)
     _refuse_rows(np.flatnonzero(left), f"its size is no multiple of {_ENTRY.size} bytes")
     entries = np.frombuffer(b"".join(blobs), _ENTRIES)

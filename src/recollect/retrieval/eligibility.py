@@ -1,4 +1,4 @@
-"""Eligibility: whether a memory may be recalled for a moment, and what stands in the way."""
+"""Decide whether a memory may be recalled as of a moment, and name what prevents it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,11 +9,11 @@ from recollect.model.memory import Memory
 from recollect.model.validation import copy_with
 
 RECALLABLE_STATUSES = (Status.ACTIVE, Status.SUPERSEDED)
-"""The standings of what may be recalled for some moment."""
+"""The statuses of memories that may be recalled for some moment."""
 
 
 class Barrier(StrEnum):
-    """Why a memory that the scope may see is not recalled: what it is, or that only other kinds were asked for."""
+    """Why a memory in scope is not recalled: its own state, or a filter of the request."""
 
     STATUS = "status"
     UNINDEXED = "unindexed"
@@ -25,15 +25,16 @@ class Barrier(StrEnum):
 
 
 def was_revised_since(memory: Memory, at: datetime) -> bool:
-    """Whether the memory was known at the moment, but has another text now."""
+    """Return whether the memory was known at the moment but has a different text now."""
     return memory.created_at <= at < (memory.updated_at or memory.created_at)
 
 
 def version_at(versions: Sequence[Memory], at: datetime) -> Memory | None:
-    """What a memory was at the moment, from its versions, the oldest first; `None` if nothing is known of then.
+    """Return the memory as it was at the moment, or `None` if it was unknown then.
 
-    Its text and judgements are those of then. Its standing is that of now: what is forgotten stays forgotten. What was
-    put away by then and only came back by being said again later was not to be recalled.
+    `versions` are sorted from oldest to newest. Text and judgments are those of the moment. The status is the current
+    one, so a forgotten memory stays forgotten. A memory that was withdrawn by the moment, and restored only because
+    it was stated again later, was not recallable then.
     """
     now = versions[-1]
     if not was_revised_since(now, at):
@@ -41,26 +42,26 @@ def version_at(versions: Sequence[Memory], at: datetime) -> Memory | None:
     then = next((one for one in reversed(versions) if (one.updated_at or one.created_at) <= at), None)
     if then is None:
         return None
-    until = then.valid_until or now.valid_until  # which may be before its beginning: then it never held
+    until = then.valid_until or now.valid_until  # may be before valid_from: then it was never valid
     status = then.status if _was_withdrawn(then, at) else now.status
     standing = {"status": status, "pinned": now.pinned, "indexed": now.findable, "left": (), "stands_for": ()}
     return copy_with(then, valid_until=until, **standing)
 
 
 def _was_withdrawn(version: Memory, at: datetime) -> bool:
-    """Whether the version stood where nothing recalls it, and did so by the moment."""
+    """Return whether the version was withdrawn, and recorded as such, by the moment."""
     return version.status not in RECALLABLE_STATUSES and version.recorded_at is not None and version.recorded_at <= at
 
 
 def find_barrier(memory: Memory, at: datetime, *, present: bool = False, past: bool = False) -> Barrier | None:
-    """What keeps the memory from being recalled for this moment, or `None`.
+    """Return what keeps the memory from being recalled as of the moment, or `None`.
 
-    If the moment is the `present`, whatever is there is known, also if a clock that went back dates it later; and what
-    was superseded is over, also if such a clock says that it is not yet.
+    With `present`, every stored memory counts as known, even if a clock that went back dates it later, and a
+    superseded memory counts as ended, even if such a clock says it has not ended yet.
 
-    A superseded memory held until it was replaced, so it may be recalled as of before that. A text that was observed
-    later was not known, though its memory was: `version_at` has what it said then. If the `past` is asked for too, what
-    held before is as good as what holds.
+    A superseded memory was valid until it was replaced, so it may be recalled as of an earlier moment. A text that
+    was observed later was not known, although its memory was: `version_at` has the text of that time. With `past`,
+    memories that were valid before count as valid.
     """
     if memory.status not in RECALLABLE_STATUSES:
         return Barrier.STATUS

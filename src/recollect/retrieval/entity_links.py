@@ -1,12 +1,11 @@
-"""Linking: how a question is linked to memories by the names that both mention, or that memories share.
+"""Link a query to memories through the names that both mention, or that memories share.
 
-A name tells the more, the fewer memories mention it. What a memory has of the names of a question counts by its share
-of what all of them tell: of a long request that names ten things, one of them alone says little.
+The fewer memories mention a name, the more it counts. Each name counts by its share of the weight of all names in the
+query: in a long query that names ten things, one alone counts little.
 
-`linked` in plain Python is the oracle. `Index.link_rows` computes the same over columns, equal to the last bit: both
-take nothing but sums, products and quotients in the order written here, and of several ways the best, ties by name.
-
-Mentions: the names that the rows of a shelf mention, as they are stored, and their index when it is first needed.
+`link_memories` in plain Python is the reference. `EntityIndex.link_rows` computes the same over columns, equal to the
+last bit: both use only sums, products and quotients in the order written here, and of several paths take the best,
+ties by name. `EntityMentions` holds the stored names of a scope's rows; its index is built on first use.
 """
 
 import math
@@ -23,23 +22,29 @@ from recollect.retrieval.lock_free_property import lock_free_property
 from recollect.text.entities import find_entities, may_be_name, speaker_entity
 
 HOP_WEIGHT = 0.5
-"""What a link counts that goes through another memory, of one that does not."""
+"""The factor for a link that goes through another memory."""
 
 MAX_SHARED_MEMORIES = 200
-"""A name that more memories mention leads nowhere: it would link everything to everything."""
+"""The most memories that may mention a name that links: beyond, it would link everything."""
 
 MIN_SHARED_LIMIT, SHARED_LIMIT_DIVISOR = 4, 10
-"""And so does one that more than one in `SHARED_LIMIT_DIVISOR` mention, unless these are at most so few."""
+"""The largest share of memories that may mention a linking name: one in this many.
+
+A name that at most 4 memories mention may link them, whatever the share.
+"""
 
 PATH_ARROW = " → "
-"""Between the name that a question has and the one that a memory has, where these are linked by a third."""
+"""Separates the names of the query and the memory when a third memory links them."""
 
 Names = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class EntityLink:
-    """How firmly a memory is linked, above 0 and at most 1; by a name of the question's, and through which other."""
+    """The strength of a link, above 0 and at most 1, and the names that make it.
+
+    `through` is the name in between if a third memory makes the link.
+    """
 
     value: float
     query_name: str
@@ -47,33 +52,35 @@ class EntityLink:
 
     @property
     def path(self) -> str:
-        """The names from the question to the memory."""
+        """The names from the query to the memory."""
         return f"{self.query_name}{PATH_ARROW}{self.through}" if self.through else self.query_name
 
 
 def rarity(having: int, count: int) -> float:
-    """How much a name tells that so many of all memories mention: 1 if it is one of them, 0 if it is all."""
+    """Return the weight of a name: 1 if one memory mentions it, 0 if all do."""
     return 1.0 if having <= 1 else math.log(count / having) / math.log(count)
 
 
 def weigh_names(asked: Sequence[str], having: Callable[[str], int], count: int) -> dict[str, float]:
-    """What each of a question's names counts where it is mentioned: its rarity, by its share of all their rarities."""
+    """Return the weight of each name in a query: its rarity times its share of all rarities."""
     worth = {name: rarity(having(name), count) for name in asked}
     total = math.fsum(worth.values())
     return {name: one * one / total for name, one in worth.items() if one > 0.0}
 
 
 def can_link(having: int, count: int) -> bool:
-    """Whether memories are linked by a name that so many of all mention."""
+    """Return whether a name that `having` of `count` memories mention can link memories."""
     return 2 <= having <= min(MAX_SHARED_MEMORIES, max(MIN_SHARED_LIMIT, count // SHARED_LIMIT_DIVISOR))
 
 
 def match_names(
     sought: Iterable[str], having: Callable[[str], int], with_word: Callable[[str], Iterable[str]]
 ) -> list[str]:
-    """The names that a question means, sorted: those it has, and the only one of several words that has one of its.
+    """Return the known names that a query means, sorted.
 
-    `having` says how many memories mention a name, and `with_word` which names of several words have a word.
+    These are the names in the query itself, and for a single word the one longer name that contains it, if there is
+    exactly one. `having` counts the memories that mention a name; `with_word` returns the names of several words that
+    contain a word.
     """
     found: set[str] = set()
     for one in sought:
@@ -87,7 +94,7 @@ def match_names(
 
 
 def link_memories(mentioned: Mapping[int, Names], sought: Iterable[str]) -> dict[int, EntityLink]:
-    """How the question is linked to each of the memories, given as the names that each mentions, each once."""
+    """Return how the query is linked to memories, given as the distinct names of each."""
     having, count = Counter(name for names in mentioned.values() for name in names), len(mentioned)
     by_word = _names_by_word(having)
     asked = match_names(sought, lambda name: having.get(name, 0), lambda word: by_word.get(word, ()))
@@ -119,13 +126,13 @@ def link_memories(mentioned: Mapping[int, Names], sought: Iterable[str]) -> dict
 
 
 def _best_link(ways: Iterable[EntityLink]) -> EntityLink | None:
-    """The firmest of them, ties by name; none if none is worth anything."""
+    """Return the strongest link, ties by name; `None` if no link is above 0."""
     firm = (way for way in ways if way.value > 0.0)
     return min(firm, key=lambda way: (-way.value, way.through, way.query_name), default=None)
 
 
 def _names_by_word(names: Iterable[str]) -> dict[str, list[str]]:
-    """The names of several words by each of these."""
+    """Group the names of several words by each of their words."""
     found: dict[str, list[str]] = defaultdict(list)
     for name in names:
         words = name.split(" ")
@@ -136,9 +143,9 @@ def _names_by_word(names: Iterable[str]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EntityIndex:
-    """Which rows of how many mention which names: `rows[n]` mentions `names[codes[n]]`, each once.
+    """An index of names by row: `rows[n]` mentions `names[codes[n]]`, each pair once.
 
-    Names are sorted, so that of two the one of the smaller number comes first.
+    Names are sorted, so the smaller code is the first by name.
     """
 
     size: int
@@ -150,7 +157,7 @@ class EntityIndex:
 
     @classmethod
     def of(cls, size: int, names: Iterable[str], rows: Rows, codes: Rows) -> "EntityIndex":
-        """The index of so many rows, whatever the order of the names."""
+        """Build the index of `size` rows from names in any order."""
         given = list(names)
         order = sorted(range(len(given)), key=given.__getitem__)
         places = np.empty(len(given), dtype=np.intp)
@@ -160,7 +167,7 @@ class EntityIndex:
         return cls(size, there, numbers, _names_by_word(there), rows, places[codes])
 
     def names_by_row(self, eligible: NDArray[np.bool_] | None) -> dict[int, list[str]]:
-        """The names that each eligible row mentions, sorted; every such row is there, also one that mentions none."""
+        """Return the sorted names of each eligible row; rows without names have an empty list."""
         every = range(self.size) if eligible is None else np.flatnonzero(eligible).tolist()
         found: dict[int, list[str]] = {row: [] for row in every}
         rows, codes = self._eligible_mentions(eligible)
@@ -170,9 +177,9 @@ class EntityIndex:
         return found
 
     def link_rows(self, sought: Iterable[str], eligible: NDArray[np.bool_] | None) -> tuple[Floats, Labels] | None:
-        """How the question is linked to each eligible row, NaN where it is not, and by which names.
+        """Return the link strength of each eligible row, NaN without a link, and its path.
 
-        Nothing at all if it is linked to none.
+        Returns `None` if no row is linked.
         """
         rows, codes = self._eligible_mentions(eligible)
         count = self.size if eligible is None else int(np.count_nonzero(eligible))
@@ -208,7 +215,7 @@ class EntityIndex:
         return np.where(values > 0.0, values, np.nan), self._paths(by, source)
 
     def _eligible_mentions(self, eligible: NDArray[np.bool_] | None) -> tuple[Rows, Rows]:
-        """What the eligible rows mention."""
+        """Return the mentions in eligible rows, as rows and name codes."""
         if eligible is None:
             return self.rows, self.codes
         here = eligible[self.rows]
@@ -222,7 +229,7 @@ class EntityIndex:
         return match_names(sought, times, lambda word: self.by_word.get(word, ()))
 
     def _paths(self, by: Rows, source: Rows) -> Labels:
-        """The path of each row: by a name of the question's, or by one after all of these through another."""
+        """Return the path of each row; codes from `len(names)` on link through another name."""
         there = by != NO_LABEL
         numbers, places = np.unique(by[there], return_inverse=True)
         codes = np.full(len(by), NO_LABEL, dtype=np.intp)
@@ -240,14 +247,14 @@ class EntityIndex:
 
 
 def _rarity_column(having: NDArray[np.intp], count: int) -> Floats:
-    """The rarity of every name; each is computed as the oracle does, for NumPy has other logarithms."""
+    """Compute each rarity with `math.log`, as the reference does; NumPy's logarithm differs."""
     times, places = np.unique(having, return_inverse=True)
     worth = np.array([rarity(one, count) for one in times.tolist()], dtype=np.float64)
     return worth[places]
 
 
 def _find_group_maxima(groups: Rows, values: Floats, ties: Rows) -> Rows:
-    """Where the largest value of each group is, of equal ones the one with the smallest tie."""
+    """Return the position of each group's largest value; equal values go by smallest `ties`."""
     order: Rows = np.lexsort((ties, -values, groups))
     sorted_groups = groups[order]
     begins = np.append(True, sorted_groups[1:] != sorted_groups[:-1])[: len(order)]
@@ -256,19 +263,19 @@ def _find_group_maxima(groups: Rows, values: Floats, ties: Rows) -> Rows:
 
 
 MENTIONS_GROWTH_FACTOR = 8
-"""A block of rows is merged into the one before it unless that is more than so many times larger."""
+"""The size ratio above which a block of rows is not merged into the one before it."""
 
 TEXT_OVERHEAD_BYTES = 56
-"""What a text in memory takes beside its characters."""
+"""The memory that a Python string takes beside its characters."""
 
 
 def encode_names(title: str | None, text: str) -> str:
-    """The names in what a memory says, as they are stored: one a line."""
+    """Encode the names in a memory's text for storage, one per line."""
     return "\n".join(find_entities(build_searched_text(title, text)))
 
 
 def add_speaker_names(names: Sequence[str], speakers: Sequence[str | None]) -> list[str]:
-    """What some rows mention: the names as they are stored, and who said it where that is a name."""
+    """Add each row's speaker to its stored names, if the speaker is a name."""
     called = {speaker: speaker_entity(speaker) for speaker in set(speakers)}
     return [
         "\n".join(filter(None, (stored, name))) if (name := called[speaker]) is not None else stored
@@ -278,13 +285,13 @@ def add_speaker_names(names: Sequence[str], speakers: Sequence[str | None]) -> l
 
 @dataclass(frozen=True, eq=False)
 class _MentionsBlock:
-    """What some rows mention, which never changes."""
+    """The names that some rows mention; immutable."""
 
     texts: tuple[str, ...]
 
     @lock_free_property
     def name_codes(self) -> tuple[list[str], Rows, Rows]:
-        """The names, and which row has which of them."""
+        """The distinct names, and the pairs of row and name code."""
         numbers: dict[str, int] = {}
         pairs = [
             (row, numbers.setdefault(name, len(numbers)))
@@ -298,13 +305,16 @@ class _MentionsBlock:
 
 @dataclass(frozen=True, eq=False)
 class EntityMentions:
-    """What rows mention, in the order they came. It is a value: `append` makes another."""
+    """The stored names of rows, in the order they were added; immutable.
+
+    `append` returns another value.
+    """
 
     blocks: tuple[_MentionsBlock, ...] = ()
     _bytes: int = field(default=0)
 
     def append(self, texts: Sequence[str]) -> "EntityMentions":
-        """The same with more rows."""
+        """Return the mentions with more rows added."""
         if not texts:
             return self
         blocks, new = list(self.blocks), tuple(texts)
@@ -316,12 +326,12 @@ class EntityMentions:
 
     @property
     def nbytes(self) -> int:
-        """How much memory it takes, nearly, before it is indexed."""
+        """The approximate size in bytes before the index is built."""
         return self._bytes
 
 
 def build_entity_index(shelves: Iterable[EntityMentions]) -> EntityIndex:
-    """The index of the rows of several shelves, one below the other."""
+    """Build one index of the mentions of several scopes, their rows numbered in sequence."""
     numbers: dict[str, int] = {}
     rows, codes, first = [np.empty(0, np.intp)], [np.empty(0, np.intp)], 0
     for block in (block for mentions in shelves for block in mentions.blocks):

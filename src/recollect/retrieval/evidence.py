@@ -1,6 +1,6 @@
-"""Probe: what recall asks a store for, and what the store found.
+"""What recall requests from a store, and the evidence that the store returns.
 
-Nearby: similarities that a store does not hand over, but can be asked for.
+`RemoteSimilarities` computes similarities in the store, for vectors that are not loaded into memory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,9 +22,10 @@ from recollect.retrieval.eligibility import Barrier
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearestRows:
-    """The rows that an index says are nearest, their similarities, and how near any other is at most, if it is right.
+    """The nearest rows by an index, their similarities, and a ceiling for all other rows.
 
-    The similarities are within the error of the `RemoteSimilarities`; a `ceiling` of 1 says nothing of the others.
+    The ceiling holds only if the index is exact; a ceiling of 1 tells nothing about the others. Similarities are
+    within the error of the `RemoteSimilarities`.
     """
 
     rows: Rows
@@ -33,54 +34,53 @@ class NearestRows:
 
 
 class RemoteSimilarities(Protocol):
-    """What is known of rows whose vectors stay in the store."""
+    """Similarities of rows whose vectors stay in the store."""
 
     @property
     def rows(self) -> Rows:
-        """These rows, in order."""
+        """The rows whose vectors stay in the store, in order."""
         ...
 
     @property
     def error(self) -> float:
-        """How far a similarity may be off."""
+        """The largest error of a similarity."""
         ...
 
     def nearest(self) -> NearestRows:
-        """What an index finds, if there is one; it may pass over some."""
+        """Return the nearest rows by an index, if there is one; the index may miss some."""
         ...
 
     def similarities(self, rows: Rows) -> Floats:
-        """Those of some of these rows, within the error; NaN where a vector is gone."""
+        """Return the similarities of these rows, within the error; NaN where a vector is gone."""
         ...
 
     def true_similarities(self, rows: Sequence[int]) -> Floats:
-        """Those of some rows, whichever, to the last bit."""
+        """Return the exact similarities of any rows, to the last bit."""
         ...
 
 
 Vector = NDArray[np.float32]
-"""A direction: a vector of length 1."""
+"""A vector of length 1."""
 
 Vectors = NDArray[np.float32]
-"""Directions, one a row."""
+"""Vectors of length 1, one per row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EvidenceRequest:
-    """What recall asks for: whose memory, as of when, known when, and the question as terms and
-    as the directions that a model gave it.
+    """What recall requests from a store: the scope, the moment and the query.
 
-    `vectors` are several ways to ask the same, of which the nearest counts. `in_turns` says that a memory is heard with
-    what was said before it in its session. `present` says that it is now: all that the store has is known, also what a
-    clock that went back dates later. `past` says that what held before the moment is asked for too. `names` is all that
-    may be a name in the question, for whoever wants to know what is linked to it. `levels` are the only ones that are
-    asked for, if any are named; plain memories have none.
+    The query comes as terms and as vectors. `vectors` are several phrasings of one query; the nearest counts. `names`
+    are the possible names in the query, for entity links. `in_turns` matches a memory together with the turns before
+    it in its session. `levels`, if given, are the only levels that are returned; plain memories have none.
 
-    `commit` is the last one that is known, for whoever has its number; it goes before `known_at`, since several commits
-    may be of one moment. `directions` are those of memories that lost theirs after what is known, made anew.
+    `present` says that `at` is now: everything in the store is known, even what a clock that went back dates later.
+    `past` also returns memories that were valid before the moment. `commit` is the last known commit and goes before
+    `known_at`, because several commits may have the same time. `directions` are recomputed vectors of memories that
+    lost theirs after that commit.
 
-    `bounded` says that who asks can do with similarities that must be asked for, so that vectors may stay in the store;
-    `indexed`, that an index which may pass over some will do to find the nearest.
+    `bounded` says that the caller can work with `RemoteSimilarities`, so vectors may stay in the store. `indexed`
+    says that an approximate index is good enough to find the nearest.
     """
 
     scope: Scope
@@ -102,14 +102,15 @@ class EvidenceRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecallEvidence:
-    """The memories that a scope may see as columns: each is in `rows`, or counted in `barred`, exactly once.
+    """The memories in scope as columns.
 
-    `pinned` are the eligible rows that are pinned, `barred` counts those that are not eligible. `memories` gives the
-    memories of some rows as they were when this was found, or `None` where one has been erased since.
-    `true_similarities` gives those of some rows to the last bit, where the column is only near them. `nearby` is
-    there where the column lacks similarities that must be asked for. `commit` is the last one that the store knew of.
-    `dropped_vectors` are eligible rows that had a direction as far as is known, and lost it since; whoever wants them
-    to have it gives it to the probe. `vectors` are the directions that were asked in.
+    Each memory is either in `rows` or counted in `barred`, exactly once. `pinned` are the eligible rows that are
+    pinned; `barred` counts the memories that are not eligible. `memories` loads the memories of rows as they were at
+    this read, or `None` for one erased since. `true_similarities` returns exact similarities, where the column is
+    approximate. `nearby` is set if similarities are missing from the column and must be requested from the store.
+    `commit` is the last commit the store knew at this read. `dropped_vectors` are eligible rows that had a vector as
+    of the known commit and lost it since; pass recomputed ones in `EvidenceRequest.directions`. `vectors` are the
+    query's vectors.
     """
 
     table: CandidateTable
@@ -125,16 +126,16 @@ class RecallEvidence:
 
     @property
     def speakers(self) -> frozenset[str]:
-        """Everyone who said something that is eligible."""
+        """The speakers of all eligible rows."""
         speakers = self.table.labels.get("speaker")
         return frozenset() if speakers is None else speakers[self.rows].present_names()
 
     @property
     def similarity_count(self) -> int:
-        """How many of the eligible are near to the question or far from it, and not without a direction."""
+        """The number of eligible rows that have a similarity."""
         near = self.table.numbers.get("similarity")
         return 0 if near is None else int(np.count_nonzero(~np.isnan(near[self.rows])))
 
     def candidates(self, rows: Sequence[int]) -> list[Candidate]:
-        """The candidates of these rows, with true similarities."""
+        """Return the candidates of these rows, with exact similarities."""
         return self.table.candidates(rows, None if self.true_similarities is None else self.true_similarities(rows))

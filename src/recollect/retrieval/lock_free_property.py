@@ -1,4 +1,4 @@
-"""Derived: what follows from the other fields of a value that never changes, found when first asked for and kept."""
+"""A cached property without a lock, for values that never change."""
 
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
@@ -6,11 +6,11 @@ from typing import Any, Generic, Self, TypeVar, overload
 T = TypeVar("T")
 
 
-class lock_free_property(Generic[T]):  # noqa: N801 — written where `property` is
-    """A property that is found once, without a lock: two threads may both find it, and find the same.
+class lock_free_property(Generic[T]):  # noqa: N801 — named like `property`
+    """A property that is computed on first access and cached, without a lock.
 
-    The lock of `functools.cached_property` before Python 3.12 is one for all objects, and a child that was forked while
-    another thread had it would wait for ever.
+    Two threads may both compute it, and get the same value. Before Python 3.12, `functools.cached_property` has one
+    lock for all objects; a child forked while another thread held it would wait forever.
     """
 
     def __init__(self, find: Callable[[Any], T]) -> None:
@@ -28,5 +28,5 @@ class lock_free_property(Generic[T]):  # noqa: N801 — written where `property`
         if owner is None:
             return self
         found = self._find(owner)
-        owner.__dict__[self._name] = found  # which comes first from now on
+        owner.__dict__[self._name] = found  # the instance's own attribute is found first from now on
         return found

@@ -1,7 +1,4 @@
-"""Question: what is asked, as a text or as the last turns of a conversation.
-
-Asked: whom and which days a question names, and what follows from that for each memory.
-"""
+"""A query, as a text or the last turns of a chat, and the speakers and days it names."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,14 +15,14 @@ if TYPE_CHECKING:
 
 
 MAX_TURNS = 3
-"""How many turns of a conversation are asked about: the present one, and what it refers to."""
+"""How many turns are searched for: the current one and those it may refer to."""
 
 QueryTurn = str | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The turns that are asked about, the last one latest."""
+    """The turns to search for, oldest first."""
 
     turns: tuple[str, ...]
 
@@ -35,9 +32,9 @@ class Query:
 
 
 def parse_query(query: str | Sequence[QueryTurn]) -> Query:
-    """The question, from a text or from turns: texts, or messages of a chat with a `text` or `content`.
+    """Parse a query from a text or from turns: texts, or chat messages with `text` or `content`.
 
-    Of a message only its text is asked about; one that has none, such as a call of a tool, is no turn.
+    Only the text of a message counts; a message without text, such as a tool call, is skipped.
     """
     turns = [query] if isinstance(query, str) else _turn_texts(query)
     said = [validation.require_clean_text("query", turn) for turn in turns if turn.strip()]
@@ -53,7 +50,7 @@ def _turn_texts(query: Sequence[QueryTurn]) -> list[str]:
 
 
 def _message_text(turn: Any) -> str:
-    """What a message says; nothing if it has no text."""
+    """Return the text of a message; empty if it has none."""
     if not isinstance(turn, Mapping):
         raise FieldError(f"{show(turn)} is no turn; give a text, or a mapping with `content`", field="query")
     if not any(name in turn for name in ("text", "content", "role", "type")):
@@ -69,18 +66,18 @@ def _message_text(turn: Any) -> str:
 
 
 def _part_text(part: Any) -> str:
-    """The text of a part of a message; nothing if it is something else, such as an image."""
+    """Return the text of a part of a message; empty for other parts, such as an image."""
     text = part.get("text") if isinstance(part, Mapping) else part
     return text if isinstance(text, str) else ""
 
 
 MAX_PHRASINGS = 3
-"""From how many sides a question is put at most; the first by name, as each costs an embedding."""
+"""The most speakers whose phrasing of a query is tried, by name; each costs an embedding."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryAnalysis:
-    """A question among people: whom it names of all who said something, and whether it is about whoever asks."""
+    """A query among known speakers: which of them it names, and whether it is about the caller."""
 
     text: str
     speakers: frozenset[str]
@@ -88,26 +85,26 @@ class QueryAnalysis:
 
     @classmethod
     def of(cls, text: str, speakers: Collection[str]) -> "QueryAnalysis":
-        """The question, put where these have said something."""
+        """Analyze the query given the speakers of the scope."""
         everyone = frozenset(speakers)
         return cls(text, everyone, questions.find_named_speakers(text, everyone))
 
     @property
     def phrasings(self) -> list[str]:
-        """The question as it is put: the way that those would put it whom it names, for they said I; or as it is."""
+        """The query as its named speakers would put it, because they said "I"; else as it is."""
         ways = [questions.rephrase_as_speaker(self.text, name) for name in self.named_speakers[:MAX_PHRASINGS]]
         return list(dict.fromkeys(ways)) or [self.text]
 
     @property
     def addressed_speakers(self) -> frozenset[str]:
-        """Whose words are asked for, if that tells some from others: theirs who are named, or the asker's own."""
+        """The speakers the query asks about: those it names, or the caller; empty if all."""
         users = [one for one in self.speakers if questions.is_user_label(one)]
         asker = users if not self.named_speakers and questions.is_first_person(self.text) else []
         wanted = frozenset(self.named_speakers or asker)
         return frozenset() if wanted == self.speakers else wanted
 
     def add_evidence(self, found: "RecallEvidence", at: datetime, read: Collection[str]) -> "RecallEvidence":
-        """What was found, with what the question says of who and when, as far as anyone reads these fields."""
+        """Add what the query says of dates and speakers, for fields that the profile reads."""
         from recollect.text.dates import distances_in_days, find_time_spans
 
         table = found.table
@@ -121,7 +118,7 @@ class QueryAnalysis:
 
 
 def _match_speakers(wanted: frozenset[str], speakers: "Labels") -> "Floats":
-    """1 for what these said, 0 for what others did, and ½ for what anybody may have said."""
+    """Return 1 for rows of these speakers, 0 for others, and ½ where the speaker is unknown."""
     import numpy as np
 
     worth = np.array([*(float(name in wanted) for name in speakers.names), 0.5])

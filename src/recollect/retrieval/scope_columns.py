@@ -1,4 +1,4 @@
-"""Shelf: the memories of one scope as columns in memory."""
+"""The memories of one scope as in-memory columns."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -27,28 +27,28 @@ NUMBER_FIELDS = (
     *("created_at", "updated_at", "valid_from", "valid_until"),
     *("served", "helped", "misled", "last_served_at"),
 )
-"""The columns of numbers, in the order in which a row brings them; dates are microseconds."""
+"""The numeric columns in the order of a row; dates are in microseconds."""
 
 USAGE_FIELDS = ("served", "helped", "misled", "last_served_at")
 
 RECALLABLE_STATUS_NAMES = (Status.ACTIVE.value, Status.SUPERSEDED.value)
-"""The statuses of memories that may be recalled for some moment; the others are only counted."""
+"""The statuses of memories that may be recalled for some moment; others are only counted."""
 
 UNINDEXED_STATUS = "unindexed"
-"""What the tables say in place of the status of a memory that is kept and never recalled."""
+"""The value of the status column for a memory that is stored but never recalled."""
 
 KIND_CODES = {kind.value: code for code, kind in enumerate(KINDS)}
 LEVEL_BITS: Mapping[Level | None, int] = {level: 1 << place for place, level in enumerate((None, *Level))}
 MATRIX_GROWTH_FACTOR = 1.25
-"""How much room a matrix gets when it must grow, so that adding a row does not copy all of them."""
+"""The factor by which a full matrix grows, so that adding a row does not copy all of them."""
 
 MIN_LIVE_SHARE = 0.5
-"""From this share of rows that no longer count, a shelf is read anew instead of added to."""
+"""Below this share of live rows, the columns are read again instead of extended."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnsVersion:
-    """How far a shelf has been read: the last change, the last use, and how often something was erased."""
+    """How far the columns have been read: last change, last use, number of erasures."""
 
     changed: int
     used: int
@@ -56,9 +56,12 @@ class ColumnsVersion:
 
 
 MemoryRow = tuple[Any, ...]
-"""A memory as it comes from the tables: number, changed, id, kind, level with those it stands for, status, shared,
-pinned, FIELDS, LABELS, the end of its text, the names in it, terms and vector; or in place of the vector, for a shelf
-without them, the number of the content that it is of."""
+"""A memory as read from the tables.
+
+In order: number, changed, id, kind, level with those it stands for, status, shared, pinned, NUMBER_FIELDS,
+LABEL_FIELDS, the end of its text, its names, its terms and its vector. Columns without vectors have the number of the
+embedded content in place of the vector.
+"""
 
 _NUMBER, _CHANGED, _ID, _KIND, _LEVEL, _STATUS, _SHARED, _PINNED = range(8)
 _LABELS = dict(
@@ -70,17 +73,17 @@ _TERMS = _END + 2
 _VECTOR = _END + 3
 
 ID_BYTES = 96
-"""What an id and its place in a list take."""
+"""The size of an id and its slot in a list."""
 
 ROWS_PER_CHUNK = 512
-"""How many rows are read before they are put on the shelf: their vectors are not held twice for longer."""
+"""How many rows are read before they are copied, so that few vectors are held twice."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScopeColumns:
-    """The memories of one scope as columns. A shelf never changes: what is added makes a new one.
+    """The memories of one scope as columns; immutable, updates return a new value.
 
-    A memory that changed gets a new row and its former row is dead, so whoever reads an older shelf is not disturbed.
+    A changed memory gets a new row and its former row is marked dead, so a reader of older columns is not disturbed.
     """
 
     scope: Scope
@@ -91,12 +94,12 @@ class ScopeColumns:
     ids: list[MemoryId]
     kinds: NDArray[np.int8]
     levels: NDArray[np.int16]
-    """For which levels each is found, as their bits together: its own, and those of which it tells what has left."""
+    """A bit mask per row: the memory's own level and those of memories it stands for."""
     active: NDArray[np.bool_]
     pinned: NDArray[np.bool_]
     columns: Mapping[str, Floats]
     labels: Mapping[str, NDArray[np.int64]]
-    """The names that many memories share, as numbers that are in `names`; 0 for none."""
+    """The names that many memories share, as codes in `names`; 0 for none."""
     asks: NDArray[np.bool_]
     names: Mapping[int, str]
     alive: NDArray[np.bool_]
@@ -104,14 +107,14 @@ class ScopeColumns:
     mentions: EntityMentions
     matrix: NDArray[np.float32]
     contents: NDArray[np.int64] | None
-    """Of a shelf whose vectors stay in the tables, the contents that they are of, 0 for none; its matrix is empty."""
+    """If vectors stay in the tables, each row's content number, 0 for none; `matrix` is empty."""
     inactive: frozenset[int]
-    """The numbers of memories whose status keeps them from being recalled; they have no row."""
+    """The numbers of memories that are not recallable because of their status; they have no row."""
     unindexed: frozenset[int]
 
     @classmethod
     def empty(cls, scope: Scope, dimensions: int, *, only_shared: bool = False, bare: bool = False) -> "ScopeColumns":
-        """A shelf with nothing on it; what comes on a `bare` one leaves its vectors where they are."""
+        """Return empty columns; `bare` columns leave the vectors in the tables."""
         return cls(
             scope=scope,
             only_shared=only_shared,
@@ -141,18 +144,18 @@ class ScopeColumns:
 
     @lock_free_property
     def nbytes(self) -> int:
-        """How much memory it takes, nearly; room for rows to come is none until they come."""
+        """The approximate size in bytes; preallocated room does not count until it is used."""
         arrays = (*self._columns_by_place.values(), self.alive, self.matrix)
         indexes = self.postings.nbytes + self.mentions.nbytes
         return sum(one.nbytes for one in arrays) + indexes + ID_BYTES * len(self.ids)
 
     @property
     def is_sparse(self) -> bool:
-        """Whether so much of it is dead that it should be read anew."""
+        """Whether so many rows are dead that the columns should be read again."""
         return len(self) > 1_000 and int(np.count_nonzero(self.alive)) < MIN_LIVE_SHARE * len(self)
 
     def with_rows(self, found: Iterable[MemoryRow], stamp: ColumnsVersion, *, most: int) -> "ScopeColumns":
-        """The shelf with these memories on it, at most so many, each in place of its former self."""
+        """Return the columns with these memories, at most `most`; each replaces its former row."""
         latest = [np.empty(0, dtype=np.int64)]
         away: set[int] = set()
         unindexed: set[int] = set()
@@ -210,7 +213,7 @@ class ScopeColumns:
         }
 
     def rows_revised_since(self, at: datetime) -> Rows:
-        """The rows of memories that were known at the moment, but have another text now."""
+        """Return the rows of memories that were known at the moment but have a different text now."""
         now = to_microseconds(at)
         if now >= self._last_update:
             return np.empty(0, dtype=np.intp)
@@ -222,19 +225,19 @@ class ScopeColumns:
         return float(np.fmax.reduce(self.columns["updated_at"], initial=-np.inf))
 
     def without_rows(self, rows: Rows) -> "ScopeColumns":
-        """The shelf as if these rows were dead."""
+        """Return the columns with these rows marked dead."""
         alive = self.alive.copy()
         alive[rows] = False
         return replace(self, alive=alive)
 
     def usage_by_number(self, numbers: Set[int]) -> dict[int, tuple[float, float, float, float]]:
-        """What happened to those of these memories that are on the shelf: served, helped, misled, last served."""
+        """Return served, helped, misled and last served, by number, of memories with a row."""
         rows = np.flatnonzero(self.alive & np.isin(self.numbers, list(numbers)))
         columns = (self.columns[name][rows].tolist() for name in USAGE_FIELDS)
         return dict(zip(self.numbers[rows].tolist(), zip(*columns, strict=True), strict=True))
 
     def with_vectors(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "ScopeColumns":
-        """The shelf with these directions of memories that are on it."""
+        """Return the columns with these vectors for memories that have a row here."""
         rows = [row for row, id in enumerate(self.ids) if id in directions and self.alive[row]]
         if not rows:
             return self
@@ -243,7 +246,7 @@ class ScopeColumns:
         return replace(self, matrix=matrix)
 
     def with_uses(self, uses: Sequence[tuple[Any, ...]], stamp: ColumnsVersion) -> "ScopeColumns":
-        """The shelf with these memories' usage as it is now: number, served, helped, misled, last served."""
+        """Return the columns with current usage: number, served, helped, misled, last served."""
         if not uses:
             return replace(self, stamp=stamp)
         table = np.array(uses, dtype=np.float64)
@@ -261,7 +264,7 @@ class ScopeColumns:
 
 @cache
 def _level_bits(levels: str | None) -> int:
-    """The bits of the levels that the tables name: that of a memory, and behind it those that it stands for."""
+    """Return the bits of the levels in the table: the memory's own, then those it stands for."""
     named = (None,) if levels is None else tuple(map(Level, _LEVEL_NAME.findall(levels)))
     return sum(LEVEL_BITS[level] for level in dict.fromkeys(named))
 
@@ -274,12 +277,12 @@ def _remove_numbers(numbers: frozenset[int], anew: NDArray[np.int64]) -> frozens
 
 
 def label_code(name: str) -> int:
-    """A name as a number above 0 that has room in 64 bits with a sign."""
+    """Return a name's code: a positive number that fits a signed 64-bit integer."""
     return (hash_term(name) >> 1) | 1
 
 
 class _ColumnsBuilder:
-    """Rows on their way to a shelf, put where they will stay as they come: nothing is held twice for long."""
+    """Collects rows into preallocated columns as they are read, so that little is held twice."""
 
     def __init__(self, columns: Mapping[int, NDArray[Any]], matrix: NDArray[np.float32], most: int) -> None:
         self.ids: list[MemoryId] = []
@@ -291,7 +294,7 @@ class _ColumnsBuilder:
         self._end = len(matrix)
 
     def add_rows(self, held: Sequence[MemoryRow]) -> None:
-        """Take these rows; what is nothing is NaN, also a vector."""
+        """Add these rows; missing values and vectors become NaN."""
         if not held:
             return
         columns = list(zip(*held, strict=True))
@@ -317,7 +320,7 @@ class _ColumnsBuilder:
             self._whole[start : self._end] = np.frombuffer(bytes, dtype="<f4").reshape(len(held), dimensions)
 
     def column(self, place: int) -> NDArray[Any]:
-        """A column with what came for it."""
+        """Return a column with the rows added so far."""
         return self._columns[place][: self._end]
 
     @property
@@ -326,12 +329,12 @@ class _ColumnsBuilder:
 
 
 def _grow_matrix(matrix: NDArray[np.float32], needed: int) -> NDArray[np.float32]:
-    """The memory that the matrix is the beginning of, with room for so many rows; new memory if there is not enough."""
+    """Return the buffer behind the matrix, or a larger one if it lacks room for `needed` rows."""
     count, dimensions = matrix.shape
     whole = matrix.base if isinstance(matrix.base, np.ndarray) and matrix.base.shape[1:] == (dimensions,) else matrix
     if len(whole) < needed:
         whole = np.empty(
             (int(needed * MATRIX_GROWTH_FACTOR) + 64, dimensions), dtype=np.float32
-        )  # untouched room costs nothing
+        )  # unused memory pages cost nothing
         whole[:count] = matrix
     return whole

@@ -1,7 +1,8 @@
-"""Turns: what was said just before a memory in its session, and how much of that counts as said with it.
+"""Match a turn together with the turns before it in its session.
 
-A turn such as "Yes, on Friday" is about what came before it. The turn before lends it its words and a share of its
-nearness, the one before that half its words. A long turn lends no more than a short one: its words count for less.
+A turn such as "Yes, on Friday" is about the turns before it. The previous turn lends its words and a share of its
+similarity; the turn before that lends half the weight of its words. A long turn lends no more than a short one: each
+of its words counts less.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -15,28 +16,28 @@ from recollect.model.table import NO_LABEL, Floats, Labels, Rows
 from recollect.retrieval.bm25 import K1, B, TermStatistics, weigh_terms
 
 QUESTION_WEIGHT, STATEMENT_WEIGHT, EARLIER_TURN_WEIGHT = 1.25, 0.75, 0.5
-"""How much a word of the turn before counts, if that asks and if it does not, and of the one before that.
+"""The weight of a word of the previous turn, a question or not, and of the one before that.
 
-A question belongs to its answer. These are sums of powers of 2, so that lengths add up exactly in any order.
+A question belongs to its answer. These are sums of powers of 2, so lengths add up exactly in any order.
 """
 
 MAX_LENT_WORDS = 40.0
-"""How many words of a turn are lent at most."""
+"""The most words that a turn lends."""
 
 PREVIOUS_TURN_SHARE = 0.2
-"""How much the nearness of the turn before counts beside a memory's own."""
+"""The weight of the previous turn's similarity; a memory's own has weight 1."""
 
 TermCounts = Mapping[str, int]
 """How often each term is in a text."""
 
 TermRows = Mapping[str, tuple[Rows, Floats]]
-"""For each term that some eligible row has, in their order, the rows that have it themselves, and how often."""
+"""For each term, the eligible rows that have it themselves, in order, and how often."""
 
 
 def find_previous_turns(said: Sequence[tuple[Hashable, datetime, str]]) -> list[int | None]:
-    """For each memory, given as its session, moment and id, which was said just before it in the same session.
+    """Return, for each memory given as (session, moment, id), the previous turn of its session.
 
-    A session is whatever tells it from others, its name and whose it is; `None` is none.
+    The session key must be unique for the scope, such as its name and owner; `None` means no session.
     """
     found: list[int | None] = [None] * len(said)
     last: dict[Hashable, int] = {}
@@ -49,9 +50,9 @@ def find_previous_turns(said: Sequence[tuple[Hashable, datetime, str]]) -> list[
 
 
 def count_with_context(own: TermCounts, earlier: Sequence[tuple[TermCounts, bool]]) -> tuple[dict[str, float], float]:
-    """How often a turn has each term, and how long it is, with what the turns before it lend.
+    """Count a turn's terms and its length, including what the turns before it lend.
 
-    Of each, the last one first, it is told which terms it has and whether it asks.
+    `earlier` has the term counts of each of these turns and whether it is a question, latest first.
     """
     times: dict[str, float] = {term: float(count) for term, count in own.items()}
     length = float(sum(own.values()))
@@ -66,41 +67,41 @@ def count_with_context(own: TermCounts, earlier: Sequence[tuple[TermCounts, bool
 
 
 def _lent_word_weight(words: float) -> float:
-    """How much each word of a turn of so many counts when it is lent."""
+    """Return the weight of each lent word of a turn with this many words."""
     return MAX_LENT_WORDS / words if words > MAX_LENT_WORDS else 1.0
 
 
 def lend_similarity(own: float | None, earlier: float | None) -> float | None:
-    """How near a turn is, with a share of the one before it."""
+    """Return a turn's similarity, including the share of the previous turn."""
     return (
         own if own is None or earlier is None else (own + PREVIOUS_TURN_SHARE * earlier) / (1.0 + PREVIOUS_TURN_SHARE)
     )
 
 
 def lend_similarities(own: Floats, earlier: Floats) -> Floats:
-    """The same of columns, NaN where there is none."""
+    """Do the same for columns; NaN means no similarity."""
     return np.where(np.isnan(earlier), own, (own + PREVIOUS_TURN_SHARE * earlier) / (1.0 + PREVIOUS_TURN_SHARE))
 
 
 @dataclass(frozen=True, eq=False)
 class TurnColumns:
-    """For every row of some columns, which row was said just before it in the same session, and which before that.
+    """For every row, the previous row of the same session and the one before that.
 
-    It is `NONE` where there was none.
+    Both are `NO_LABEL` if there is none.
     """
 
     previous: Rows
     second_previous: Rows
     lent_weights: tuple[Floats, Floats]
-    """For every row, how much it lends its words: to the next one, and to the one after that."""
+    """For every row, the weight of the words it lends to the next row and to the one after that."""
     following: tuple[Rows, Rows]
-    """And which these are."""
+    """The next row of the session, and the one after that."""
 
     @classmethod
     def of(
         cls, order: Rows, sessions: Labels, asks: NDArray[np.bool_], eligible: NDArray[np.bool_] | None
     ) -> "TurnColumns":
-        """The turns among the eligible rows, by the `order` that `order_by_session` gives."""
+        """Link the turns among the eligible rows; `order` comes from `order_by_session`."""
         if eligible is not None:
             order = order[eligible[order]]
         previous = np.full(len(sessions), NO_LABEL, dtype=np.intp)
@@ -112,19 +113,19 @@ class TurnColumns:
         return cls(previous, last_but_one, lent, (_invert_rows(previous), _invert_rows(last_but_one)))
 
     def lengths(self, own: Floats) -> Floats:
-        """How long every row is, with what is lent to it."""
+        """Return the length of every row, including what is lent to it."""
         words = np.minimum(own, MAX_LENT_WORDS)
         total = own + _values_at(self.lent_weights[0] * words, self.previous)
         total += _values_at(self.lent_weights[1] * words, self.second_previous)
         return total
 
     def similarities(self, own: Floats) -> Floats:
-        """How near every row is, with a share of the one before it; as `lend_similarity` has it."""
+        """Return each row's similarity with the previous row's share, as `lend_similarity` does."""
         return lend_similarities(own, np.where(self.previous == NO_LABEL, np.nan, own[self.previous]))
 
 
 def order_by_session(sessions: Labels, created: Floats, ids: Sequence[str], alive: NDArray[np.bool_]) -> Rows:
-    """The rows that are in a session, session by session, in the order they were said: by moment, then by id."""
+    """Return the rows that have a session, grouped by session and sorted by moment, then id."""
     rows = np.flatnonzero((sessions.codes != NO_LABEL) & alive)
     rows = rows[np.lexsort((created[rows], sessions.codes[rows]))]
     codes, moments = sessions.codes[rows], created[rows]
@@ -141,9 +142,10 @@ def score_turns(
     lengths: Floats,
     statistics: TermStatistics,
 ) -> Floats:
-    """What `lexical.share` says of every row as it is `count_with_context`; NaN for no evidence.
+    """Return `score_terms` of every row with its earlier turns; NaN without evidence.
 
-    The statistics count terms where they are said, and lengths as they are heard.
+    This equals scoring `count_with_context`. The statistics count a term only in rows that have it themselves;
+    lengths include the earlier turns.
     """
     weights = weigh_terms(terms, statistics)
     if not weights.terms:
@@ -163,7 +165,7 @@ def score_turns(
             known = to != NO_LABEL
             times[to[known]] += (lent[rows] * spoken)[known]
             touched.append(to[known])
-        here = np.concatenate(touched)  # some rows twice, each with the same outcome
+        here = np.concatenate(touched)  # some rows occur twice, with the same result
         often = times[here]
         totals[here] = totals[here] + weights.terms[term] * often * (K1 + 1.0) / (often + dampened[here])
         times[here] = 0.0
@@ -177,9 +179,9 @@ def score_turns(
 def score_sessions(
     having: TermRows, terms: Sequence[str], sessions: Labels, lengths: Floats, eligible: NDArray[np.bool_]
 ) -> Floats:
-    """What `lexical.share` says of the session of every row, as one text of all that is eligible in it.
+    """Return `score_terms` of every row's session, taken as one text of its eligible rows.
 
-    A row without a session is one by itself. NaN for no evidence, and for rows that are not eligible.
+    A row without a session is a session of its own. NaN without evidence, and for rows that are not eligible.
     """
     alone = len(sessions.names) + np.arange(len(sessions))
     codes = np.where(sessions.codes == NO_LABEL, alone, sessions.codes)
@@ -211,7 +213,7 @@ def score_sessions(
 
 
 def _invert_rows(rows: Rows) -> Rows:
-    """For every row, which one has it."""
+    """Invert the mapping: for every row, the row that points to it."""
     found = np.full(len(rows), NO_LABEL, dtype=np.intp)
     known = np.flatnonzero(rows != NO_LABEL)
     found[rows[known]] = known
@@ -219,12 +221,12 @@ def _invert_rows(rows: Rows) -> Rows:
 
 
 def _values_at(values: Floats, rows: Rows) -> Floats:
-    """The values of these rows; 0 for none."""
+    """Return the values at these rows; 0 for none."""
     return np.where(rows == NO_LABEL, 0.0, values[rows])
 
 
 def _find_runs(places: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """The runs of neighbouring places as ranges, each with the place after its last."""
+    """Return the runs of adjacent positions as ranges that end after the tied pair."""
     if not len(places):
         return []
     breaks = np.flatnonzero(np.diff(places) > 1) + 1

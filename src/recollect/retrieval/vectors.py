@@ -1,8 +1,8 @@
-"""Similarity: how near two directions are, the same to the last bit in whatever order it is computed.
+"""Cosine similarity that is the same to the last bit in any order of computation.
 
 A stored vector has length 1 and 32-bit parts, so the product of two parts is exact in a 64-bit float. Each product is
-split at two fixed quanta; sums of multiples of one quantum are exact as long as they fit 53 bits, so no order of
-summation, and no machine, gives another result.
+split at two fixed quanta. Sums of multiples of one quantum are exact as long as they fit 53 bits, so the order of
+summation and the machine do not change the result.
 """
 
 import numpy as np
@@ -17,11 +17,11 @@ FINE_QUANTUM = 2.0**-68
 """The quanta: with up to 16,384 dimensions (2**14), sums of either stay below 2**53 of them."""
 
 HALF_ULP = 2.0**-24
-"""What rounding to a 32-bit float costs, at most, relative to the number."""
+"""The largest relative error of rounding to a 32-bit float."""
 
 
 def normalize_vectors(vectors: ArrayLike, *, field: str = "vector") -> NDArray[np.float32]:
-    """Each row at length 1, with 32-bit parts; refused if one has no direction, or parts that are no numbers."""
+    """Scale each row to length 1 with 32-bit parts; refuse zero and non-finite vectors."""
     rows = np.atleast_2d(np.asarray(vectors, dtype=np.float64))
     if rows.ndim != 2 or rows.shape[1] == 0:
         raise FieldError("needs at least one number", field=field)
@@ -37,13 +37,13 @@ def normalize_vectors(vectors: ArrayLike, *, field: str = "vector") -> NDArray[n
 
 
 def normalize_vector(vector: ArrayLike, *, field: str = "vector") -> Vector:
-    """The vector at length 1."""
+    """Scale the vector to length 1."""
     found: Vector = normalize_vectors(np.asarray(vector, dtype=np.float64).reshape(1, -1), field=field)[0]
     return found
 
 
 def cosines(matrix: NDArray[np.float32], vector: Vector) -> Floats:
-    """The cosine of every row with the vector, within -1..1, to the last bit; NaN for rows of NaN."""
+    """Return the exact cosine of every row with the vector, within -1..1; NaN for rows of NaN."""
     products = matrix.astype(np.float64) * vector.astype(np.float64)
     coarse = np.rint(products / COARSE_QUANTUM) * COARSE_QUANTUM
     fine = np.rint((products - coarse) / FINE_QUANTUM) * FINE_QUANTUM
@@ -52,7 +52,7 @@ def cosines(matrix: NDArray[np.float32], vector: Vector) -> Floats:
 
 
 def nearest_cosines(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> Floats:
-    """The cosine of every row with the nearest of the vectors, to the last bit; NaN for rows of NaN."""
+    """Return the exact cosine of every row with its nearest vector; NaN for rows of NaN."""
     best = cosines(matrix, vectors[0])
     for vector in vectors[1:]:
         np.maximum(best, cosines(matrix, vector), out=best)
@@ -60,14 +60,15 @@ def nearest_cosines(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -
 
 
 def cosine_error_bound(dimensions: int) -> float:
-    """How far a cosine computed with 32-bit floats, in any order, may be from the true one."""
+    """Return the largest error of a cosine computed with 32-bit floats, in any order."""
     return dimensions * HALF_ULP * 1.001 / (1.0 - dimensions * HALF_ULP) + HALF_ULP
 
 
 def approximate_cosines(matrix: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The cosine of every row with its nearest vector, within `cosine_error_bound`, as fast as memory is read.
+    """Return the cosine of every row with its nearest vector, within `cosine_error_bound`.
 
-    Not by BLAS, whose threads are no faster at this and keep every core busy for long after it (docs/adr/0083).
+    It runs as fast as memory is read. It does not use BLAS, whose threads are no faster here and keep every core busy
+    for long after it (docs/adr/0083).
     """
     best: NDArray[np.float32] = np.einsum("ij,j->i", matrix, vectors[0])
     for vector in vectors[1:]:

@@ -1,1 +1,1 @@
-"""The server: one process that speaks HTTP, MCP and gRPC for one store, and looks after it."""
+"""The server: one process per store for HTTP, MCP and gRPC, with health, metrics and logs."""

@@ -1,4 +1,7 @@
-"""Who is let in: by the keys of a file, or by the token of its owner as long as there are none."""
+"""Authentication of a server: by API keys, or by the owner's token while there are none.
+
+Also finds the paths of both files and creates the host policy.
+"""
 
 import ipaddress
 from dataclasses import dataclass
@@ -12,25 +15,25 @@ from recollect.config import ServerSettings
 from recollect.errors import InvalidInput, RecollectError
 
 KEYS_FILE_NAME, TOKEN_FILE_NAME = "keys.json", "token"
-"""How the files are called that are beside the user's configuration."""
+"""Names of the files in the folder of the user's configuration."""
 
 
-TOKEN_AUTH = "authorisation by token file"  # noqa: S105  # which is no token
+TOKEN_AUTH = "authorisation by token file"  # noqa: S105  # not a token
 KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS = "keys unreadable", "keys expired", "no keys"
 
 DEGRADED_AUTH_MODES = (TOKEN_AUTH, KEYS_UNREADABLE, KEYS_EXPIRED, NO_KEYS)
-"""Every way of letting in that is less than it should be; by all but the first, nobody is let in."""
+"""Degraded modes of authentication; all but the first refuse every caller."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuthStatus:
-    """Who can come in now: whether anybody can, and which mode that is if it is less than it should be."""
+    """Whether any caller can be authenticated, and the degraded mode if there is one."""
 
     degraded: str | None = None
 
     @property
     def accepts_callers(self) -> bool:
-        """Whether there is anybody who would be let in."""
+        """Whether any caller can be authenticated."""
         return self.degraded in (None, TOKEN_AUTH)
 
 
@@ -39,7 +42,7 @@ AUTH_OK = AuthStatus()
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """How it is known who asks, and how that is told."""
+    """The authenticator of a server, its key file, and a description for people."""
 
     authenticate: Authenticator
     file: KeyFile
@@ -47,7 +50,7 @@ class Authentication:
     token_allowed: bool
 
     def status(self) -> AuthStatus:
-        """Who can come in, by the file as it is now."""
+        """Return the status by the present content of the key file."""
         try:
             keys = self.file.keys()
         except RecollectError:
@@ -59,17 +62,20 @@ class Authentication:
 
 
 def keys_path(settings: ServerSettings) -> Path:
-    """The file that has the keys."""
+    """Return the path of the key file."""
     return _resolve_path(settings.keys, KEYS_FILE_NAME, "server.keys")
 
 
 def token_path(settings: ServerSettings) -> Path:
-    """The file that has the token of the owner."""
+    """Return the path of the owner's token file."""
     return _resolve_path(settings.token_file, TOKEN_FILE_NAME, "server.token_file")
 
 
 def create_authentication(settings: ServerSettings) -> Authentication:
-    """By keys while there are any; else by a token, if nobody but this machine can call."""
+    """Authenticate by keys; without keys by a token, if only this machine can connect.
+
+    Raise InvalidInput if there is no key and other machines can connect.
+    """
     file = KeyFile(keys_path(settings))
     if file.keys():
         token, whose = _load_fallback_token(settings)
@@ -85,9 +91,10 @@ def create_authentication(settings: ServerSettings) -> Authentication:
 
 
 def _load_fallback_token(settings: ServerSettings) -> tuple[str | None, str]:
-    """The token that lets in once no key is left, and what is told of it; none where others can call.
+    """Return the token for when no key is left, and a description of it.
 
-    As long as there are keys nobody needs it, so a server that cannot have it starts all the same.
+    There is none if other machines can connect. With keys the token is not needed, so a server that cannot read it
+    still starts.
     """
     if not is_loopback(settings.host):
         return None, ""
@@ -99,7 +106,7 @@ def _load_fallback_token(settings: ServerSettings) -> tuple[str | None, str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine can call there."""
+    """Return whether only this machine can connect to the host."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -107,7 +114,7 @@ def is_loopback(host: str) -> bool:
 
 
 def create_host_policy(settings: ServerSettings, *ports: int) -> HostPolicy:
-    """By which names it may be called: those of this machine, where it listens, and what the settings name."""
+    """Allow the names of this machine, the listening address and the hosts in the settings."""
     named = _split_list(settings.hosts)
     listening = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
     here = () if listening in ("0.0.0.0", "[::]") else tuple(f"{listening}:{port}" for port in ports)  # noqa: S104
@@ -123,7 +130,7 @@ def _resolve_path(said: str | None, name: str, setting: str) -> Path:
         return Path(said).expanduser()
     folder = config.find_user_folder()
     if folder is None:
-        raise InvalidInput(f"nobody knows whose home this is; name the file with {setting}")
+        raise InvalidInput(f"cannot find the home directory; name the file with {setting}")
     return folder / name
 
 

@@ -1,6 +1,6 @@
-"""Health: whether a server can do its work, told to whoever asks; nothing of memories is in it.
+"""Health of a server: its store, embedder, jobs and authentication.
 
-Watch: how a server is, by what it sees of its store, its model, its jobs and its keys.
+Any client may ask, so the answer has nothing of memories. `HealthMonitor` also logs each change.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from recollect.server.authenticator import DEGRADED_AUTH_MODES as OF_LETTING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """Whether the store can be reached, whether anybody can be let in, which model embeds, and what is degraded."""
+    """Health of a server: store, authentication, embedder and degraded modes."""
 
     store: bool
     accepts_callers: bool = True
@@ -39,7 +39,7 @@ class Health:
         return self.store and self.accepts_callers
 
     def fields(self) -> dict[str, Any]:
-        """The JSON of it."""
+        """Return it as JSON fields."""
         return {
             "ready": self.ready,
             "store": "reachable" if self.store else "unreachable",
@@ -49,7 +49,7 @@ class Health:
 
 
 HealthCheck = Callable[[], Awaitable[Health]]
-"""How it is now."""
+"""Return the present health."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,23 +60,26 @@ EMBEDDER_FAILS = "embedder failing"
 NO_SCHEDULER = "scheduler failing"
 
 DEGRADED_MODES = (NO_STORE, NO_WRITES, NO_EMBEDDER, EMBEDDER_FAILS, NO_SCHEDULER, *OF_LETTING)
-"""Every mode that is less than it should be."""
+"""The names of all degraded modes."""
 
 STORE_OUTCOMES = frozenset({ProblemCode.STORE.value, ProblemCode.BUSY.value, ProblemCode.OVERDUE.value})
-"""What comes of a request whose store may be out of reach."""
+"""Outcomes of requests after which the store is probed, as it may be unreachable."""
 
 PROBE_TIMEOUT_SECONDS = 5.0
-"""After how many seconds without an answer a store counts as unreachable."""
+"""A store that does not answer a probe for so long counts as unreachable."""
 
 PROBE_SCOPE, PROBE_ID = "recollect-health", "none"
-"""A scope and an id that are asked for, whether or not they are there."""
+"""The scope and the id that a probe reads; they need not exist."""
 
 
 class HealthMonitor:
-    """Looks at a server when somebody wants to know; whoever asks meanwhile is told the same."""
+    """Probes the store when health is requested; concurrent requests share one probe."""
 
     def __init__(self, engine: Engine, embedder: str | None, entrance: Callable[[], AuthStatus]) -> None:
-        """A watch over an engine; `embedder` is the model if it is to be had, `entrance` who can come in now."""
+        """Monitor an engine.
+
+        `embedder` is None if the model is not available; `entrance` returns the status of authentication.
+        """
         self._engine, self._embedder, self._entrance = engine, embedder, entrance
         self._is_there, self._jobs_fail = True, False
         self._closed = False
@@ -88,18 +91,21 @@ class HealthMonitor:
         self._look: tuple[Future[bool], float] | None = None
 
     def watch_scheduler(self, scheduler_fails: Callable[[], bool]) -> None:
-        """Ask a scheduler, too, whether it fails."""
+        """Include the state of a scheduler."""
         self._scheduler_fails = scheduler_fails
 
     def on_request(self, one: RequestOutcome) -> None:
-        """Note what came of a request, by which it is seen first that the store may be gone."""
+        """Probe the store if a request suggests that it has become unreachable or is back."""
         with self._lock:
             if (one.outcome in STORE_OUTCOMES or not self._is_there) and not self._closed:
                 self._start_probe()
         self.log_changes()
 
     def on_job(self, one: JobOccurrence | JobFailure) -> None:
-        """Note what a scheduler tells of its jobs; whether it reaches its store, it is asked."""
+        """Note whether jobs fail.
+
+        The scheduler itself is asked whether it can reach its store.
+        """
         match one:
             case JobFailure(job=str()):
                 self._jobs_fail = True
@@ -112,7 +118,7 @@ class HealthMonitor:
         self.log_changes()
 
     def degraded_modes(self) -> tuple[str, ...]:
-        """All that does not work as it should, by name."""
+        """Return the names of all present degraded modes."""
         found = {
             NO_STORE: not self._is_there,
             NO_WRITES: not self._engine.takes_writes,
@@ -124,14 +130,14 @@ class HealthMonitor:
         return (*(name for name, is_so in found.items() if is_so), *(() if here is None else (here,)))
 
     def log_changes(self) -> None:
-        """Log what works less well than when it was last looked at, and what works again; nothing once it is closed.
+        """Log modes that degraded or recovered since the last call; nothing once closed.
 
-        A model that failed since then and works again is both, though nobody looked while it did not.
+        An embedder that failed and recovered between two calls is logged as both.
         """
-        with self._lock:  # while it is logged, too: of two who notice at once, the last to look has the last word
+        with self._lock:  # held while logging, too, so that the last log line is the latest check
             if self._closed:
                 return
-            failures = self._engine.embedder_failures  # first, so that one meanwhile is seen now or the next time
+            failures = self._engine.embedder_failures  # read first: a failure meanwhile is seen now or the next time
             before, self._logged = self._logged, self.degraded_modes()
             worse, better = _difference(self._logged, before), _difference(before, self._logged)
             if failures > self._failures and self._embedder and EMBEDDER_FAILS not in (*before, *self._logged):
@@ -144,7 +150,7 @@ class HealthMonitor:
                 _LOG.warning("recovered", extra={"modes": better})
 
     async def health(self) -> Health:
-        """How it is now."""
+        """Return the present health."""
         look, until = self._current_probe()
         try:
             rest = until - time.monotonic()
@@ -154,7 +160,7 @@ class HealthMonitor:
         return self._build_health(there)
 
     def health_now(self) -> Health:
-        """The same, for whoever waits in a thread."""
+        """Return the present health; blocks, so call it from a thread."""
         look, until = self._current_probe()
         try:
             there = look.result(max(0.0, until - time.monotonic()))
@@ -172,7 +178,7 @@ class HealthMonitor:
         )
 
     def _current_probe(self) -> "tuple[Future[bool], float]":
-        """The look that is under way, or else a new one, and until when it is waited for."""
+        """Return the running probe or a new one, and its deadline."""
         with self._lock:
             return self._start_probe()
 
@@ -196,7 +202,7 @@ class HealthMonitor:
         return True
 
     def close(self) -> None:
-        """Look no more; what a look finds that is still under way is no news, for the store is closed next."""
+        """Stop probing; the result of a running probe is not logged, as the store closes next."""
         with self._lock:
             self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -205,7 +211,7 @@ class HealthMonitor:
 def create_monitor(
     engine: Engine, settings: Settings | None = None, entrance: Callable[[], AuthStatus] = lambda: AUTH_OK
 ) -> HealthMonitor:
-    """A watch over an engine that was opened by these settings."""
+    """Return a monitor for an engine that was opened with these settings."""
     has_model = config.load_settings(settings).embedder is not None or factory.is_model_available(engine.embedder)
     return HealthMonitor(engine, engine.embedder if has_model else None, entrance)
 

@@ -1,4 +1,4 @@
-"""Lines: what is logged, as one JSON object a line, of events with their fields."""
+"""Log formatter: one JSON object per line, with the event and its fields."""
 
 import json
 import logging
@@ -9,14 +9,14 @@ from typing import Any
 from recollect.errors import list_frames
 
 _STANDARD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
-"""What every record has; all else is a field that whoever logged it gave."""
+"""Attributes of every log record; all others are fields of the event."""
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as JSON: when, how grave, what, and its fields."""
+    """Formats a record as JSON: time, level, event and fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the record as one line of JSON."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         given = {name: value for name, value in vars(record).items() if name not in _STANDARD_ATTRIBUTES}
         told: Mapping[str, Any] = {
@@ -30,6 +30,6 @@ class JsonFormatter(logging.Formatter):
 
 
 def _describe_error(record: logging.LogRecord) -> Mapping[str, Any]:
-    """What broke and where; without its message, which could quote a memory."""
+    """Return the type and frames of an error, not its message, which could quote a memory."""
     error = record.exc_info[1] if record.exc_info else None
     return {} if error is None else {"error": type(error).__name__, "frames": list_frames(error)}

@@ -1,8 +1,7 @@
-"""serve(): one process for one store; it listens until it is told to end, and ends well.
+"""Server process: serve one store over HTTP, MCP and gRPC until told to stop.
 
-The faces beside HTTP: MCP on the same port, gRPC on one of its own; each is loaded when it is wanted.
-
-Allocation: what a server does once so that requests spend less on memory.
+MCP shares the port of HTTP, gRPC has its own; both are imported only when used. The last part tunes memory allocation
+and garbage collection for requests.
 """
 
 import asyncio
@@ -52,32 +51,32 @@ MCP_PATH = "/mcp"
 
 
 class RunningTransport(Protocol):
-    """A face that listens by itself."""
+    """A transport that listens on a port of its own."""
 
     @property
     def port(self) -> int:
-        """Where."""
+        """The port it listens on."""
         ...
 
     def stop(self, grace: float) -> object:
-        """Take nothing more, and finish what is under way within so many seconds."""
+        """Accept nothing more, and finish running requests within `grace` seconds."""
         ...
 
 
 class MountedTransport(Protocol):
-    """A face that speaks HTTP at a path of a server, while it runs."""
+    """A transport that is served over HTTP at a path of the server."""
 
     def run(self) -> AbstractAsyncContextManager[None]:
-        """Have requests answered meanwhile."""
+        """Answer requests while the context is open."""
         ...
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one."""
+        """Answer one request."""
         ...
 
 
 def create_mcp_transport(front: Dispatcher, tools: str) -> MountedTransport:
-    """What speaks MCP, with the tools of the toolsets that are named."""
+    """Return the MCP transport, with the tools of the named toolsets."""
     from recollect.server.mcp.catalog import parse_toolsets
     from recollect.server.mcp.http_transport import McpHttpApp
 
@@ -85,7 +84,7 @@ def create_mcp_transport(front: Dispatcher, tools: str) -> MountedTransport:
 
 
 def start_grpc(front: Dispatcher, address: str, is_ready: Callable[[], bool]) -> RunningTransport:
-    """gRPC, listening at an address; its health is what HTTP tells, too."""
+    """Start gRPC at an address; it reports the same health as HTTP."""
     from recollect.server.grpc.server import start_server
 
     return start_server(front, address, is_ready)
@@ -94,35 +93,35 @@ def start_grpc(front: Dispatcher, address: str, is_ready: Callable[[], bool]) ->
 _LOG = logging.getLogger(__name__)
 
 EXIT_UNFINISHED = 1
-"""What a shell learns if something was still under way when the time was up."""
+"""Exit code if work was still running when the time was up."""
 
 SHUTDOWN_GRACE_SECONDS = 1.0
-"""For how many seconds, once the time is up, what has nothing to do may end, and what was put off is written."""
+"""Time after the drain for idle parts to stop and postponed writes to be made."""
 
 BACKLOG_CONNECTIONS = 2048
-"""How many connections wait until they are taken."""
+"""Maximum number of connections that wait to be accepted."""
 
 
 class DrainTimer:
-    """How long what is under way may still take, once it is to end."""
+    """The time left for running work once the server stops."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._until: float | None = None
 
     def start(self) -> None:
-        """Count from now on."""
+        """Start the countdown."""
         self._until = time.monotonic() + self.seconds
 
     @property
     def remaining_seconds(self) -> float:
-        """How many seconds are left."""
+        """Seconds left; all of them before the start."""
         return self.seconds if self._until is None else max(0.0, self._until - time.monotonic())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """What is to be served: which store, by which settings, and through which faces beside HTTP."""
+    """What to serve: the store, the settings, and the transports beside HTTP."""
 
     target: str
     store_label: str
@@ -132,7 +131,7 @@ class ServeOptions:
 
     @property
     def runs_scheduler(self) -> bool:
-        """Whether jobs are run too; a throw-away has nothing that they could look after."""
+        """Whether jobs run too; an in-memory store has nothing to maintain."""
         return self.settings.server.scheduler and self.target != IN_MEMORY_TARGET
 
 
@@ -147,7 +146,10 @@ def build_options(
     grpc: bool = True,
     scheduler: bool = True,
 ) -> ServeOptions:
-    """What the settings want, but for what is said here; `shown` is what is told of the store, without a password."""
+    """Return the current settings with these overrides.
+
+    `shown` is the store's name in messages, without a password.
+    """
     chosen = config.load_settings()
     said: dict[str, Any] = {
         "host": host,
@@ -162,7 +164,10 @@ def build_options(
 def serve(
     wanted: ServeOptions, opened: Callable[[], AbstractContextManager[Engine]], tell: Callable[[str], None]
 ) -> int:
-    """Serve until SIGTERM or SIGINT; gives what a shell is to learn. `tell` gets what there is to know at the start."""
+    """Serve until SIGTERM or SIGINT, and return the exit code.
+
+    `tell` gets the lines to print at the start.
+    """
     require_known_uvicorn()
     server = wanted.settings.server
     let_in = create_authentication(server)
@@ -172,7 +177,7 @@ def serve(
         serving = ServerProcess(wanted, let_in, engine, listening)
         with serving.run_scheduler():
             serving.run(tell)
-        if serving.left:  # their threads would keep the process for as long as they like
+        if serving.left:  # their threads would keep the process alive
             _LOG.error("left_under_way", extra={"what": serving.left})
             _run_within(engine.flush, SHUTDOWN_GRACE_SECONDS)
             os._exit(EXIT_UNFINISHED)
@@ -182,7 +187,7 @@ def serve(
 
 
 def _log_lost_changes(engine: Engine) -> None:
-    """Log what was put off by requests and could not be written; of each it was logged when it failed."""
+    """Log that postponed writes were lost; each was logged when it failed."""
     try:
         engine.flush()
     except StoreError as error:
@@ -190,7 +195,7 @@ def _log_lost_changes(engine: Engine) -> None:
 
 
 class ServerProcess:
-    """A server with its engine, its faces, and what is told of it."""
+    """One server: its engine, its transports, metrics and health monitor."""
 
     def __init__(self, wanted: ServeOptions, let_in: Authentication, engine: Engine, listening: socket.socket) -> None:
         self._wanted, self._let_in, self._listening = wanted, let_in, listening
@@ -210,7 +215,7 @@ class ServerProcess:
 
     @contextmanager
     def run_scheduler(self) -> Iterator[None]:
-        """Run jobs when they fall due meanwhile, if that is wanted."""
+        """Run jobs that are due while the context is open, if the options want that."""
         if not self._wanted.runs_scheduler:
             yield
             return
@@ -224,7 +229,7 @@ class ServerProcess:
                 self.left.append("a job")
 
     def run(self, tell: Callable[[str], None]) -> None:
-        """Listen until it is told to end, and finish what is under way; `left` says what could not be."""
+        """Listen until told to stop, then finish running requests; `left` lists unfinished work."""
         tools = self._wanted.settings.server.tools
         mounted = create_mcp_transport(self._front, tools) if self._wanted.mcp else None
         mounts: dict[str, ASGIApp] = {} if mounted is None else {MCP_PATH: mounted}
@@ -262,9 +267,7 @@ class ServerProcess:
             return None
         server = self._wanted.settings.server
         beside = start_grpc(self._front, format_address(server.host, server.grpc_port), self._is_ready)
-        self._front.gate = create_host_policy(
-            server, self._port, beside.port
-        )  # which nobody knew before, if any would do
+        self._front.gate = create_host_policy(server, self._port, beside.port)  # the port may have been chosen only now
         return beside
 
     def _describe_startup(self, mcp: bool, beside: RunningTransport | None) -> Iterator[str]:
@@ -293,14 +296,14 @@ class ServerProcess:
 
 
 class _UvicornServer(uvicorn.Server):
-    """Ends well at the first signal, at once at the second, and raises none of them again."""
+    """Stops gracefully at the first signal, at once at the second, and never raises it again."""
 
     def __init__(self, config: uvicorn.Config, drain: DrainTimer) -> None:
         super().__init__(config)
         self._drain = drain
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end."""
+        """Start the shutdown; if it is under way, exit at once."""
         if self.should_exit:
             os._exit(128 + sig)
         self._drain.start()
@@ -323,13 +326,13 @@ def _uvicorn_config(app: ASGIApp, drain: float) -> uvicorn.Config:
 
 
 def format_address(host: str, port: int) -> str:
-    """A host and a port, as they are written together."""
+    """Return host and port as written in a URL, with brackets for IPv6."""
     return f"[{host.strip('[]')}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 @contextmanager
 def _listen(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens there; refused with the remedy if it cannot."""
+    """Return a listening socket; raise an error with the remedy if that fails."""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         made = socket.socket(family, kind, protocol)
@@ -357,7 +360,7 @@ def _is_address_in_use(error: OSError) -> bool:
 
 
 def _run_within(do: Callable[[], object], seconds: float) -> bool:
-    """Whether it is done within so many seconds; if not, it goes on in a thread that nobody waits for."""
+    """Return whether `do` ends in time; if not, it goes on in a daemon thread."""
     thread = threading.Thread(target=do, daemon=True)
     thread.start()
     thread.join(seconds)
@@ -366,20 +369,20 @@ def _run_within(do: Callable[[], object], seconds: float) -> bool:
 
 M_TRIM_THRESHOLD: Final = -1
 M_MMAP_THRESHOLD: Final = -3
-"""The names that the C library has for what can be chosen."""
+"""Parameters of `mallopt` in the C library."""
 
 KEPT_HEAP_BYTES: Final = 64 * 1024 * 1024
-"""How many bytes at the end of its heap a thread keeps when they are free."""
+"""Free bytes that a thread keeps at the end of its heap."""
 
 MMAP_THRESHOLD_BYTES: Final = 32 * 1024 * 1024
-"""From how many bytes on an array is a mapping of its own, which is given back as soon as it is free."""
+"""Arrays from this size on get their own mapping, which is returned as soon as it is free."""
 
 
 def tune_allocator() -> bool:
-    """Have the C library give freed memory back later; whether it does, for only the GNU one can be told so.
+    """Make the C library return freed memory later; return whether it does.
 
-    By itself it gives back the end of the heap of every thread but the first after each recall, and takes it again for
-    the next one, page by page, which costs a tenth of the recall (docs/adr/0077).
+    Only glibc can be told so. By default it returns the end of the heap of every thread but the first after each recall
+    and takes it again for the next, page by page, which costs a tenth of the recall (docs/adr/0077).
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -391,10 +394,10 @@ def tune_allocator() -> bool:
 
 
 def freeze_garbage_collector() -> None:
-    """Have the garbage collector look no more through what is there now: modules, classes and schemas, for good.
+    """Exempt all present objects (modules, classes, schemas) from garbage collection.
 
-    By itself it looks through all of it after some thirty recalls, which takes as long as three of them
-    (docs/adr/0077). How often it looks at what is new stays as it is: a body of megabytes may be garbage.
+    By default the collector looks through all of them after some thirty recalls, which takes as long as three recalls
+    (docs/adr/0077). How often it looks at new objects stays as it is: a body of megabytes may be garbage.
     """
     gc.collect()
     gc.freeze()

@@ -1,7 +1,4 @@
-"""Metrics: what was asked and what came of it, counted for Prometheus.
-
-Logs: who is heard on standard error, and what is said of each request.
-"""
+"""Prometheus metrics and logging of a server."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -16,18 +13,21 @@ from recollect.server.json_log import JsonFormatter
 from recollect.version import __version__
 
 UNKNOWN_OPERATION = "unknown"
-"""What is counted for an operation that there is not, so that nobody makes up names without end."""
+"""Metric label of unknown operations, so that callers cannot create labels without end."""
 
 
 GetDegradedModes = Callable[[], Collection[str]]
-"""All that does not work as it should, by name."""
+"""Return the names of all degraded modes."""
 
 
 class Metrics:
     """Counts requests and jobs of one server."""
 
     def __init__(self, under_way: Callable[[], int], modes: Collection[str], degraded: GetDegradedModes) -> None:
-        """Of so many requests under way; of all modes that are less than they should be, and which of them are so."""
+        """Create the metrics.
+
+        `under_way` counts unfinished requests. `modes` names every degraded mode there is, `degraded` the present ones.
+        """
         self._all = CollectorRegistry()
         self._requests = Counter(
             "recollect_requests",
@@ -56,7 +56,7 @@ class Metrics:
         self._seconds.labels(one.transport, operation).observe(one.seconds)
 
     def count_job(self, one: JobOccurrence | JobFailure) -> None:
-        """Count what a scheduler tells."""
+        """Count a job that has ended, or a failure in a job."""
         match one:
             case JobFailure():
                 self._failures.inc()
@@ -66,7 +66,7 @@ class Metrics:
                 pass
 
     def text(self) -> bytes:
-        """All of it, as Prometheus reads it."""
+        """Return all metrics in the text format of Prometheus."""
         found = self._degraded()
         for one in self._modes:
             self._mode.labels(one).set(one in found)
@@ -76,11 +76,11 @@ class Metrics:
 _LOG = logging.getLogger(__name__)
 
 OWN_LOGGER, LIBRARY_LOGGERS = "recollect", ("uvicorn.error", "uvicorn.asgi", "asyncio", "mcp", "grpc")
-"""Who logs: we, from info on, and what we are made of, from warnings on."""
+"""Own events are logged from INFO on, those of libraries from WARNING on."""
 
 
 def configure_logging() -> None:
-    """Have everything logged so from now on."""
+    """Log to standard error as JSON from now on."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
     for name, level in ((OWN_LOGGER, logging.INFO), *((one, logging.WARNING) for one in LIBRARY_LOGGERS)):
@@ -90,7 +90,7 @@ def configure_logging() -> None:
 
 
 def log_request(one: RequestOutcome) -> None:
-    """Log a request: through which face, what, by whom, what came of it and how long it took."""
+    """Log a request: transport, operation, caller, outcome and duration."""
     _LOG.info(
         "asked",
         extra={

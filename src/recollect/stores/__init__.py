@@ -1,1 +1,1 @@
-"""Where memories are kept: each store keeps the same contract."""
+"""Storage backends: every store fulfills the same contract."""

@@ -1,4 +1,8 @@
-"""What tests of code around recollect need: builders that say only what a test is about, and suites of contracts."""
+"""Helpers for tests of code that uses recollect: builders of values, and contract tests.
+
+A builder fills in everything that a test does not name. `StoreContract` and `EmbedderContract` test an implementation
+of your own.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +16,7 @@ __all__ = ["NOW", "EmbedderContract", "StoreContract", "a_candidate", "a_memory"
 
 
 def __getattr__(name: str) -> Any:
-    # The suites need pytest and NumPy, which a test that only builds a memory does not.
+    # The contract tests need pytest; a test that only builds a memory does not.
     if name == "StoreContract":
         from recollect.testing.store_contract import StoreContract
 

@@ -1,6 +1,7 @@
-"""Builders: a memory, a candidate, a ranking, with everything a test does not care about filled in.
+"""Builders of test values, with everything a test does not name filled in.
 
-Builders for tests of stores: a clock moved by hand, memories with directions, probes, traces and votes.
+First memories, candidates and rankings; then what tests of stores need: a manual clock, memories with vectors,
+requests, context records and votes.
 """
 
 import base64
@@ -27,26 +28,26 @@ from recollect.retrieval.vectors import cosines, normalize_vector
 from recollect.text.tokenizer import tokenize
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-"""The moment of every test that does not care."""
+"""The current time in every test that does not set one."""
 
 SCOPE = Scope(("acme", "ana"))
-"""Whose memories they are, in every test that does not care."""
+"""The scope in every test that does not set one."""
 
 
 def a_memory(id: str = "m", *, text: str = "deploys run on Fridays", **given: Any) -> Memory:
-    """A memory that is valid, whatever the test gives; its age is zero at `NOW`."""
+    """Return a valid memory with the given fields; its age is zero at `NOW`."""
     return Memory(id=MemoryId(id), text=text, **{"scope": SCOPE, "created_at": NOW, **given})
 
 
 def a_candidate(id: str = "m", *, age: timedelta | None = None, **given: Any) -> Candidate:
-    """A candidate of which nothing is known but what is given; `age` sets its creation."""
+    """Return a candidate with only the given fields known; `age` sets when it was created."""
     if age is not None:
         given["created_at"] = NOW - age
     return Candidate(id=given["memory"].id if "memory" in given else MemoryId(id), **given)
 
 
 def a_ranking(memories: Sequence[Memory], *, profile: str = "default") -> Ranking:
-    """A ranking of these memories in their order, the first one best."""
+    """Return a ranking of these memories in the given order, the best first."""
     scheme = Scheme(builtin_profile(profile), NOW)
     scored = []
     for place, memory in enumerate(memories):
@@ -57,11 +58,11 @@ def a_ranking(memories: Sequence[Memory], *, profile: str = "default") -> Rankin
 
 
 ENCODER = Encoder("test", 8)
-"""The model of every vector in tests of stores."""
+"""The model of all vectors in tests of stores."""
 
 
 class ManualClock:
-    """A clock that stands until it is moved."""
+    """A clock that stands still until a test moves it."""
 
     def __init__(self, now: datetime = NOW) -> None:
         self.now = now
@@ -70,29 +71,29 @@ class ManualClock:
         return self.now
 
     def move(self, by: timedelta) -> datetime:
-        """Move it, forward or back; gives the moment it then shows."""
+        """Move the clock forward or back, and return its new time."""
         self.now += by
         return self.now
 
 
 def a_note(id: str, **given: Any) -> Memory:
-    """A memory that says what no other does, unless the test gives it a text."""
+    """Return a memory with a text that no other has, unless the test supplies one."""
     return a_memory(id, **{"text": f"what {id} says", **given})
 
 
 def a_vector(text: str, dimensions: int = ENCODER.dimensions) -> Vector:
-    """A direction for a text, the same for the same text; it means nothing."""
+    """Return a vector for a text, always the same one; it has no meaning."""
     digest = b"".join(sha256(f"{number} {text}".encode()).digest() for number in range(dimensions // 8 + 1))
     return normalize_vector(np.frombuffer(digest, dtype="<i4")[:dimensions])
 
 
 def vector_similarity(text: str, question: str) -> float:
-    """How near the directions of two texts are, to the last bit."""
+    """Return the similarity of the vectors of two texts, exact to the last bit."""
     return float(cosines(a_vector(text)[None, :], a_vector(question))[0])
 
 
 def a_probe(question: str | None = None, **given: Any) -> EvidenceRequest:
-    """What recall asks a store for, about a question or about nothing in particular."""
+    """Return the request that recall sends to a store, with or without a question."""
     asked: dict[str, Any] = {}
     if question is not None:
         asked = {
@@ -104,7 +105,7 @@ def a_probe(question: str | None = None, **given: Any) -> EvidenceRequest:
 
 
 def a_context_record(id: str = "context", *packed: str, **given: Any) -> ContextRecord:
-    """What a context was made of: these memories, if the test names any."""
+    """Return the record of a context that contained these memories."""
     fields: dict[str, Any] = {
         "scope": SCOPE,
         "made_at": NOW,
@@ -128,7 +129,7 @@ def a_context_record(id: str = "context", *packed: str, **given: Any) -> Context
 
 
 def some_replay_inputs(**given: Any) -> ContextRecipe:
-    """With what a context was made, whatever the test does not care about."""
+    """Return the inputs needed to build a context again, with the given fields."""
     fields: dict[str, Any] = {
         "present": True,
         "reserves": {},
@@ -148,28 +149,28 @@ def some_replay_inputs(**given: Any) -> ContextRecipe:
 
 
 def an_omitted_memory(id: str) -> OmittedEntry:
-    """A memory that a context had no room for."""
+    """Return the entry of a memory that a context had no room for."""
     return OmittedEntry(MemoryId(id), 0.25, "budget", 40)
 
 
 def a_vote(memory: str, use: Use = Use.HELPED, **given: Any) -> Vote:
-    """What someone says of a memory of a context."""
+    """Return a vote on a memory of a context."""
     return Vote(memory=MemoryId(memory), use=use, **{"context": "context", "by": "ana", "at": NOW, **given})
 
 
 def put(store: Store, *memories: Memory) -> list[Memory]:
-    """Put all of these in one write, each with a direction of its own; gives them as they are kept."""
+    """Put all memories in one write, each with its own vector; return them as stored."""
     return store.write(lambda writing: put_all(writing, memories))
 
 
 def put_all(writing: WriteTransaction, memories: Sequence[Memory]) -> list[Memory]:
-    """Put all of these, each with a direction of its own."""
+    """Put all memories in an open transaction, each with its own vector."""
     writing.adopt(ENCODER)
     return [writing.put(memory, a_vector(memory.embedded_text)) for memory in memories]
 
 
 def write_together(store: Store, *changes: Callable[[WriteTransaction], object]) -> None:
-    """Make these changes in one write."""
+    """Make several changes in one write."""
 
     def change(writing: WriteTransaction) -> None:
         for one in changes:
@@ -179,23 +180,26 @@ def write_together(store: Store, *changes: Callable[[WriteTransaction], object])
 
 
 def ids(*names: str) -> list[MemoryId]:
-    """These names as ids."""
+    """Return these names as ids."""
     return [MemoryId(name) for name in names]
 
 
 def eligible_ids(found: RecallEvidence) -> list[MemoryId]:
-    """The ids of those that were found eligible, in order, each as often as it was found."""
+    """Return the sorted ids of all eligible rows; an id that was found twice is there twice."""
     return sorted(found.table.ids[row] for row in found.rows.tolist())
 
 
 def visible_ids(store: Store, scope: Scope | str, **given: Any) -> list[MemoryId]:
-    """The ids of what the scope may see and recall."""
+    """Return the ids of the memories that the scope may see and recall."""
     whose = scope if isinstance(scope, Scope) else Scope.parse(scope)
     return eligible_ids(store.gather(a_probe(scope=whose, **given)))
 
 
 def candidates(found: RecallEvidence) -> dict[MemoryId, Candidate]:
-    """The eligible candidates with their directions, by id: all that the oracle may know of them."""
+    """Return the eligible candidates with their vectors, by id.
+
+    This is all that the reference ranking may know about them.
+    """
     rows = found.rows.tolist()
     found_vectors = None if found.table.vectors is None else found.table.vectors[found.rows].astype(np.float64)
     vectors = [None] * len(rows) if found_vectors is None else found_vectors.tolist()
@@ -206,12 +210,12 @@ def candidates(found: RecallEvidence) -> dict[MemoryId, Candidate]:
 
 
 def find_candidate(found: RecallEvidence, id: str) -> Candidate:
-    """The eligible candidate of that id, without its direction."""
+    """Return the eligible candidate with that id, without its vector."""
     row = next(row for row in found.rows.tolist() if found.table.ids[row] == id)
     return found.candidates([row])[0]
 
 
 def find_duplicate(writing: WriteTransaction, memory: Memory) -> Memory | None:
-    """The active memory that says the same as it, word for word."""
+    """Return the active memory with exactly the same text, if there is one."""
     found = [one for one in writing.sayings(memory) if one.hash == memory.hash and one.status is Status.ACTIVE]
     return found[0] if found else None

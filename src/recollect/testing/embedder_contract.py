@@ -1,4 +1,7 @@
-"""What every embedder promises, as tests: inherit them and give the fixture `embedder`."""
+"""EmbedderContract: the tests that every embedder must pass.
+
+A subclass supplies the fixture `embedder`.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,7 +18,7 @@ SAMPLE_TEXTS = [
     "a",
     "Why did the release of 2 January fail, and who was asked to look into it? " * 8,
 ]
-"""Plain texts, short and long."""
+"""Ordinary texts, short and long."""
 
 HOSTILE_TEXTS = {
     "empty": "",
@@ -33,21 +36,21 @@ HOSTILE_TEXTS = {
     "a megabyte in one word": "x" * 2**20,
     "a megabyte of Han": "记" * 2**18,
 }
-"""What an embedder must take without complaint, for it is not its place to judge a text."""
+"""Texts that an embedder must accept without an error: rejecting text is not its task."""
 
 TOLERANCE = 1e-5
-"""How far the parts of a vector may be from those of the same text in other company."""
+"""How far the components of a vector may differ when its text is embedded in another batch."""
 
 Vectors = NDArray[Any]
 
 
 def embed(embedder: Embedder, *texts: str) -> Vectors:
-    """The vectors of these texts, as memories."""
+    """Return the vectors of these texts, embedded as memories."""
     return embedder.embed(texts, "memory")
 
 
 def check_vectors(vectors: Vectors, count: int, dimensions: int) -> None:
-    """Refuse anything but that many float32 directions of length 1."""
+    """Check that these are `count` float32 vectors of length 1."""
     assert vectors.shape == (count, dimensions)
     assert vectors.dtype == np.float32
     assert np.isfinite(vectors).all()
@@ -56,7 +59,7 @@ def check_vectors(vectors: Vectors, count: int, dimensions: int) -> None:
 
 
 class EmbedderContract:
-    """Promises of every embedder; a subclass gives the fixture `embedder`."""
+    """The tests of an embedder. A subclass supplies the fixture `embedder`."""
 
     def test_it_has_a_name_and_dimensions(self, embedder: Embedder) -> None:
         assert embedder.name.strip() == embedder.name != ""

@@ -1,4 +1,4 @@
-"""Dictionaries: all that a store in memory knows, and what is read of it."""
+"""The state of the reference store: dictionaries of memories and uses, and reads from them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ from recollect.retrieval.evidence import EvidenceRequest, Vector
 CommitNumber = int
 
 IdsByTopic = Mapping[str | None, MemoryId]
-"""The active memories that say the same, by their topics."""
+"""The active memories with the same text, by topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryVersion:
-    """A memory as it was from one commit on, and its direction."""
+    """A memory as of one commit, with its vector."""
 
     memory: Memory
     vector: Vector | None
@@ -32,7 +32,7 @@ class MemoryVersion:
 
 @dataclass(frozen=True, slots=True)
 class RecordedUse:
-    """A use of a memory, by the commit that took it in."""
+    """A use of a memory, with the commit that recorded it."""
 
     memory: MemoryId
     use: Use
@@ -43,7 +43,7 @@ class RecordedUse:
 
 @dataclass(slots=True)
 class ReferenceState:
-    """All that the store knows; nothing in it is ever changed in place but by whoever holds the lock."""
+    """Everything the store has recorded. Only the holder of the lock changes it in place."""
 
     encoder: Encoder | None = None
     commit_times: list[datetime] = field(default_factory=list[datetime])
@@ -73,17 +73,20 @@ class ReferenceState:
         )
 
     def find_version(self, id: MemoryId, until: CommitNumber) -> MemoryVersion | None:
-        """The memory as it was after that commit."""
+        """Return the memory as of that commit."""
         versions = [one for one in self.versions.get(id, ()) if one.commit <= until]
         return versions[-1] if versions else None
 
     def list_visible(self, scope: Scope, until: CommitNumber) -> list[MemoryVersion]:
-        """Every memory that the scope may see, as it was after that commit, in the order of ids."""
+        """Return every memory that the scope may see, as of that commit, ordered by id."""
         found = [self.find_version(id, until) for id in sorted(self.versions)]
         return [one for one in found if one is not None and can_see(scope, one.memory)]
 
     def version_at(self, version: MemoryVersion, probe: EvidenceRequest, until: CommitNumber) -> MemoryVersion:
-        """What the memory was at the probe's moment, by all that was known; itself if it has not been revised since."""
+        """Return the memory as it was at the time of the request, as far as was known then.
+
+        If the memory has not been revised since, the version itself is returned.
+        """
         known = [one for one in self.versions[version.memory.id] if one.commit <= until]
         seen = [one for one in known if can_see(probe.scope, one.memory)]
         was = None if probe.present else version_at([one.memory for one in seen], probe.at)
@@ -93,7 +96,10 @@ class ReferenceState:
         return MemoryVersion(was, source.vector, source.commit)
 
     def has_dropped_vector(self, version: MemoryVersion, until: CommitNumber) -> bool:
-        """Whether the version lost its direction after that commit, when one that says the same left the index."""
+        """Return whether a version lost its vector after that commit.
+
+        This happens when a later version with the same text is removed from the vector index.
+        """
         if version.vector is not None or Index.VECTOR in version.memory.left:
             return False
         later = [one for one in self.versions[version.memory.id] if one.commit > version.commit]
@@ -102,7 +108,7 @@ class ReferenceState:
         return next((one.commit > until for one in left), False)
 
     def find_topic(self, scope: Scope, topic_key: str) -> Memory | None:
-        """The scope's active memory of that topic."""
+        """Return the scope's active memory with that topic key."""
         for versions in self.versions.values():
             memory = versions[-1].memory
             if memory.scope == scope and memory.status is Status.ACTIVE and memory.topic_key == topic_key:
@@ -112,7 +118,7 @@ class ReferenceState:
     def list_memories(
         self, scope: Scope, statuses: Sequence[Status], after: MemoryId | None, *, below: bool
     ) -> Iterator[Memory]:
-        """The memories of the scope, with those below it if asked, that come after an id, in order."""
+        """Yield the memories of a scope after an id, in order of ids; with those `below`, if asked."""
         for id in sorted(one for one in self.versions if after is None or one > after):
             memory = self.versions[id][-1].memory
             inside = memory.scope.within(scope) if below else memory.scope == scope
@@ -120,7 +126,7 @@ class ReferenceState:
                 yield memory
 
     def list_lineage(self, scope: Scope) -> list[Lineage]:
-        """Where every memory of the scope comes from, as each of its versions says it."""
+        """Return the sources of every memory of the scope, as each of its versions names them."""
         said = (one.memory for versions in self.versions.values() for one in versions)
         return [Lineage(one.id, one.source, one.derived_from) for one in said if one.scope == scope]
 
@@ -132,7 +138,7 @@ class ReferenceState:
         before: datetime | None,
         statuses: Sequence[Status],
     ) -> list[Memory]:
-        """The scope's own records of these levels within a stretch of time, in order of time and id."""
+        """Return the scope's own records of these levels in a period, ordered by time and id."""
         present = (versions[-1].memory for versions in self.versions.values())
         found = [
             one
@@ -146,7 +152,10 @@ class ReferenceState:
         return sorted(found, key=lambda one: (one.created_at, one.id))
 
     def find_changes(self, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
-        """The moments of the scope's records of a level that later commits wrote, and the last of these commits."""
+        """Return the times of the scope's records of a level that were written after a commit.
+
+        The second value is the last commit that wrote one.
+        """
         present = (versions[-1] for versions in self.versions.values())
         found = [
             one for one in present if one.memory.scope == scope and one.memory.level is level and one.commit > after
@@ -154,7 +163,7 @@ class ReferenceState:
         return sorted({one.memory.created_at for one in found}), max((one.commit for one in found), default=after)
 
     def count_usage(self, id: MemoryId, until: CommitNumber) -> Usage:
-        """What had happened to the memory until that commit."""
+        """Return how the memory had been used as of that commit."""
         uses = [one for one in self.uses if one.memory == id and one.commit <= until]
         votes = select_current_votes(vote for vote, commit in self.votes if vote.memory == id and commit <= until)
         helped, misled = count_votes(votes)
@@ -171,18 +180,18 @@ class ReferenceState:
         )
 
     def find_context(self, scope: Scope, id: str) -> ContextRecord | None:
-        """What a context of the scope was made of."""
+        """Return the record of a context of the scope."""
         trace = self.traces.get(id)
         return trace if trace is not None and trace.scope == scope else None
 
     def is_in_contexts(self, scope: Scope, contexts: Sequence[str], memory: MemoryId, context: str) -> bool:
-        """Whether that is one of these contexts, and the scope's, and it may see the memory."""
+        """Return whether a context is one of `contexts`, in this scope, and may see the memory."""
         if context not in contexts or self.find_context(scope, context) is None:
             return False
         return can_see(scope, self.versions[memory][-1].memory)
 
     def export_memory(self, id: MemoryId) -> ArchivedMemory:
-        """All that is known of a memory."""
+        """Return everything that is stored about a memory."""
         versions = [(one.memory, _archive_content(one)) for one in self.versions[id]]
         contents = list(dict.fromkeys(content for _, content in versions))
         return ArchivedMemory(
@@ -206,7 +215,7 @@ class ReferenceState:
         )
 
     def find_commit(self, known_at: datetime | None) -> CommitNumber:
-        """The last commit that was known then."""
+        """Return the last commit at that time, or the last of all if no time is given."""
         if known_at is None:
             return len(self.commit_times)
         return max((number for number, at in enumerate(self.commit_times, start=1) if at <= known_at), default=0)
@@ -218,5 +227,5 @@ def _archive_content(version: MemoryVersion) -> ArchivedContent:
 
 
 def can_see(scope: Scope, memory: Memory) -> bool:
-    """Whether the memory is the scope's own, or shared by one of its ancestors."""
+    """Return whether the scope owns the memory, or one of its ancestors shares it."""
     return memory.scope == scope or (memory.shared and scope.within(memory.scope))

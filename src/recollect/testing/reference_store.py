@@ -1,4 +1,7 @@
-"""The shortest store that keeps the contract: everything in dictionaries, and gone with the process."""
+"""The reference store: the simplest store that passes the contract, held in dictionaries.
+
+Its contents are lost when the process ends.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -37,12 +40,12 @@ T = TypeVar("T")
 
 
 def _is_inside(scope: Scope, outer: Scope | None) -> bool:
-    """Whether it is the outer scope or below it, or whether nobody asked for less than all."""
+    """Return whether a scope is `outer` or below it; without `outer`, every scope is."""
     return outer is None or scope.within(outer)
 
 
 class ReferenceStore:
-    """Keeps everything in dictionaries: the plain, slow truth that other stores are held to."""
+    """Keeps everything in dictionaries: slow but simple, the reference for other stores."""
 
     read_only = False
     takes_writes = True
@@ -260,25 +263,25 @@ class ReferenceStore:
 
 
 def _restore_vector(version: MemoryVersion, probe: EvidenceRequest) -> MemoryVersion:
-    """The version with the direction that was made anew, if it was."""
+    """Return the version with the vector that the request supplies for it, if any."""
     return replace(version, vector=probe.directions.get(version.memory.id))
 
 
 def _lacks_vector(version: MemoryVersion) -> bool:
-    """Whether it is active and lacks a direction, though nobody took it away."""
+    """Return whether a version is active and has no vector, though none was removed."""
     memory = version.memory
     return version.vector is None and memory.status is Status.ACTIVE and Index.VECTOR not in memory.left
 
 
 def _find_previous_turns(seen: Sequence[MemoryVersion], eligible: Sequence[int]) -> dict[int, int]:
-    """Which of the eligible was said just before which in the same session."""
+    """Map each eligible row to the row of the turn before it in the same session."""
     memories = [seen[row].memory for row in eligible]
     said = turn_context.find_previous_turns([(_session_key(one), one.created_at, one.id) for one in memories])
     return {row: eligible[place] for row, place in zip(eligible, said, strict=True) if place is not None}
 
 
 def _find_barrier(memory: Memory, probe: EvidenceRequest) -> Barrier | None:
-    """What keeps the memory from being recalled for the probe."""
+    """Return what keeps the memory from being recalled for this request, if anything."""
     found = find_barrier(memory, probe.at, present=probe.present, past=probe.past)
     unwanted = probe.levels is not None and not memory.answers(probe.levels)
     return found or (Barrier.LEVEL if unwanted else None)
@@ -301,12 +304,12 @@ def _score_terms(
 
 
 def _count_terms(memory: Memory) -> Mapping[str, int]:
-    """How often it has each term, as long as it is found by its words."""
+    """Count the terms of a memory; there are none if it was removed from the text index."""
     return {} if Index.TEXT in memory.left else tokenizer.count_terms(memory.searched_text)
 
 
 def _list_previous_turns(row: int, said: Mapping[int, int]) -> list[int]:
-    """What was said before, as far back as it counts, the last one first."""
+    """Return the rows of up to two turns before this one, the latest first."""
     first = said.get(row)
     second = None if first is None else said.get(first)
     return [one for one in (first, second) if one is not None]
@@ -327,7 +330,7 @@ def _list_mentions(seen: Sequence[MemoryVersion], eligible: Sequence[int]) -> di
 
 
 def _extract_names(memory: Memory) -> tuple[str, ...]:
-    """The names that a memory mentions, and who said it."""
+    """Return the names that a memory mentions, and its speaker."""
     return find_entities("" if Index.TEXT in memory.left else memory.searched_text, memory.speaker)
 
 
@@ -345,11 +348,11 @@ def _score_sessions(seen: Sequence[MemoryVersion], eligible: Sequence[int], term
 
 
 _SessionKey = tuple[Scope, str]
-"""In which scope, and its name there."""
+"""The scope of a session, and the session's name in that scope."""
 
 
 def _session_key(memory: Memory) -> _SessionKey | None:
-    """In what the memory was said."""
+    """Return the session that a memory belongs to, if any."""
     return None if memory.session is None else (memory.scope, memory.session)
 
 

@@ -1,4 +1,4 @@
-"""One transaction of the dictionary store."""
+"""The write transaction of the reference store."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
@@ -37,9 +37,9 @@ from recollect.text.paraphrase import are_paraphrases
 
 
 class ReferenceWriter:
-    """One change of a copy of the state, which takes its place if the change comes to its end.
+    """A write transaction on a copy of the state, which replaces the state if it succeeds.
 
-    It is a commit from its first write on; a change that only reads is none.
+    It becomes a commit with its first write; a change that only reads is no commit.
     """
 
     def __init__(self, state: ReferenceState, now: datetime) -> None:
@@ -56,7 +56,7 @@ class ReferenceWriter:
         return self._commit
 
     def _begin_commit(self) -> ReferenceState:
-        """The state, to be written to."""
+        """Return the state for writing, and start the commit if it has not begun."""
         if len(self._state.commit_times) < self._commit:
             self._state.commit_times.append(self._at)
         return self._state
@@ -100,8 +100,9 @@ class ReferenceWriter:
         return sorted(found, key=lambda one: (one.status.value, _start_time(one), one.id))[:MAX_NEIGHBORS]
 
     def _list_plain(self, scope: Scope) -> list[Memory]:
-        """The plain memories of a scope as they stand, in the order in which they came; records of what happened say
-        nothing again.
+        """Return the current plain memories of a scope, in the order in which they were added.
+
+        Records with a level are left out: they count as no duplicate of a memory.
         """
         present = [versions[-1].memory for versions in self._state.versions.values()]
         return [one for one in present if one.scope == scope and one.level is None]
@@ -126,7 +127,7 @@ class ReferenceWriter:
 
     def put(self, memory: Memory, vector: Vector | None) -> Memory:
         refuse_mismatched_vector(vector, self._state.encoder)
-        vector = None if vector is None else vector.copy()  # versions that share one are those that say the same
+        vector = None if vector is None else vector.copy()  # only versions with the same text share an array
         former = self._state.find_version(memory.id, self.commit)
         self._refuse_duplicate(memory)
         if former is not None and former.memory.scope != memory.scope:
@@ -139,14 +140,14 @@ class ReferenceWriter:
         self._index_text(memory)
         kept = memory.recorded(self.at, self.commit)
         earlier = state.versions.get(memory.id, ())
-        if Index.VECTOR in memory.left:  # then its former versions that say the same have none either
+        if Index.VECTOR in memory.left:  # then its former versions with the same text lose it too
             earlier = tuple(replace(one, vector=None) if one.vector is vector else one for one in earlier)
             vector = None
         state.versions[memory.id] = (*earlier, MemoryVersion(kept, vector, self.commit))
         return kept
 
     def _refuse_duplicate(self, memory: Memory) -> None:
-        """An active memory is refused where another one says the same of its topic, or is of its topic."""
+        """Raise if another active memory has the same text and topic, or the same topic key."""
         if memory.status is not Status.ACTIVE:
             return
         twin = self._state.ids_by_text.get((memory.scope, memory.hash), {}).get(memory.topic_key)
@@ -265,8 +266,10 @@ class ReferenceWriter:
         return ImportReport(memories=memories, contexts=contexts, skipped=skipped)
 
     def _copy_commit_times(self, there: Mapping[CommitNumber, datetime]) -> None:
-        """Have the commits of another store; those that took in nothing of what came were at some time before. None of
-        which a context knew is given anew.
+        """Take over the commit times of another store.
+
+        A commit with no imported items gets the time of the commit before it. Commits are created up to the last number
+        that a context refers to, so that none of these numbers is used again.
         """
         known = (one.commit for one in self._state.traces.values() if not one.elsewhere)
         first = min(there.values(), default=self._at)
@@ -284,14 +287,14 @@ class ReferenceWriter:
         return bool(versions)
 
     def _stamp_now(self, commit: CommitNumber, recorded_at: datetime) -> tuple[CommitNumber, datetime]:
-        """This commit, whichever it was elsewhere."""
+        """Return this commit, whatever commit the item had in the other store."""
         self._begin_commit()
         return self._commit, self._at
 
     def _import_memory(
         self, saved: ArchivedMemory, stamping: Callable[[CommitNumber, datetime], tuple[CommitNumber, datetime]]
     ) -> None:
-        """Keep a memory that is new here, by the commits it had or by this one."""
+        """Import a memory that is new here, under its own commits or under this one."""
         present = saved.current
         self._refuse_duplicate(present)
         self._index_text(present)
@@ -334,7 +337,10 @@ class ReferenceWriter:
         self._state.checkpoints = {place: value for place, value in kept if place[0] != scope}
 
     def _anonymize_uses(self, scope: Scope, contexts: Set[str]) -> None:
-        """What the scope did with memories of its ancestors stays done, and no longer says by whom; signs go."""
+        """Remove the scope's contexts from uses and votes of memories of its ancestors.
+
+        The uses and votes still count. Signs are deleted.
+        """
         state = self._state
         above = {id for id, versions in state.versions.items() if versions[-1].memory.scope in scope.ancestors}
         state.uses = [
@@ -355,7 +361,7 @@ class ReferenceWriter:
         erased = ErasedRows(
             ids=tuple(sorted(gone)),
             versions=len(versions),
-            vectors=len({id(one.vector) for one in versions if one.vector is not None}),  # one that several share
+            vectors=len({id(one.vector) for one in versions if one.vector is not None}),  # versions may share one
             uses=sum(one.memory in gone for one in self._state.uses),
             votes=sum(vote.memory in gone for vote, _ in self._state.votes),
             keys=sum(one.memory in gone for one in self._state.idempotency_keys.values()),

@@ -1,4 +1,4 @@
-"""StoreContract: every promise of a store, as tests that a store inherits.
+"""StoreContract: the tests that every store must pass. Inherit them to test your own.
 
 class TestMyStore(StoreContract):
     @pytest.fixture
@@ -84,14 +84,17 @@ class StoreContract(
     TimelineContract,
     CheckpointContract,
 ):
-    """What every store promises. A store supplies the fixture `store`, which is new for each test.
+    """The tests of a store. A subclass supplies the fixture `store`, new for each test.
 
-    `clock` is the clock that the store must be made with; `writer` may be another store on the same data, through
-    which all is written while `store` reads it.
+    The store must be created with the fixture `clock`. The fixture `writer` may be another store on the same data: the
+    tests write through `writer` and read through `store`.
     """
 
     variant: ClassVar[Variant | None] = None
-    """The way in which a subclass runs a store that keeps the whole contract elsewhere; see `variants.py`."""
+    """Set by a subclass that runs a store in another way; see `variants.py`.
+
+    Another subclass must pass the whole contract with the same store.
+    """
 
     @pytest.fixture
     def clock(self) -> ManualClock:

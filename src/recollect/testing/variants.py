@@ -1,8 +1,8 @@
-"""Variant: another way to run the same store, and the promises of the contract that it can break.
+"""Variant: another way to run a store, and the contract tests that it can break.
 
-A store keeps the whole contract once. A variant of it needs only the promises that are marked with `affected_by`:
+A store passes the whole contract once. A variant of it needs only the tests that are marked with `affected_by`:
 
-- second writer: the promise reads, another store or process writes, and it reads again; or both write at once
+- second writer: the test reads, another store or process writes, and it reads again; or both write at once
 - small cache: a cached scope is dropped while another one is read, and must be read again as it was
 - in memory: there is no file, so snapshots, rollbacks, paging and erasure work in another way
 
@@ -18,7 +18,7 @@ ContractTest = TypeVar("ContractTest", bound=Callable[..., None])
 
 
 class Variant(StrEnum):
-    """A way to run a store that must not change what it promises."""
+    """A way to run a store under which its behavior must stay the same."""
 
     SECOND_WRITER = "second writer"
     SMALL_CACHE = "small cache"
@@ -26,7 +26,7 @@ class Variant(StrEnum):
 
 
 def affected_by(*variants: Variant) -> Callable[[ContractTest], ContractTest]:
-    """Mark a promise that these variants can break."""
+    """Mark a test that these variants can break."""
 
     def mark(promise: ContractTest) -> ContractTest:
         promise.__dict__["variants"] = frozenset(variants)
@@ -36,5 +36,5 @@ def affected_by(*variants: Variant) -> Callable[[ContractTest], ContractTest]:
 
 
 def is_affected(promise: Callable[..., object], variant: Variant) -> bool:
-    """Whether the promise is marked as one that the variant can break."""
+    """Return whether the test is marked as one that the variant can break."""
     return variant in getattr(promise, "variants", frozenset[Variant]())

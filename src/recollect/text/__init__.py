@@ -1,1 +1,1 @@
-"""Language: tokens, names, dates, paraphrases and statements, read from text without I/O."""
+"""Language processing without I/O: tokens, names, dates, paraphrases and claims in texts."""

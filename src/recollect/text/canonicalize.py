@@ -1,10 +1,7 @@
-"""Synonyms: words and spellings that can always be exchanged, and the one that stands for them.
+"""Canonical form of a sentence: drop what carries no meaning, use one wording for the rest.
 
-Courtesies: what a sentence begins and ends with that only asks for attention.
-
-Order: where phrases stand in a sentence that can stand elsewhere in it.
-
-The canonical form of a sentence: without what carries no meaning, and one way of saying the rest.
+In reading order: synonyms, courtesies ("please note that …"), word order, and the steps that build the canonical form.
+Stored keys depend on all of it: a change needs a new `VERSION` in `paraphrase`.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +35,10 @@ from recollect.text.tokens import (
 
 
 def exchange_synonyms(sentence: list[Token]) -> list[Token]:
-    """The sentence with one word for those that can always be exchanged; EXCHANGED says when there may be any."""
+    """Replace interchangeable words and phrases by one of them.
+
+    A sentence without any of `SYNONYM_TRIGGERS` comes back unchanged.
+    """
     found: list[Token] = []
     at = 0
     while at < len(sentence):
@@ -56,7 +56,7 @@ def exchange_synonyms(sentence: list[Token]) -> list[Token]:
 
 
 def _is_in_name(sentence: Sequence[Token], at: int, length: int) -> bool:
-    """Whether the words there are a name, or a part of one, in which no word can be exchanged."""
+    """Return whether the words there are (part of) a name, in which no word is replaced."""
     first = sentence[at]
     if at == 0:
         after = sentence[length] if length < len(sentence) else None
@@ -67,10 +67,10 @@ def _is_in_name(sentence: Sequence[Token], at: int, length: int) -> bool:
 
 
 _KIN_TITLES = frozenset(split_words("mother mommy mum father daddy"))
-"""Before a name these may be a title."""
+"""Words that may be a title when a name follows."""
 
 _PROPER_NOUNS = frozenset(split_words("united european postgresql k8s dr"))
-"""What has a capital, and is exchanged for something that has one."""
+"""Capitalized words whose replacement is capitalized too."""
 
 _WORDS_BEFORE_DAY = frozenset(split_words("on every each"))
 
@@ -169,7 +169,7 @@ for _day in WEEKDAYS:
     _SYNONYM_PHRASES.setdefault("on", []).append((("on", "every", _day), ("on", f"{_day}s")))
 for _short, _day in zip(split_words("mon tue wed thu fri sat sun"), WEEKDAYS, strict=True):
     _SYNONYM_PHRASES.setdefault("on", []).append((("on", _short), ("on", _day)))
-_SYNONYM_PHRASES["on"].append((("on", "Sun"), ("on", "sunday")))  # with a small letter it is a star
+_SYNONYM_PHRASES["on"].append((("on", "Sun"), ("on", "sunday")))  # in lower case, "sun" is the star
 for _ways_of in _SYNONYM_PHRASES.values():
     _ways_of.sort(key=lambda way: (-len(way[0]), way))
 
@@ -179,11 +179,14 @@ SYNONYM_TRIGGERS = frozenset(
     for ways in _SYNONYM_PHRASES.values()
     for phrase, _ in ways
 )
-"""Of every phrase that is exchanged its rarest word, more or less: a sentence without one of these has none."""
+"""The rarest word, roughly, of each phrase that can be replaced; a sentence without any of them has no synonym."""
 
 
 def strip_courtesies(sentence: list[Token]) -> list[Token]:
-    """The sentence without words that only ask for attention, and without thanks."""
+    """Strip openings such as "please note that" and a closing "thanks".
+
+    If an opening is a request ("could you please"), the question mark goes as well.
+    """
     start, asked = 0, False
     while phrase := _match_opening(sentence, start):
         start, asked = start + len(phrase), asked or phrase in _REQUEST_PHRASES
@@ -200,7 +203,7 @@ def strip_courtesies(sentence: list[Token]) -> list[Token]:
 
 
 def _match_opening(sentence: Sequence[Token], at: int) -> tuple[str, ...]:
-    """The phrase there that only asks for attention, if something follows it; otherwise none."""
+    """Return the opening phrase at this place if something follows it, else an empty tuple."""
     for phrase in _OPENING_PHRASES.get(sentence[at].key, ()):
         if at + len(phrase) < len(sentence) and matches_phrase(sentence, at, phrase):
             return phrase
@@ -208,7 +211,7 @@ def _match_opening(sentence: Sequence[Token], at: int) -> tuple[str, ...]:
 
 
 def _strip_thanks(sentence: list[Token]) -> list[Token]:
-    """The sentence without thanks behind a comma."""
+    """Strip a closing "thanks", "thank you" or "please" after a comma."""
     if sentence[-1].key not in _THANKS_LAST_WORDS:
         return sentence
     for thanks in _THANKS_PHRASES:
@@ -218,7 +221,7 @@ def _strip_thanks(sentence: list[Token]) -> list[Token]:
 
 
 def is_greeting(sentence: Sequence[Token]) -> bool:
-    """Whether the sentence says nothing."""
+    """Return whether the sentence is only a greeting or thanks."""
     return len(sentence) <= _MAX_GREETING_WORDS and tuple([token.key for token in sentence]) in _GREETINGS
 
 
@@ -246,7 +249,7 @@ for _request in sorted(_REQUEST_PHRASES):
 _THANKS_PHRASES = ((",", "thanks"), (",", "thank", "you"), (",", "please"))
 _THANKS_LAST_WORDS = frozenset(thanks[-1] for thanks in _THANKS_PHRASES)
 _GREETINGS = frozenset([("hi",), ("hello",), ("hey",), ("thanks",), ("thank", "you"), ("okay",)])
-"""Sentences that say nothing."""
+"""Sentences without content."""
 
 _MAX_GREETING_WORDS = max(map(len, _GREETINGS))
 
@@ -254,7 +257,7 @@ _MAX_PHRASE_TOKENS = 8
 
 
 def normalize_order(sentence: list[Token]) -> list[Token]:
-    """The sentence with the phrase that was put before it behind it, and times at its end in one order."""
+    """Move a time or condition from the front to the end, and sort the times at the end."""
     asked = sentence[-1:] if sentence and sentence[-1].key == "?" else []
     said = sentence[:-1] if asked else sentence
     front = _front_length(said)
@@ -267,7 +270,7 @@ def normalize_order(sentence: list[Token]) -> list[Token]:
 
 
 def _front_length(sentence: list[Token]) -> int:
-    """How many tokens at the start can as well stand at the end; none where that might say something else."""
+    """Return how many tokens at the front can move to the end; 0 if that may change the meaning."""
     end = _time_phrase_end(sentence, 0)
     timely = end > 0
     if not timely and sentence and sentence[0].key in _FRONTABLE_WORDS:
@@ -288,7 +291,7 @@ def _front_length(sentence: list[Token]) -> int:
 
 
 def _may_attract(rest: Sequence[Token], at: int, *, timely: bool) -> bool:
-    """Whether the token may draw a phrase at the end to itself, away from the whole sentence."""
+    """Return whether a phrase at the end may attach to this token instead of the sentence."""
     token = rest[at]
     if token.key in _CLAUSE_WORDS or token.key in REPORTING_VERBS or (at > 2 and token.key in _EVENT_NOUNS):
         return True
@@ -299,7 +302,7 @@ def _may_attract(rest: Sequence[Token], at: int, *, timely: bool) -> bool:
 
 
 def _time_phrase_end(sentence: Sequence[Token], at: int) -> int:
-    """Where a phrase that says when ends, or the same place if there is none."""
+    """Return where the time phrase that starts here ends; `at` itself if there is none."""
     start = at
     if at < len(sentence) and sentence[at].key in _TIME_PREPOSITIONS:
         at += 1
@@ -307,7 +310,7 @@ def _time_phrase_end(sentence: Sequence[Token], at: int) -> int:
     while at < len(sentence) and at - start < _MAX_PHRASE_TOKENS and sentence[at].key in _TIME_DETERMINERS:
         at += 1
     begin = at
-    if begin == start and at < len(sentence):  # without a word before it, only what is never a name or a subject
+    if begin == start and at < len(sentence):  # alone, only what is never a name or a subject
         token = sentence[at]
         if token.kind not in ("date", "time") and token.key not in _BARE_TIMES:
             return start
@@ -323,7 +326,7 @@ def _is_time(token: Token, *, yearly: bool) -> bool:
 
 
 def _sort_times(sentence: list[Token]) -> list[Token]:
-    """The sentence with the phrases that say when, at its end, in one order."""
+    """Sort adjacent time phrases at the end of the sentence."""
     if not _is_time(sentence[-1], yearly=True):
         return sentence
     phrases: list[tuple[int, int]] = []
@@ -357,7 +360,7 @@ _BARE_TIMES = frozenset(split_words("today tomorrow yesterday tonight"))
 _TIME_PREPOSITIONS = frozenset(split_words("on in at since until before after during by from"))
 _TIME_DETERMINERS = frozenset(split_words("every each last next this early late other"))
 _FRONTABLE_WORDS = frozenset(split_words("if when whenever unless while once because during before after since until"))
-"""What a phrase before the sentence may begin with; not where, which may say where somebody is from."""
+"""Words that open a phrase that can be moved; not "where", which may tell where a person is from."""
 
 _NEVER_AFTER_FRONT = frozenset(split_words("of and or to , : - 's"))
 _CLAUSE_WORDS = frozenset(
@@ -374,12 +377,12 @@ _EVENT_NOUNS = frozenset(
     match news note email message letter order plan plans election vote review
     """)
 )
-"""What has a time of its own, so that a time behind it may be its."""
+"""Nouns with a time of their own, so that a time after them may belong to them."""
 
 
 def canonicalize_sentence(sentence: list[Token]) -> list[Token]:
-    """The sentence, which has words, as all that mean the same have it; none if it says nothing."""
-    has = set(chain.from_iterable(sentence))  # keys, and sorts besides: a step in vain only costs time
+    """Return the canonical form of a non-empty sentence; empty if it has no content."""
+    has = set(chain.from_iterable(sentence))  # keys mixed with kinds and texts: a needless step only costs time
     if not CASE_SENSITIVE_NOUNS.isdisjoint(has):
         sentence = _restore_case(sentence)
     short = not _SHORT_FORMS.isdisjoint(has)
@@ -399,7 +402,7 @@ def canonicalize_sentence(sentence: list[Token]) -> list[Token]:
 
 
 def _restore_case(sentence: list[Token]) -> list[Token]:
-    """The sentence with the case of its words, but for the first; for one about something of which the case counts."""
+    """Restore the case of all words but the first, for sentences about case-sensitive things."""
     return [
         token._replace(key=token.text)
         if at and token.text.lower() == token.key != token.text and token.key not in FUNCTION_WORDS
@@ -409,7 +412,7 @@ def _restore_case(sentence: list[Token]) -> list[Token]:
 
 
 def _mark_first_name(sentence: list[Token]) -> list[Token]:
-    """The first word as a name if it is written and used like one."""
+    """Mark the first word as a name if it is written and used like one."""
     first = sentence[0]
     if len(sentence) > 1 and first.kind == "word" and first.text[:1].isupper() and first.key not in FUNCTION_WORDS:
         after = sentence[1]
@@ -419,7 +422,7 @@ def _mark_first_name(sentence: list[Token]) -> list[Token]:
 
 
 def _expand_contractions(sentence: list[Token]) -> list[Token]:
-    """'s and 'd as the words they are short for, where that is certain."""
+    """Expand 's and 'd to full words where that is certain."""
     found = list(sentence)
     for at in range(1, len(found)):
         token, before = found[at], found[at - 1].key
@@ -443,7 +446,7 @@ _WISH_VERBS = frozenset(split_words("like love prefer rather want"))
 
 
 def _normalize_agreement(sentence: list[Token]) -> list[Token]:
-    """The sentence without what its verbs take over from who does it; nouns where it is no matter how many."""
+    """Undo verb agreement, and put nouns after "prefer" in the singular."""
     found: list[Token] = []
     choosing = False
     for token in sentence:
@@ -454,7 +457,7 @@ def _normalize_agreement(sentence: list[Token]) -> list[Token]:
 
 
 _PREFERENCE_VERBS = frozenset({"prefer", "favor"})
-"""What is said of one of a kind when it is said of all: who prefers a window seat prefers window seats."""
+"""After these verbs singular and plural mean the same: "prefers a window seat", "prefers window seats"."""
 
 _AGREEMENT_WORDS = _PREFERENCE_VERBS | VERB_FORMS.keys()
 
@@ -466,7 +469,7 @@ def _strip_fillers(sentence: list[Token]) -> list[Token]:
 
 
 def _is_filler(sentence: Sequence[Token], at: int) -> bool:
-    """Whether the sentence says the same without the token."""
+    """Return whether the sentence means the same without this token."""
     key = sentence[at].key
     before = sentence[at - 1] if at else None
     after = sentence[at + 1].key if at + 1 < len(sentence) else ""
@@ -488,18 +491,21 @@ def _is_filler(sentence: Sequence[Token], at: int) -> bool:
 _FILLERS = frozenset(split_words("really actually also basically indeed kindly"))
 _POSSIBLE_FILLERS = _FILLERS | {"just", "too", "please", ":", "that"}
 _VERBS_AFTER_JUST = frozenset(split_words("love like prefer hate adore"))
-"""Not those before which it may mean only."""
+"""Verbs before which "just" only emphasizes; before others it may mean "only"."""
 
 _STATING_VERBS = frozenset(
     split_words(
         "say says said state states stated mention mentions mentioned think thinks believe believes confirm confirmed"
     )
 )
-"""Behind these a "that" only joins; behind others it may point at something."""
+"""After these verbs "that" only joins; after others it may point at something."""
 
 
 def _normalize_articles(sentence: list[Token]) -> list[Token]:
-    """The sentence without "the", and with every other article as an "a"; the other way round for what is chosen."""
+    """Drop "the", and write every other article as "a".
+
+    After "prefer" it is the other way round: "the" stays and "a" goes, unless "a" carries meaning.
+    """
     found: list[Token] = []
     last = len(sentence) - 1
     chosen = False
@@ -520,7 +526,10 @@ _ARTICLES = frozenset({"the", "a", "an"})
 
 
 def _keeps_article(sentence: Sequence[Token], at: int, *, chosen: bool) -> bool:
-    """Whether an "a" says more than nothing would: a CEO, a few, a third, plan A; not a dozen, which is a number."""
+    """Return whether "a" carries meaning here.
+
+    It does in "a CEO", "a few", "a third" and "plan A"; not in "a dozen", which is a number.
+    """
     after = sentence[at + 1]
     if after.key in _QUANTITIES_AFTER_A or ORDINAL.fullmatch(after.key) or after.key in (",", ":", "?"):
         return True
@@ -536,20 +545,20 @@ _LETTERED_NOUNS = frozenset(
     influenza schedule blood side
     """)
 )
-"""What an A may be one of."""
+"""Nouns that "A" may label, as in "plan A"."""
 
 _QUANTITIES_AFTER_A = frozenset(split_words("few little bit lot number couple while third half quarter"))
 
 
 def _normalize_punctuation(sentence: list[Token]) -> list[Token]:
-    """The sentence with only those commas and dashes that may tell one list from another."""
+    """Keep only the commas and dashes that may separate items of a list."""
     found: list[Token] = []
     last = len(sentence) - 1
     for at, token in enumerate(sentence):
         if token.key not in _COMMA_KEYS:
             found.append(token)
             continue
-        if token.key == "-" and found and at == last:  # what is read from, and an option
+        if token.key == "-" and found and at == last:  # standard input, or an option
             found.append(token)
         if not found or at == last:
             continue
@@ -559,7 +568,7 @@ def _normalize_punctuation(sentence: list[Token]) -> list[Token]:
             continue
         if token.key == "-" and before.kind == "number":
             continue
-        if token.key == "-" and len(before.key) == len(after.key) == 1:  # a difference
+        if token.key == "-" and len(before.key) == len(after.key) == 1:  # a difference, as in "a - b"
             found.append(token)
             continue
         if before.key not in _TRAILING_MARKS and after.key not in _KEYS_AFTER_COMMA:
@@ -576,7 +585,7 @@ _NUMERIC_KINDS: frozenset[TokenKind] = frozenset({"number", "date", "time", "uni
 
 
 _RewriteStep = tuple[frozenset[str], Callable[[list[Token]], list[Token]]]
-"""What a sentence must have one of to be changed, and how it then is."""
+"""Words or kinds without which a step is skipped, and the step itself."""
 
 _REWRITE_STEPS: tuple[_RewriteStep, ...] = (
     (SYNONYM_TRIGGERS, exchange_synonyms),
@@ -588,4 +597,4 @@ _REMOVAL_STEPS: tuple[_RewriteStep, ...] = (
     (_ARTICLES, _normalize_articles),
     (_COMMA_KEYS | _TRAILING_MARKS, _normalize_punctuation),
 )
-"""Only leave out, so that what a sentence had before them tells enough."""
+"""Steps that only remove tokens, so the words from before them decide whether each is needed."""

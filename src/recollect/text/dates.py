@@ -1,4 +1,4 @@
-"""The days that a question names: dates and periods in English, as they are seen from one moment."""
+"""Parser for days and periods in English questions, relative to a given moment."""
 
 import math
 import re
@@ -14,20 +14,20 @@ from recollect.model import validation
 from recollect.model.table import MICROSECOND, to_microseconds
 
 MAX_SPANS = 8
-"""How many days or periods of one text are read; nobody asks for more at once."""
+"""Maximum number of days or periods read from one text."""
 
 EARLY_WEIGHT = 2.0
-"""What a day before a span counts: what happened on a day is told on it or later."""
+"""Factor for days before a span: people speak of a day on that day or later."""
 
 MAX_LEAD_CHARS = 40
-"""How much of a text before a day may say how long before or after it."""
+"""Characters before a date that are searched for a lead such as "two weeks before"."""
 
 ONE_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A time from its start until just before its end, both aware."""
+    """A time from `start` until just before `end`; both have a time zone."""
 
     start: datetime
     end: datetime
@@ -41,17 +41,17 @@ class TimeSpan:
 
 
 def find_time_spans(text: str, at: datetime) -> tuple[TimeSpan, ...]:
-    """Every day and period that the text names, in order of first mention, each once; at most the first `MAX_SPANS`.
+    """Return the days and periods that a text names, each once, in order of first mention.
 
-    Days are those of UTC, and weeks begin on Mondays. A day or month without its year is the latest that is not after
-    `at`. "Last" week, month and year are those of the calendar before the current ones, "last night" is the day before,
-    "last Friday" is before today, and "on Friday" may be today. "Three days ago" is that one day, "three weeks ago" the
-    seven days around that day, "three months ago" and "three years ago" the month and year of the calendar. "Between
-    March and June" is all of it, and what is "since" or "after" a day goes on until today. "The week before 8 May"
-    reaches back from that day, and "two days after" it on; what is just "before" or "until" one may be any time, and is
-    not given.
+    At most the first `MAX_SPANS`. Days are UTC days, and weeks begin on Mondays. A day or month without a year is the
+    latest that is not after `at`. "Last" week, month and year are the calendar ones before the current ones, "last
+    night" is the day before, "last Friday" is before today, and "on Friday" may be today. "Three days ago" is that one
+    day, "three weeks ago" the seven days around that day, "three months ago" and "three years ago" the calendar month
+    and year. "Between March and June" is all of it, and "since" or "after" a day goes on until today. "The week before
+    8 May" reaches back from that day, "two days after" reaches on. A bare "before" or "until" may be any time and is
+    ignored.
 
-    What no calendar has (31 February), and what lies outside 1900..2199, where no memory can be, is not given.
+    Dates that no calendar has (31 February), or outside 1900..2199, where no memory can be, are ignored.
     """
     today = validation.require_moment("at", at).date()
     found: dict[TimeSpan, None] = {}
@@ -74,9 +74,9 @@ def find_time_spans(text: str, at: datetime) -> tuple[TimeSpan, ...]:
 
 
 def distance_in_days(spans: Sequence[TimeSpan], moment: datetime) -> float:
-    """How many days the moment is from the nearest span: 0 inside, and days before its start count twice.
+    """Return how many days the moment is from the nearest span: 0 inside, infinity without any.
 
-    From no span at all it is infinitely far. This is the oracle; `distances_in_days` computes the same over a column.
+    Days before a span's start count twice. This is the oracle; `distances_in_days` computes the same over a column.
     """
     at, nearest = to_microseconds(moment), math.inf
     for span in spans:
@@ -87,7 +87,10 @@ def distance_in_days(spans: Sequence[TimeSpan], moment: datetime) -> float:
 
 
 def distances_in_days(spans: Sequence[TimeSpan], dates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`distance_in_days` for dates in microseconds since 1970, equal to the last bit; NaN, for unknown, stays NaN."""
+    """Return `distance_in_days` for dates in microseconds since 1970, equal to the last bit.
+
+    NaN, for an unknown date, stays NaN.
+    """
     nearest = np.where(np.isnan(dates), np.nan, np.inf)
     for span in spans:
         early = (to_microseconds(span.start) - dates) * EARLY_WEIGHT
@@ -99,13 +102,13 @@ def distances_in_days(spans: Sequence[TimeSpan], dates: NDArray[np.float64]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _RangeStart:
-    """What may be the first of two between which a time lies: the span, and what was read as it."""
+    """The possible first half of a range such as "from March to June": its span and mention."""
 
     span: TimeSpan
     mention: "_DateMention"
 
     def continues_with(self, match: re.Match[str]) -> bool:
-        """Whether what is matched next is the second."""
+        """Return whether this match is the second half of the range."""
         first, before = self.mention.match, (match["before"] or "").lower()
         between = first.string[first.end() : match.start()].strip().lower().removesuffix(" the")
         if before in _RANGE_ENDS:
@@ -113,7 +116,10 @@ class _RangeStart:
         return between in _RANGE_JOINERS and not self.mention.is_open_ended
 
     def join(self, span: TimeSpan, match: re.Match[str]) -> TimeSpan | None:
-        """From the first to the second; a first without its year is the latest before it. Not backwards."""
+        """Return the span from the first half to the second; None if it would run backwards.
+
+        A first half without a year is the latest one before the second half.
+        """
         end = span.start if (match["before"] or "").lower() == "before" else span.end
         first: TimeSpan | None = self.span
         if self.span.start >= end:
@@ -129,16 +135,16 @@ _DayRange = tuple[date, date]
 
 @dataclass(frozen=True, slots=True)
 class _DateMention:
-    """What is spelled like a date, and the day on which it is read.
+    """A match that is spelled like a date, and the day on which it is read.
 
-    Each group of the pattern has a method of its name that reads it: `None` where it is no date, and a `ValueError` or
-    `OverflowError` where it is one that no calendar has.
+    Each named group of the pattern has its own parser method. It returns `None` if the match is not a date, and raises
+    `ValueError` or `OverflowError` if no calendar has that date.
     """
 
     match: re.Match[str]
     seen_on: date
     continues_range: bool = False
-    """Whether it is the second of two between which a time lies, so that it is a date like the first."""
+    """Whether it is the second half of a range, and so a date like the first half."""
 
     @property
     def begins_range(self) -> bool:
@@ -146,11 +152,11 @@ class _DateMention:
 
     @property
     def is_open_ended(self) -> bool:
-        """Whether it reaches until today, unless it is said until when."""
+        """Whether it extends until today ("since", "after") unless an end follows."""
         return self._find_lead()[0] in {"since", "after"}
 
     def resolve_span(self) -> TimeSpan | None:
-        """The span, if it is one that a memory could be in."""
+        """Return the span; None if no memory can lie in it."""
         try:
             days = _PARSERS[self.match.lastgroup or ""](self)
             return None if days is None else self._apply_lead(days)
@@ -158,7 +164,7 @@ class _DateMention:
             return None
 
     def _apply_lead(self, days: _DayRange) -> TimeSpan | None:
-        """The days, or the time before, after or since them, as the word before them has it."""
+        """Return the days, or the time before, after or since them if the word in front says so."""
         start, end = (datetime.combine(day, time(), tzinfo=UTC) for day in days)
         tomorrow = datetime.combine(self.seen_on + ONE_DAY, time(), tzinfo=UTC)
         lead, begins = self._find_lead()
@@ -252,7 +258,7 @@ class _DateMention:
                 return _months_from((self.seen_on.year - back) * 12, 12)
             case "night":
                 return _days_from(self.seen_on - back * ONE_DAY)
-            case _:  # this morning, afternoon or evening; nobody says "last morning"
+            case _:  # this morning, afternoon or evening; "last morning" is not in use
                 return None if back else _days_from(self.seen_on)
 
     def parse_relative(self) -> _DayRange:
@@ -274,16 +280,22 @@ class _DateMention:
                 return _months_from((self.seen_on.year - count) * 12, 12)
 
     def _lead_duration(self, lead: str, begins: int) -> timedelta | None:
-        """How long "two weeks" is in "two weeks before 8 May", which begins there; nothing where no such word is."""
+        """Return how long "two weeks" in "two weeks before 8 May" is; None without such words.
+
+        `begins` is where the lead word ("before") starts.
+        """
         found = _DURATION.search(self.match.string[max(begins - MAX_LEAD_CHARS, 0) : begins])
-        # "the last weekend before 8 May" is as long as one, but "last year after March" and "a few days" are not
+        # "the last weekend before 8 May" has a length, but "last year after March" and "a few days" have none
         if found is None or (found["vague"] and (lead, found["vague"].lower()) != ("before", "last")):
             return None
         count = _parse_count(found["times"].lower()) if found["times"] else 1
         return count * ONE_DAY * _LENGTH_DAYS.get(found["length"].lower(), 7)
 
     def _find_lead(self) -> tuple[str, int]:
-        """The word that says how the time lies to what is named, also before "last March", and where it begins."""
+        """Return the word before the date ("since", "before" …) and where it begins.
+
+        It also looks in front of "last" and "this", as in "before last March".
+        """
         word, start = self._group_word("before"), self.match.start()
         if word not in {"", "last", "this"}:
             return word, start
@@ -300,20 +312,23 @@ class _DateMention:
         return self.match[group][0].isupper()
 
     def _is_month(self, group: str, *, sure: bool = False) -> bool:
-        """Whether a word that may be a verb means the month: it has a capital, or something else makes it sure."""
+        """Return whether the word means the month.
+
+        "March" and "may" may be verbs: they need a capital, or `sure` because something else proves it.
+        """
         return sure or self._group_word(group) not in _VERB_MONTHS or self._has_capital(group)
 
     def _ends_clause(self) -> bool:
-        """Whether no word comes next, as one does in "they march 5 miles"."""
+        """Return whether no word follows, as one does in "they march 5 miles"."""
         end = self.match.end()
         return not self.match.string[end : end + 3].lstrip()[:1].isalnum()
 
     def _current_month(self) -> int:
-        """The current month, counted from the year 0."""
+        """Return the current month, counted from year 0."""
         return self.seen_on.year * 12 + self.seen_on.month - 1
 
     def _resolve_day(self, year: str | None, month: int, day: int) -> date:
-        """The day of that year; without one, the latest such day that is not after today."""
+        """Return the day in that year; without a year, the latest such day that is not after today."""
         if year:
             return date(int(year), month, day)
         for before in range(9):  # around 1900, 29 February was eight years away
@@ -337,13 +352,13 @@ _PARSERS: Mapping[str, Callable[[_DateMention], _DayRange | None]] = {
 
 
 def _parse_count(written: str) -> int:
-    """How many "two", "a couple of" and "14" are."""
+    """Return the number that "two", "a couple of" or "14" means."""
     first = written.split()[0]
     return 2 if "couple" in written else _NUMBER_WORDS[first] if first in _NUMBER_WORDS else int(first)
 
 
 def _days_through(first: date, last: str | None) -> _DayRange:
-    """The day, or the days up to the last of the same month."""
+    """Return the day, or the days up to the last one of the same month."""
     after = (first.replace(day=int(last)) if last else first) + ONE_DAY
     if after <= first:
         raise ValueError("the days run backwards")
@@ -355,7 +370,7 @@ def _days_from(first: date, many: int = 1) -> _DayRange:
 
 
 def _months_from(first: int, many: int = 1) -> _DayRange:
-    """The months from one on, counted from the year 0."""
+    """Return `many` months from the first on, counted from year 0."""
     start, end = (date(month // 12, month % 12 + 1, 1) for month in (first, first + many))
     return start, end
 
@@ -368,7 +383,7 @@ _SHORT_MONTHS = {name[:3]: number for number, name in enumerate(_LONG_MONTHS, 1)
 _MONTHS = {name: number for number, name in enumerate(_LONG_MONTHS, 1)} | _SHORT_MONTHS
 _VERB_MONTHS = {"march", "may"}
 _AMBIGUOUS_MONTHS = {*_VERB_MONTHS, "april", "june", "august"}
-"""Months that are verbs, names or adjectives: alone, they need a word before them that speaks of time."""
+"""Months that are also verbs, names or adjectives; alone, they need a word about time before them."""
 
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _COUNT_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
@@ -376,21 +391,24 @@ _NUMBER_WORDS = {word: number for number, word in enumerate(_COUNT_WORDS, 1)} | 
 _FUTURE_WORDS = {"next", "every", "each"}
 _WORDS_BEFORE_YEARS = {"in", "of", "during", "since", "year", "early", "late", "mid"}
 _TIME_PREPOSITIONS = {"in", "during", "of", "since", "between", "from", "early", "late", "mid"}
-"""After these, even "march" and "may" in small letters are months."""
+"""After these, even lower-case "march" and "may" are months."""
 
 _RANGE_JOINERS, _RANGE_ENDS = {"and", "to", "-", "–"}, {"until", "till", "through", "before"}
-"""What stands between the two of "from March to June", and before the second of them."""
+"""What stands between the halves of "from March to June", and before the second half."""
 
 _LEAD_WORDS = {
     *_FUTURE_WORDS,
     *_WORDS_BEFORE_YEARS,
     *("last", "this", "on", "by", "before", "after", "until", "till", "from", "around", "between", "through"),
 }
-"""Words before a date: some of them make it one, the others say that it is none of the past."""
+"""Words before a date: some make it a date, others show that it is not in the past."""
 
 
 def _ignore_case(*words: str) -> str:
-    """The words in small letters or capitals; of ASCII, as `re` has other letters that equal these without case."""
+    """Return a pattern for the words in any case; ASCII only.
+
+    Without the ASCII flag, `re` matches some other letters case-insensitively.
+    """
     return f"(?ai:{'|'.join(sorted(words, reverse=True))})"
 
 
@@ -413,7 +431,7 @@ _VAGUE_COUNT = _ignore_case(
     "[0-9]{1,4}[.,][0-9]{1,4}", "few", "several", "some", "many", "half", "last", "this", "every", "each"
 )
 _LENGTH_DAYS = {"day": 1, "night": 1, "morning": 1, "afternoon": 1, "evening": 1, "month": 31, "year": 366}
-"""How many days these are; a week, a weekend and a weekday reach as far as a week."""
+"""Length of units in days; all others (week, weekend, weekday) reach as far as a week."""
 
 _DURATION = re.compile(
     rf"(?<!\w) (?: (?P<vague> {_VAGUE_COUNT} ) \s{{1,3}} )?"
@@ -421,7 +439,7 @@ _DURATION = re.compile(
     re.VERBOSE,
 )
 
-# Every repetition has a small bound, so that no text takes more than a time in proportion to its length.
+# Every repetition has a small bound, so that the time to match is proportional to the length of the text.
 _DATE_EXPRESSION = re.compile(
     rf"""
     (?<![0-9A-Za-z_-]) (?P<iso> [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}} ) (?: (?=[Tt][0-9]) | (?!-?[0-9A-Za-z_]) )

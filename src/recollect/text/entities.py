@@ -1,8 +1,8 @@
-"""Entities: the names that a text mentions, found by how they are written and by no model.
+"""Entities: the names that a text mentions, found by spelling, without a model.
 
-A name is written with capitals (Ana Souza, Rio de Janeiro, NASA), as code is (`parse_line`, DictionaryStore), as an
-address, a path or a handle is, or between quotation marks. Where a sentence begins, every word has a capital, so an
-ordinary one is no name there. What is missed or taken for a name by mistake does little harm: it says how rare it is.
+A name is written with capitals (Ana Souza, Rio de Janeiro, NASA), as code (`parse_line`, DictionaryStore), as an
+address, a path or a handle, or between quotation marks. Every sentence begins with a capital, so an ordinary word there
+is not a name. A name that is missed or wrong does little harm, because names are weighted by how rare they are.
 """
 
 import re
@@ -16,28 +16,29 @@ from recollect.text.questions import ROLE_LABELS
 from recollect.text.tokenizer import STOP_WORDS
 
 VERSION = "1"
-"""Recorded in a store with its names. Whatever changes the names of any text needs another."""
+"""Stored with a store's names; any change to the names of any text needs a new version."""
 
 MAX_ENTITIES = 32
-"""How many names of a text are kept, the first ones."""
+"""Maximum number of names kept per text; the first ones are kept."""
 
 MAX_NAME_CHARS = 80
-"""Characters of the longest name; what is longer is a sentence."""
+"""Maximum length of a name; anything longer is a sentence."""
 
 MAX_TEXT_CHARS = 65_536
-"""Characters of a text that are read for names; of a longer one they are those of its beginning."""
+"""Characters of a text that are searched for names; the rest is ignored."""
 
 MAX_NAME_WORDS = 6
-"""Words of the longest name; a longer run of capitals is a heading."""
+"""Maximum words in a name; a longer run of capitals is a heading."""
 
 MAX_QUESTION_WORDS = 64
-"""How many words of a question are looked for as names; of a long request the first."""
+"""Words of a question that are tried as names; the rest of a long request is ignored."""
 
 
 def find_entities(text: str, speaker: str | None = None) -> tuple[str, ...]:
-    """The names in a text in their order, each once and at most `MAX_ENTITIES`; then the speaker, if that is a name.
+    """Return the names in a text in order, each once, then the speaker if that is a name.
 
-    They are in one spelling: composed (NFC), without case and possessive, any run of blanks as one.
+    At most `MAX_ENTITIES` from the text. They are normalized: composed (NFC), case-folded, without a possessive, any
+    run of blanks as one.
     """
     told = to_nfc(text[:MAX_TEXT_CHARS])
     marked = _find_marked_names(told)
@@ -49,13 +50,13 @@ def find_entities(text: str, speaker: str | None = None) -> tuple[str, ...]:
 
 
 def speaker_entity(speaker: str | None) -> str | None:
-    """The name of who said something; none if it is a role, as `user` is."""
+    """Return the speaker's name; None if it is a role such as `user`."""
     name = None if speaker is None else canonicalize_name(speaker)
     return None if not name or name in ROLE_LABELS or find_invisible_character(name) is not None else name
 
 
 def canonicalize_name(name: str) -> str:
-    """The name in the one spelling that all who mention it share; empty if it is too long for one."""
+    """Return the normalized spelling of a name; empty if it is too long to be one."""
     if len(name) > 4 * MAX_NAME_CHARS:
         return ""
     folded = to_nfc(" ".join(to_nfc(name).casefold().split()))
@@ -64,10 +65,11 @@ def canonicalize_name(name: str) -> str:
 
 
 def find_candidate_names(question: str) -> tuple[str, ...]:
-    """All that may be a name in a question: its own names, and every few words that follow each other.
+    """Return every phrase of a question that may be a name.
 
-    It is for whoever knows names to say which of them are some. Who writes any name with a capital writes all of them
-    so; in other questions a name may be in small letters too.
+    These are its own names, and every run of a few consecutive words; the caller checks which of them are known names.
+    If a word inside a sentence has a capital, the writer is taken to capitalize all names; otherwise names may be in
+    lower case too.
     """
     words = list(islice(_iter_words(to_nfc(question[:MAX_TEXT_CHARS])), MAX_QUESTION_WORDS))
     careful = any(not word.first and _is_capitalized(word) for word in words)
@@ -81,13 +83,13 @@ def find_candidate_names(question: str) -> tuple[str, ...]:
 
 
 def may_be_name(word: str) -> bool:
-    """Whether a word in small letters may stand for a name that has it."""
+    """Return whether a lower-case word may stand for a name that contains it."""
     return len(word) > 1 and word not in _NEVER_NAMES_ALONE and word not in _ORDINARY_WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class _MarkedName:
-    """A name that is written as no sentence is, and its place."""
+    """A name with special spelling (code, quoted title, address …) and its place."""
 
     start: int
     end: int
@@ -95,7 +97,7 @@ class _MarkedName:
 
 
 def _find_marked_names(text: str) -> list[_MarkedName]:
-    """Code between backticks, titles between quotation marks, addresses, paths, handles and identifiers."""
+    """Return code in backticks, quoted titles, addresses, paths, handles and identifiers."""
     quoted = _find_quoted_names(text)
     marked = list(quoted)
     inside = iter([*quoted, _MarkedName(len(text), len(text), "")])
@@ -119,7 +121,7 @@ def _find_quoted_names(text: str) -> list[_MarkedName]:
 
 
 def _read_quoted_name(match: "re.Match[str]") -> _MarkedName | None:
-    """What is between two marks, if it is code or the title of something."""
+    """Return what is between two quotation marks or backticks, if it is a title or code."""
     code, title = match["code"], match["title"]
     if code is None and not _is_title(title):
         return None
@@ -128,14 +130,14 @@ def _read_quoted_name(match: "re.Match[str]") -> _MarkedName | None:
 
 
 def _unspaced_start(text: str, at: int) -> int:
-    """Where what stands there begins, back to the last blank."""
+    """Return where the text without blanks around this place begins."""
     while at and not text[at - 1].isspace():
         at -= 1
     return at
 
 
 def _is_title(said: str) -> bool:
-    """Whether it is written as titles are: capitals but for the small words inside."""
+    """Return whether the text is written like a title: capitals except for small words inside."""
     if said.rstrip()[-1:] in ".!?,;":
         return False
     words = _WORD.findall(said)
@@ -151,7 +153,7 @@ def _is_title(said: str) -> bool:
 
 
 def _parse_special_name(written: str) -> str:
-    """The name that one word without blanks is, if it is an address, a path, a handle or an identifier."""
+    """Return the name in one address, path, handle or identifier; empty for any other word."""
     name = ""
     if "://" in written:
         name = written.split("://", 1)[1].split("/", 1)[0].split("?", 1)[0].rpartition("@")[2].partition(":")[0]
@@ -168,14 +170,14 @@ def _parse_special_name(written: str) -> str:
 
 
 def _is_path(written: str) -> bool:
-    """Whether it is a path or the name of a file; `and/or` is none."""
+    """Return whether it is a path or a file name; `and/or` is neither."""
     if not written.startswith(("/", "~", ".")) and written.count("/") < 2 and not _FILE.search(written):
         return False
     return _PATH.fullmatch(written) is not None and any(map(str.isalpha, written))
 
 
 def _mask_names(text: str, marked: Sequence[_MarkedName]) -> str:
-    """The text without what was found by its marks, with something else than words in its place."""
+    """Replace the names that were found by special spelling with characters that form no word."""
     if not marked:
         return text
     parts, done = list[str](), 0
@@ -186,7 +188,7 @@ def _mask_names(text: str, marked: Sequence[_MarkedName]) -> str:
 
 
 class _TextWord(NamedTuple):
-    """A word as it is written, where it is, and whether a sentence begins with it."""
+    """A word: its place, its spelling, its normalized form, and whether it starts a sentence."""
 
     start: int
     end: int
@@ -196,13 +198,13 @@ class _TextWord(NamedTuple):
 
 
 def _fold_word(word: str) -> str:
-    """A word of a composed text as a name has it."""
+    """Return a word of a composed (NFC) text as a normalized name has it."""
     folded = word.casefold()
     return folded if word.isalnum() else _POSSESSIVE.sub("", folded)
 
 
 def _find_capitalized_names(text: str) -> list[tuple[int, str]]:
-    """The names that are written with capitals, with their places."""
+    """Return the names that are written with capitals, with their places."""
     words = _find_telling_words(text)
     if _is_all_caps(words, text):
         return []
@@ -221,12 +223,12 @@ def _find_capitalized_names(text: str) -> list[tuple[int, str]]:
 
 
 def _find_telling_words(text: str) -> list[_TextWord]:
-    """The words with another letter than a small one of English: most have none, and can be passed over at once."""
+    """Return the words with a character other than a-z and 0-9; most words have none."""
     words = list[_TextWord]()
     for found in _TELLING_WORD.finditer(text):
         start, end = found.span()
         begins = False
-        if not found.lastindex:  # most stand behind another word and a blank
+        if not found.lastindex:  # most follow another word and a blank
             start = _word_start(text, start)
             begins = _starts_sentence(text, start)
         written = text[start:end]
@@ -235,14 +237,14 @@ def _find_telling_words(text: str) -> list[_TextWord]:
 
 
 def _word_start(text: str, at: int) -> int:
-    """Where the word begins of which a letter stands there, or right before."""
+    """Return where the word begins that has a letter here or just before."""
     while at and (text[at - 1].isalnum() or (text[at - 1] in _WORD_JOINERS and at > 1 and text[at - 2].isalnum())):
         at -= 1
     return at
 
 
 def _starts_sentence(text: str, start: int) -> bool:
-    """Whether a sentence begins with the word that starts there."""
+    """Return whether the word that starts here begins a sentence."""
     end = start
     while end and start - end < _MAX_GAP_CHARS and not text[end - 1].isalnum():
         end -= 1
@@ -262,12 +264,15 @@ def _iter_words(text: str) -> Iterator[_TextWord]:
 
 
 def _is_abbreviation(word: str) -> bool:
-    """Whether the full stop after a word only shortens it: Dr. Smith, J. Doe."""
+    """Return whether a full stop after the word only abbreviates it: Dr. Smith, J. Doe."""
     return word.casefold() in _PERSON_TITLES or (len(word) == 1 and word.isupper())
 
 
 def _find_connectors(last: _TextWord, word: _TextWord, text: str) -> list[_TextWord] | None:
-    """The small words between two that belong to the same name, often none; nothing if they do not belong together."""
+    """Return the small words that join two parts of one name; None if they are two names.
+
+    The list is often empty.
+    """
     if text[last.end : word.start] in _BLANKS:
         return []
     if _NAME_LINK.fullmatch(text, last.end, word.start) is None:
@@ -292,13 +297,13 @@ def _is_contraction(name: str) -> bool:
 
 
 def _is_all_caps(words: Sequence[_TextWord], text: str) -> bool:
-    """Whether most of a text is in capitals, so that these tell nothing."""
+    """Return whether most of the text is in capitals, so that they do not mark names."""
     loud = sum([word.written.isupper() and len(word.written) > 1 for word in words])
     return loud > 1 and 3 < sum(1 for _ in islice(_WORD.finditer(text), 2 * loud)) < 2 * loud
 
 
 class _LowercaseWords:
-    """The words of a text that are written in small letters."""
+    """The words of a text that are written in lower case."""
 
     def __init__(self, text: str, telling: Sequence[_TextWord]) -> None:
         self._text = text
@@ -306,18 +311,21 @@ class _LowercaseWords:
         self._names: set[str] | None = None
 
     def has(self, name: str) -> bool:
-        """Whether it is one of them; most are not, and of a short text that is told without reading its words."""
+        """Return whether the word is among them.
+
+        Most are not; for a short text a substring search shows that without splitting it into words.
+        """
         if self._names is None:
             if (
                 len(self._text) <= _MAX_SEARCHED_CHARS and name not in self._text
-            ):  # then only words with capitals inside are left
+            ):  # only words with inner capitals are left
                 return any(word.name == name and word.written[0].islower() for word in self._telling)
             self._names = {_fold_word(word) for word in _WORD.findall(self._text) if word[0].islower()}
         return name in self._names
 
 
 def _trim_name(run: Sequence[_TextWord], small: _LowercaseWords, inside: set[str]) -> tuple[tuple[int, str], ...]:
-    """The name that a run of capitals is, without the ordinary words that it begins or ends with; at most one."""
+    """Trim ordinary words off a run of capitalized words; return at most one name."""
     first, end = 0, len(run)
     while end and run[end - 1].name in _NEVER_NAMES:
         end -= 1
@@ -332,7 +340,7 @@ def _trim_name(run: Sequence[_TextWord], small: _LowercaseWords, inside: set[str
 
 
 def _is_ordinary(word: _TextWord, small: _LowercaseWords, inside: set[str]) -> bool:
-    """Whether a word has its capital for another reason than that it is a name."""
+    """Return whether the word has its capital for another reason than being a name."""
     name, written = word.name, word.written
     if name in _NEVER_NAMES or name in _PERSON_TITLES:
         return True
@@ -344,18 +352,18 @@ def _is_ordinary(word: _TextWord, small: _LowercaseWords, inside: set[str]) -> b
 
 
 _MAX_GAP_CHARS = 200
-"""Characters between two words that are not looked through."""
+"""Maximum characters between two words that are searched for a sentence start; a longer gap counts as one."""
 
 _MAX_SEARCHED_CHARS = 2048
-"""Characters of the longest text that is searched for one word; the words of a longer one are read once, for all."""
+"""Maximum length of a text that is searched for single words; the words of a longer one are collected once."""
 
 _WORD_JOINERS = "'\u2019\u02bc&-"
 _WORD = re.compile(rf"[^\W_]+(?:[{_WORD_JOINERS}][^\W_]+)*")
 _TELLING_WORD = re.compile(rf"[^\W_a-z0-9](?:(?<=[^\W_] .)())?[^\W_]*(?:[{_WORD_JOINERS}][^\W_]+)*")
-"""A word from the first letter on that tells something; with a group if it stands behind another and a blank."""
+"""A word from its first character other than a-z and 0-9; the group is set if a word and a blank stand before it."""
 
 _SPECIAL_MARK = re.compile(r"(?:@|/|_|~|\.(?=\w))\S*")
-"""What no address, path, handle or identifier is without, and the rest of it."""
+"""A character that every address, path, handle or identifier has, with the rest up to a blank."""
 
 _OPENING_QUOTE = re.compile('[`"\u201c\u201e\u00ab]')
 _QUOTED_TEXT = re.compile(
@@ -396,11 +404,11 @@ _SMALL_WORDS = STOP_WORDS | _CONNECTORS
 
 _TITLE_WORDS = "mr mrs ms miss dr prof sir madam st jr sr"
 _PERSON_TITLES = frozenset(_TITLE_WORDS.split())
-"""What stands before a name and is none of it."""
+"""Titles that stand before a name and are not part of it."""
 
 _STOP_WORDS_AS_NAMES = frozenset({"will", "may", "don", "ma", "shan", "won"})
 _NEVER_NAMES = (STOP_WORDS - _STOP_WORDS_AS_NAMES) | _CONNECTORS | ROLE_LABELS | {"ok", "okay", "vs", "etc"}
-"""What is no name wherever it stands; some stop words are also what people are called."""
+"""Words that are never a name; stop words that are also given names (Will, May) are left out."""
 
 _CALENDAR_WORDS = """
 monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
@@ -410,7 +418,7 @@ dec lol omg btw fyi asap idk imo tbh faq todo
 _NEVER_NAMES_ALONE = (
     frozenset(_CALENDAR_WORDS.split()) | (STOP_WORDS - _STOP_WORDS_AS_NAMES) | {"may"} | _CONNECTORS | _PERSON_TITLES
 )
-"""What names nobody by itself; Black Friday is a name."""
+"""Words that are not a name alone; Black Friday is one."""
 
 _NAMES_IN_ING_OR_ED = """
 ahmed mohammed muhammed mohamed fred ted ed ned jed reed jared alfred wilfred winifred mildred beijing boeing sterling

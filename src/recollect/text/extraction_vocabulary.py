@@ -1,8 +1,11 @@
-"""Vocabulary: the words by which sentences about oneself are told, as parts of patterns."""
+"""Word lists, as parts of patterns, for sentences in which people speak about themselves."""
 
 
 def alternation(words: str) -> str:
-    """A pattern for any of the words or patterns, which commas part; they may be broken after a bar."""
+    """Return a pattern for any of the comma-separated words or patterns.
+
+    A list may be broken across lines between words or after a bar.
+    """
     return f"(?:{'|'.join(' '.join(word.split()).replace('| ', '|') for word in words.split(','))})"
 
 

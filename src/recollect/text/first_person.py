@@ -1,4 +1,4 @@
-"""Firsthand: what people say of themselves that lasts, told by how the sentence begins."""
+"""Rules for lasting statements that speakers make about themselves, by how a sentence begins."""
 
 import re
 from dataclasses import dataclass
@@ -30,8 +30,10 @@ from recollect.text.extraction_vocabulary import (
 
 @dataclass(frozen=True, slots=True)
 class FirstPersonRule:
-    """How a sentence of one sort begins, which kind of memory it is, whether it says so outright, and whether it holds
-    for who speaks, whoever else is meant by "we".
+    """How a sentence of one type begins, and which kind of memory it makes.
+
+    `outright` tells whether the sentence says so explicitly, `together` whether it holds for the speaker no matter who
+    else is meant by "we".
     """
 
     kind: Kind
@@ -45,7 +47,7 @@ _I_AM = rf"(?:i'?m|i am|we're|we are) (?:{ADVERB} )*(?:(?:so|very|quite|pretty|a
 _I_HAVE = rf"(?:i've|i have|we've|we have) (?:{ADVERB} )*"
 _I_DID = rf"(?:{_I}|{_I_HAVE})"
 
-# what a sentence may not go on with, because it would point to something said before, or say too little
+# what must not follow, because it would refer to an earlier sentence or say too little
 _POINTER = (
     alternation(r"""
     its?, that, this, these, those, them, they, there, here, him, her, his, their, your?, how, what, when, where, why,
@@ -84,7 +86,7 @@ _CHILDHOOD = (
     r"(?:as a (?:kid|child|boy|girl|teen\w*)|when i was (?:a (?:kid|child|boy|girl)|young\w*|little|small|in \w))"
 )
 
-# what some rules look for, or are kept from by
+# words that some rules need or exclude
 _FREQUENCY = alternation("""
     always, usually, normally, typically, generally, often, regularly, never, rarely, seldom, mostly, only, tend to
 """)
@@ -537,4 +539,4 @@ FIRST_PERSON_RULES = (
     *_DECISION_RULES,
     *_EVENT_RULES,
 )
-"""In the order in which they are tried."""
+"""The order in which the rules are tried."""

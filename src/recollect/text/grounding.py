@@ -1,10 +1,7 @@
-"""Carried: whether a text says nothing but what somebody said.
+"""Checks whether a generated text rests on its sources: wording, quotes, claims, citations.
 
-Quotes: whether somebody said that, word for word but for blanks and quotation marks, and where.
-
-Bearing: whether passages bear out what is said to rest on them, as far as words can tell.
-
-Quoting: which of several texts an answer has words of.
+In reading order: whether a text says only what a turn says, where a quote stands in a text, whether passages support a
+claim, and which texts an answer quotes. All of them compare words; none is a proof.
 """
 
 import re
@@ -17,13 +14,13 @@ from recollect.model.timeline import Passage
 from recollect.text.tokenizer import tokenize
 
 MAX_TURN_WORDS = 5_000
-"""How many words a turn may have to carry anything; in longer ones nobody finds what was meant."""
+"""Maximum words in a turn; a longer one grounds nothing."""
 
 DENIAL_WINDOW_WORDS = 3
-"""How many words before may deny what follows."""
+"""Words before a match that may deny it."""
 
 MIN_STEM_LETTERS = 3
-"""How many letters of a word are left at least without its ending."""
+"""Minimum letters left of a word without its ending."""
 
 _WORD = re.compile(r"\w+(?:['.,:/@+-]\w+)*")
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`´", "'"))
@@ -34,7 +31,7 @@ _SILENT_WORDS = frozenset(
     himself herself i'm i've i'd i'll we've we're he's she's they're they've user user's users speaker person
 """)
 )
-"""Words that say nothing by themselves, and those by which a text calls who spoke."""
+"""Words without meaning of their own, and words by which a text refers to the speaker."""
 
 _DENIAL_WORDS = frozenset(
     _WORD.findall("""
@@ -56,8 +53,9 @@ _WORD_ENDINGS = (
 
 
 def is_grounded(text: str, turn: str, speaker: str | None = None) -> bool:
-    """Whether all that the text says stands in the turn in just these words, in a row and with no denial before it; but
-    for their endings, the name of the speaker at its beginning and words that say nothing by themselves.
+    """Return whether the turn has all words of the text in a row, with no denial before them.
+
+    Word endings, words without meaning of their own, and the speaker's name at the beginning of the text are ignored.
     """
     said, told = _content_words(turn), _content_words(text)
     name = _content_words(speaker or "")
@@ -75,7 +73,7 @@ def is_grounded(text: str, turn: str, speaker: str | None = None) -> bool:
 
 
 def _content_words(text: str) -> list[str]:
-    """The words that say something; every denial as the same one."""
+    """Return the words that carry meaning; every denial becomes "not"."""
     return ["not" if word in _DENIAL_WORDS else word for word in _split_words(text) if word not in _SILENT_WORDS]
 
 
@@ -84,7 +82,10 @@ def _split_words(text: str) -> list[str]:
 
 
 def _word_forms(word: str) -> Iterator[str]:
-    """The word, and what it may be without its ending; figures, and names with signs, stay as they are."""
+    """Yield the word, and what it may be without its ending.
+
+    Numbers, and names with symbols in them, stay as they are.
+    """
     yield word
     if word.replace("'", "").isalpha():
         for ending, instead in _WORD_ENDINGS:
@@ -98,21 +99,21 @@ _PLAIN_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»″〝〞＂", '"')
 _OUTER_MARKS = " \"'"
 
 SPACED_SCRIPTS_END = "\u0590"
-"""Below this character, the scripts (Latin, Greek, Cyrillic …) have blanks between words."""
+"""Scripts below this character (Latin, Greek, Cyrillic …) have blanks between words."""
 
 
 def fold_quotes(text: str) -> str:
-    """The text with one kind of blank, never two in a row, and one kind of each quotation mark."""
+    """Return the text with single blanks of one kind, and one kind of each quotation mark."""
     return _BLANK_RUN.sub(" ", text).translate(_PLAIN_QUOTES)
 
 
 def find_quote(quote: str, text: str, as_folded: str) -> str | None:
-    """The words of the text that the quote is, as they stand there; none if it is not there, or begins within a word.
+    """Return the quote as it stands in the text; None if it is absent or cuts a word.
 
-    The quote is `fold_quotes`, and `as_folded` is the text so: both are looked at more than once.
+    `quote` is already folded by `fold_quotes`, and `as_folded` is the folded text: callers use both more than once.
     """
     wanted = quote.strip()
-    for one in dict.fromkeys((wanted, wanted.strip(_OUTER_MARKS))):  # a model may put marks around a quote
+    for one in dict.fromkeys((wanted, wanted.strip(_OUTER_MARKS))):  # a model may put quotation marks around a quote
         place = _find_whole_words(one, as_folded) if one else None
         if place is not None:
             return text[_unfolded_offset(text, place) : _unfolded_offset(text, place + len(one) - 1) + 1]
@@ -120,7 +121,10 @@ def find_quote(quote: str, text: str, as_folded: str) -> str | None:
 
 
 def _find_whole_words(wanted: str, text: str) -> int | None:
-    """Where it occurs as whole words, for the first time; occurrences that overlap are not looked for."""
+    """Return the first place where it stands as whole words.
+
+    Overlapping occurrences are not tried.
+    """
     place = text.find(wanted)
     while place >= 0:
         end = place + len(wanted)
@@ -131,13 +135,13 @@ def _find_whole_words(wanted: str, text: str) -> int | None:
 
 
 def _is_within_word(text: str, place: int) -> bool:
-    """Whether a word goes on across that place."""
+    """Return whether a word continues across this place."""
     around = text[max(place - 1, 0) : place + 1]
     return 0 < place < len(text) and around.isalnum() and max(around) < SPACED_SCRIPTS_END
 
 
 def _unfolded_offset(text: str, place: int) -> int:
-    """Where the character at that place of the folded text is in the text."""
+    """Return where this character of the folded text is in the original text."""
     gone = 0
     for blanks in _SEVERAL_BLANKS.finditer(text):
         if blanks.start() - gone >= place:
@@ -147,24 +151,25 @@ def _unfolded_offset(text: str, place: int) -> int:
 
 
 STEM_CHARS = 4
-"""How many letters tell one word from another, whatever its ending."""
+"""Letters that identify a word, whatever its ending."""
 
 MIN_TELLING_STEMS = 8
-"""With fewer stems to go by, what has none of them may well say the same in other words."""
+"""With fewer stems to compare, a text that shares none may still say the same in other words."""
 
 CONTEXT_PASSAGES = 10
-"""How many passages before one may tell what is meant in it: "I booked it" says nothing of Lisbon."""
+"""Passages before the cited one that may supply the context: "I booked it" does not mention Lisbon."""
 
 _WORD_OR_NUMBER = re.compile(r"\d+|[^\W\d_]+")
 _MARKS_BEFORE_CAPITAL = frozenset(".!?:;\"'“”„«»‘’(–—-•*")
-"""After these a capital need not be that of a name."""
+"""After these, a capital need not mean a name."""
 
 
 class ClaimSupport:
-    """What passages say, by the stems of their words.
+    """The content of passages, as stems of their words.
 
-    No proof: a lie in their own words passes. It finds out what has nothing to do with any of them, and what comes from
-    others than those that are named for it, as orders to a model in one passage would have it said of another.
+    This is not a proof: a lie in the passages' own words passes. It detects claims that have nothing to do with any
+    passage, and claims that come from other passages than the cited ones, as when a prompt injection in one passage
+    puts words into another.
     """
 
     def __init__(self, passages: Sequence[Passage]) -> None:
@@ -175,8 +180,11 @@ class ClaimSupport:
         self._telling = {stem for stem in self._all if _is_telling_stem(stem)}
 
     def supports(self, text: str, places: Collection[int]) -> bool:
-        """Whether the text can be from the passages at these places: it has a word of some passage, and half of the
-        names and numbers in it that were said at all were said there, or just before."""
+        """Return whether the text can come from the passages at these places.
+
+        It must share a word with some passage, and half of its names and numbers that occur in any passage must occur
+        in the cited ones or just before them.
+        """
         touches = len(self._telling) < MIN_TELLING_STEMS or not _text_stems(text).isdisjoint(
             self._telling | self._speakers
         )
@@ -194,7 +202,10 @@ def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def _text_stems(text: str) -> frozenset[str]:
-    """The beginnings of its words, and its numbers; all pairs of characters where words have no blanks between them."""
+    """Return the stems of the words, and the numbers.
+
+    Where a script has no blanks between words, all pairs of characters.
+    """
     return frozenset(stem for word in _WORD_OR_NUMBER.findall(text.casefold()) for stem in _word_stems(word))
 
 
@@ -207,12 +218,12 @@ def _word_stems(word: str) -> Collection[str]:
 
 
 def _is_telling_stem(stem: str) -> bool:
-    """Whether it is more than one of the little words that are in every text."""
+    """Return whether the stem is more than a short word that every text has."""
     return len(stem) >= STEM_CHARS or max(stem) >= SPACED_SCRIPTS_END
 
 
 def _name_stems(text: str) -> frozenset[str]:
-    """The stems of its names and numbers: what is of digits, or has a capital where no sentence begins."""
+    """Return the stems of names and numbers: digits, or a capital that starts no sentence."""
     return _union(
         _text_stems(word[0]) for word in _WORD_OR_NUMBER.finditer(text) if _is_name(word[0], text[: word.start()])
     )
@@ -226,36 +237,37 @@ def _is_name(word: str, before: str) -> bool:
 
 
 def _date_numbers(at: datetime) -> frozenset[str]:
-    """The numbers of that day, as they may be written."""
+    """Return the numbers of that day, as they may be written."""
     return frozenset(f"{number:{form}}" for number in (at.year, at.month, at.day) for form in ("d", "02d"))
 
 
 MAX_QUOTE_TERMS = 3
-"""How many terms in a row are a quotation."""
+"""Number of terms in a row that make a quotation."""
 
 MIN_QUOTE_TERMS = 2
-"""A text with fewer terms is not quoted: it would be wherever somebody says that word."""
+"""Minimum terms in a quotable text: one common word would count as a quotation everywhere."""
 
 TermRun = tuple[str, ...]
 
 
 def find_quoted_texts(answer: str, texts: Sequence[str], question: str = "") -> list[int]:
-    """The places of those texts of which terms stand in the answer in a row, one of them theirs alone.
+    """Return the places of the texts that the answer quotes.
 
-    What the question or another text has too may be from there. An answer that quotes every text of several that can
-    be told apart is a copy of them: it prefers none, so none is given.
+    A quotation is a row of terms, one of which no other text has. Terms of the question do not count, as they may come
+    from there. If the answer quotes every one of several texts that can be told apart, it is a copy of them and prefers
+    none: the result is empty.
     """
     found, every = _match_quotes(answer, texts, question)
     return [] if every else found
 
 
 def quotes_all_texts(answer: str, texts: Sequence[str], question: str = "") -> bool:
-    """Whether none is given for that it quotes every text of several."""
+    """Return whether no text is given because the answer quotes every one of several."""
     return _match_quotes(answer, texts, question)[1]
 
 
 def _match_quotes(answer: str, texts: Sequence[str], question: str) -> tuple[list[int], bool]:
-    """The places of those that it quotes, and whether these are all of several that can be told apart."""
+    """Return the places of the quoted texts, and whether they are all of several distinct ones."""
     said = tokenize(answer)
     told = [tokenize(text) for text in texts]
     having = Counter(term for one in told for term in set(one))
@@ -270,7 +282,10 @@ def _match_quotes(answer: str, texts: Sequence[str], question: str) -> tuple[lis
 
 
 def _find_own_runs(told: Sequence[str], own: frozenset[str]) -> set[TermRun]:
-    """What of a text is a quotation wherever it stands: a row of terms with one of its own, or all of a short one."""
+    """Return the rows of terms that count as a quotation of the text.
+
+    A row needs one of the text's own terms; a short text counts as a whole.
+    """
     length = min(MAX_QUOTE_TERMS, len(told))
     return (
         {run for run in _term_windows(told, length) if not own.isdisjoint(run)} if length >= MIN_QUOTE_TERMS else set()
@@ -278,5 +293,5 @@ def _find_own_runs(told: Sequence[str], own: frozenset[str]) -> set[TermRun]:
 
 
 def _term_windows(told: Sequence[str], length: int) -> list[TermRun]:
-    """Every so many terms in a row."""
+    """Return every row of that many consecutive terms."""
     return list(zip(*(told[start:] for start in range(length)), strict=False))

@@ -1,6 +1,6 @@
-"""Themes: what several texts are about, as weights of their terms and in words the way they are written there.
+"""Keywords: what several texts are about, as weighted terms and as readable phrases.
 
-Pleasantries: words that are said about everything, and so tell little of what a talk was about.
+The word lists at the end hold words that fit any topic, and therefore weigh little.
 """
 
 import math
@@ -14,63 +14,66 @@ from typing import NamedTuple
 from recollect.text.tokenizer import tokenize
 
 MAX_TERMS = 96
-"""How many of the weightiest terms are looked at for phrases."""
+"""Number of terms, the weightiest ones, from which phrases are built."""
 
 MAX_PHRASE_WORDS = 3
-"""How many words a phrase has at most."""
+"""Maximum words in a phrase."""
 
 MAX_SENTENCE_CHARS = 1_000
-"""Characters of a sentence that are read for phrases; most are far shorter."""
+"""Characters of a sentence that are searched for phrases; most sentences are far shorter."""
 
 MAX_WORD_CHARS = 32
-"""Characters of the longest word that is shown; what is longer is a path or a sum."""
+"""Maximum length of a word that is shown; a longer one is a path or a checksum."""
 
 PLEASANTRY_WEIGHT = 0.12
-"""What a word that is said about everything weighs, of what another would."""
+"""Weight of a word that fits any topic, relative to an ordinary word."""
 
 VAGUE_WEIGHT, VAGUE_PHRASE_WEIGHT = 0.15, 0.8
-"""What a word weighs that tells little alone, as `support` does, and what it weighs in a phrase as `support group`."""
+"""Weight of a word that says little alone, as `support` does, and its weight in a phrase such as `support group`."""
 
 SPEAKER_WEIGHT = 0.05
-"""What the name of somebody who speaks weighs: it stands before what they say."""
+"""Weight of a speaker's name: it stands before everything they say."""
 
 NUMBER_WEIGHT, NAME_WEIGHT = 0.5, 1.3
-"""What a number, a day or a month weighs, and what a name does."""
+"""Weight of a number, a day or a month, and weight of a name."""
 
 PHRASE_FACTOR = 1.75
-"""What a phrase of several words weighs, of what each of them would."""
+"""Factor for a phrase of several words, applied to the mean weight of its words."""
 
 MIN_NOUN_FACTOR = 1.25
-"""How likely a phrase of several words names something, at least."""
+"""Minimum noun factor of a phrase of several words."""
 
 MIN_PHRASE_SHARE = 0.3
-"""What share of the weightiest phrase another must weigh to be shown."""
+"""Minimum weight of a phrase that is shown, as a share of the weightiest phrase."""
 
 Phrase = tuple[str, ...]
-"""The terms of words that follow each other."""
+"""The terms of consecutive words."""
 
 
 def extract_terms(text: str) -> list[str]:
-    """The terms of a text, addresses left out."""
+    """Return the terms of a text, without web addresses."""
     return tokenize(_strip_addresses(text))
 
 
 def extract_name_terms(text: str) -> list[str]:
-    """The terms of a text that are written with a capital where no sentence begins."""
+    """Return the terms that are capitalized where no sentence begins."""
     found = _CAPITALIZED_WORD.findall(text)
     return tokenize(" ".join(found)) if found else []
 
 
 @dataclass(frozen=True, slots=True)
 class TopicTerms:
-    """How many of several texts have each term, and how much it tells by itself."""
+    """The number of texts that have each term, and each term's own weight."""
 
     text_counts: Mapping[str, int]
     base_weights: Mapping[str, float]
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], named: Iterable[str], speakers: Iterable[str]) -> "TopicTerms":
-        """What texts of these terms are about; `named` has terms as often as they are written like names."""
+        """Count the terms of several texts.
+
+        `named` holds terms as often as they are written like names.
+        """
         having, times = Counter[str](), Counter[str]()
         for text in texts:
             times.update(text)
@@ -82,16 +85,16 @@ class TopicTerms:
         return cls(having, {term: SPEAKER_WEIGHT if term in called else _base_weight(term, proper) for term in having})
 
     def weights(self) -> dict[str, float]:
-        """How much each term weighs: more if more texts have it, though not as much more."""
+        """Return the weight of each term; it grows with the logarithm of its number of texts."""
         return {term: _frequency_weight(self.base_weights[term], count) for term, count in self.text_counts.items()}
 
     def top_phrases(self, texts: Sequence[Sequence[str]]) -> list[str]:
-        """The words that tell best what the texts are about, the weightiest first, none with a word of one before it.
+        """Return the phrases that describe the texts best, best first; no two share a term.
 
-        Each text is given as its sentences. Words are shown as they are written most often.
+        Each text is given as its sentences. Words are shown in their most frequent spelling.
         """
         weights = self.weights()
-        best = sorted(weights, key=lambda term: -weights[term])[:MAX_TERMS]  # the first ones, of equals
+        best = sorted(weights, key=lambda term: -weights[term])[:MAX_TERMS]  # of equals, the first ones
         read, uses = vague_terms().union(best), _PhraseUsage()
         for sentences in texts:
             uses.add_text([run for sentence in sentences for run in _find_runs(_find_words(sentence), read)])
@@ -105,8 +108,10 @@ class TopicTerms:
         return shown
 
     def _score_phrase(self, phrase: Phrase, uses: "_PhraseUsage") -> float:
-        """How well a phrase tells what texts are about. Days and numbers alone do not; nor words that stand together
-        only once, unless they are a name, or with a pleasantry.
+        """Return how well a phrase describes the texts.
+
+        Days and numbers alone score 0. So does a phrase with a pleasantry, or with a vague word at its end, and one
+        whose words stand together only once, unless it is a name.
         """
         colours, count = [self.base_weights[term] for term in phrase], uses.having[phrase]
         nounlike = uses.noun_factor(phrase[-1])
@@ -121,17 +126,17 @@ class TopicTerms:
 
 
 def _frequency_weight(colour: float, count: int) -> float:
-    """What is in so many texts; a pleasantry weighs no more for being said often."""
+    """Return the weight of a term that `count` texts have; a pleasantry gains nothing by it."""
     return colour * math.log2(1 + count) if colour >= NUMBER_WEIGHT else colour
 
 
 def _name_prefix_lengths(name: str) -> Iterable[int]:
-    """How much of a name somebody is called by: all of it, or two letters and more."""
+    """Return how many letters of a name people may use: all, or any prefix of two or more."""
     return {len(name), *range(2, len(name))}
 
 
 def _base_weight(term: str, proper: Set[str]) -> float:
-    """How much a term tells by itself."""
+    """Return the weight of a term by itself."""
     if term.isdigit() or term in calendar_terms():
         return NUMBER_WEIGHT
     if term in proper:
@@ -144,20 +149,23 @@ def _base_weight(term: str, proper: Set[str]) -> float:
 
 
 class _PhraseWord(NamedTuple):
-    """A word that has terms, as it is written."""
+    """A word that has terms, as written."""
 
     written: str
     terms: tuple[str, ...]
     begins: bool
-    """Whether a sentence may begin with it, so that its capital tells nothing."""
+    """Whether a sentence may begin with it, so that its capital carries no information."""
     joined: bool
-    """Whether it follows another one with no more than a blank between."""
+    """Whether it follows another word with at most a blank between them."""
     noun: bool | None
-    """Whether it names something, by the stop word before it; unknown where that does not tell."""
+    """Whether it is a noun, judged by the stop word before it; None where that does not tell."""
 
 
 def _find_words(sentence: str) -> list[_PhraseWord]:
-    """The words of a sentence that have terms; of scripts without blanks, pairs of letters."""
+    """Return the words of a sentence that have terms.
+
+    In scripts without blanks, these are pairs of letters.
+    """
     sentence = _strip_addresses(sentence[:MAX_SENTENCE_CHARS])
     found, end, follows = list[_PhraseWord](), -1, False
     noun: bool | None = None
@@ -175,7 +183,7 @@ def _find_words(sentence: str) -> list[_PhraseWord]:
             found += _pair_words(known)
         else:
             if blank and follows and found[-1].noun:
-                found[-1] = found[-1]._replace(noun=None)  # it goes with this one, which is what is named
+                found[-1] = found[-1]._replace(noun=None)  # it belongs to the next word, which is the noun
             elif follows or not blank:
                 noun = None
             found.append(_PhraseWord(written, known, begins, blank and follows, noun))
@@ -184,12 +192,12 @@ def _find_words(sentence: str) -> list[_PhraseWord]:
 
 
 def _pair_words(pairs: Sequence[str]) -> list[_PhraseWord]:
-    """Every two neighbouring letters as a word, which shares a letter with the next."""
+    """Return every two neighboring letters as a word, which shares a letter with the next."""
     return [_PhraseWord(pair, (pair,), begins=False, joined=place > 0, noun=None) for place, pair in enumerate(pairs)]
 
 
 def _find_runs(words: Sequence[_PhraseWord], best: frozenset[str]) -> list[list[_PhraseWord]]:
-    """Words of these terms that follow each other; numbers are left out."""
+    """Return the runs of consecutive words with these terms; numbers are left out."""
     runs, going = list[list[_PhraseWord]](), False
     for word in words:
         fits = len(word.written) <= MAX_WORD_CHARS and best.issuperset(word.terms)
@@ -203,7 +211,7 @@ def _find_runs(words: Sequence[_PhraseWord], best: frozenset[str]) -> list[list[
 
 
 class _PhraseUsage:
-    """How phrases are used: in how many texts, how they are written, and whether words name something."""
+    """How phrases are used: in how many texts, in which spellings, and whether as nouns."""
 
     def __init__(self) -> None:
         self.having = Counter[Phrase]()
@@ -213,7 +221,7 @@ class _PhraseUsage:
         self._naming = Counter[str]()
 
     def add_text(self, runs: Sequence[Sequence[_PhraseWord]]) -> None:
-        """Count what one text has."""
+        """Count the phrases of one text."""
         met = dict[Phrase, None]()
         for run in runs:
             for first, word in enumerate(run):
@@ -230,11 +238,11 @@ class _PhraseUsage:
         self.having.update(list(met))
 
     def noun_factor(self, term: str) -> float:
-        """How likely the term names something, which is 1 where nothing tells."""
+        """Return how likely the term is a noun; 1 without evidence."""
         return 0.25 + 1.5 * (self._nouns[term] + 1) / (self._told[term] + 2)
 
     def most_common_form(self, phrase: Phrase) -> str:
-        """How it is written most often; where a sentence begins it has a capital anyhow."""
+        """Return the most frequent spelling; sentence starts count only if there is no other."""
         forms = self._inside.get(phrase) or self._first[phrase]
         written = min(forms, key=lambda form: (-forms[form], -self._naming[form], form))
         ordinary = phrase not in self._inside and _ORDINARY_ENDING.search(written) and written[1:].islower()
@@ -242,7 +250,7 @@ class _PhraseUsage:
 
 
 def _join_words(words: Sequence[_PhraseWord]) -> str:
-    """The words with blanks between, or without the letter that each shares with the next."""
+    """Join the words with blanks, or without the letter that each shares with the next."""
     told = words[0].written
     for word in words[1:]:
         if _UNSPACED.search(word.written):
@@ -270,10 +278,10 @@ _LEADS_TO_NOUN = {
     **dict.fromkeys(_WORDS_BEFORE_NOUNS.split(), True),
     **dict.fromkeys(_WORDS_BEFORE_OTHERS.split(), False),
 }
-"""Stop words behind which the last word before the next one names something, and those behind which it does not."""
+"""Stop words, and whether the last word before the next stop word is then a noun."""
 
 _ORDINARY_ENDING = re.compile(r"(?:ing|ings|ed|tions?|ments?|ness|ity|ities|ship)$")
-"""How words end that are hardly names."""
+"""Endings of words that are hardly names."""
 
 _CAPITALIZED_WORD = re.compile(r"(?<=[\w,;] )[A-ZÀ-ÖØ-ÞΑ-ΩА-Я][\w'’&-]*")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
@@ -285,10 +293,10 @@ _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u31f0-\u31ff\u3400-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f"
     "\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
 )
-"""Scripts that put no blanks between words."""
+"""Scripts without blanks between words."""
 
 _UNSEGMENTED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f]")
-"""Those of them in which two letters are seldom a word."""
+"""Those of these scripts in which two letters are seldom a word."""
 
 _GREETINGS = """
 absolutely afternoon ah aha alright amazing aw awesome aww awww beautiful brilliant btw bye cheers congrats
@@ -341,7 +349,7 @@ uit uma una und une uno você vom von voor vor vous waar wat weil wel wenn wie w
 как ко когда кто ли мне мы на не нет но ну о об он она они оно от по при с со так там то тоже только ты у уже что чтобы
 это я
 """
-"""Words that hold sentences of other languages together, but for those that tell something in English."""
+"""Function words of other languages, except those that mean something in English."""
 
 _CALENDAR_WORDS = """
 apr april aug august dec december feb february fri friday jan january jul july jun june mar march mon monday nov
@@ -351,23 +359,23 @@ november oct october sat saturday sep sept september sun sunday thu thur thursda
 
 @cache
 def pleasantry_terms() -> frozenset[str]:
-    """The terms of words that are said whatever the talk is about."""
+    """Return the terms of words that fit any topic."""
     return frozenset(tokenize(" ".join((_GREETINGS, _SMALL_TALK, _FOREIGN_WORDS))))
 
 
 @cache
 def calendar_terms() -> frozenset[str]:
-    """The terms of days and months, which are written like names."""
+    """Return the terms of days and months, which are written like names."""
     return frozenset(tokenize(_CALENDAR_WORDS))
 
 
 @cache
 def vague_terms() -> frozenset[str]:
-    """The terms of words that tell something only together with others."""
+    """Return the terms of words that mean something only together with others."""
     return frozenset(tokenize(_VAGUE_WORDS))
 
 
 JOINING_LETTERS = re.compile(
     "[\u3041-\u309f的了是我你他她它们在有和就不也都要吗呢吧啊这那个很会能着过到与及对把被让给但而或]"
 )
-"""Letters that hold Chinese and Japanese sentences together; a pair with one of these is seldom a word."""
+"""Letters that connect Chinese and Japanese sentences; a pair with one of them is seldom a word."""

@@ -1,4 +1,4 @@
-"""Reading: the sentences of a text, word by word."""
+"""Lexer: splits a text into sentences of tokens, from which canonical forms are made."""
 
 import re
 from datetime import date
@@ -38,7 +38,7 @@ from recollect.text.tokens import (
 
 
 def tokenize_sentences(text: str) -> list[list[Token]]:
-    """The sentences of the text; one may be empty."""
+    """Return the sentences of a text as tokens; a sentence may be empty."""
     reading = _SentenceBuilder()
     for found in _SCANNER.finditer(_normalize_layout(text)):
         said = found[0]
@@ -71,8 +71,8 @@ def tokenize_sentences(text: str) -> list[list[Token]]:
 
 
 def _normalize_layout(text: str) -> str:
-    """The text with one sort of quotes and blanks, and without what only marks its layout."""
-    if text.isupper() and len(text.split(maxsplit=2)) > 2:  # capitals throughout tell nothing
+    """Return the text with one kind of quotes and blanks, and without layout marks."""
+    if text.isupper() and len(text.split(maxsplit=2)) > 2:  # capitals throughout carry no information
         text = text.lower()
     if not text.isascii():
         text = _REPLACED_MARK.sub(lambda mark: _MARK_REPLACEMENTS[mark[0]], text)
@@ -99,13 +99,13 @@ _REPLACED_MARK = re.compile(f"[{''.join(_MARK_REPLACEMENTS)}]")
 _LINE_STARTS = re.compile(r"\n[ \t]*(?:[-*>\u2022](?= +[^\d ])|#{1,6}(?= ))")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\(([^()\s]{1,500})\)")
 _BLANK_RUN = re.compile(r"\s(?:\s+|(?<! ))")
-"""Blanks that are not one blank already."""
+"""Any run of whitespace except a single plain blank."""
 
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{2,3})(?=[^\s*_])([^*_]*[^\s*_])\1(?![\w*])")
 
 
 def _unwrap_emphasis(found: re.Match[str]) -> str:
-    """What is emphasised, without the marks; but a name such as __init__ as it is."""
+    """Return emphasized text without its marks; a name such as __init__ stays as it is."""
     named = found[1].startswith("_") and found[2].islower() and found[2].isidentifier()
     return found[0] if named else found[2]
 
@@ -115,7 +115,7 @@ _MONTH = rf"(?i:{'|'.join(MONTHS)})\b|(?i:jan|feb|mar|apr|jun|jul|aug|sept?|oct|
 _DAY = "(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
 _YEAR = "[12][0-9]{3}"
 _NUMBER_END = r"(?![\w@/\\]|[.,:][0-9]|-[0-9])"
-"""What a figure must not go on with: then it is part of something else, such as an address or a serial number."""
+"""What must not follow a number: then it is part of an address, a serial number or the like."""
 
 _NOT_CLOCK = rf"{_NUMBER_END}(?! ?[aApP]\.?[mM]\b)"
 _MINUTES = "(?:[:.](?P<mi>[0-5][0-9]))?(?::(?P<s>[0-5][0-9]))?"
@@ -128,11 +128,11 @@ km/h kmh kph mph kbps Mbps Gbps KiB MiB GiB TiB kWh MWh mAh kcal km² m² km cm 
 mins min secs sec s ms ns µs yrs yr wks wk kB KB MB GB TB PB kHz MHz GHz Hz kW MW GW W mV kV V mA °C °F px ft yd mi %
 l L g
 """
-"""Units that are also written right behind a number; their case counts."""
+"""Units that may follow a number without a blank; their case matters."""
 
 _MAX_RUN_WORDS = 50
 _WORD_RUN = rf"(?:[A-Za-z]+ (?![0-9])){{1,{_MAX_RUN_WORDS}}}(?:[A-Za-z]+(?=[.,;!?](?: (?![0-9])|\Z)))?"
-"""Several plain words at once, none of which can be a month before its day; most of a text is of these."""
+"""Several plain words at once, none of which can be a month before its day; most of a text matches this."""
 
 _NUMERIC_PATTERNS = (
     rf"(?P<ymd>(?<![\w.-])(?P<y1>{_YEAR})(?P<cut>[-/])(?P<m1>[0-9]{{1,2}})(?P=cut)(?P<d1>[0-9]{{1,2}})(?![0-9/-])(?!{_JOINED_LETTER}))",
@@ -145,12 +145,12 @@ _NUMERIC_PATTERNS = (
 _CODE_PATTERNS = (
     r"(?<![\w)\]-])-{1,2}[^\W\d_](?:\w|[./:=-](?=\w))*",  # an option: -v, --force
     r"(?<![\w.)\]])(?:\.{0,2}[/\\]|~[/\\]|\.)(?=[^\W\d])(?:\w|[./\\~@+=-](?=\w))*/?",  # a path: ../run, .env
-    r"[:;=]['^-]?[()\[\]DPp/\\|](?![\w/])|(?<=\s)[()]-?[:;](?!\S)",  # a face
-    r"(?<![\w!?.,;:)\]\"'])!(?=\w)",  # a mark before what it belongs to: !important
+    r"[:;=]['^-]?[()\[\]DPp/\\|](?![\w/])|(?<=\s)[()]-?[:;](?!\S)",  # an emoticon
+    r"(?<![\w!?.,;:)\]\"'])!(?=\w)",  # a prefix: !important
     r"\(\)|\[ ?\]|\{\}|(?<=[\w)\]])\((?=\S)|[\[\]{}]",  # brackets of code
-    r"(?<=\w )\.{1,2}(?!\S)",  # a folder
+    r"(?<=\w )\.{1,2}(?!\S)",  # a folder: . or ..
 )
-"""Signs that say something, and what is written with them."""
+"""Symbols that carry meaning, with the text that belongs to them."""
 
 _TOKEN_PATTERNS = (
     rf"(?P<words>{_WORD_RUN})",
@@ -169,7 +169,7 @@ _SCANNER = re.compile("|".join(_TOKEN_PATTERNS))
 
 
 class _SentenceBuilder:
-    """The sentences of a text as far as it is read, and the tokens of the last."""
+    """The sentences read so far, and the tokens of the current one."""
 
     __slots__ = ("begins", "quoted", "sentences", "tokens")
 
@@ -180,17 +180,17 @@ class _SentenceBuilder:
         self.quoted = ""
 
     def add(self, key: str, sort: TokenKind, said: str) -> None:
-        """One more token, which no sentence begins behind."""
+        """Append a token; the next word does not begin a sentence."""
         self.tokens.append(Token(key, sort, said))
         self.begins = False
 
     @property
     def is_exact(self) -> bool:
-        """Whether the sentence is about something that is only the same as written."""
+        """Whether the sentence is about something case-sensitive."""
         return any(token.key in CASE_SENSITIVE_NOUNS for token in self.tokens[-_EXACT_WINDOW_TOKENS:])
 
     def end_sentence(self, mark: str) -> None:
-        """The end of a sentence, unless it is that of an abbreviation."""
+        """End the sentence, unless the mark is the full stop of an abbreviation."""
         if mark == "." and self.tokens and self.tokens[-1].text.lower() in _ABBREVIATIONS:
             return
         if "?" in mark:
@@ -201,7 +201,7 @@ class _SentenceBuilder:
 
 
 _EXACT_WINDOW_TOKENS = 6
-"""How far behind what it is about something stands."""
+"""How many tokens after a case-sensitive noun case still matters."""
 
 _ABBREVIATIONS = frozenset(
     split_words("dr mr mrs ms prof st vs etc approx dept jr sr tel ext fig tue tues wed thu thur thurs fri")
@@ -209,20 +209,20 @@ _ABBREVIATIONS = frozenset(
 
 
 def _read_date(reading: _SentenceBuilder, found: re.Match[str]) -> None:
-    """A day that a calendar has, as year, month and day; anything else word by word."""
+    """Add a date that exists as year, month and day; add anything else word by word."""
     match found.lastgroup:
         case "ymd":
             year, month, day = found["y1"], int(found["m1"]), int(found["d1"])
         case "xyz":
             year, month, day = found["y4"], *sorted((int(found["x"]), int(found["z"])))
-            if day <= _MONTHS_PER_YEAR and found["x"] != found["z"]:  # nobody can tell the day from the month
+            if day <= _MONTHS_PER_YEAR and found["x"] != found["z"]:  # day and month cannot be told apart
                 day = 0
         case "dmy":
             year, month, day = found["y2"], _MONTH_NUMBERS[found["m2"][:3].casefold()], _parse_day_number(found["d2"])
         case _:
             year, month, day = found["y3"], _MONTH_NUMBERS[found["m3"][:3].casefold()], _parse_day_number(found["d3"])
     named = found["m2"] or found["m3"]
-    if named and not year and named[0].islower():  # "5 may join": a month without its year has a capital
+    if named and not year and named[0].islower():  # "5 may join": a month without a year needs a capital
         day = 0
     if _is_valid_date(int(year or _LEAP_YEAR), month, day):
         reading.add(f"{year or '-'}-{month:02}-{day:02}", "date", found[0])
@@ -251,7 +251,7 @@ def _is_valid_date(year: int, month: int, day: int) -> bool:
 
 
 _FIRST_CERTAIN_HOUR = 9
-"""From this hour on a time is read as it stands; an earlier one may be meant for the afternoon, unless it has a 0."""
+"""From this hour on, a time is read as written; an earlier one may mean the afternoon, unless it begins with 0."""
 
 
 def _read_clock(reading: _SentenceBuilder, found: re.Match[str]) -> None:
@@ -272,7 +272,7 @@ def _read_clock(reading: _SentenceBuilder, found: re.Match[str]) -> None:
 
 
 def _read_number(reading: _SentenceBuilder, said: str) -> None:
-    """A number without commas between its thousands, and the unit behind it."""
+    """Add a number without thousands separators, and the unit after it."""
     figure = LEADING_NUMBER.match(said)
     end = figure.end() if figure else len(said)
     if (hour := _HOUR_WITH_H.fullmatch(said)) and reading.tokens and reading.tokens[-1].key == "at":
@@ -287,7 +287,10 @@ _HOUR_WITH_H = re.compile("([01]?[0-9]|2[0-3])h([0-5][0-9])?")
 
 
 def _read_quote(reading: _SentenceBuilder, said: str, before: str) -> None:
-    """Nothing, but that a mark behind a figure that ends no quotation is a unit."""
+    """Track quotation marks; a mark after a number that closes no quotation is a unit.
+
+    About something case-sensitive, an opening mark is a token too.
+    """
     mark = '"' if said == "''" else said
     if len(mark) > 1:
         return
@@ -332,7 +335,7 @@ _VERSION_NUMBER = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)*)")
 
 
 def _read_words(reading: _SentenceBuilder, said: str) -> None:
-    """Words of letters alone."""
+    """Add words that consist of letters alone."""
     tokens = reading.tokens
     for word in said.split():
         known = _KNOWN_WORDS.get(word)
@@ -357,11 +360,11 @@ _KNOWN_WORDS: dict[str, Token] = {
     },
     **{word: Token(hour, "time", word) for word, hour in CLOCK_WORDS.items()},
 }
-"""Frequent words in small letters, and all that are more than a word as it is spelled."""
+"""Frequent words in lower case, and words that are more than their spelling."""
 
 
 def _read_word(reading: _SentenceBuilder, said: str) -> None:
-    """A word, the words of a contraction or a compound, or something like a code, which stays as it is."""
+    """Add a word, the parts of a contraction or compound, or a code-like word as it is."""
     bare = said.lower()
     if bare in CONTRACTIONS:
         for word in CONTRACTIONS[bare].split():
@@ -422,7 +425,7 @@ def _read_plain_word(reading: _SentenceBuilder, said: str) -> None:
 
 
 _SPECIAL_WORDS = FUNCTION_WORDS | NAME_HOMOGRAPHS | CLOCK_WORDS.keys() | SHORT_WEEKDAYS.keys() | WORD_KINDS.keys()
-"""Words of which more is known than how they are spelled."""
+"""Words of which more is known than their spelling."""
 
 
 def _read_code(reading: _SentenceBuilder, said: str) -> None:
@@ -453,18 +456,21 @@ def _read_code(reading: _SentenceBuilder, said: str) -> None:
 
 
 def _is_money_amount(reading: _SentenceBuilder, figure: str) -> bool:
-    """Whether a figure with a k or an m behind it is of money, and how much is certain."""
+    """Return whether a number with k, m or bn behind it is a certain amount of money."""
     return bool(
         reading.tokens and reading.tokens[-1].text in CURRENCY_SYMBOLS and not AMBIGUOUS_THOUSANDS.fullmatch(figure)
     )
 
 
 _MAX_APOSTROPHES = 10
-"""A word with more stays as it is: each that is taken off is another call, and another copy of what is before it."""
+"""Apostrophes that are split off a word; each one costs another call and another copy of the rest."""
 
 
 def _read_apostrophe(reading: _SentenceBuilder, said: str) -> None:
-    """What stands before an apostrophe, and what the rest is short for; an 's is left to its neighbours."""
+    """Add what stands before an apostrophe, and what the rest is short for.
+
+    An 's or 'd stays a token: the words around it decide later what it means.
+    """
     before, mark, after = said.rpartition("'")
     after = after.lower()
     if before.count("'") >= _MAX_APOSTROPHES:

@@ -1,10 +1,7 @@
-"""Vocabulary: what is known of single words, whatever sentence they stand in.
+"""Word lists: what is known about single English words in any sentence.
 
-Words of subjects: what makes a statement less than certain, what there may be several of, and what a thing is.
-
-Names of people, by which somebody for whom one works is told from a company.
-
-Places: towns that are known as such, and what lies around or within a town.
+In reading order: grammar and case, words that decide what a claim is about, given names (they tell a person from a
+company), places, and American spelling.
 """
 
 import re
@@ -12,7 +9,7 @@ from collections.abc import Sequence
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a table that is written as running text."""
+    """Split a table of words that is written as running text."""
     return text.split()
 
 
@@ -47,12 +44,12 @@ FUNCTION_WORDS = frozenset(
     however
     """)
 )
-"""Words that begin a sentence with a capital and mean no name; in capitals, or inside a sentence, they may be one."""
+"""Words whose capital at the start of a sentence does not make them names; inside a sentence it may."""
 
 FUNCTION_WORDS_AS_TITLES = frozenset(
     split_words("it us who her him she he they me them you yes what why here there up an a so no do can am in on any")
 )
-"""Of these, the ones that are also a name or a title inside a sentence."""
+"""Function words that are also a name or a title inside a sentence."""
 
 NAME_HOMOGRAPHS = frozenset(
     split_words("""
@@ -74,7 +71,7 @@ NAME_HOMOGRAPHS = frozenset(
     split steam storm subway sun swede twitch unity vault vogue yarn
     """)
 )
-"""Words that are another one with a capital."""
+"""Words that mean something else when they have a capital."""
 
 ACRONYM_HOMOGRAPHS = frozenset(
     split_words("""
@@ -82,7 +79,7 @@ ACRONYM_HOMOGRAPHS = frozenset(
     NET NICE OS PA PET PIN RAM REST ROM SAD SCAN SIM SMART SOAP SOLID STEM SWAT US WEB WHO
     """)
 )
-"""What is another word in small letters."""
+"""Acronyms that are another word in lower case."""
 
 CASE_SENSITIVE_NOUNS = frozenset(
     split_words("""
@@ -92,7 +89,7 @@ CASE_SENSITIVE_NOUNS = frozenset(
     token topic type types username value variable variables
     """)
 )
-"""In a sentence with one of these the case of a word may tell it from another."""
+"""Nouns in whose sentences the case of a word may tell it from another."""
 
 REPORTING_VERBS = frozenset(
     split_words("""
@@ -113,7 +110,7 @@ SHORT_WEEKDAYS = {
     **dict.fromkeys(("thu", "thur", "thurs"), "thursday"),
     "fri": "friday",
 }
-"""Not those that are other words as well."""
+"""Short forms that are also other words are left out."""
 
 RECURRING_TIMES = frozenset(
     {f"{day}s" for day in WEEKDAYS} | {"weekends", "weekdays", "mornings", "evenings", "nights"}
@@ -121,7 +118,7 @@ RECURRING_TIMES = frozenset(
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a table that is written as running text; an underscore stands for a blank."""
+    """Split a table of words into a set; an underscore stands for a blank."""
     return frozenset(word.replace("_", " ") for word in text.split())
 
 
@@ -134,7 +131,7 @@ DOUBTFUL_WORDS = word_set("""
     tomorrow next last yesterday today tonight formerly previously temporarily so only ago once since though
     although whether there plus then instead besides even yet meanwhile according supposed
 """)
-"""Words that make a statement less than certain, bind it to a moment, or make it more than one."""
+"""Words that make a statement uncertain, tie it to a moment, or make it more than one statement."""
 
 POINTER_WORDS = word_set("""
     he she it they we you this that these those there here everyone everybody someone somebody anyone people one ones
@@ -147,16 +144,16 @@ NEVER_NAME_STARTS = POINTER_WORDS | word_set("""
     the a an my our your his her their its all some most many few two three several i today in on at from since after
     with for as to of by during no any each every user please note remember never always when if does do is are was
 """)
-"""What no name begins with, though a sentence may."""
+"""Words that no name begins with, though a sentence may."""
 
 UNIQUE_RELATIONS = word_set("""
     wife husband spouse partner mother father mom mum dad boss manager employer fiancé fiancée fiance fiancee landlord
     girlfriend boyfriend
 """)
-"""Of these a person has one at a time; of sisters, friends and dogs there may be several."""
+"""People of whom a person has one at a time; of sisters, friends and dogs there may be several."""
 
 UNIQUE_POSSESSIONS = UNIQUE_RELATIONS | word_set("company team firm startup department school university household")
-"""What somebody has one of, so that something of it is one as well: my company's name."""
+"""What a person has one of, so that its properties are unique as well: my company's name."""
 
 REPEATABLE_RELATIONS = word_set("""
     sister brother friend colleague cousin child son daughter dog cat pet aunt uncle neighbor neighbour coworker kid
@@ -165,7 +162,7 @@ REPEATABLE_RELATIONS = word_set("""
     grandfather grandma grandpa ex client customer student patient employee guest puppy kitten guy lady
     classmate teammate mate buddy godson goddaughter intern tenant nurse contractor candidate
 """)
-"""Of these a person may have several, so that two are no contradiction."""
+"""People and animals of whom a person may have several, so that two of them are no contradiction."""
 
 EVENT_NOUNS = word_set("""
     meeting call appointment flight train bus ferry taxi ride trip dinner lunch breakfast brunch drink class lesson
@@ -175,10 +172,10 @@ EVENT_NOUNS = word_set("""
     payment purchase outage incident email mail message letter gift present book article song photo picture ship boat
     plane cab offer quote order booking run
 """)
-"""Of these there is one after the other, so that one is certain only if more is said of it."""
+"""Events that follow one another, so that only a closer description identifies one."""
 
 TIMETABLED_NOUNS = word_set("bus train tram ferry metro shuttle coach subway")
-"""Of these there are several a day, wherever they go."""
+"""Things that run several times a day, wherever they go."""
 
 CONTEXT_NOUNS = word_set("""
     answer result question example problem issue point thing idea rest sum total difference number value reason aim goal
@@ -189,12 +186,12 @@ CONTEXT_NOUNS = word_set("""
     room table seat bill fee fine key function method field column button
     device machine box shop store restaurant place house car person man woman kid boy girl guy doctor nurse
 """)
-"""Of these each conversation has its own; one is certain only if any word says which, or whose."""
+"""Nouns that mean something else in each conversation; a word that says which, or whose, identifies one."""
 
 BINDING_PREPOSITIONS = word_set("of with for in on at between from to under near behind above below over against per")
 
 UNIQUE_ADJECTIVES = word_set("favourite favorite preferred default current primary official go-to best-loved")
-"""Of what is so called there is one at a time."""
+"""Adjectives that make a thing the only one of its kind at a time."""
 
 WEEKDAY_WORDS = word_set("monday tuesday wednesday thursday friday saturday sunday")
 MONTH_WORDS = word_set("""
@@ -217,7 +214,7 @@ COUNTRIES = word_set("""
     united_kingdom the_united_kingdom uk the_uk united_states the_united_states us the_us usa the_usa uruguay uzbekistan
     vanuatu venezuela vietnam wales yemen zambia zimbabwe africa asia america south_america
 """)
-"""Who lives in one of these lives in a town of it as well, so that the two are no contradiction."""
+"""A person who lives in one of these also lives in one of its towns: the two are no contradiction."""
 
 STATE_WORDS = word_set("""
     closed open broken late gone good bad great nice expensive cheap near far new old unavailable available busy unknown
@@ -227,7 +224,7 @@ STATE_WORDS = word_set("""
     used made done set based located part still already under over out off ready due about what how nowhere pretty
     rather really kind sort a_bit pending blocked paid unpaid
 """)
-"""What something is besides what it is: its value goes on holding."""
+"""Words for a state, which do not replace the value of a property."""
 
 JOB_GRADES = word_set("""
     junior senior mid-level midlevel associate assistant trainee deputy principal resident attending
@@ -239,11 +236,11 @@ JOB_TITLES = word_set("""
     editor copywriter cashier barista chef cook waiter nurse physician surgeon lecturer professor librarian
     tester doctor animator
 """)
-"""What somebody is one of at a time, at one employer."""
+"""Jobs of which a person has one at a time at one employer."""
 
 
 def is_person_name(words: Sequence[str]) -> bool:
-    """Whether a name is one of a person, as far as that is known by its first word."""
+    """Return whether the name is a person's, as far as its first word is known."""
     return words[0].lower().rstrip(".,") in _GIVEN_NAMES
 
 
@@ -319,7 +316,7 @@ REGIONS = word_set("""
     crete scania lapland jutland zealand silesia masovia bohemia moravia transylvania crimea siberia hokkaido okinawa
     the_bay_area bay_area silicon_valley the_midwest the_south
 """)
-"""Who lives in one of these lives in a town of it as well."""
+"""A person who lives in one of these also lives in one of its towns."""
 
 CITY_DISTRICTS = word_set("""
     kreuzberg neukölln mitte charlottenburg wedding friedrichshain prenzlauer_berg schöneberg moabit spandau pankow
@@ -333,7 +330,7 @@ CITY_DISTRICTS = word_set("""
     leopoldstadt josefstadt neubau favoriten shibuya shinjuku ginza roppongi minato harajuku bandra andheri kadıköy
     beyoğlu beşiktaş leith newtown fitzroy surry_hills bondi
 """)
-"""Who lives in one of these lives in the town around it as well."""
+"""A person who lives in one of these also lives in the town around it."""
 
 CITIES = word_set("""
     aachen aarhus aberdeen abuja accra addis_ababa adelaide ahmedabad albuquerque aleppo alexandria algiers alicante
@@ -364,11 +361,11 @@ CITIES = word_set("""
     uppsala utrecht valencia valladolid valletta vancouver venice verona vienna vilnius warsaw wellington wiesbaden
     winnipeg wolfsburg wroclaw wrocław wuhan würzburg yerevan york zagreb zaragoza zurich zürich
 """)
-"""Towns, of which somebody who moved there lives in one; not those that are called like something else to move to."""
+"""Towns: a person who moved to one lives there. Towns named like something else to move to are left out."""
 
 
 def place_suffix(words: str) -> str:
-    """What is told of a place that is not a town, in brackets; nothing of a town."""
+    """Return the kind of a place that is not a town, in brackets; empty for everything else."""
     said = words.lower()
     if said in COUNTRIES:
         return " (country)"
@@ -378,13 +375,13 @@ def place_suffix(words: str) -> str:
 
 
 def is_place(words: str) -> bool:
-    """Whether the words are known to name a place, as "Porto" or "Porto, Portugal"."""
+    """Return whether the words name a known place, such as "Porto" or "Porto, Portugal"."""
     town, _, beyond = (part.strip() for part in words.lower().partition(","))
     return (town in CITIES and (not beyond or place_suffix(beyond) != "")) or (not beyond and place_suffix(town) != "")
 
 
 def to_american(word: str) -> str:
-    """The word in American spelling."""
+    """Return the word in American spelling."""
     if word in AMERICAN_SPELLINGS:
         return AMERICAN_SPELLINGS[word]
     if len(word) > _MAX_UNCHANGED_CHARS and ("is" in word or "ys" in word) and (found := _ISE_WORD.fullmatch(word)):

@@ -1,4 +1,7 @@
-"""Disguise: the plain text behind characters that no eye sees, or that only look like others."""
+"""Normalization of text that is disguised by invisible or look-alike characters.
+
+The screening of texts reads the plain characters, and finds their places in the original again.
+"""
 
 import re
 import unicodedata
@@ -7,11 +10,11 @@ from collections.abc import Callable
 from functools import cache
 
 BARRIER = "\x00"
-"""What stands where there is nothing to read: a character that no pattern crosses."""
+"""Stands for text that cannot be read; no pattern crosses it."""
 
 
 class NormalizedText:
-    """A text as it is read, made stretch by stretch, which knows where each stretch is written."""
+    """A text as it reads, built piece by piece, with the place of each piece in the original."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -19,7 +22,7 @@ class NormalizedText:
         self._there, self._here = [0], [0]
 
     def add(self, words: str, start: int, end: int) -> None:
-        """What is written from start to end reads so."""
+        """Append what the original text from `start` to `end` reads as."""
         self._parts.append(words)
         self._there += (self._length, self._length + len(words))
         self._here += (start, end)
@@ -27,17 +30,17 @@ class NormalizedText:
 
     @property
     def text(self) -> str:
-        """All that is read."""
+        """The whole text as it reads."""
         return "".join(self._parts)
 
     def source_offset(self, at: int) -> int:
-        """Where a place of it is in the text as written."""
+        """Return where this place is in the original text."""
         stretch = bisect_right(self._there, at) - 1
         return self._here[stretch] + at - self._there[stretch]
 
 
 def replace_characters(text: str, odd: re.Pattern[str], meant: Callable[[str], str]) -> NormalizedText:
-    """The text with something else for whatever is odd."""
+    """Replace every match of `odd` by what it means."""
     reading = NormalizedText()
     done = 0
     for match in odd.finditer(text):
@@ -49,14 +52,17 @@ def replace_characters(text: str, odd: re.Pattern[str], meant: Callable[[str], s
 
 
 def is_disguised(text: str) -> bool:
-    """Whether it has a character that reads as another, or as nothing, where that may hide something."""
+    """Return whether a character that reads as another, or as nothing, may hide something."""
     if text.isascii() and not _CONTROL_CHARACTERS.search(text):
         return False
     return any(_may_hide(text, match.start()) for match in CONFUSABLE_CHARACTERS.finditer(text))
 
 
 def _may_hide(text: str, at: int) -> bool:
-    """Not so the dash between two words with blanks around it, nor what belongs to an emoji."""
+    """Return whether the character at this place may hide something.
+
+    A dash between two words with blanks around it may not, nor may a part of an emoji.
+    """
     before, after, meant = text[at - 1 : at], text[at + 1 : at + 2], plain_character(text[at])
     if meant in (" ", "-"):
         return before.isalnum() and after.isalnum()
@@ -65,8 +71,9 @@ def _may_hide(text: str, at: int) -> bool:
 
 @cache
 def plain_character(character: str) -> str:
-    """What it reads as: nothing if it is invisible, the letter, digit or mark of ASCII that it is a variant of, or
-    itself.
+    """Return what the character reads as.
+
+    Nothing if it is invisible; the ASCII letter, digit or mark of which it is a variant; otherwise itself.
     """
     if _CONTROL_CHARACTERS.match(character):
         return ""
@@ -91,10 +98,10 @@ _INVISIBLE_CHARACTERS = frozenset(
     )
     for code in range(first, last + 1)
 )
-"""Fillers and variation selectors: unlike the characters of format, no category has just them."""
+"""Fillers and variation selectors; unlike format characters, they do not have a Unicode category to themselves."""
 
 _CONTROL_CHARACTERS = re.compile("[\\x01-\\x08\\x0b\\x0c\\x0d\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
-"""What has no width in a line, but for tabs and line feeds."""
+"""Characters without width in a line, except tabs and line feeds."""
 
 CONFUSABLE_CHARACTERS = re.compile(
     "["
@@ -105,4 +112,4 @@ CONFUSABLE_CHARACTERS = re.compile(
     "\\U000e0001-\\U000e007f\\U000e0100-\\U000e01ef"
     "]"
 )
-"""Where `plain_character` is asked: not everywhere, for most letters beyond ASCII are only themselves."""
+"""Characters worth passing to `plain_character`; most letters outside ASCII are only themselves."""

@@ -1,6 +1,6 @@
-"""Sameness: when two texts say the same, told by a canonical form that can be looked up.
+"""Paraphrases: texts with the same meaning share a canonical form, and so a key.
 
-Likeness: what two memories have in common that say the same in other words.
+Stores look the key up; where two forms differ, `compare_meanings` tells how.
 """
 
 import hashlib
@@ -17,20 +17,23 @@ from recollect.text.lexer import tokenize_sentences
 from recollect.text.tokens import LEADING_NUMBER, SENTENCE_BREAK, Token, TokenKind
 
 VERSION = "2"
-"""Stands before every key. Whatever changes the canonical form of any text needs another."""
+"""Prefix of every key; any change to the canonical form of any text needs a new version."""
 
 MAX_SHOWN_WORDS = 12
-"""How many words of a difference are shown."""
+"""Maximum words of a difference that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class SameMeaning:
-    """The two say the same."""
+    """The two texts mean the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeaningDifference:
-    """The difference that carries meaning: of which sort it is, and how either text has it; empty if it has not."""
+    """The difference that carries meaning: its kind, and how each text words it.
+
+    A side is empty if its text lacks it.
+    """
 
     kind: TokenKind
     old: str
@@ -41,18 +44,18 @@ MeaningComparison = SameMeaning | MeaningDifference
 
 
 def meaning_key(text: str) -> str:
-    """A short key, the same for texts that differ only in what carries no meaning.
+    """Return a short key, equal for texts that differ only in what carries no meaning.
 
     That is case where it makes no other word, punctuation, a "the", contractions, fillers, agreement of verbs,
-    spelling, notation of numbers, dates, times and units, where a time or a condition stands in its sentence, and a
-    few words that can always be exchanged. Everything else carries meaning: where it is in doubt, two texts differ.
+    spelling, notation of numbers, dates, times and units, the place of a time or a condition in its sentence, and a few
+    words that can always be exchanged. Everything else carries meaning: in doubt, two texts differ.
     """
     form = "\n".join(canonical_keys(text))
     return f"{VERSION}:{blake2b(form.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
 
 
 def compare_meanings(old: str, new: str) -> MeaningComparison:
-    """What tells the two apart, the first that carries meaning; the same exactly if their meanings are."""
+    """Return the first difference that carries meaning, or `SameMeaning` if the forms are equal."""
     before, after = canonicalize_text(old), canonicalize_text(new)
     if [token.key for token in before] == [token.key for token in after]:
         return SameMeaning()
@@ -67,12 +70,12 @@ def compare_meanings(old: str, new: str) -> MeaningComparison:
 
 
 def canonical_keys(text: str) -> tuple[str, ...]:
-    """The keys of the text's canonical form in their order; never none."""
+    """Return the keys of the text's canonical form in order; at least one."""
     return tuple([token.key for token in canonicalize_text(text)])
 
 
 def canonicalize_text(text: str) -> list[Token]:
-    """The canonical form of the text; if nothing can be read in it, the text itself."""
+    """Return the canonical form of a text; the text itself if nothing in it can be read."""
     whole = to_nfc(text)
     found: list[Token] = []
     for sentence in tokenize_sentences(whole):
@@ -84,7 +87,7 @@ def canonicalize_text(text: str) -> list[Token]:
     return found or [Token(f"={' '.join(whole.split())}", "text", whole)]
 
 
-# ── how a difference is told ───────────────────────────────────────────────────────────────────────────────────────
+# ── how a difference is shown ────────────────────────────────────────────────────────────────────────────────────────
 
 _KIND_PRIORITY: tuple[TokenKind, ...] = (
     "negation",
@@ -100,11 +103,11 @@ _KIND_PRIORITY: tuple[TokenKind, ...] = (
     "text",
     "order",
 )
-"""Which sort is named first where a difference has several."""
+"""Which kind is reported if a difference has several: the first of these."""
 
 
 def _strip_common_ends(old: list[Token], new: list[Token]) -> tuple[list[Token], list[Token]]:
-    """Both without what they begin and end with alike."""
+    """Strip the tokens that both begin with and both end with."""
     most = min(len(old), len(new))
     start = next((at for at in range(most) if old[at].key != new[at].key), most)
     most -= start
@@ -113,7 +116,7 @@ def _strip_common_ends(old: list[Token], new: list[Token]) -> tuple[list[Token],
 
 
 def _find_missing(tokens: Sequence[Token], others: Sequence[Token]) -> list[Token]:
-    """Those of the tokens that the others do not have as often."""
+    """Return the tokens that the others do not have as often."""
     left = Counter(token.key for token in others)
     missing = []
     for token in tokens:
@@ -125,40 +128,41 @@ def _find_missing(tokens: Sequence[Token], others: Sequence[Token]) -> list[Toke
 
 
 def _extract_figures(token: Token) -> str:
-    """The number of a quantity as the text has it; of anything else, nothing."""
+    """Return the number of a quantity as written; empty for any other token."""
     return "".join(LEADING_NUMBER.findall(token.text)) if token.kind == "number" else ""
 
 
 def _select_kind(tokens: list[Token], sort: TokenKind) -> list[Token]:
-    """The tokens of that sort, or all if there are none."""
+    """Return the tokens of that kind; all of them if there are none."""
     return [token for token in tokens if token.kind == sort] or tokens
 
 
 def _render_tokens(tokens: Sequence[Token]) -> str:
     shown, before = [], SENTENCE_BREAK
     for token in tokens[:MAX_SHOWN_WORDS]:
-        if token.text and (token.text is not before.text or token.key == before.key):  # a contraction once
+        if token.text and (token.text is not before.text or token.key == before.key):  # show a contraction once
             shown.append(token.text)
         before = token
     return " ".join(shown)
 
 
 MAX_COMPARED_CHARS = 2_000
-"""How many characters a text may have to be compared by what it means; longer ones are documents, not statements."""
+"""Maximum length of a text that is compared by meaning; a longer one is a document, not a statement."""
 
 NO_KEY = ""
-"""The likeness of what is like nothing else: events, which are raw, records of what happened, and long texts."""
+"""The key of memories that are not compared: events, records of what happened, and long texts."""
 
 
 def paraphrase_key(memory: Memory) -> str:
-    """The same for two memories of one speaker that mean the same, however they are worded; `NO_KEY` for those that are
-    not compared.
+    """Return a key, equal for memories of one speaker that mean the same in any wording.
+
+    It is `NO_KEY` for memories that are not compared.
     """
     return NO_KEY if memory.level is not None else paraphrase_key_of(memory.text, memory.speaker, memory.kind.value)
 
 
 def paraphrase_key_of(text: str, speaker: str | None, kind: str) -> str:
-    """The likeness of a plain memory with that text, speaker and kind."""
+    """Return the key of a plain memory with this text, speaker and kind."""
     if kind == Kind.EVENT or len(text) > MAX_COMPARED_CHARS:
         return NO_KEY
     said = meaning_key(build_embedded_text(None, text, speaker))
@@ -169,10 +173,13 @@ def paraphrase_key_of(text: str, speaker: str | None, kind: str) -> str:
 
 
 def have_same_meaning(one: str, other: str) -> bool:
-    """Whether two texts say the same, whoever says them; long ones only if they do so word for word."""
+    """Return whether two texts mean the same, no matter who says them.
+
+    Texts longer than `MAX_COMPARED_CHARS` must be equal character by character.
+    """
     return one == other or (max(len(one), len(other)) <= MAX_COMPARED_CHARS and meaning_key(one) == meaning_key(other))
 
 
 def are_paraphrases(one: Memory, other: Memory) -> bool:
-    """Whether both mean the same, however they are worded."""
+    """Return whether two memories mean the same, however they are worded."""
     return paraphrase_key(one) != NO_KEY and paraphrase_key(one) == paraphrase_key(other)

@@ -1,4 +1,4 @@
-"""Asking: whom a question names, and whether it is about whoever asks."""
+"""Question analysis: whom a question names, and whether it is about the person who asks."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -8,27 +8,27 @@ from recollect.model.validation import to_nfc
 from recollect.text.tokenizer import STOP_WORDS
 
 USER_LABELS = frozenset({"user", "human", "me", "i", "myself", "customer", "client", "caller", "visitor", "guest"})
-"""What speakers are called who are the one that asks, in small letters."""
+"""Speaker labels, in lower case, that mean the person who asks."""
 
 ROLE_LABELS = USER_LABELS | {"assistant", "ai", "bot", "system", "agent", "tool", "model"}
-"""What speakers are called who have no name; in a text, these are words like any other."""
+"""Speaker labels that are roles and not names; in a text they are words like any other."""
 
 QUESTION_MARKS = ("?", "？", "؟", "⁇")
 QUESTION_END_CHARS = 32
-"""How much of its end shows whether a text asks; blanks may follow the mark."""
+"""Characters at the end of a text that are searched for a question mark; blanks may follow it."""
 
 _ASCII_WORD = re.compile("[A-Za-z0-9]+")
 
 MIN_FOLDED_LETTERS = 3
-"""Names of fewer letters are found only as they are written, for most of them are words."""
+"""Shorter names are found only as they are written, because most of them are also words."""
 
 
 def find_named_speakers(text: str, speakers: Collection[str]) -> tuple[str, ...]:
-    """The speakers whom the text names, sorted: by their whole label or by its first word.
+    """Return the speakers whom the text names, sorted: by whole label or by its first word.
 
-    A name is whole words, whatever their case and however their letters are composed; where it is also a stop word
-    (Will, May), or shorter than `MIN_FOLDED_LETTERS`, it must be written as the label has it. In scripts without
-    blanks a name may be anywhere. Roles (`ROLE_LABELS`) are nobody's names.
+    A name is whole words, in any case and however its letters are composed. One that is also a stop word (Will, May),
+    or shorter than `MIN_FOLDED_LETTERS`, must be written as the label has it. In scripts without blanks a name may be
+    anywhere. Roles (`ROLE_LABELS`) are never names.
     """
     words, there = _WordIndex.of(text), text.casefold()
     asked = [label for label in set(speakers) if _may_have_label(there, label)]
@@ -36,15 +36,19 @@ def find_named_speakers(text: str, speakers: Collection[str]) -> tuple[str, ...]
 
 
 def _may_have_label(folded: str, label: str) -> bool:
-    """Whether the beginning of a label is anywhere in a text without its case: a quick no for most of many speakers."""
+    """Return whether the folded text may contain the label.
+
+    It looks for the beginning of the label only: a quick no for most of many speakers.
+    """
     first = _ASCII_WORD.search(label) if label.isascii() else None
     return first is None or first[0].casefold() in folded
 
 
 def rephrase_as_speaker(text: str, name: str) -> str:
-    """The question as the one named would put it: "my" for "Caroline's" and "I" for "Caroline".
+    """Put a question in the first person: "my" for "Caroline's", "I" for "Caroline".
 
-    It is the text itself if that does not name them, by the rules of `find_named_speakers`. A verb is left as it is.
+    A text that does not name them, by the rules of `find_named_speakers`, is returned unchanged. Verbs stay as they
+    are.
     """
     words = _WordIndex.of(text)
     places: dict[int, int] = {}
@@ -63,32 +67,32 @@ def rephrase_as_speaker(text: str, name: str) -> str:
 
 
 def is_question(text: str) -> bool:
-    """Whether the text ends with a question, so that it asks more than it tells."""
+    """Return whether the text ends with a question, so that it asks more than it tells."""
     return text[-QUESTION_END_CHARS:].rstrip()[-1:] in QUESTION_MARKS
 
 
 def is_first_person(text: str) -> bool:
-    """Whether the text speaks of whoever says it: I, me, my, mine, we, us, our, ours; but the US is a country."""
+    """Return whether the text says I, me, my, mine, we, us, our or ours; the US is a country."""
     return _FIRST_PERSON.search(text) is not None
 
 
 def is_user_label(label: str) -> bool:
-    """Whether a speaker of this label is the one that asks."""
+    """Return whether this speaker label means the person who asks."""
     return label.strip().casefold() in USER_LABELS
 
 
 @dataclass(frozen=True, slots=True)
 class _SpeakerName:
-    """What somebody may be called: words with a blank before, between and after them."""
+    """What a speaker may be called: words with a blank before, between and after them."""
 
     words: str
     exact: bool
-    """Whether it must be written so; if not, the words are without their case."""
+    """Whether it must be written exactly so; if not, the words are case-folded."""
 
 
 @dataclass(frozen=True, slots=True)
 class _WordIndex:
-    """The words of a text; and on a line each, with blanks around them, as they are written and without their case."""
+    """The words of a text on one line, with blanks around them, as written and case-folded."""
 
     text: str
     matches: Sequence[re.Match[str]]
@@ -103,11 +107,11 @@ class _WordIndex:
         return cls(text, found, _pad_words(words), _pad_words([word.casefold() for word in words]))
 
     def contain(self, name: _SpeakerName) -> bool:
-        """Whether these words follow each other here."""
+        """Return whether the words of the name follow each other in the text."""
         return name.words in (self.exact if name.exact else self.folded)
 
     def find_places(self, name: _SpeakerName) -> Iterator[tuple[int, int]]:
-        """Where they do: the numbers of the first and of the last word."""
+        """Yield where they do: the numbers of the first and of the last word."""
         line, many = self.exact if name.exact else self.folded, name.words.count(" ") - 1
         first, before = 0, 0
         place = line.find(name.words)
@@ -118,7 +122,7 @@ class _WordIndex:
 
 
 def _speaker_names(label: str) -> list[_SpeakerName]:
-    """What somebody of this label is called: the whole label and its first word, if these are names at all."""
+    """Return what this speaker is called: the whole label and its first word, if they are names."""
     whole = to_nfc(label)
     spelled = [words for part in (whole, *whole.split(maxsplit=1)[:1]) if (words := _WORD.findall(part))]
     names = [_make_name(words) for words in spelled if " ".join(words).casefold() not in _NON_NAMES]
@@ -136,7 +140,10 @@ def _pad_words(words: Sequence[str]) -> str:
 
 
 def _find_possessive_end(text: str, start: int, end: int) -> int | None:
-    """Where the possessive of the name between these places ends; a mark after 'James' in quotes makes none."""
+    """Return where the possessive of the name between these places ends, if it has one.
+
+    The quotation mark after 'James' is not a possessive.
+    """
     mark = _POSSESSIVE.match(text, end)
     if mark is None or (len(mark[0]) == 1 and text[max(start - 1, 0) : start] in _SINGLE_QUOTES):
         return None
@@ -144,19 +151,19 @@ def _find_possessive_end(text: str, start: int, end: int) -> int | None:
 
 
 _NON_NAMES = ROLE_LABELS | {"the", "a", "an", "my", "our", "mr", "mrs", "ms", "miss", "dr", "prof", "sir"}
-"""What is nobody's name, nor the first word of one."""
+"""Words that are not a name, nor the first word of one."""
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # kana, Han
 )
-"""Scripts without blanks between words: each of their letters is read as a word, so that names are found in them."""
+"""Scripts without blanks between words: each letter is read as a word, so that names in them are found."""
 
 _COMBINING_MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c2\u05c4-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     "\u0900-\u0963\u0966-\u0dff\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20ff\ufe20-\ufe2f"
 )
-"""Marks inside words, and the letters beside them, which `\\w` does not know as parts of words."""
+"""Marks inside words, and the letters beside them, which `\\w` does not match."""
 
 _WORD = re.compile(rf"[^\W_\u02bc{_UNSPACED}](?:[^\W_\u02bc{_UNSPACED}]|[{_COMBINING_MARKS}])*|[{_UNSPACED}]")
 _SINGLE_QUOTES = {"'", "\u2018", "\u201b"}

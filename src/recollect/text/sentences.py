@@ -1,6 +1,7 @@
-"""Sentences: what one speaker said in a turn, sentence by sentence, with the words of others left out.
+"""Sentence splitting: spans of a speaker's own sentences, and readable sentences of a text.
 
-Excerpts: what was said as a person wants to read it again, sentence by sentence.
+The first half finds spans for extraction rules, and leaves out code and the words of others. The second half makes
+single-line sentences for excerpts, and keeps code and notes as asides.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 MAX_SENTENCE_CHARS = 300
-"""How many characters a sentence may have: rules look at no longer one, so that all of them end soon on any text."""
+"""Maximum length of a sentence; rules read no longer one, so that they end quickly on any text."""
 
 TextSpan = tuple[int, int]
 """Where something begins and ends in a text."""
@@ -44,14 +45,14 @@ _BULLET = re.compile(r"\s*+(?:[-*•]\s++)?")
 
 
 def replace_typography(text: str) -> str:
-    """The text with plain quotation marks, dashes and blanks, each character in its place."""
+    """Return the text with plain quotation marks, dashes and blanks; no character moves."""
     return text.translate(_PLAIN_CHARACTERS)
 
 
 def find_sentence_spans(text: str, speaker: str | None) -> Iterator[TextSpan]:
-    """Where the sentences of a plain text are that are short enough to be looked at, and the speaker's own.
+    """Yield the spans of the speaker's own sentences of at most `MAX_SENTENCE_CHARS`.
 
-    Left out is what stands in code, behind a mark of citation or another's name, between brackets, or within quotation
+    Left out are code, cited lines, lines labeled with another name, notes between brackets, and text within quotation
     marks that an earlier sentence of the line opened.
     """
     for begin, end in _find_own_lines(text, speaker):
@@ -63,7 +64,7 @@ def find_sentence_spans(text: str, speaker: str | None) -> Iterator[TextSpan]:
 
 
 def _find_own_lines(text: str, speaker: str | None) -> Iterator[TextSpan]:
-    """Where the lines are that the speaker says in their own words."""
+    """Yield the spans of the lines that the speaker says in their own words."""
     place, fenced = 0, False
     for line in text.splitlines(keepends=True):
         begin, place = place, place + len(line)
@@ -78,12 +79,12 @@ def _find_own_lines(text: str, speaker: str | None) -> Iterator[TextSpan]:
 
 
 def _may_be_speaker(words: str) -> bool:
-    """Whether the words before a colon can be a name."""
+    """Return whether the words before a colon can be a name."""
     return all(word[0].isupper() for word in words.split()) and words.split()[0].casefold() not in _NON_SPEAKER_LABELS
 
 
 def _split_at_notes(text: str, begin: int, end: int) -> Iterator[TextSpan]:
-    """Where the sentences are between two places; notes in brackets stand between sentences and are none."""
+    """Yield the sentences between two places; notes in brackets separate them and are left out."""
     place = begin
     for note in _NOTE.finditer(text, begin, end):
         yield from _split_at_marks(text, place, note.start())
@@ -92,7 +93,7 @@ def _split_at_notes(text: str, begin: int, end: int) -> Iterator[TextSpan]:
 
 
 def _split_at_marks(text: str, begin: int, end: int) -> Iterator[TextSpan]:
-    """Where the sentences are between two places, each with the mark that ends it."""
+    """Yield the sentences between two places, each with the mark that ends it."""
     place = begin
     for mark in _SENTENCE_END.finditer(text, begin, end):
         if not _continues_after_dots(text, max(place, mark.end() - 8), mark.end()):
@@ -102,7 +103,7 @@ def _split_at_marks(text: str, begin: int, end: int) -> Iterator[TextSpan]:
 
 
 def _continues_after_dots(text: str, begin: int, end: int) -> bool:
-    """Whether the dots before a place end no sentence: an abbreviation, or a pause before a small letter."""
+    """Return whether the dots here end no sentence: an abbreviation, or a pause."""
     if text[end - 1] not in ".…":
         return False
     pauses = text[end - 1] == "…" or text[end - 2 : end] == ".."
@@ -110,7 +111,7 @@ def _continues_after_dots(text: str, begin: int, end: int) -> bool:
 
 
 def _trim_span(text: str, begin: int, end: int) -> Iterator[TextSpan]:
-    """The span without a bullet and blanks around it, if anything is left."""
+    """Yield the span without a bullet and blanks around it, if anything is left."""
     bullet = _BULLET.match(text, begin, end)
     first = begin if bullet is None else bullet.end()
     last = end
@@ -121,31 +122,31 @@ def _trim_span(text: str, begin: int, end: int) -> Iterator[TextSpan]:
 
 
 ELLIPSIS = "…"
-"""What stands where a text was cut."""
+"""Marks where a text was cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence on one line; `aside` if it only goes with what was said: code, or a note between brackets."""
+    """A sentence on one line; `aside` marks code and notes between brackets."""
 
     text: str
     aside: bool = False
 
 
 def to_single_line(text: str) -> str:
-    """The text on one line, without characters that only steer how others look."""
-    if text.isascii() and text.isprintable() and "  " not in text:  # which most are, and sooner told
+    """Return the text on one line, without control characters and invisible characters."""
+    if text.isascii() and text.isprintable() and "  " not in text:  # the usual case, found quickly
         return text.strip()
     return " ".join(_INVISIBLE_CHARACTER.sub("", _CONTROL_CHARACTER.sub(" ", text)).split())
 
 
 def truncate(text: str, most: int) -> str:
-    """The line if it is short enough, or as much of its beginning as fits with a mark behind it, cut behind a word."""
+    """Return the text; if it is too long, its beginning, cut after a word, with an ellipsis."""
     if len(text) <= most:
         return text
     begins = text[: most - len(ELLIPSIS) + 1]
     cut = begins.rfind(" ")
-    if cut < most // 2:  # a word without end, or a script without blanks
+    if cut < most // 2:  # a very long word, or a script without blanks
         cut = most - len(ELLIPSIS)
         while cut > most // 2 and _belong_together(text[cut - 1], text[cut]):
             cut -= 1
@@ -153,12 +154,12 @@ def truncate(text: str, most: int) -> str:
 
 
 def join_sentences(lines: Sequence[str]) -> str:
-    """The sentences one behind the other, with a mark between those that end without one."""
+    """Join sentences, with a semicolon after each that ends without a mark."""
     return "".join([f"{line}; " if line[-1].isalnum() else f"{line} " for line in lines[:-1]]) + lines[-1]
 
 
 def split_sentences(text: str) -> list[Sentence]:
-    """The sentences of a text without its marks of layout, each on one line; none if nothing in it can be seen."""
+    """Return the sentences of a text without markup, each on one line; empty if none is visible."""
     found = list[Sentence]()
     fenced = False
     for line in text.splitlines():
@@ -172,7 +173,7 @@ def split_sentences(text: str) -> list[Sentence]:
 
 
 def _split_line(line: str) -> Iterator[Sentence]:
-    """The sentences of a line; what stands between brackets is one of its own."""
+    """Yield the sentences of a line; a note between brackets is a sentence of its own."""
     place = 0
     for note in _BRACKET_NOTE.finditer(line):
         yield from _split_segment(line[place : note.start()])
@@ -191,7 +192,7 @@ def _split_segment(text: str) -> Iterator[Sentence]:
 
 
 def _continues_after(text: str, end: re.Match[str]) -> bool:
-    """Whether the marks end no sentence: a word is shortened, or a pause is made before a small letter."""
+    """Return whether the marks end no sentence: an abbreviation, a list number or a pause."""
     if end[0][0] not in ".…":
         return False
     follows = text[end.end() : end.end() + 1]
@@ -206,12 +207,12 @@ def _clean_sentence(text: str, *, aside: bool) -> Iterator[Sentence]:
     line = to_single_line(text)
     if any(map(str.isalnum, line)):
         yield Sentence(line, aside)
-    elif line and not line.isascii():  # something to see, though no word
+    elif line and not line.isascii():  # visible, but not a word
         yield Sentence(line, aside=True)
 
 
 def _strip_markup(line: str) -> str:
-    """The line without the marks of Markdown and HTML."""
+    """Strip the marks of Markdown and HTML."""
     if _MARKUP.search(line) is None:
         return line
     line = _LINE_PREFIX.sub("", line)
@@ -222,7 +223,7 @@ def _strip_markup(line: str) -> str:
 
 
 def _belong_together(before: str, character: str) -> bool:
-    """Whether a character is a mark on the one before, or one of both joins them."""
+    """Return whether the character is a mark on the one before, or either joins the two."""
     return (
         unicodedata.category(character) in {"Mn", "Mc", "Me"}
         or character in _JOINING_CHARACTERS
@@ -238,7 +239,7 @@ _INVISIBLE_CHARACTER = re.compile(
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
     r"\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
-"""What nobody sees; not joiners and variants, without which some words and emoji look otherwise."""
+"""Invisible characters; not joiners and variation selectors, without which some words and emoji look different."""
 
 _CODE_FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
 _HORIZONTAL_RULE = re.compile(r"[\s|:=_*-]*")

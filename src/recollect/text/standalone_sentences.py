@@ -1,7 +1,4 @@
-"""Standing: whether a sentence is a plain statement that needs no other to be understood.
-
-Steps: procedures that several sentences lay down, one after the other.
-"""
+"""Which sentences are plain statements that can be understood alone, and which form a procedure."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +7,7 @@ from recollect.text.extraction_vocabulary import SEASON, alternation
 from recollect.text.sentences import TextSpan
 
 MIN_WORDS, MIN_CHARS = 2, 6
-"""How much a sentence says at least."""
+"""Minimum words and characters in a sentence."""
 
 
 def _compile_words(words: str) -> re.Pattern[str]:
@@ -138,7 +135,10 @@ _COMPANIONS = _compile_words(f"""
 
 
 def is_plain_statement(sentence: str) -> bool:
-    """Whether the sentence states something: it does not ask, suppose, joke, cite or chat, and has no secret."""
+    """Return whether the sentence states something and has no secret.
+
+    It must not ask, suppose, joke, cite or make small talk.
+    """
     if "?" in sentence or len(sentence) < MIN_CHARS or len(sentence.split()) < MIN_WORDS:
         return False
     modal = _MODAL.search(sentence)
@@ -150,39 +150,39 @@ def is_plain_statement(sentence: str) -> bool:
 
 
 def has_retraction(text: str) -> bool:
-    """Whether somebody takes back what they said there, because it was in jest."""
+    """Return whether the speaker takes something back as a joke."""
     return _RETRACTION.search(text) is not None
 
 
 def makes_hypothetical(before: str) -> bool:
-    """Whether what is said before makes what follows a supposition, or the word of another."""
+    """Return whether the text before makes what follows a supposition or reported speech."""
     return any(found.search(before) for found in (_SUPPOSITION, _REPORTED_SPEECH))
 
 
 def is_ironic_opening(opening: str) -> bool:
-    """Whether a sentence opens as one does that means the opposite."""
+    """Return whether a sentence that opens like this means the opposite."""
     return _IRONIC_OPENING.search(opening) is not None
 
 
 def addresses_listener(sentence: str) -> bool:
-    """Whether the sentence speaks to somebody of them."""
+    """Return whether the sentence addresses a listener."""
     return _SECOND_PERSON.search(sentence) is not None
 
 
 def has_hedge(sentence: str) -> bool:
-    """Whether the speaker is not sure."""
+    """Return whether the speaker is not sure."""
     return _HEDGE.search(sentence) is not None
 
 
 def names_companions(sentence: str) -> bool:
-    """Whether a sentence about several people says who is with the speaker."""
+    """Return whether the sentence tells who "we" are; True if it does not begin with "we"."""
     return _WE.match(sentence) is None or _COMPANIONS.search(sentence) is not None
 
 
 def is_self_contained(sentence: str) -> bool:
-    """Whether no word of the sentence points out of it, and it names what it is about.
+    """Return whether the sentence names its subject and refers to no other sentence.
 
-    A word such as "it" may stand for what an earlier clause names, "she" for somebody who is named before.
+    "It" may stand for what an earlier clause names, and "she" for a person who is named before it.
     """
     if _POINTER.search(sentence):
         return False
@@ -195,16 +195,16 @@ def is_self_contained(sentence: str) -> bool:
 
 
 def _is_vague(sentence: str, first: int) -> bool:
-    """Whether the first clause is about a book, an event or the like, and does not tell which."""
+    """Return whether the first clause has a vague object: a book or an event, but not which."""
     vague = _VAGUE_OBJECT.search(sentence)
     return vague is not None and vague.start() < first
 
 
 MAX_PROCEDURE_CHARS = 2000
-"""How many characters a procedure may have; a longer one is a document."""
+"""Maximum length of a procedure; a longer text is a document."""
 
 MAX_ASIDE_SENTENCES = 2
-"""How many sentences may stand between two steps."""
+"""Maximum sentences between two steps."""
 
 _FIRST_STEP = re.compile(
     r"(?:(?:in order )?(?:how )?to [^,:.\n]{3,80}[,:] )?"
@@ -225,7 +225,7 @@ _HEADING = re.compile(r":$")
 
 
 def find_procedures(text: str, spans: Sequence[TextSpan]) -> list[TextSpan]:
-    """Where procedures of two steps or more are, of a plain text with its sentences; what is narrated is none."""
+    """Return the spans of procedures with two steps or more; a narrative is not a procedure."""
     found: list[TextSpan] = []
     place = 0
     while place < len(spans):
@@ -240,7 +240,7 @@ def find_procedures(text: str, spans: Sequence[TextSpan]) -> list[TextSpan]:
 
 
 def _find_last_step(text: str, spans: Sequence[TextSpan], place: int) -> int:
-    """The place of the last step of the procedure that begins at a place; that place itself where none does."""
+    """Return the place of the last step of the procedure at `place`; `place` without one."""
     last = place
     if _FIRST_STEP.match(text, *spans[place]):
         for later in range(place + 1, len(spans)):

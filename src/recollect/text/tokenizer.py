@@ -1,4 +1,4 @@
-"""The text analyser: the terms of a text, the same for every store and for memories and questions alike."""
+"""Tokenizer: the index terms of a text, the same for every store, memory and question."""
 
 import re
 import unicodedata
@@ -12,13 +12,13 @@ from itertools import groupby
 import Stemmer  # type: ignore[import-not-found]
 
 VERSION = "1"
-"""Recorded in a store with its terms. Whatever changes the terms of any text, new stems included, needs another."""
+"""Stored with a store's terms; any change to the terms of any text, new stems included, needs a new version."""
 
 MAX_TERM_CHARS = 64
-"""Longer words are cut: nobody asks for the end of one."""
+"""Maximum length of a term; longer words are cut, because no query needs their end."""
 
 MAX_TERM_COUNT = 65_535
-"""More often than this, a term is not counted in one text; it is what a stored count has room for."""
+"""Maximum count of a term in one text, which is what a stored count has room for."""
 
 _STOP_WORDS = """
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its
@@ -30,21 +30,21 @@ than too very s t can will just don should now d ll m re ve ain aren couldn didn
 mustn needn shan shouldn wasn weren won wouldn could would may might must shall also let us im
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""English words that find nothing, as they are in nearly every text.
+"""English words that find nothing, because nearly every text has them.
 
-Negations are among them, knowingly: "does not eat meat" must be found by "eats meat", and its "not" would only find
-every other negation. That the two differ is for whoever compares memories to see; words in common cannot tell.
+Negations are among them on purpose: "does not eat meat" must be found by "eats meat", and its "not" would only find
+every other negation. Shared terms cannot show that the two differ; code that compares memories must.
 """
 
 MAX_MARKS = 30
-"""How many combining marks in a row are read; no script has as many (Unicode, annex 15, stream-safe text)."""
+"""Maximum combining marks in a row; no script has as many (Unicode, annex 15, stream-safe text)."""
 
 
 def tokenize(text: str) -> list[str]:
-    """The terms of a text in their order, each as often as it occurs; any text has some or none.
+    """Return the terms of a text in order, each as often as it occurs; there may be none.
 
-    English words are stems without stop words; words of other languages stay nearly as they are, without their case.
-    Scripts that put no blanks between words give every two neighbouring letters.
+    English words are stems without stop words; words of other languages stay nearly as they are, but case-folded.
+    Scripts without blanks between words give every two neighboring letters.
     """
     if text.isascii():
         return [_stem(word[:MAX_TERM_CHARS]) for word in _ASCII_WORD.findall(text.lower()) if word not in STOP_WORDS]
@@ -58,7 +58,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def count_terms(text: str) -> dict[str, int]:
-    """How often each term is in the text, in order of first occurrence; at most `MAX_TERM_COUNT` times."""
+    """Return how often each term occurs, at most `MAX_TERM_COUNT`, in order of first occurrence."""
     found = dict(Counter(tokenize(text)))
     if max(found.values(), default=0) > MAX_TERM_COUNT:
         return {term: min(times, MAX_TERM_COUNT) for term, times in found.items()}
@@ -67,32 +67,35 @@ def count_terms(text: str) -> dict[str, int]:
 
 @lru_cache(1 << 15)
 def hash_term(term: str) -> int:
-    """The term as a number of 64 bits, the same on every machine: how terms are stored and looked up."""
+    """Return the term as a 64-bit number, the same on every machine.
+
+    Stores save and look up terms by this number.
+    """
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def clear_caches() -> None:
-    """Keep no word that was met, as when a text is erased."""
+    """Forget all words that were seen, as when a text is erased."""
     hash_term.cache_clear()
     _stem.cache_clear()
 
 
 @dataclass(frozen=True, slots=True)
 class _ScriptPatterns:
-    """Patterns of what only the tables of Unicode know."""
+    """Patterns that need the tables of Unicode."""
 
     mark_pile: re.Pattern[str]
-    """More marks than are read; the two half-width ones become marks when they are normalised."""
+    """More marks in a row than are read; the two half-width ones become marks when they are normalized."""
     word: re.Pattern[str]
     unspaced: re.Pattern[str]
-    """A run of a script that puts no blanks between words."""
+    """A run in a script without blanks between words."""
     letter: re.Pattern[str]
-    """A letter with its marks, which is what a reader takes for one."""
+    """A letter with its marks, as a reader sees it."""
 
 
 @cache
 def _script_patterns() -> _ScriptPatterns:
-    # Made when it is first needed: looking through the tables would make every start of a program slower.
+    # Compiled on first use: scanning the Unicode tables would slow down every start of a program.
     marks = "".join(_mark_ranges())
     return _ScriptPatterns(
         mark_pile=re.compile(rf"([{marks}\uff9e\uff9f]{{{MAX_MARKS}}})[{marks}\uff9e\uff9f]+"),
@@ -103,8 +106,11 @@ def _script_patterns() -> _ScriptPatterns:
 
 
 def _fold_text(text: str, scripts: _ScriptPatterns) -> str:
-    """The text in one spelling, without case and without what nobody sees, and blanks where scripts change."""
-    # Normalising sorts marks in quadratic time: without the cut, a few hundred kilobytes of them take minutes.
+    """Return the text in one spelling, with blanks where scripts change.
+
+    It is case-folded, and invisible characters are removed.
+    """
+    # Normalization sorts marks in quadratic time: without the cut, a few hundred kilobytes of marks take minutes.
     text = scripts.mark_pile.sub(r"\1", _INVISIBLE_CHARACTER.sub("", text))
     text = unicodedata.normalize("NFKC", text).casefold()
     for mark, instead in _CHARACTER_REPLACEMENTS.items():
@@ -113,18 +119,18 @@ def _fold_text(text: str, scripts: _ScriptPatterns) -> str:
 
 
 def _make_bigrams(letters: list[str]) -> list[str]:
-    """Every two neighbouring letters, or the only one."""
+    """Return every two neighboring letters, or the only one."""
     return list(map(str.__add__, letters, letters[1:])) if len(letters) > 1 else letters
 
 
 @lru_cache(1 << 15)
 def _stem(word: str) -> str:
-    # A stemmer of its own for each word not met lately: one that threads share would mix up their words.
+    # One stemmer for each word that is not cached: a stemmer that threads share would mix up their words.
     return str(Stemmer.Stemmer("english", 0).stemWord(word))
 
 
 def _mark_ranges() -> Iterator[str]:
-    """The combining marks as ranges of a character class; `\\w` does not know them as parts of words."""
+    """Yield the combining marks as ranges of a character class; `\\w` does not match them."""
     codes = [code for place in _MARK_CODE_RANGES for code in place if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
     for _, neighbours in groupby(enumerate(codes), lambda numbered: numbered[1] - numbered[0]):
         run = [code for _, code in neighbours]
@@ -132,7 +138,7 @@ def _mark_ranges() -> Iterator[str]:
 
 
 _MARK_CODE_RANGES = (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xFB00, 0x20000), range(0xE0100, 0xE01F0))
-"""Where there are marks at all: not among Han and Hangul, half of what would have to be looked through."""
+"""Where marks occur at all; without Han and Hangul, which are half of what would have to be searched."""
 
 _ASCII_WORD = re.compile("[a-z0-9]+")
 _UNSPACED = (
@@ -142,9 +148,9 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _CHARACTER_REPLACEMENTS = {"_": " ", "\u02bc": "'", "\u0307": ""}
-"""Among them an apostrophe that counts as a letter, and the dot that a Turkish capital i leaves behind."""
+"""Including an apostrophe that counts as a letter, and the dot that a Turkish capital i leaves behind."""
 
 _INVISIBLE_CHARACTER = re.compile(
     r"[\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 )
-"""Soft hyphens, joiners, directions and variants inside words; not U+200B, which says where a word ends."""
+"""Soft hyphens, joiners, directions and variants inside words; not U+200B, which shows where a word ends."""

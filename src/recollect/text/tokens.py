@@ -1,7 +1,4 @@
-"""Tokens: the words of a canonical form, each with what it is and how the text has it.
-
-Amounts: numbers and what they count or measure, in one notation.
-"""
+"""Tokens: the words of a canonical form; and numbers with their units in one notation."""
 
 import re
 from collections.abc import Sequence
@@ -13,11 +10,11 @@ from recollect.text.lexicon import FUNCTION_WORDS, RECURRING_TIMES, split_words
 TokenKind = Literal[
     "number", "date", "time", "unit", "name", "negation", "quantity", "modality", "question", "word", "order", "text"
 ]
-"""What a difference is one of; "text" is of texts in which nothing can be read."""
+"""The kind of a token or difference; "text" is for texts in which nothing can be read."""
 
 
 class Token(NamedTuple):
-    """One word of a canonical form: its key, what it is, and how the text has it."""
+    """One word of a canonical form: its key, its kind, and how the text has it."""
 
     key: str
     kind: TokenKind
@@ -30,7 +27,7 @@ POSSESSIVE = "'s"
 
 
 def matches_phrase(sentence: Sequence[Token], at: int, phrase: Sequence[str]) -> bool:
-    """Whether the sentence has the phrase there."""
+    """Return whether the sentence has the phrase at this place."""
     if len(sentence) - at < len(phrase):
         return False
     for word in phrase:
@@ -55,12 +52,12 @@ WORD_KINDS: dict[str, TokenKind] = {word: sort for sort, words in _WORDS_BY_KIND
 
 
 def classify_word(word: str) -> TokenKind:
-    """What the word is by itself, if it is more than a word."""
+    """Return the kind of a word by itself; "word" for most."""
     return WORD_KINDS.get(word, "word")
 
 
 def singularize(token: Token) -> str:
-    """The noun of several as one of them; not of a name, which may end in an s for ever."""
+    """Return the singular of a noun; a name stays as it is, because it may end in "s"."""
     word = token.key
     if token.text != token.text.lower() or len(word) < 4 or word in RECURRING_TIMES or not word.isalpha():
         return word
@@ -74,11 +71,14 @@ def singularize(token: Token) -> str:
 NUMBER_PATTERN = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
 LEADING_NUMBER = re.compile(rf"[-+]?{NUMBER_PATTERN}")
 AMBIGUOUS_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
-"""Three digits behind a point are thousands to half of the world, so such a number is only the same as itself."""
+"""Three digits behind a point are thousands in half of the world, so such a number equals only itself."""
 
 
 def parse_number_words(sentence: list[Token]) -> list[Token]:
-    """The sentence with figures for number words; COUNTING are those."""
+    """Replace number words by digits.
+
+    Only a sentence with one of `NUMBER_WORDS` can change.
+    """
     found: list[Token] = []
     at = 0
     while at < len(sentence):
@@ -99,7 +99,7 @@ _MAX_DIGITS = 15
 
 
 def _parse_number(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
-    """The number that begins there, and where it ends."""
+    """Return the number that begins there (None without one), and where it ends."""
     first = sentence[at]
     if first.kind == "number" and first.key not in _SMALL_NUMBERS:
         scale = SCALE_FACTORS.get(sentence[at + 1].key) if at + 1 < len(sentence) else None
@@ -143,16 +143,19 @@ def _parse_number(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
 
 
 _MIN_SPELLED_CHARS = 4
-"""Shorter units are signs, of which the case counts."""
+"""Shorter units are symbols, in which case matters."""
 
 
 def merge_units(sentence: list[Token]) -> list[Token]:
-    """The sentence with every number and its unit as one; it needs a number."""
+    """Merge every number with its unit into one token.
+
+    A sentence without a number does not change.
+    """
     return _merge_quantities(_mark_units(sentence))
 
 
 def _mark_units(sentence: list[Token]) -> list[Token]:
-    """The sentence with one sign for every unit behind a number, and currencies behind their amounts."""
+    """Write every unit after a number as its symbol, and currencies after their amounts."""
     found: list[Token] = []
     at = 0
     while at < len(sentence):
@@ -171,7 +174,10 @@ def _mark_units(sentence: list[Token]) -> list[Token]:
 
 
 def _match_unit(sentence: Sequence[Token], at: int) -> tuple[Token, int]:
-    """What is counted there as one token, a unit by its sign, and of how many tokens it is made."""
+    """Return what is counted there as one token, and how many tokens it replaces.
+
+    A unit is written as its symbol.
+    """
     first = sentence[at]
     if first.key in _UNIT_FIRST_WORDS or first.text in _UNIT_FIRST_WORDS:
         for length in (3, 2, 1):
@@ -190,7 +196,10 @@ def _match_unit(sentence: Sequence[Token], at: int) -> tuple[Token, int]:
 
 
 def _is_unit_symbol(token: Token) -> bool:
-    """Whether it may be the sign of a unit, of which the case counts: 5 M, 5 Mg, 5 Cal; and not the name Olu."""
+    """Return whether the token may be the symbol of a unit, in which case matters.
+
+    For example in 5 M, 5 Mg and 5 Cal; the name Olu is not one.
+    """
     said = token.text
     if len(said) >= _MIN_SPELLED_CHARS or not said.isalpha() or token.key in FUNCTION_WORDS:
         return False
@@ -201,13 +210,13 @@ _AMBIGUOUS_SYMBOLS = frozenset({"cal", "gal"})
 
 
 _LENGTH_SYMBOLS = {"m": "metre", "'": "foot"}
-"""Signs of several units that are of one before a word of _SIZED."""
+"""Symbols of several units, which mean this one before one of `_LENGTH_ADJECTIVES`."""
 
 _LENGTH_ADJECTIVES = frozenset(split_words("tall long wide high deep thick away"))
 
 
 def _merge_quantities(sentence: list[Token]) -> list[Token]:
-    """The sentence with a number and its unit as one, in one size: 500 ms as 0.5 s, and 4.50 % as 4.5 %."""
+    """Merge numbers and units, in one unit of each size: 500 ms as 0.5 s, 4.50 % as 4.5 %."""
     found: list[Token] = []
     for token in sentence:
         if token.kind != "unit" or not found or found[-1].kind != "number":
@@ -216,7 +225,7 @@ def _merge_quantities(sentence: list[Token]) -> list[Token]:
         number = found.pop()
         figure, sign = number.key, token.key
         if AMBIGUOUS_THOUSANDS.fullmatch(figure):
-            figure = f"{figure}?"  # not what 1.0010 comes to, which is certain
+            figure = f"{figure}?"  # differs from what 1.0010 becomes, which is certain
         elif _PLAIN_NUMBER.fullmatch(figure):
             sign, times = _UNIT_FACTORS.get(sign, (sign, Decimal(1)))
             figure = format((Decimal(figure) * times).normalize(), "f")
@@ -240,7 +249,7 @@ _UNIT_FACTORS = {
     }.items()
     for unit, times in units.items()
 }
-"""How much of another unit a unit is, where that is always so; a day is not always 24 hours, nor a kB always 1000."""
+"""How much of another unit a unit always is; a day is not always 24 hours, nor a kB always 1000 bytes."""
 
 ORDINAL = re.compile("[0-9]+th")
 CURRENCY_SYMBOLS = {"$": "dollar", "€": "eur", "£": "gbp", "₹": "inr", "¥": "¥"}
@@ -345,6 +354,6 @@ px = pixel | pixels | px
 """.strip().splitlines()
     for word in (part.strip() for part in line.split("=", 1)[1].split("|"))
 }
-"""The sign of each unit by the ways to write it behind a number; pounds are of two sorts, and m is of three."""
+"""The symbol of each unit by the ways to write it after a number; "pound" has two meanings, and "m" has three."""
 
 _UNIT_FIRST_WORDS = frozenset(written.split()[0] for written in UNITS)

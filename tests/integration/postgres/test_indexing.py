@@ -257,7 +257,9 @@ def test_who_comes_second_is_told_so_and_the_first_is_not_disturbed(
         a_build(admin, postgres_store_url) as build,
     ):
         for scope in (ANA, RIVAL):
-            with pytest.raises(StoreBusy, match="somebody else makes or drops an index just now, or sweeps; try again"):
+            with pytest.raises(
+                StoreBusy, match="another process is creating or dropping an index, or sweeping; try again"
+            ):
                 others.submit(second, postgres_store_url, scope).result(30)
         assert [one.valid for one in list_indexes(postgres_store_url)] == [False]
         commit()

@@ -278,7 +278,7 @@ def test_a_source_that_somebody_writes_to_meanwhile_is_not_taken_for_moved(
             if done == BATCH:
                 put(store, a_note("in between"))
 
-        with pytest.raises(Conflict, match="see that nobody writes to the store that is moved"):
+        with pytest.raises(Conflict, match="stop all writers of the store that is moved"):
             migrate_store(source, postgres_store_url, progress=write)
     assert migrate_store(source, postgres_store_url).memories == MANY + 1
     assert_the_same(source, postgres_store_url)

@@ -101,9 +101,9 @@ def test_whoever_is_refused_is_told_what_lets_in_now_and_alike_whatever_was_show
         return only
 
     assert "send the token of the server's owner" in told(token)
-    assert "nobody is let in: `recollect keys add` makes one" in told(None)
+    assert "no request is accepted: `recollect keys add` makes one" in told(None)
     file.add(replace(key, expires_at=NOW + timedelta(days=1)))
-    assert "the token of the server's owner lets nobody in" in told(token)
+    assert "the token of the server's owner is not accepted" in told(token)
     assert told(token) == told(None)
     assert str(file.path.parent) not in told(token)
 
@@ -150,7 +150,7 @@ def test_a_file_that_breaks_lets_nobody_in_and_says_so_without_its_place(file: K
     assert authenticate(text).name == "ana"
     file.path.write_text(broken, encoding="utf-8")
     for shown in (text, "t" * SECRET_BYTES, None):
-        with pytest.raises(RecollectError, match="cannot be read, so nobody is let in") as raised:
+        with pytest.raises(RecollectError, match="cannot be read, so no request is accepted") as raised:
             authenticate(shown)
         assert str(file.path) not in str(raised.value)
     with pytest.raises(InvalidInput):
@@ -192,7 +192,7 @@ def test_two_keys_of_one_id_let_nobody_in(file: KeyFile) -> None:
     whole = json.loads(file.path.read_text(encoding="utf-8"))
     whole["keys"][1]["id"] = key.id
     file.path.write_text(json.dumps(whole), encoding="utf-8")
-    with pytest.raises(RecollectError, match="nobody is let in"):
+    with pytest.raises(RecollectError, match="no request is accepted"):
         create_authenticator(file, "t" * SECRET_BYTES, lambda: NOW)(text)
     with pytest.raises(InvalidInput, match="two of them have the same id"):
         file.revoke(key.id)
@@ -237,7 +237,7 @@ def test_a_server_that_runs_sees_that_others_may_read_the_file(file: KeyFile) ->
     was = file.path.stat()
     while file.path.stat().st_ctime_ns == was.st_ctime_ns:
         file.path.chmod(0o604)
-    with pytest.raises(RecollectError, match="nobody is let in"):
+    with pytest.raises(RecollectError, match="no request is accepted"):
         authenticate(text)
 
 
@@ -245,7 +245,7 @@ def test_a_server_that_runs_sees_that_others_may_read_the_file(file: KeyFile) ->
 def test_what_is_no_ordinary_file_is_refused_without_waiting_for_it(file: KeyFile, tmp_path: Path) -> None:
     file.path.parent.mkdir()
     os.mkfifo(file.path, 0o600)  # to which nobody ever writes
-    with pytest.raises(RecollectError, match="nobody is let in"):
+    with pytest.raises(RecollectError, match="no request is accepted"):
         create_authenticator(file, None, lambda: NOW)("any")
     for path in (file.path, Path(os.devnull), tmp_path):
         with pytest.raises(InvalidInput, match="is no ordinary file; put one in its place"):

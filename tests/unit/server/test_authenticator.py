@@ -81,7 +81,7 @@ def test_a_file_of_keys_that_is_gone_lets_nobody_in_not_even_by_the_token(tmp_pa
     kept = file.path.read_bytes()
     file.path.unlink()
     assert found.status() == AuthStatus(KEYS_UNREADABLE)
-    with pytest.raises(RecollectError, match="nobody is let in"):
+    with pytest.raises(RecollectError, match="no request is accepted"):
         found.authenticate((tmp_path / "token").read_text(encoding="utf-8").strip())
     file.path.write_bytes(kept)
     file.path.chmod(0o600)

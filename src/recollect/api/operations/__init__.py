@@ -1,6 +1,7 @@
-"""The operations by subject: each has a required right, a request and a handler.
+"""The table of all operations, by subject and by name.
 
-OPERATIONS: all that can be asked for from outside, by name; whatever face it comes through, this is the policy.
+Each module has the operations of one subject; an operation names its required right, request, answer and handler. All
+transports serve this table.
 """
 
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ OPERATIONS_BY_SUBJECT: Mapping[str, tuple[Operation[Any], ...]] = MappingProxyTy
         "observations": observations.OPERATIONS,
     }
 )
-"""The same by what they are about, as people look for them."""
+"""The operations by subject, as a reader of the API looks for them."""
 
 OPERATIONS: Mapping[str, Operation[Any]] = MappingProxyType(
     {one.name: one for several in OPERATIONS_BY_SUBJECT.values() for one in several}

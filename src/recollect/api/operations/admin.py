@@ -1,4 +1,4 @@
-"""The operations of an operator: what there is, what jobs would do, what is undone, and what goes for good."""
+"""Operations for administrators: statistics, scopes, profiles, jobs, undo and erase."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -81,7 +81,7 @@ class Erase(OperationRequest):
 
 def _stats(engine: Engine, request: Part, caller: Caller) -> Answer:
     told = json_values.stats_fields(engine.stats(scope=request.scope))
-    size = told["bytes"] if caller.has_right(Right.READ, WHOLE_STORE) else None  # which is of all scopes together
+    size = told["bytes"] if caller.has_right(Right.READ, WHOLE_STORE) else None  # it covers all scopes
     return {"scope": request.scope, **told, "bytes": size}
 
 
@@ -118,12 +118,12 @@ def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
     except Conflict as error:
         if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
-        # what holds by now of which subject is for who may read it
+        # the engine's message quotes memories, which this caller may not read
         raise Conflict(f"run {request.run} cannot be undone: memories that it wrote changed since") from error
     except NotFound as error:
         if caller.has_right(Right.ADMIN, WHOLE_STORE):
             raise
-        # which runs there were of others, and how many, is for who may look everywhere
+        # the engine's message tells of runs in other scopes
         raise NotFound(
             f"run {request.run} changed no memory of {request.scope}, or none that is still there"
         ) from error
@@ -137,7 +137,7 @@ def _erase(engine: Engine, request: Erase, caller: Caller) -> Answer:
     told = json_values.erasure_fields(engine.erase(**wanted))
     if caller.has_right(Right.ERASE, WHOLE_STORE):
         return {"dry_run": False, **told}
-    # where else in the store the same words are is for who may look everywhere
+    # the full search result tells where else in the store the same text is
     return {"dry_run": False, **told, "search": {"proven": told["proven"]}}
 
 

@@ -1,4 +1,4 @@
-"""The operations that keep tasks and how they went, and find those that were like the one at hand."""
+"""Operations that record tasks and their outcomes, and find similar ones."""
 
 from contextlib import suppress
 from typing import Annotated, Any
@@ -121,7 +121,7 @@ def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
 
 
 def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
-    with suppress(NotFound):  # which is told below, as of an episode
+    with suppress(NotFound):  # reported below, as a missing episode
         require_trust(engine.get(request.id, scope=request.scope), caller)
     given = {**request.to_arguments("id", "outcome"), "provenance": resolve_provenance(request.provenance, caller)}
     try:

@@ -1,4 +1,4 @@
-"""The operations on what happened: it is kept and walked through, and what it leaves behind is found."""
+"""Operations on events: record, browse and extract, and list names and topics."""
 
 import hashlib
 from typing import Annotated, Any
@@ -107,7 +107,10 @@ class Topics(OperationRequest):
 
 
 def _to_turns(said: list[Turn], scope: str, key: str | None = None) -> list[dict[str, Any]]:
-    """What was said, as the engine takes it; what has no id has that of the key and its place, if there is a key."""
+    """Return the turns as the engine takes them.
+
+    With a `key`, a turn without an id gets one from the key and its place.
+    """
     named = [one.id if key is None or one.id is not None else f"{key}\0{place}" for place, one in enumerate(said)]
     return [
         {
@@ -120,14 +123,20 @@ def _to_turns(said: list[Turn], scope: str, key: str | None = None) -> list[dict
 
 
 def _make_event_id(given: str | None, scope: str) -> str | None:
-    """An id of the scope's own for what a caller names so: ids are of the whole store, and a name is everybody's."""
+    """Return an id derived from the scope and the caller's id.
+
+    Ids are unique in the whole store, and callers of different scopes may choose the same one.
+    """
     if given is None:
         return None
     return f"event-{hashlib.sha256(f'{as_scope(scope)} {given}'.encode(errors='surrogatepass')).hexdigest()[:32]}"
 
 
 def _resolve_event_provenance(said: str | None, caller: Caller) -> Provenance | None:
-    """Through whom the words came, if anybody is to be trusted less than who said them; roles tell the rest."""
+    """Return the provenance of all turns, or None to derive it from each turn's role.
+
+    It is given if the request names one, or if the caller is trusted less than the user.
+    """
     if said is not None:
         return caller.cap_provenance(Provenance(said))
     believed = caller.cap_provenance(Provenance.DIRECT_USER)

@@ -1,4 +1,4 @@
-"""The operations that write memories and look at single ones."""
+"""Operations that write memories and read single ones."""
 
 from typing import Annotated, Any
 
@@ -34,7 +34,7 @@ from recollect.model.scope import as_scope
 from recollect.render import json_values
 
 DEFAULT_LIST_LIMIT = 100
-"""How many memories are listed at once, unless it is said."""
+"""Default number of memories on one page of a list."""
 
 Vector = Annotated[
     list[float], Field(max_length=16_384, description="A direction to use instead of embedding the text.")
@@ -128,12 +128,15 @@ class ListMemories(OperationRequest):
 
 
 def resolve_provenance(said: str | None, caller: Caller) -> Provenance:
-    """The provenance of what a caller says, as far as the caller is believed; a model's, if none is said."""
+    """Return the provenance of a write, capped by the caller's; by default MODEL_INFERENCE."""
     return caller.cap_provenance(Provenance.MODEL_INFERENCE if said is None else Provenance(said))
 
 
 def render_receipt(engine: Engine, receipt: Receipt, caller: Caller) -> Answer:
-    """What became of a draft; a memory that is kept apart from the caller is not shown, whoever said the same."""
+    """Return a receipt as JSON, without the memory if it is quarantined from the caller.
+
+    That holds even if the caller has sent the same text.
+    """
     told = json_values.receipt_fields(receipt)
     return {**told, "memory": None} if receipt.kept and _is_hidden(engine, receipt.memory, caller) else told
 
@@ -161,15 +164,16 @@ def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
 
 
 def require_trust(memory: Memory, caller: Caller) -> None:
-    """Whoever is trusted less changes nothing of what is trusted more."""
+    """Raise AccessDenied if the caller is trusted less than the memory."""
     if TRUST_BY_PROVENANCE[caller.provenance].less_than(memory.trust):
         more = f"the memory {show(memory.id)} is trusted more than {show(caller.name)}"
-        raise AccessDenied(f"{more}; have somebody change it who is believed as much")
+        raise AccessDenied(f"{more}; a writer with at least its trust can change it")
 
 
 def _require_changeable(engine: Engine, request: Named, caller: Caller) -> None:
-    """Nobody changes what is quarantined who may not read it, for they are told what they changed; nor what is trusted
-    more.
+    """Raise if the caller may not read the memory or is trusted less than it.
+
+    The answer to a change shows the memory, so a quarantined one needs the right to read it.
     """
     require_trust(_require_readable(engine, engine.get(request.id, scope=request.scope), caller), caller)
 
@@ -194,28 +198,31 @@ def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
 
 
 def _is_hidden(engine: Engine, memory: Memory, caller: Caller) -> bool:
-    """Whether it is quarantined, or was when it was forgotten, and the caller may not release it."""
+    """Return whether the caller is no admin and the memory is quarantined.
+
+    A forgotten memory counts as quarantined if it was so before.
+    """
     if memory.status not in (Status.QUARANTINED, Status.FORGOTTEN) or caller.has_right(Right.ADMIN, memory.scope):
         return False
     if memory.status is Status.QUARANTINED:
         return True
     try:
         versions = engine.history(memory.id, scope=memory.scope)
-    except NotFound:  # somebody erased it since it was read
+    except NotFound:  # erased since it was read
         return True
     stood = next((one.status for one in reversed(versions) if one.status is not Status.FORGOTTEN), None)
     return stood is Status.QUARANTINED
 
 
 def _require_readable(engine: Engine, memory: Memory, caller: Caller) -> Memory:
-    """The memory; what is quarantined is read by whoever may release it, and is told no model."""
+    """Return the memory; raise NotFound if it is quarantined and the caller is no admin."""
     if _is_hidden(engine, memory, caller):
         raise NotFound(f"the memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
     return memory
 
 
 def _find_replacement(engine: Engine, memory: Memory, scope: str, caller: Caller) -> Memory | None:
-    """What took the place of the memory, if the caller may read that."""
+    """Return the memory that replaced this one, if the caller may read it."""
     by = engine.replacement(memory, scope=scope)
     return None if by is None or _is_hidden(engine, by, caller) else by
 
@@ -243,7 +250,7 @@ def _list(engine: Engine, request: ListMemories, caller: Caller) -> Answer:
         caller.require_right(Right.ADMIN, as_scope(request.scope))
     found = engine.memories(
         **request.to_arguments("limit"), limit=request.limit + 1
-    )  # which tells whether there are more
+    )  # one more shows whether there is a next page
     page = found[: request.limit]
     told = [json_values.memory_fields(one) for one in page if not _is_hidden(engine, one, caller)]
     return {"scope": request.scope, "memories": told, "next": page[-1].id if len(found) > len(page) else None}

@@ -73,7 +73,7 @@ class FoundObservations(AnswerSchema):
 
 
 def _make_handler(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
-    """A method of seed 003 as an operation runs."""
+    """Wrap a method of seed 003 as a handler of an operation."""
 
     def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
         return method(_open_memory(engine, caller), **request.to_arguments()).model_dump(mode="json")
@@ -82,8 +82,9 @@ def _make_handler(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser,
 
 
 def _make_summary_handler(method: Callable[..., BaseModel]) -> Callable[[Engine, OfUser, Caller], Answer]:
-    """The same, for a method that says what a session came to: whoever is trusted less than who began it, or summed it
-    up before, does not.
+    """Wrap a method that summarizes a session; check the caller's trust first.
+
+    A caller who is trusted less than the writer of the session, or of its last summary, may not change it.
     """
 
     def run(engine: Engine, request: OfUser, caller: Caller) -> Answer:
@@ -96,7 +97,7 @@ def _make_summary_handler(method: Callable[..., BaseModel]) -> Callable[[Engine,
 
 
 def _start(engine: Engine, request: OfUser, caller: Caller) -> Answer:
-    caller.require_right(Right.READ, as_scope(request.user_id))  # it tells what is known
+    caller.require_right(Right.READ, as_scope(request.user_id))  # the answer contains stored memories
     return _make_handler(ObservationMemory.mem_session_start)(engine, request, caller)
 
 

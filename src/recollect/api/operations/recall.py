@@ -1,4 +1,4 @@
-"""The operations that find, pack and explain memories, and say how they served."""
+"""Operations that search, recall, explain and replay memories, and take feedback."""
 
 from typing import Annotated, Any
 
@@ -71,7 +71,7 @@ class QueryRequest(RecallOptions):
 
     @property
     def query_or_turns(self) -> str | list[dict[str, str]]:
-        """What is asked, as the engine takes it."""
+        """The query or the turns, as the engine takes them."""
         return self.query or [{"role": one.role, "content": one.content} for one in self.turns or ()]
 
 
@@ -128,7 +128,7 @@ _QUERY_FIELDS = ("query", "turns")
 
 def _search(engine: Engine, request: Search, _: Caller) -> Answer:
     found = engine.search(request.query_or_turns, **request.to_arguments(*_QUERY_FIELDS))
-    if request.known_at is None:  # what is asked of the past is looked at, and not acted by
+    if request.known_at is None:  # results from the past are not counted as served
         engine.served(found, scope=request.scope)
     return json_values.search_fields(found)
 

@@ -1,7 +1,7 @@
-"""The files of the static embedding table, which the build copies here from the wheel of wordllama.
+"""The files of the static embedding table, which the build copies from wordllama's wheel.
 
-They are not in the repository. `hatch_build.py` and `scripts/setup` run this module by itself, so it imports nothing of
-the package.
+They are not in the repository. `hatch_build.py` and `scripts/setup` run this module by itself, so it must not import
+anything from the package.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ LICENSE = "LICENSE"
 
 
 def find_wrong_files(folder: Path = Path(__file__).parent) -> list[str]:
-    """Return the names of the files that are missing in the folder or have another content than the expected."""
+    """Return the names of files in the folder that are missing or have unexpected content."""
     return [name for name, digest in SHA256.items() if not _has_digest(folder / name, digest)]
 
 

@@ -1,6 +1,6 @@
-"""The built-in profiles: one TOML file each, read when the package is imported and refused if broken.
+"""The built-in profiles: one TOML file each, read and checked at import.
 
-Reading them is part of loading the code, as importing a module is; it is the one file access of a pure layer.
+This is part of loading the code, like importing a module. It is the only file access of a pure layer.
 """
 
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ PROFILE_TEXTS: Mapping[str, str] = dict(
         if file.name.endswith(".toml")
     )
 )
-"""Every built-in profile as written, by name."""
+"""The TOML text of every built-in profile, by name."""
 
 BUILTIN_PROFILES: Mapping[str, Profile] = {name: parse_profile(text, name=name) for name, text in PROFILE_TEXTS.items()}
 """Every built-in profile by name."""
 
 
 def builtin_profile(name: str) -> Profile:
-    """The built-in profile of that name."""
+    """Return the built-in profile of that name."""
     if name not in BUILTIN_PROFILES:
         file = " (recollect.profile reads a file)" if name.endswith(".toml") else ""
         raise NotFound(f"no profile is called {show(name)}; {suggest(name, BUILTIN_PROFILES)}{file}")

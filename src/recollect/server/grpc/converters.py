@@ -1,4 +1,4 @@
-"""Convert: a message becomes what is given, in the one JSON shape, and an answer in that shape becomes a message."""
+"""Convert between protobuf messages and the JSON shape that all transports share."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -16,15 +16,15 @@ from recollect.errors import FieldError, InvalidInput
 M = TypeVar("M", bound=Message)
 
 MAX_SAFE_INTEGER = 2**53
-"""The largest number up to which a double tells every whole number from the next."""
+"""Up to this number a double holds every whole number exactly."""
 
 _STRUCT, _VALUE = Struct.DESCRIPTOR.full_name, Value.DESCRIPTOR.full_name
 _LIST_MESSAGES = frozenset({"recollect.v1.Names", "recollect.v1.Vector"})
-"""Messages that are there so that an empty list is not an absent one."""
+"""Messages that wrap a list, so that an empty list differs from an absent one."""
 
 
 def parse_message(kind: type[M], body: bytes) -> M:
-    """The message that was sent."""
+    """Return the message in `body`; raise InvalidInput if it is none."""
     try:
         message: M = kind.FromString(body)
     except DecodeError as error:
@@ -34,12 +34,12 @@ def parse_message(kind: type[M], body: bytes) -> M:
 
 
 def from_message(message: Message) -> dict[str, Any]:
-    """What a request says: no more than was sent, and refused if part of that is unknown or a number that is none."""
+    """Return the fields that were sent; raise FieldError if one is unknown or not finite."""
     return _read_message(message, "")
 
 
 def to_message(kind: type[M], answer: Answer) -> M:
-    """The answer as a message; what is null is absent from it."""
+    """Return the answer as a message, without the fields that are null."""
     message: M = kind(**_fit_answer(answer, _find_object_fields(kind.DESCRIPTOR)))
     return message
 
@@ -64,7 +64,7 @@ def _read_field(field: FieldDescriptor, value: Any, path: str) -> Any:
 
 @cache
 def _field_reader(field: FieldDescriptor) -> Callable[[Any, str], Any]:
-    """How one value of a field is read."""
+    """Return the function that reads one value of the field."""
     kind = None if field.message_type is None else field.message_type.full_name
     if kind is None:
         return _require_finite if field.type == FieldDescriptor.TYPE_DOUBLE else _pass_through
@@ -111,12 +111,12 @@ def _read_value(value: Value, path: str) -> Any:
 
 
 ObjectFields = Mapping[str, "ObjectFields | None"]
-"""The fields of a message in or below which there are JSON objects; none below it, if a field is one itself."""
+"""Fields with JSON objects: None for an object itself, a mapping for a message with some."""
 
 
 @cache
 def _find_object_fields(descriptor: Descriptor) -> ObjectFields:
-    """Where a message has JSON objects."""
+    """Return the fields of a message that have JSON objects."""
     found: dict[str, ObjectFields | None] = {}
     for field in descriptor.fields:
         inner = field.message_type
@@ -130,7 +130,7 @@ def _find_object_fields(descriptor: Descriptor) -> ObjectFields:
 
 
 def _fit_answer(answer: Answer, objects: ObjectFields) -> dict[str, Any]:
-    """The answer with its objects as a message can have them."""
+    """Return the answer with its JSON objects in a form that a message can hold."""
     fitted = dict(answer)
     for name, below in objects.items():
         if value := fitted.get(name):
@@ -144,7 +144,7 @@ def _fit_below(objects: ObjectFields) -> Callable[[Answer], dict[str, Any]]:
 
 
 def _fit_value(value: Any) -> Any:
-    """The value of JSON, with a text of digits for each whole number that a double could not tell from the next."""
+    """Return a JSON value; a whole number that no double holds exactly becomes a string."""
     match value:
         case bool():
             return value

@@ -1,8 +1,7 @@
-"""Server: each operation as a call over gRPC, which is parsed, asked of the front, and rendered.
+"""gRPC server: every operation as a call, with read deadlines and status codes.
 
-Patience: how long a call may take to say what it wants, and how many may be waited for at once.
-
-Statuses: which status a call ends with that is refused, and what it says to programs.
+Calls are parsed, run by the dispatcher and rendered. `ReadDeadlines` limits how long a call may take to send its
+request, and how many calls may wait at once. The last part turns problems into gRPC statuses.
 """
 
 import threading
@@ -34,31 +33,31 @@ from recollect.server.grpc.converters import from_message, parse_message, to_mes
 TRANSPORT = "grpc"
 SERVICE = recollect_pb2.DESCRIPTOR.services_by_name["Recollect"]
 IDEMPOTENCY_KEY_METADATA = "idempotency-key"
-"""The metadata that may say the key which makes a retry harmless."""
+"""The metadata with the idempotency key."""
 
 _HEALTH_PATH = "/grpc.health.v1.Health/Check"
 _HEALTH_SERVICES = frozenset({"", SERVICE.full_name})
-"""Of what health is told: of the server by no name, or of the one service."""
+"""Names that a health check may ask for: the server as a whole, or its one service."""
 
 _HEALTH_READ_SECONDS = 1.0
-"""How long is waited for the words of somebody who need not say who they are."""
+"""Read timeout of health checks, which need no key."""
 
 _SHUTDOWN_READ_SECONDS = 1.0
-"""How long is waited for the words of anybody once the server is to end."""
+"""Read timeout of all calls once the server shuts down."""
 
 _MAX_WAITING_THREADS = 256
-"""How many threads there are at most beside those that are set; half of them may wait for who says nothing."""
+"""Maximum number of threads beside the configured ones; half may wait for silent clients."""
 
 _MIN_READ_SECONDS = 1.0
-"""How long is waited for the words of anybody who has shown a key, however many say nothing."""
+"""Minimum read time of an authenticated call, however many clients are silent."""
 
 _HEALTH_THREADS = 8
-"""How many threads there are for them: none of those that answer whoever has a key."""
+"""Number of threads for health checks, which take none from authenticated calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class RpcMethod:
-    """An operation, and the messages that it takes and gives."""
+    """An operation with the messages that it takes and returns."""
 
     operation: Operation[Any]
     request: type[Message]
@@ -66,7 +65,7 @@ class RpcMethod:
 
 
 def camel_case(name: str) -> str:
-    """What the call of an operation is named."""
+    """Return the gRPC name of an operation."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 
@@ -78,11 +77,11 @@ def _to_method(operation: Operation[Any]) -> RpcMethod:
 METHODS: Mapping[str, RpcMethod] = MappingProxyType(
     {f"/{SERVICE.full_name}/{camel_case(name)}": _to_method(operation) for name, operation in OPERATIONS.items()}
 )
-"""What can be called, by its path."""
+"""All methods by their path."""
 
 
 class GrpcServer:
-    """A server that answers, until it is stopped."""
+    """A gRPC server that runs until it is stopped."""
 
     def __init__(self, front: Dispatcher, address: str, is_ready: Callable[[], bool]) -> None:
         limits = front.limits
@@ -109,10 +108,10 @@ class GrpcServer:
             raise InvalidInput(problem) from error
 
     def stop(self, grace: float) -> None:
-        """Take no more calls, let those under way end within so many seconds, and cancel the rest.
+        """Accept no more calls, let running ones end within `grace` seconds, cancel the rest.
 
-        Who has not said by then what they want is waited for only shortly: nothing of that is under way.
-        What an engine has begun goes on to its end; `Dispatcher.close` waits for it.
+        A call that has not sent its request gets only a short time, as nothing of it has begun. Work that an engine has
+        begun goes on to its end; `Dispatcher.close` waits for it.
         """
         self._calls.begin_shutdown()
         self._server.stop(grace).wait()
@@ -121,39 +120,39 @@ class GrpcServer:
 
 
 def start_server(front: Dispatcher, address: str, is_ready: Callable[[], bool] = lambda: True) -> GrpcServer:
-    """Answer calls at an address such as `127.0.0.1:0`, where 0 is any port that is free.
+    """Start a server at an address such as `127.0.0.1:0`, where 0 is any free port.
 
-    `is_ready` is what its health tells; without it, that it listens.
+    `is_ready` gives its health; without it, the server is healthy as long as it listens.
     """
     return GrpcServer(front, address, is_ready)
 
 
 class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes without types
-    """Answers calls: each as a stream of one message, of which grpcio reads nothing before it is asked to."""
+    """Handles calls as streams of one message, which grpcio reads only when asked to."""
 
     def __init__(self, front: Dispatcher, is_ready: Callable[[], bool], silent: int) -> None:
-        """Calls that are answered by a front; so many that say nothing are waited for at once."""
+        """Answer calls with a dispatcher; up to `silent` calls may wait for their message."""
         self._front, self._is_ready = front, is_ready
         self._patience = ReadDeadlines(front.limits.seconds, most=silent, least=_MIN_READ_SECONDS)
         self._with_strangers = ReadDeadlines(
             _HEALTH_READ_SECONDS, most=_HEALTH_THREADS - 1
-        )  # so that one thread is always free
+        )  # one thread always stays free
         self._strangers = ThreadPoolExecutor(_HEALTH_THREADS, thread_name_prefix="recollect-grpc-health")
         self._ends = False
 
     def begin_shutdown(self) -> None:
-        """Tell whoever asks that it ends, and wait no longer for those who say nothing."""
+        """Report that the server is not serving, and shorten the read timeout."""
         self._ends = True
         self._patience.shorten(_SHUTDOWN_READ_SECONDS)
 
     def close(self) -> None:
-        """Wait for nobody any more."""
+        """Stop waiting for messages."""
         self._patience.close()
         self._with_strangers.close()
         self._strangers.shutdown(wait=False)
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
-        """How a call is answered; there is no such call, if nothing is given."""
+        """Return the handler of a call, or None if there is no such method."""
         path = handler_call_details.method
         if path == _HEALTH_PATH:
             return self._make_handler(self._check_health, self._strangers)
@@ -173,7 +172,7 @@ class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio come
         return grpc.stream_unary_rpc_method_handler(answered)
 
     def _check_health(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-        """Whether calls are answered as they should be."""
+        """Return whether the server is serving."""
         self._front.gate.require_allowed(
             _read_authority(context), _read_metadata(context.invocation_metadata()).get("origin")
         )
@@ -193,14 +192,14 @@ class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio come
         messages: Iterator[bytes],
         context: grpc.ServicerContext,
     ) -> bytes:
-        """What is answered; whatever else comes of it ends the call."""
+        """Return the answer, or end the call with the error's status."""
         try:
             return answer(messages, context)
         except RecollectError as error:
             problem = problem_of(error)
-        except (grpc.RpcError, CancelledError):  # nobody waits any more
+        except (grpc.RpcError, CancelledError):  # the client is gone
             abort_call(context, grpc.StatusCode.CANCELLED, "it was cancelled")
-        except Exception as error:  # the outermost door
+        except Exception as error:  # the outermost boundary
             problem = log_internal_error(TRANSPORT, error)
         return abort_with_problem(context, problem)
 
@@ -228,7 +227,7 @@ class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio come
         return written
 
     def _authenticate(self, context: grpc.ServicerContext) -> tuple[Caller, str | None]:
-        """Who calls, and the key of the metadata that makes a retry harmless."""
+        """Return the caller and the idempotency key from the metadata."""
         metadata = _read_metadata(context.invocation_metadata())
         self._front.gate.require_allowed(_read_authority(context), metadata.get("origin"))
         caller = self._front.authenticate(parse_bearer(metadata.get("authorization")))
@@ -237,14 +236,17 @@ class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio come
     def _run_with_deadline(
         self, name: str, asked: Mapping[str, Any], caller: Caller, came: float, context: grpc.ServicerContext
     ) -> Answer:
-        """What is answered, unless it takes too long; what has not begun when nobody waits any more never does."""
+        """Return the answer in time, or raise Overdue.
+
+        Work that has not begun when the client stops waiting is cancelled.
+        """
         seconds = self._front.limits.seconds
         left = min(came + seconds - time.monotonic(), context.time_remaining())
         work = self._front.submit(name, asked, caller)
         if not context.add_callback(partial(_cancel, work)):
             _cancel(work)
         try:
-            return work.result(max(left, 0.0))  # which hears at once that it was cancelled; `wait` does not
+            return work.result(max(left, 0.0))  # notices a cancellation at once; `wait` does not
         except TimeoutError as error:
             if work.done():
                 raise
@@ -252,17 +254,17 @@ class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio come
 
 
 def _cancel(work: "Future[Answer]") -> None:
-    """Begin it no more, if it has not begun."""
+    """Cancel the work if it has not begun."""
     work.cancel()
 
 
 def _read_authority(context: Any) -> str:
-    """The name by which the server was called. grpcio tells it nowhere but here."""
+    """Return the host name that the client called; grpcio has it nowhere else."""
     return str(context._rpc_event.call_details.host, "utf-8", "replace")  # noqa: SLF001
 
 
 def _read_metadata(metadata: Any) -> dict[str, str]:
-    """The texts of the metadata by name; refused if one that counts is said twice."""
+    """Return the text metadata by name; raise InvalidInput if one that matters occurs twice."""
     found: dict[str, str] = {}
     for name, value in metadata:
         if name in found and name in ("authorization", "origin", IDEMPOTENCY_KEY_METADATA):
@@ -273,16 +275,16 @@ def _read_metadata(metadata: Any) -> dict[str, str]:
 
 
 MAX_POLL_SECONDS = 1.0
-"""How many seconds pass at most until it is noticed that a call is late."""
+"""Maximum delay until a late call is noticed."""
 
 
 CancelCall = Callable[[], object]
-"""What ends a call."""
+"""Cancels a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingCall:
-    """A call that is waited for: whose it is, since when, until when, and what ends it."""
+    """A call that has not sent its request: its client, start, deadline and how to cancel it."""
 
     client: str
     since: float
@@ -291,13 +293,13 @@ class _PendingCall:
 
 
 class ReadDeadlines:
-    """Ends calls that are waited for too long, which hold a thread all the while."""
+    """Cancels calls that are silent for too long, since each of them holds a thread."""
 
     def __init__(self, seconds: float, *, most: int | None = None, least: float = 0.0) -> None:
-        """Patience for so many seconds, and if `most` is said, with so many at once.
+        """Wait `seconds` for each call and, if given, for at most `most` calls at once.
 
-        Beyond that, of whoever has most of them, the one that was silent for longest is waited for no more; but each
-        is for the `least` seconds, since what many say at once takes a moment to come.
+        Beyond `most`, the longest-waiting call of the client with the most calls is cancelled, but not in its first
+        `least` seconds: many requests at once take a moment to arrive.
         """
         self._seconds, self._most, self._least = seconds, most, least
         self._awaited: dict[object, _PendingCall] = {}
@@ -308,7 +310,7 @@ class ReadDeadlines:
 
     @contextmanager
     def guard(self, end: CancelCall, whose: str = "") -> Iterator[None]:
-        """Have it ended if what is done meanwhile takes too long, or if somebody has too many of them."""
+        """Cancel the call if the enclosed read takes too long or its client has too many calls."""
         one, now = object(), time.monotonic()
         with self._lock:
             self._awaited[one] = _PendingCall(whose, now, now + self._seconds, end)
@@ -322,7 +324,7 @@ class ReadDeadlines:
                 self._awaited.pop(one, None)
 
     def shorten(self, seconds: float) -> None:
-        """Wait for nobody any longer than that from now on."""
+        """Wait at most `seconds` from now on, also for calls that wait already."""
         until = time.monotonic() + seconds
         with self._lock:
             self._seconds = min(self._seconds, seconds)
@@ -331,12 +333,12 @@ class ReadDeadlines:
             }
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop the thread that looks for late calls."""
         self._over.set()
         self._thread.join()
 
     def _evict_excess(self, now: float) -> list[CancelCall]:
-        """What ends those who are let go for the others."""
+        """Remove the calls beyond `most` and return what cancels them."""
         ends = list[CancelCall]()
         while self._most is not None and len(self._awaited) > self._most:
             ((whose, _),) = Counter(one.client for one in self._awaited.values()).most_common(1)
@@ -356,10 +358,10 @@ class ReadDeadlines:
 
 
 PROBLEM_METADATA = "recollect-problem-bin"
-"""The trailing metadata that has the problem, as a message."""
+"""The trailing metadata with the problem, as a message."""
 
 MAX_METADATA_BYTES = 1_000
-"""How long a text may be that goes into metadata, of which clients take 8 KiB in all, percent-encoded."""
+"""Maximum size of a text in metadata; clients take 8 KiB in all, percent-encoded."""
 
 STATUSES: Mapping[ProblemCode, grpc.StatusCode] = {
     ProblemCode.INVALID: grpc.StatusCode.INVALID_ARGUMENT,
@@ -374,7 +376,7 @@ STATUSES: Mapping[ProblemCode, grpc.StatusCode] = {
     ProblemCode.STORE: grpc.StatusCode.INTERNAL,
     ProblemCode.INTERNAL: grpc.StatusCode.INTERNAL,
 }
-"""The status of each code. `UNAVAILABLE` alone is one that clients send again by themselves."""
+"""The status of each code. Clients retry only `UNAVAILABLE` by themselves."""
 
 
 def abort_with_problem(context: grpc.ServicerContext, problem: Problem) -> NoReturn:
@@ -385,13 +387,13 @@ def abort_with_problem(context: grpc.ServicerContext, problem: Problem) -> NoRet
 
 
 def abort_call(context: grpc.ServicerContext, status: grpc.StatusCode, why: str) -> NoReturn:
-    """End the call."""
+    """End the call with a status."""
     context.abort(status, why)
     raise AssertionError("abort has raised already")
 
 
 def problem_to_message(problem: Problem) -> recollect_pb2.Problem:
-    """The problem, as short as metadata must be."""
+    """Return the problem as a message that is short enough for metadata."""
     return recollect_pb2.Problem(
         code=problem.code.value,
         message=_shorten(problem.message),
@@ -402,7 +404,7 @@ def problem_to_message(problem: Problem) -> recollect_pb2.Problem:
 
 
 def _shorten(text: str) -> str:
-    """The text as far as metadata can carry it."""
+    """Return the text, cut to the size that metadata can carry."""
     written = text.encode("utf-8", "backslashreplace")
     if len(written) <= MAX_METADATA_BYTES:
         return written.decode("utf-8")

@@ -1,7 +1,4 @@
-"""The app: every operation as a route, and what watches over a server beside them.
-
-What a request over HTTP asks for: its key, its body and what its headers add to that.
-"""
+"""The HTTP app: a route for each operation, and health, metrics and OpenAPI beside them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -47,7 +44,7 @@ PUBLIC_ENDPOINTS: Mapping[str, Callable[[HealthCheck], Endpoint]] = {
         _get_openapi, problems.encode_json(openapi.build_document(OPERATIONS_BY_SUBJECT))
     ),
 }
-"""What needs no key, and tells nothing of memories: what answers at each path, for a server that is so looked after."""
+"""Endpoints that need no key, by path; they reveal nothing of memories."""
 
 METRICS_PATH = "/metrics"
 METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -63,7 +60,7 @@ def create_app(
     mounts: Mapping[str, ASGIApp] | None = None,
     lifespan: Lifespan | None = None,
 ) -> Starlette:
-    """The HTTP face of a front; `mounts` are other faces that speak HTTP, each at its path."""
+    """Return the HTTP app of a dispatcher; `mounts` are other transports, by path."""
     routes = [
         *(Route(path, endpoint=one) for path, one in (mounts or {}).items()),
         *(_to_route(front, one) for one in OPERATIONS.values()),
@@ -127,7 +124,7 @@ async def _get_metrics(front: Dispatcher, metrics: Callable[[], bytes], request:
 
 
 async def _handle_no_route(front: Dispatcher, request: Request, error: Exception) -> Response:
-    """What no route answers to; it is heard of without the path, which may say anything."""
+    """Answer a request without a route; it is recorded without its path, which may say anything."""
     problem = _routing_error(request, error)
     front.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, problem)
     return problems.error_response(problem)
@@ -149,7 +146,10 @@ def _json_response(value: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK)
 
 
 async def read_arguments(request: Request, operation: Operation[Any], limits: RequestLimits) -> Mapping[str, Any]:
-    """What is given to the operation; refused as soon as it is too large, or takes too long to come."""
+    """Return the arguments in the body; raise as soon as it is too large or too slow.
+
+    The idempotency key of the header is added to them.
+    """
     _require_json(request)
     refuse_encoded_body(request.headers.getlist)
     try:

@@ -1,4 +1,4 @@
-"""Connection: what is taken over HTTP before anybody has said who they are, and how long that is waited for."""
+"""HTTP connection with limits that hold before authentication: head size and time to send."""
 
 import re
 from asyncio import TimerHandle, Transport
@@ -11,21 +11,22 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from recollect.errors import InvalidInput
 
 MAX_HEAD_BYTES: Final = 65_536
-"""How many bytes the head of a request has at most, with whatever follows its body."""
+"""Maximum size of the head of a request, including trailers after its body."""
 
 MAX_HEADERS: Final = 256
-"""How many headers it has at most."""
+"""Maximum number of headers, including trailers."""
 
 HEAD_TIMEOUT_SECONDS: Final = 30.0
-"""How long a head may take to come."""
+"""Time for a head to arrive."""
 
 BODY_DRAIN_SECONDS: Final = 10.0
-"""How long the rest of a body may take to come that is answered already; it is read and dropped, so that whoever is
-still sending it gets to read the answer.
+"""Time for the rest of a body to arrive whose request is answered already.
+
+The rest is read and dropped, so that a client that is still sending gets to read the answer.
 """
 
 SHUTDOWN_BODY_SECONDS: Final = 1.0
-"""How long a body may still take to come once the server is to end."""
+"""Time for the rest of a body to arrive once the server shuts down."""
 
 TOO_LARGE_MESSAGE: Final = (
     f"the head of a request has at most {MAX_HEAD_BYTES} bytes and {MAX_HEADERS} headers; send less"
@@ -39,14 +40,14 @@ END_OF_HEAD: Final = END_OF_LINE * 2
 
 
 class HeadTooLarge(ValueError):
-    """A head is larger than it may be."""
+    """The head of a request is larger than allowed."""
 
 
 class LimitedHttpConnection(HttpToolsProtocol):
-    """A connection of uvicorn's that counts what comes before a body, and ends well with a body that does not come.
+    """A uvicorn connection that limits heads, and closes properly if a body stalls.
 
-    What a header has so far is kept by the parser, which tells of it when it is whole: so what is fed to the parser
-    without a word from it is counted too.
+    The parser buffers a header and reports it only when it is complete. So bytes that are fed to the parser without any
+    callback are counted too.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -57,17 +58,17 @@ class LimitedHttpConnection(HttpToolsProtocol):
         self._timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
-        """Wait for a head from now on."""
+        """Start waiting for a head."""
         super().connection_made(transport)
         self._start_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """Stop the timer."""
         self._cancel_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, unless a head is too large with it."""
+        """Feed data to the parser; close the connection if the head gets too large."""
         self._heard = False
         super().data_received(data if self._in_body else _drop_upgrade_header(data, begins=self._line_ended))
         self._line_ended = data.endswith(END_OF_LINE)
@@ -76,58 +77,62 @@ class LimitedHttpConnection(HttpToolsProtocol):
             return
         if self._unheard_of > MAX_HEAD_BYTES:
             self._send_and_close(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE_MESSAGE)
-        elif self._timer is None and self._is_answered:  # nor does uvicorn wait any more, now that something came
+        elif self._timer is None and self._is_answered:  # uvicorn's own timer ended when data arrived
             self._start_head_timer()
 
     def on_message_begin(self) -> None:
-        """Count anew, and wait for the rest of the head; between two requests uvicorn waits as long as it likes."""
+        """Reset the counters and start the timer for the head.
+
+        Between two requests uvicorn's own keep-alive timeout applies.
+        """
         self._heard, self._counted, self._headers = True, 0, 0
         if self._timer is None:
             self._start_head_timer()
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """Count it."""
+        """Count the bytes of the URL."""
         self._count_bytes(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Count it, be it before the body or after; after it nobody looks for a key or a name any more."""
+        """Count a header or trailer; drop trailers, so that they carry no key or host."""
         self._headers += 1
         self._count_bytes(len(name) + len(value))
         if not self._in_body:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Wait for the head no longer; how long the body may take, the faces know."""
+        """Stop the timer for the head; the transports limit the time for the body."""
         self._heard = True
         self._cancel_timer()
         super().on_headers_complete()
         self._in_body = True
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
+        """Pass on a piece of the body."""
         self._heard = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Wait for nothing while it is answered."""
+        """Note the end of the body; stop its timer if the request is answered already."""
         self._heard, self._in_body = True, False
         if self._is_answered:
             self._cancel_timer()
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Tell what was wrong with a head that could not be read, or was too large."""
+        """Send status 400, or 431 if the head is too large."""
         if self._is_too_large:
             self._send_and_close(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE_MESSAGE)
         else:
             super().send_400_response(msg)
 
     def _unsupported_upgrade_warning(self) -> None:
-        """End a connection whose body the parser takes for another protocol, and so for the next request.
+        """Close a connection with an upgrade that the parser has acted on.
 
-        What was sent before it is answered first.
+        The parser takes the body for another protocol, and so for the next request. Requests that were sent before it
+        are answered first.
         """
         if self.pipeline:
             self.pipeline.popleft()
@@ -136,7 +141,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self._send_and_close(HTTPStatus.BAD_REQUEST, NO_UPGRADE_MESSAGE)
 
     def on_response_complete(self) -> None:
-        """Go on with what was sent next, or end if that could not be read, or if it takes too long to come."""
+        """Go on with the next request, or close after an upgrade or a stalled body."""
         is_last = not self.pipeline
         super().on_response_complete()
         if self.transport.is_closing():
@@ -148,14 +153,14 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self._timer = self.loop.call_later(BODY_DRAIN_SECONDS, self.transport.close)
 
     def shutdown(self) -> None:
-        """Finish what was asked; what is still being sent was not, and is waited for shortly."""
+        """Finish received requests; give one that is still arriving a short time."""
         super().shutdown()
         if self._is_being_sent:
             self._start_body_timer()
 
     @property
     def _is_answered(self) -> bool:
-        """Whether nothing is under way; there is something to answer once a head has come."""
+        """Whether the response is complete; defined once a head has arrived."""
         return self.cycle.response_complete
 
     @property
@@ -167,7 +172,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
         self._counted += size
         if self._counted > MAX_HEAD_BYTES or self._headers > MAX_HEADERS:
             self._is_too_large = True
-            raise HeadTooLarge(TOO_LARGE_MESSAGE)  # which ends the parser's work; uvicorn has 400 told for that
+            raise HeadTooLarge(TOO_LARGE_MESSAGE)  # stops the parser; uvicorn then calls send_400_response
 
     def _start_head_timer(self) -> None:
         self._timer = self.loop.call_later(HEAD_TIMEOUT_SECONDS, self.transport.close)
@@ -182,10 +187,10 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self._timer = None
 
     def _close_unfinished(self) -> None:
-        """End with what has not come by now, and have whoever reads it know."""
+        """Close the connection if its body is incomplete, and wake up its reader."""
         if not self._is_being_sent or self.transport.is_closing():
             return
-        if self.pipeline:  # what was sent before it is answered first
+        if self.pipeline:  # requests that were sent before it are answered first
             self._start_body_timer()
         else:
             self._send_and_close(HTTPStatus.SERVICE_UNAVAILABLE, SHUTDOWN_MESSAGE)
@@ -193,15 +198,16 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self.cycle.message_event.set()
 
     def _send_and_close(self, status: HTTPStatus, told: str) -> None:
-        """Say so in a few words, and end the connection."""
+        """Send a short text response and close the connection."""
         head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(told)}\r\nconnection: close\r\n\r\n"
         self.transport.write(STATUS_LINE[status] + f"{head}{told}".encode("ascii"))
         self.transport.close()
 
 
 def require_known_uvicorn() -> None:
-    """Refuse to listen by a uvicorn that does not tell us of a wish for another protocol: a body would then be read as
-    the next request, without anybody noticing.
+    """Raise InvalidInput if this uvicorn does not report upgrade requests.
+
+    Without that hook a body could be read as the next request, unnoticed.
     """
     if not hasattr(HttpToolsProtocol, "_unsupported_upgrade_warning"):
         has = f"uvicorn {uvicorn.__version__} reads requests in a way that is not known to be safe here"
@@ -209,10 +215,11 @@ def require_known_uvicorn() -> None:
 
 
 def _drop_upgrade_header(data: bytes, *, begins: bool) -> bytes:
-    """What came of a head without the wish for another protocol, which a server may ignore; `begins` with a line?
+    """Return the data of a head with its Upgrade header renamed.
 
-    With it the parser would take the body for that protocol. Java's client wishes for h2c by itself. Where the word is
-    cut in two, or a request comes in one piece with the end of another's body, it stays, and ends the connection.
+    A server may ignore the header, and with it the parser would take the body for another protocol; Java's client asks
+    for h2c by default. `begins` tells whether the data begins a line. The header stays, and ends the connection, if it
+    is cut in two or the request arrives in one piece with the end of another body.
     """
     head, end, rest = data.partition(END_OF_HEAD)
     before = END_OF_LINE if begins else b""

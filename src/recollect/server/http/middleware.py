@@ -1,6 +1,7 @@
-"""Door: the outermost end of the HTTP face: strangers are refused, and whatever breaks inside is told as a problem.
+"""HTTP middleware, and checks of headers and body size.
 
-Headers: what a request over HTTP says beside its body, once each; others may take the other one of two.
+`EdgeMiddleware` refuses foreign hosts and turns every error into a problem response. A header that matters may occur
+only once: other programs may read the other one of two.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ from recollect.server.http.problems import BodyTimeout
 TRANSPORT = "http"
 
 RESPONSE_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-"""What goes with every answer: memories are nobody else's to keep."""
+"""Headers of every response; memories must not be cached."""
 
 SHUTDOWN_ERROR = ServerBusy(
     "the server ends before this is done; what it writes may still come, and a retry under its key helps"
@@ -28,13 +29,13 @@ SHUTDOWN_ERROR = ServerBusy(
 
 
 class EdgeMiddleware:
-    """Lets in who calls by a name of ours, and lets out answers and problems, and nothing else."""
+    """Refuses requests to foreign hosts, and turns every error into a problem response."""
 
     def __init__(self, app: ASGIApp, front: Dispatcher) -> None:
         self._app, self._front = app, front
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, if it is a request."""
+        """Answer an HTTP request; pass on everything else."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -52,12 +53,12 @@ class EdgeMiddleware:
             await self._app(scope, receive, sending)
         except ClientDisconnect:
             return
-        except asyncio.CancelledError:  # the server ends, and waits for nobody any more
+        except asyncio.CancelledError:  # the server is shutting down
             if not began:
                 await problems.error_response(SHUTDOWN_ERROR)(scope, receive, sending)
         except RecollectError as error:
             await problems.error_response(error)(scope, receive, sending)
-        except Exception as error:  # the outermost door
+        except Exception as error:  # the outermost boundary
             told = log_internal_error(TRANSPORT, error)
             if not began:
                 await problems.problem_response(told)(scope, receive, sending)
@@ -71,17 +72,17 @@ class EdgeMiddleware:
 
 
 GetHeaderValues = Callable[[str], Sequence[str]]
-"""Every value that a header of that name has."""
+"""Return all values of the header of that name."""
 
 IDEMPOTENCY_KEY_HEADER = "Idempotency-Key"
-"""The header that may say the key which makes a retry harmless."""
+"""The header with the idempotency key."""
 
 MAX_LENGTH_DIGITS = 20
-"""How many digits a length has at most; whatever has more is no length."""
+"""Maximum number of digits of a content length; one with more counts as too large."""
 
 
 def read_single_header(said: GetHeaderValues, name: str) -> str | None:
-    """What a header says; refused if it is there twice."""
+    """Return the value of a header, or None; raise InvalidInput if it occurs twice."""
     values = said(name)
     if len(values) > 1:
         raise InvalidInput(f"the header {name} is there {len(values)} times; send it once")
@@ -89,36 +90,36 @@ def read_single_header(said: GetHeaderValues, name: str) -> str | None:
 
 
 def refuse_duplicate_headers(said: GetHeaderValues, names: Iterable[str]) -> None:
-    """Refuse a request that has any of these headers twice."""
+    """Raise InvalidInput if any of these headers occurs twice."""
     for name in names:
         read_single_header(said, name)
 
 
 def require_allowed_host(gate: HostPolicy, said: GetHeaderValues) -> None:
-    """Refuse who calls by a name that is not ours, or by several, and a page of another origin."""
+    """Raise AccessDenied if the host is foreign or sent twice, or the origin is foreign."""
     hosts, origins = said("host"), said("origin")
     gate.require_allowed(hosts[0] if len(hosts) == 1 else None, ", ".join(origins) if origins else None)
 
 
 def refuse_encoded_body(said: GetHeaderValues) -> None:
-    """Refuse a body that is said to be compressed: a small one could turn out to be of any size."""
+    """Raise InvalidInput if the body is compressed: a small one could expand to any size."""
     encoding = read_single_header(said, "content-encoding")
     if encoding is not None and encoding.strip().lower() not in ("", "identity"):
         raise InvalidInput(f"the body is said to be encoded as {show(encoding)}; send it as it is")
 
 
 def refuse_large_body(said: GetHeaderValues, most: int) -> None:
-    """Refuse a body that is said to be larger than it may be, before any of it is read."""
+    """Raise TooLarge if the declared size of the body is too large, before reading it."""
     length = read_single_header(said, "content-length") or ""
     if length.isdecimal() and (len(length) > MAX_LENGTH_DIGITS or int(length) > most):
         raise body_too_large_error(most)
 
 
 def body_too_large_error(most: int) -> TooLarge:
-    """What is said of a body that has more bytes than it may."""
+    """Return the error for a body with too many bytes."""
     return TooLarge(f"the body has more than {most} bytes; send less at once, or raise server.body_bytes")
 
 
 def body_timeout_error(seconds: float) -> BodyTimeout:
-    """What is said of a body that nobody waits for any longer."""
+    """Return the error for a body that did not arrive in time."""
     return BodyTimeout(f"the body did not come within {seconds:g} seconds; send it without waiting")

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what the table of operations says, for programs that make clients of it."""
+"""The OpenAPI document, generated from the table of operations."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
@@ -13,10 +13,10 @@ from recollect.version import __version__
 OPENAPI_VERSION = "3.1.0"
 COMPONENTS_PREFIX = "#/components/schemas/"
 PATH_PREFIX = "/v1/"
-"""What the path of every operation begins with."""
+"""The prefix of every operation's path."""
 
 ERROR_STATUSES = sorted({*problems.STATUSES.values(), *problems.HTTP_ONLY_STATUSES} - {HTTPStatus.METHOD_NOT_ALLOWED})
-"""The statuses that any operation may answer with, beside that of success."""
+"""Error statuses that any operation may answer with."""
 
 _KEY_PARAMETER = {
     "name": IDEMPOTENCY_KEY_HEADER,
@@ -28,7 +28,7 @@ _KEY_PARAMETER = {
 
 
 def build_document(subjects: Mapping[str, Iterable[Operation[Any]]]) -> Mapping[str, Any]:
-    """Every operation with what it takes and gives, and all that can go wrong, by what it is about."""
+    """Return the OpenAPI document of the operations, grouped by subject."""
     known = [(subject, one) for subject, several in subjects.items() for one in several]
     return {
         "openapi": OPENAPI_VERSION,
@@ -56,7 +56,7 @@ def build_document(subjects: Mapping[str, Iterable[Operation[Any]]]) -> Mapping[
 
 
 def request_name(operation: Operation[Any]) -> str:
-    """The name of what the operation takes, among the components."""
+    """Return the name of an operation's request among the components."""
     return f"{operation.name.title().replace('_', '')}Request"
 
 
@@ -82,7 +82,7 @@ def _describe_policy(one: Operation[Any]) -> str:
 
 
 def _collect_schemas(operations: Iterable[Operation[Any]]) -> Iterator[tuple[str, Any]]:
-    """Every schema by its name; what requests are made of has the name of its request before its own."""
+    """Yield all schemas by name; definitions inside a request have its name as a prefix."""
     for one in operations:
         name = request_name(one)
         yield from _split_definitions(
@@ -155,4 +155,4 @@ _MONITORING_PATHS: Mapping[str, Any] = {
         "This document", (HTTPStatus.OK, JSON_MEDIA_TYPE, _OBJECT_SCHEMA), security=[], operationId="openapi"
     ),
 }
-"""What is not asked of memories."""
+"""Paths that are not operations."""

@@ -1,4 +1,4 @@
-"""Problems over HTTP, as RFC 9457 has them: one table from codes to statuses."""
+"""Problem responses as in RFC 9457, with one table from codes to statuses."""
 
 import json
 from collections.abc import Mapping
@@ -26,14 +26,14 @@ STATUSES: Mapping[ProblemCode, HTTPStatus] = {
     ProblemCode.BUSY: HTTPStatus.SERVICE_UNAVAILABLE,
     ProblemCode.OVERDUE: HTTPStatus.GATEWAY_TIMEOUT,
 }
-"""The status of every code."""
+"""The HTTP status of each code."""
 
 HTTP_ONLY_STATUSES = (
     HTTPStatus.METHOD_NOT_ALLOWED,
     HTTPStatus.REQUEST_TIMEOUT,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
 )
-"""The statuses of what is wrong with a request before anybody looks at what it asks for."""
+"""Statuses of requests that fail before their operation is considered."""
 
 TITLES: Mapping[ProblemCode, str] = {
     ProblemCode.INVALID: "What is asked for cannot be",
@@ -48,7 +48,7 @@ TITLES: Mapping[ProblemCode, str] = {
     ProblemCode.BUSY: "Busy",
     ProblemCode.OVERDUE: "It takes too long",
 }
-"""What each code is in a few words."""
+"""A short title for each code."""
 
 STATUS_HEADERS: Mapping[HTTPStatus, Mapping[str, str]] = {
     HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
@@ -56,7 +56,7 @@ STATUS_HEADERS: Mapping[HTTPStatus, Mapping[str, str]] = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: {"Connection": "close"},
     HTTPStatus.REQUEST_TIMEOUT: {"Connection": "close"},
 }
-"""What goes with a status."""
+"""Extra headers of a status."""
 
 PROBLEM_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -77,11 +77,11 @@ PROBLEM_SCHEMA: Mapping[str, Any] = {
     "required": ["status", "title", "detail", "code", "field", "line", "retryable"],
     "additionalProperties": False,
 }
-"""How a problem looks."""
+"""The JSON schema of a problem."""
 
 
 class HttpProblem(InvalidInput):
-    """What is wrong with a request as HTTP, which has a status of its own."""
+    """An error in the HTTP of a request, with a status of its own."""
 
     def __init__(self, status: HTTPStatus, told: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(told)
@@ -89,7 +89,7 @@ class HttpProblem(InvalidInput):
 
 
 def error_response(error: RecollectError) -> Response:
-    """What an error is over HTTP."""
+    """Return the response for an error."""
     if isinstance(error, HttpProblem):
         return problem_response(Problem(code=ProblemCode.INVALID, message=str(error)), error.status, error.headers)
     return problem_response(problem_of(error), HTTPStatus.REQUEST_TIMEOUT if isinstance(error, BodyTimeout) else None)
@@ -98,7 +98,7 @@ def error_response(error: RecollectError) -> Response:
 def problem_response(
     problem: Problem, status: HTTPStatus | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """What a problem is over HTTP."""
+    """Return the response for a problem."""
     number = STATUSES[problem.code] if status is None else status
     told = problem.fields()
     told["detail"] = told.pop("message")
@@ -108,16 +108,16 @@ def problem_response(
 
 
 def encode_json(value: Mapping[str, Any]) -> bytes:
-    """A value as JSON in UTF-8; half a character is told by its number."""
+    """Return the value as JSON in UTF-8; a lone surrogate is written as an escape."""
     try:
-        return to_json(value, inf_nan_mode="strings")  # of which there are none; no client could read a bare NaN
-    except ValueError:  # half a character, of which only the slow way can tell
+        return to_json(value, inf_nan_mode="strings")  # there are none; clients could not read a bare NaN
+    except ValueError:  # a lone surrogate, which only the slower json.dumps can write
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")
 
 
 class BodyTimeout(Overdue):
-    """The body of a request did not come in time; nothing was asked yet."""
+    """The body of a request did not arrive in time; no operation was run."""
 
 
 JSON_MEDIA_TYPE = "application/json"

@@ -1,6 +1,7 @@
-"""Catalogue: every tool as data, so that the list of them is told before anything that answers is loaded.
+"""The catalog of MCP tools as data, and the short forms of their answers.
 
-Short: what a model is told of an answer, unless it wants all of it; its context is what we are to spare.
+The catalog is read from a file, so that tools are listed before the operations are loaded. Answers are shortened by
+default, to spare the context of the model.
 """
 
 import json
@@ -16,28 +17,28 @@ from recollect.errors import FieldError, show, suggest
 from recollect.model.format import format_count
 
 TOOLS_FILE = Path(__file__).with_name("tools.json")
-"""Where `recollect.server.mcp.codegen` writes what the operations are; a test holds the two equal."""
+"""Written by `recollect.server.mcp.codegen`; a test holds it equal to the operations."""
 
 CORE_TOOLSET: Final = "core"
 """The toolset that every model is offered."""
 
 MAX_NAMED_SCOPES: Final = 8
-"""How many scopes of a caller are told by name with every tool."""
+"""Maximum number of a caller's scopes that are named in each tool."""
 
 SINGLE_SCOPE_HINT: Final = "a scope below is a memory of its own, and what is kept there is not recalled from above"
 SUBTREE_HINT: Final = "the scopes below count too"
-"""What is told of the scopes below to a caller who has only some, by whether a tool is about one or about all there."""
+"""Hints on the scopes below, for tools about one scope and for tools about all below it."""
 
 Toolsets = frozenset[str]
-"""The names of the toolsets that are offered."""
+"""The names of the offered toolsets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolEntry:
-    """One tool: what is told of it, who is offered it, and the schemas of what it takes and gives.
+    """One tool: its description, the right it needs, and its schemas.
 
-    `no_texts` are the arguments that are never a text, and `moments` those that are moments, as `at` or, of each in a
-    list, `drafts.at`; whether the schema tells of them or not.
+    `no_texts` are arguments that are never a string. `moments` are arguments that are timestamps: `at` or, for items of
+    a list, `drafts.at`. Both include arguments that the schema hides.
     """
 
     name: str
@@ -55,9 +56,9 @@ class ToolEntry:
     moments: Collection[str]
 
     def input_for(self, caller: Caller) -> Mapping[str, Any]:
-        """The schema of what it takes from a caller, who is told of the scopes that are its own.
+        """Return the input schema for a caller, with the caller's scopes named.
 
-        One that goes without saying need not be said; where there are several, one of them has to be.
+        A caller with one scope may leave it out; a caller with several must name one.
         """
         if self.whose is None or (told := describe_scope(caller, self.right)) is None:
             return self.input
@@ -73,7 +74,7 @@ class ToolEntry:
 
 
 def describe_scope(caller: Caller, right: Right) -> str | None:
-    """What is told of the scope to a caller who has the right only in some; nothing to who has it everywhere."""
+    """Return which scopes the caller may name; None if it has the right everywhere."""
     if caller.scope is not None:
         return f"Leave it out: then it is {caller.scope}"
     reaches = dict.fromkeys(grant.reach for grant in caller.grants if right in grant.rights)
@@ -92,12 +93,12 @@ def _load_file() -> Mapping[str, Any]:
 
 @cache
 def load_tools() -> Mapping[str, ToolEntry]:
-    """Every tool by its name, in the order in which they are always listed."""
+    """Return all tools by name, in the order in which they are listed."""
     return {one["name"]: ToolEntry(**{**one, "right": Right(one["right"])}) for one in _load_file()["tools"]}
 
 
 def parse_toolsets(said: str) -> Toolsets:
-    """The toolsets that are named, between commas."""
+    """Return the toolsets in a comma-separated list; raise FieldError if one is unknown."""
     known: Iterable[str] = _load_file()["toolsets"]
     wanted = [name.strip() for name in said.split(",")]
     for name in wanted:
@@ -108,24 +109,24 @@ def parse_toolsets(said: str) -> Toolsets:
 
 @cache
 def select_tools(wanted: Toolsets) -> Mapping[str, ToolEntry]:
-    """The tools of some toolsets, by name."""
+    """Return the tools of the toolsets, by name."""
     return {name: one for name, one in load_tools().items() if one.toolset in wanted}
 
 
 def list_allowed_tools(wanted: Toolsets, caller: Caller) -> list[ToolEntry]:
-    """The tools of some toolsets that the caller has the right to use anywhere."""
+    """Return the tools of the toolsets that the caller may use in any scope."""
     rights = frozenset[Right]().union(*(grant.rights for grant in caller.grants))
     return [one for one in select_tools(wanted).values() if one.right in rights]
 
 
 EXPLAIN_ARGUMENT: Final = "explain"
-"""The argument by which a model asks for all that is known of an answer."""
+"""The argument with which a model requests the full answer."""
 
 LEFT_OUT_FIELD: Final = "left_out"
-"""What is told in place of each memory that was left out."""
+"""The field that counts the memories left out, by reason."""
 
 FieldSelection = Mapping[str, "FieldSelection | None"]
-"""The fields of an answer that are told; of one that has others below it, those of them that are."""
+"""The fields of an answer that are kept; below a field, the fields kept of its value."""
 
 
 def _select(*fields: str, **below: FieldSelection) -> FieldSelection:
@@ -162,13 +163,13 @@ COMPACT_FIELDS: Mapping[str, FieldSelection] = {
     ),
     "get_failure_modes": _select(failure_modes=_select("text", "episodes", "score")),
 }
-"""What is told of the answer of each tool that is told in short."""
+"""The fields kept in the short answer of each tool that has one."""
 
 
 def compact_answer(kept: FieldSelection, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer in short; of what was left out of it, how much by reason.
+    """Return the short answer, with counts of what was left out by reason.
 
-    A context without memories says why in its text: many a model sees nothing else.
+    A context without memories says why in its text: many models see nothing else.
     """
     few = {name: _keep_fields(answer[name], below) for name, below in kept.items() if answer.get(name) is not None}
     if answer.get("packed") == []:
@@ -181,7 +182,7 @@ def compact_answer(kept: FieldSelection, answer: Mapping[str, Any]) -> dict[str,
 
 
 def explain_empty_context(context: Mapping[str, Any]) -> str:
-    """Why a context has no memories, and how many tokens the least of those would take that are left out of it."""
+    """Return why a context has no memories, and which budget would fit the smallest one."""
     omitted, budget = context["omitted"], context["budget"]
     if not omitted:
         return "Nothing is remembered that would help here."
@@ -191,7 +192,7 @@ def explain_empty_context(context: Mapping[str, Any]) -> str:
 
 
 def _keep_fields(value: Any, kept: FieldSelection | None) -> Any:
-    """What is kept of a value, or of each in a list."""
+    """Return the selected fields of a value, or of each item of a list."""
     if kept is None:
         return value
     if isinstance(value, list):
@@ -200,12 +201,12 @@ def _keep_fields(value: Any, kept: FieldSelection | None) -> Any:
 
 
 def is_informative(value: object) -> bool:
-    """Whether a field of one of several is worth a word: null, empty and false are not."""
+    """Return whether the field of an item is worth keeping: not null, empty or false."""
     return value is not None and value is not False and value not in ([], {})
 
 
 def split_explain(name: str, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], FieldSelection | None]:
-    """What is given to a tool apart from how much is to be told, and what is told in short, if it is."""
+    """Return the arguments without `explain`, and the fields to keep; None for all fields."""
     kept = COMPACT_FIELDS.get(name)
     if kept is None or EXPLAIN_ARGUMENT not in given:
         return given, kept

@@ -1,4 +1,4 @@
-"""Generates the MCP tools from the operations: `python -m recollect.server.mcp.codegen` writes tools.json."""
+"""Generate tools.json from the operations: `python -m recollect.server.mcp.codegen`."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,19 +9,19 @@ from recollect.api.operations import OPERATIONS
 from recollect.server.mcp.catalog import COMPACT_FIELDS, EXPLAIN_ARGUMENT, LEFT_OUT_FIELD, TOOLS_FILE, FieldSelection
 
 EXAMPLE_DAY, EXAMPLE_TIMESTAMP = "2026-01-31", "2026-01-31T09:00:00Z"
-"""What a model may write for a moment."""
+"""Examples of timestamps that a model may write."""
 
 JSON_SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
-"""The JSON Schema that all schemas of tools are written in."""
+"""The JSON Schema dialect of all tool schemas."""
 
 
 def build_catalog() -> dict[str, Any]:
-    """All that is told of every tool, in the order of the operations."""
+    """Return all tools as data, in the order of the operations."""
     return {"toolsets": [one.value for one in Toolset], "tools": [_describe_tool(one) for one in OPERATIONS.values()]}
 
 
 def render_catalog() -> str:
-    """The catalogue as its file has it, a line for each tool."""
+    """Return the catalog as the text of tools.json, one line for each tool."""
     told = build_catalog()
     lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in told["tools"])
     return f'{{"toolsets": {json.dumps(told["toolsets"])}, "tools": [\n{lines}\n]}}\n'
@@ -32,7 +32,7 @@ def _describe_tool(operation: Operation[Any]) -> dict[str, Any]:
     moments = list(_find_timestamps(given, given.get("$defs", {})))
     no_texts = [name for name, one in given["properties"].items() if not _takes_text(one, given.get("$defs", {}))]
     if (kept := COMPACT_FIELDS.get(operation.name)) is not None:
-        offered = operation.effect is Effect.NONE  # what became of something is short enough; all can be had anyway
+        offered = operation.effect is Effect.NONE  # other answers are short; these tools accept explain, too
         told = _allow_compact(told, kept, "In short; all of it with explain." if offered else "In short.")
         no_texts.append(EXPLAIN_ARGUMENT)
         if offered:
@@ -57,8 +57,9 @@ def _describe_tool(operation: Operation[Any]) -> dict[str, Any]:
 
 
 def _adapt_for_models(told: Mapping[str, Any], whose: str | None) -> dict[str, Any]:
-    """The schema as a model is to read it: moments with the day that will do, and no example of a scope, which would be
-    taken for the one that is meant.
+    """Return the schema for models: with days as timestamps, without the example of a scope.
+
+    A model would take the example for the scope that is meant.
     """
     found: dict[str, Any] = _add_day_examples(told)
     if whose is not None:
@@ -79,7 +80,7 @@ def _add_day_examples(told: Any) -> Any:
 
 
 def _find_timestamps(told: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[str]:
-    """Where moments are taken: the names of fields, and of those of each in a list behind the name of the list."""
+    """Yield the names of fields with timestamps; for items of a list, `list.field`."""
     for name, field in told["properties"].items():
         for one in field.get("anyOf", (field,)):
             if one.get("format") == "date-time":
@@ -91,7 +92,7 @@ def _find_timestamps(told: Mapping[str, Any], shared: Mapping[str, Any]) -> Iter
 
 
 def _takes_text(told: Mapping[str, Any], shared: Mapping[str, Any]) -> bool:
-    """Whether what is so described may be a text."""
+    """Return whether the schema accepts a string."""
     if (reference := told.get("$ref")) is not None:
         return _takes_text(shared[reference.rpartition("/")[2]], shared)
     if (choices := told.get("anyOf")) is not None:
@@ -113,7 +114,7 @@ _LEFT_OUT_SCHEMA: Mapping[str, Any] = {
 
 
 def _allow_compact(told: Mapping[str, Any], kept: FieldSelection, remark: str) -> dict[str, Any]:
-    """The schema of an answer as it is told in short and whole, in one: required is what both have."""
+    """Return a schema for the short and the full answer; required is what both have."""
     shared = dict(told["$defs"])
     fields = {**told["properties"], **({LEFT_OUT_FIELD: _LEFT_OUT_SCHEMA} if "excluded" in told["properties"] else {})}
     for name, below in kept.items():
@@ -126,13 +127,13 @@ def _allow_compact(told: Mapping[str, Any], kept: FieldSelection, remark: str) -
 
 
 def _require_informative(told: Mapping[str, Any], kept: FieldSelection) -> dict[str, Any]:
-    """The schema of one of several, of which what says nothing is left out."""
+    """Return the schema of a list's item, with only those fields required that are always kept."""
     always = [name for name in told["required"] if name in kept and _is_informative(told["properties"][name])]
     return {**told, "required": always}
 
 
 def _item_name(field: Mapping[str, Any]) -> str:
-    """The name of what a list is of."""
+    """Return the schema name of a list's items."""
     return str(field["items"]["$ref"]).rpartition("/")[2]
 
 
@@ -141,24 +142,24 @@ def _is_nullable(field: Mapping[str, Any]) -> bool:
 
 
 def _is_informative(field: Mapping[str, Any]) -> bool:
-    """Whether a field is neither null nor empty nor false, by its schema, and so never left out."""
+    """Return whether the schema excludes null, empty and false, so the field is always kept."""
     return field.get("type") not in ("array", "boolean", "object") and not _is_nullable(field)
 
 
 PROGRAM_FIELDS = frozenset({"vector", "overrides"})
-"""What programs give and no model makes up: left out of what is told of tools, and taken all the same."""
+"""Fields that only programs send: hidden from tool schemas, but accepted."""
 
 RARE_FIELDS = PROGRAM_FIELDS | {
     *("turns", "depth", "levels", "known_at", "profile", "exact", "min_score", "by"),
     *("session", "source", "derived_from", "evidence", "metadata"),
 }
-"""What is left out of tools for everyday use as well, so that what is told of these stays short."""
+"""Fields that are also hidden from everyday tools, to keep their schemas short."""
 
 EVERYDAY_TOOLSETS = frozenset({Toolset.CORE, Toolset.EPISODES})
 
 
 def _standalone_schema(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object that needs nothing outside of it, without the titles that only repeat names."""
+    """Return a self-contained schema, without titles that only repeat names."""
     return {"$schema": JSON_SCHEMA_DIALECT, **_drop_titles(told)}
 
 
@@ -178,7 +179,10 @@ def _drop_titles(told: Any) -> Any:
 
 
 def _hide_fields(told: Mapping[str, Any], toolset: Toolset) -> dict[str, Any]:
-    """The schema without what models do not give; what is asked is then asked in one way."""
+    """Return the schema without hidden fields.
+
+    Where `turns` is hidden, `query` becomes required.
+    """
     hidden = RARE_FIELDS if toolset in EVERYDAY_TOOLSETS else PROGRAM_FIELDS
     few: dict[str, Any] = _drop_properties(hidden, told)
     if "turns" in hidden & told["properties"].keys() and "query" in told["properties"]:
@@ -189,7 +193,7 @@ def _hide_fields(told: Mapping[str, Any], toolset: Toolset) -> dict[str, Any]:
 
 
 def _drop_properties(hidden: frozenset[str], told: Any) -> Any:
-    """The schema without these properties, at any depth."""
+    """Return the schema without these properties, at any depth."""
     match told:
         case dict():
             return {
@@ -205,7 +209,7 @@ def _drop_properties(hidden: frozenset[str], told: Any) -> Any:
 
 
 def _drop_null(told: Any) -> Any:
-    """What may be null may as well be left out, and is told more simply so."""
+    """Return a simpler schema without null: a nullable field may be left out instead."""
     match told:
         case {"anyOf": [kept, {"type": "null"}], **rest}:
             return {**_drop_null(kept), **{key: value for key, value in rest.items() if key != "default"}}

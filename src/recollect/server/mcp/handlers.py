@@ -1,8 +1,6 @@
-"""Face: the server as the protocol sees it; it parses, asks and renders, and keeps nothing between two requests.
+"""MCP request handlers: parse arguments, run operations, render results and errors.
 
-Arguments: what a model gave a tool, as it was meant.
-
-Results: an answer or a problem as a tool tells it.
+They keep nothing between two requests.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -62,18 +60,18 @@ from recollect.server.mcp.resources import (
 from recollect.version import __version__
 
 TRANSPORT: Final = "mcp"
-"""What this face is called where it is counted who asked."""
+"""Name of this transport in metrics and logs."""
 
 LIST_CACHE: Final = CacheHint(ttl_ms=300_000, scope="private")
-"""How long a client may keep a list: it changes only with the key and the server."""
+"""How long a client may cache a list: it changes only with the key and the server."""
 
 INVALID_ID_MESSAGE: Final = (
     "the id is neither a text nor a whole number; nothing was done, so send it again with one that is"
 )
-"""What is said of a request that the SDK would take for a notification, do nothing for, and not answer."""
+"""Error for a request that the SDK would take for a notification and never answer."""
 
 LEGACY_NOT_FOUND_CODE: Final = -32002
-"""What a resource that is not there is to clients of the previous revision; the present one has no code for it."""
+"""Code of a missing resource in the previous revision of MCP; the present one has none."""
 
 JSONRPC_CODES: Mapping[ProblemCode, int] = {
     ProblemCode.INVALID: INVALID_PARAMS,
@@ -83,25 +81,25 @@ JSONRPC_CODES: Mapping[ProblemCode, int] = {
     ProblemCode.FORBIDDEN: INVALID_REQUEST,
     ProblemCode.CONFLICT: INVALID_REQUEST,
 }
-"""What a problem is as an error of the protocol; any other is a failure of the server."""
+"""The JSON-RPC code of each problem; any other problem is an internal error."""
 
 RequestContext = ServerRequestContext[Any, Any]
 Params = TypeVar("Params")
 Result = TypeVar("Result")
 IdentifyCaller = Callable[[RequestContext], Caller]
-"""Whose request it is."""
+"""Return the caller of a request."""
 
 AddRequestMetadata = Callable[[RequestContext, str, Mapping[str, Any]], Mapping[str, Any]]
-"""What is given to an operation, with what a request says beside it."""
+"""Return the arguments of an operation with what the request sends beside them."""
 
 RefusalListener = Callable[[str | None, Caller, RecollectError], object]
-"""Whoever is told of a call that is refused before anything is asked; of which operation, if of any."""
+"""Called when a call is refused before it runs, with the operation's name if it is known."""
 
 
 class McpHandlers:
-    """Answers the requests of the protocol for whoever sends them.
+    """Handles the requests of the protocol.
 
-    `only` is who sends them all, where that is known before anybody does: then the instructions follow its rights.
+    `only` is the caller of all requests if there is just one; the instructions then follow its rights.
     """
 
     def __init__(
@@ -118,7 +116,7 @@ class McpHandlers:
         self._beside, self._refused = beside, refused
 
     def create_server(self) -> Server[Any]:
-        """It as a server of the SDK, for any transport and both revisions."""
+        """Return a server of the SDK, for any transport and both revisions of MCP."""
         return Server(
             "recollect",
             version=__version__,
@@ -142,20 +140,23 @@ class McpHandlers:
         )
 
     def _list_offered_tools(self, caller: Caller | None) -> set[str]:
-        """The names of the tools that a caller is offered; if it is not known who, those of the toolsets."""
+        """Return the names of the caller's tools; of all chosen tools if it is unknown."""
         if caller is None:
             return set(catalog.select_tools(self._wanted))
         return {one.name for one in catalog.list_allowed_tools(self._wanted, caller)}
 
     async def list_tools(self, context: RequestContext, _: PaginatedRequestParams | None) -> ListToolsResult:
-        """The tools that the caller may use, always in the same order."""
+        """Return the tools that the caller may use, always in the same order."""
         caller = self._who(context)
         return ListToolsResult(
             tools=[_to_tool(one, caller) for one in catalog.list_allowed_tools(self._wanted, caller)]
         )
 
     async def call_tool(self, context: RequestContext, params: CallToolRequestParams) -> CallToolResult:
-        """What a tool gives, or the problem there is; that there is no such tool is an error of the protocol."""
+        """Run a tool and return its answer or problem.
+
+        An unknown tool is an error of the protocol.
+        """
         entry = catalog.select_tools(self._wanted).get(params.name)
         if entry is None:
             offered = catalog.list_allowed_tools(self._wanted, self._who(context))
@@ -173,28 +174,28 @@ class McpHandlers:
         return tool_result(entry.name, await self._ask(entry.name, given, caller), caller, kept)
 
     async def list_resources(self, _: RequestContext, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        """What has an address."""
+        """Return the resources with an address of their own."""
         return ListResourcesResult(resources=[_to_resource(one) for one in RESOURCES.values()])
 
     async def list_templates(self, _: RequestContext, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        """What has a template of addresses."""
+        """Return the resources with a template of addresses."""
         return ListResourceTemplatesResult(resource_templates=[_to_template(one) for one in TEMPLATES.values()])
 
     async def read_resource(self, context: RequestContext, params: ReadResourceRequestParams) -> ReadResourceResult:
-        """What a resource says now."""
+        """Return the present text of a resource."""
         asking = OperationClient(self._ask, self._who(context))
         found, text = await _translate_errors(resources.read_resource(params.uri, asking), context, uri=params.uri)
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=found.type, text=text)])
 
     async def list_prompts(self, context: RequestContext, _: PaginatedRequestParams | None) -> ListPromptsResult:
-        """The prompts of which the caller may ask all that they ask, and is offered the tools that they tell of."""
+        """Return the prompts whose operations and tools the caller may use."""
         caller = self._who(context)
         offered = self._list_offered_tools(caller)
         of_use = [one for one in PROMPTS.values() if one.is_available(caller, offered)]
         return ListPromptsResult(prompts=[_to_prompt(one, caller) for one in of_use])
 
     async def get_prompt(self, context: RequestContext, params: GetPromptRequestParams) -> GetPromptResult:
-        """A prompt as it is written now."""
+        """Return a prompt with its present text."""
         found = PROMPTS.get(params.name)
         if found is None:
             raise self._unknown_name_error("prompt", params.name, PROMPTS, context)
@@ -204,28 +205,34 @@ class McpHandlers:
         return GetPromptResult(description=found.about, messages=[message])
 
     def _unknown_name_error(self, what: str, name: str, known: Iterable[str], context: RequestContext) -> MCPError:
-        """That there is no such thing; it is heard of without the name, which may say anything."""
+        """Return the error for an unknown name; record it without the name.
+
+        The name may say anything, so it stays out of logs and metrics.
+        """
         told = f"there is no {what} {show(name)}; {suggest(name, known)}"
         self._refused(None, self._who(context), NotFound(told))
         return MCPError(INVALID_PARAMS, told, {"name": name})
 
 
 def _no_header_arguments(_: str) -> None:
-    """No argument of ours comes in a header as well, so there is no schema by which the SDK would have to look."""
+    """Return no schema: the SDK needs one only for arguments that are sent as headers."""
 
 
 async def _to_tool_result(answering: Awaitable[CallToolResult]) -> CallToolResult:
-    """What comes of a call: whatever goes wrong is told to the model, and what should not is logged."""
+    """Return the result of a call; every error becomes one that the model reads.
+
+    Unexpected errors are logged.
+    """
     try:
         return await answering
     except RecollectError as error:
         return tool_error(problem_of(error))
-    except Exception as error:  # the outermost door of a tool
+    except Exception as error:  # the outermost boundary of a tool
         return tool_error(log_internal_error(TRANSPORT, error))
 
 
 async def _translate_errors(asking: Awaitable[Any], context: RequestContext, **about: str) -> Any:
-    """What is asked for; what goes wrong is an error of the protocol, with the problem as its data."""
+    """Return the result; raise errors as errors of the protocol, with the problem as data."""
     try:
         return await asking
     except RecollectError as error:
@@ -236,7 +243,10 @@ async def _translate_errors(asking: Awaitable[Any], context: RequestContext, **a
 def _guard(
     handle: Callable[[RequestContext, Params], Awaitable[Result]],
 ) -> Callable[[RequestContext, Params], Awaitable[Result]]:
-    """The same, but nothing else leaves it than errors of the protocol: of any other the SDK would tell the words."""
+    """Wrap a handler so that it raises only errors of the protocol.
+
+    Of any other error the SDK would send the message.
+    """
 
     async def guarded(context: RequestContext, params: Params) -> Result:
         try:
@@ -245,14 +255,14 @@ def _guard(
             raise
         except RecollectError as error:
             raise _to_mcp_error(problem_of(error)) from error
-        except Exception as error:  # the outermost door
+        except Exception as error:  # the outermost boundary
             raise _to_mcp_error(log_internal_error(TRANSPORT, error)) from error
 
     return guarded
 
 
 def _to_mcp_error(problem: Problem, code: int | None = None, **about: str) -> MCPError:
-    """The problem as an error of the protocol, with what it is about."""
+    """Return the problem as an error of the protocol; `about` adds to its data."""
     number = JSONRPC_CODES.get(problem.code, INTERNAL_ERROR) if code is None else code
     return MCPError(number, problem.message, {**problem.fields(), **about})
 
@@ -301,15 +311,15 @@ def _to_prompt(one: PromptTemplate, caller: Caller) -> ToldPrompt:
 
 
 def _requires_scope(one: PromptTemplate, caller: Caller) -> bool:
-    """Whether whose memory it is has to be said."""
+    """Return whether the caller must name the scope."""
     return bool(one.operations) and caller.scope is None
 
 
 def normalize_arguments(entry: ToolEntry, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given, forgiving what models do: null is as if nothing were said, JSON may come as a text, and a day
-    stands for its beginning.
+    """Return the arguments with the usual mistakes of models corrected.
 
-    A text is read as JSON only where the tool takes no text; what is no JSON stays as it is, and is refused as that.
+    Null counts as absent, JSON may be sent as text, and a day stands for its beginning. Text is read as JSON only where
+    the tool takes no text; text that is not JSON stays as it is and is refused later.
     """
     return {
         name: _expand_days(entry.moments, name, _parse_json(value) if name in entry.no_texts else value)
@@ -319,7 +329,7 @@ def normalize_arguments(entry: ToolEntry, given: Mapping[str, Any]) -> dict[str,
 
 
 def _expand_days(moments: Collection[str], place: str, value: Any) -> Any:
-    """The value with a moment in place of each day where a moment is meant."""
+    """Return the value with each day replaced by its beginning where a timestamp is expected."""
     match value:
         case str() if place in moments:
             return expand_day(value)
@@ -336,18 +346,19 @@ def _parse_json(text: Any) -> Any:
         return text
     try:
         found = from_json(text, allow_inf_nan=False)
-    except (ValueError, TypeError):  # the latter for half a character
+    except (ValueError, TypeError):  # TypeError for a lone surrogate
         return text
     return text if found is None else found
 
 
 TEXT_TOOLS: Final = frozenset({"recall", "brief"})
-"""The tools whose answer has a text that is ready for a model."""
+"""Tools whose answer has a text that is ready for a model."""
 
 
 def tool_result(name: str, answer: Mapping[str, Any], caller: Caller, kept: FieldSelection | None) -> CallToolResult:
-    """The answer as JSON, in short if it is told so, and as text: what a model can use at once where there is that,
-    or else the same JSON.
+    """Return the answer as JSON, and as text that a model can use at once.
+
+    With `kept`, the JSON has only these fields. If there is no ready text, the text is the same JSON.
     """
     fields = dict(answer) if kept is None else catalog.compact_answer(kept, answer)
     texts = render_context(answer, caller) if name in TEXT_TOOLS else [to_json_line(fields)]
@@ -355,6 +366,6 @@ def tool_result(name: str, answer: Mapping[str, Any], caller: Caller, kept: Fiel
 
 
 def tool_error(problem: Problem) -> CallToolResult:
-    """The problem, for a model to act on."""
+    """Return the problem as an error for a model to act on."""
     fields = problem.fields()
     return CallToolResult(content=[TextContent(text=to_json_line(fields))], structured_content=fields, is_error=True)

@@ -1,4 +1,4 @@
-"""The door of the face over HTTP, at one address of a server; who asks is told by the key of each request."""
+"""MCP over HTTP at one path of a server; the key of each request identifies the caller."""
 
 import asyncio
 import json
@@ -32,13 +32,13 @@ from recollect.server.mcp.catalog import Toolsets
 from recollect.server.mcp.handlers import INVALID_ID_MESSAGE, TRANSPORT, McpHandlers, RequestContext
 
 CALLER_KEY: Final = "recollect.caller"
-"""Under which name a request carries who asks."""
+"""The name under which a request's ASGI scope carries the caller."""
 
 SINGLE_HEADERS: Final = (
     *("authorization", "content-type", "content-length", IDEMPOTENCY_KEY_HEADER),
     *("mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"),
 )
-"""What a request says once or not at all, beside who is called and from where."""
+"""Headers that a request may have only once, beside host and origin."""
 
 STATUSES: Mapping[ProblemCode, int] = {
     ProblemCode.INVALID: 400,
@@ -47,11 +47,14 @@ STATUSES: Mapping[ProblemCode, int] = {
     ProblemCode.FORBIDDEN: 403,
     ProblemCode.OVERDUE: 408,
 }
-"""The status of a request that is refused before the protocol is spoken; what it is in the protocol, `face` says."""
+"""HTTP status of a request that is refused before the protocol is spoken.
+
+The codes inside the protocol are in `handlers`.
+"""
 
 
 class McpHttpApp:
-    """Lets in whoever shows a key that holds, from where it may be asked, and has the protocol spoken with them."""
+    """Authenticates each request and passes it to the MCP SDK."""
 
     def __init__(self, front: Dispatcher, wanted: Toolsets, face: type[McpHandlers] = McpHandlers) -> None:
         self._front = front
@@ -62,7 +65,7 @@ class McpHttpApp:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Have requests answered meanwhile."""
+        """Answer requests while the context is open."""
         self._speaking = StreamableHTTPSessionManager(
             self._face.create_server(),
             json_response=True,
@@ -99,7 +102,7 @@ class McpHttpApp:
                 await _problem_response(problem_of(error))(scope, receive, send)
 
     def _limit_body_time(self, receive: Receive) -> Receive:
-        """The same, but for a body that takes too long to come, which nobody waits for."""
+        """Return the same `receive`, with a time limit for the whole body."""
         seconds = self._front.limits.seconds
         until, whole = asyncio.get_running_loop().time() + seconds, False
 
@@ -118,7 +121,7 @@ class McpHttpApp:
         return received
 
     def _authenticate(self, headers: Headers) -> Caller:
-        """Who asks; refused is who calls from where nobody should, who shows no key, and who sends too much."""
+        """Return the caller; raise if the host, the headers, the key or the body size is wrong."""
         require_allowed_host(self._front.gate, headers.getlist)
         refuse_duplicate_headers(headers.getlist, SINGLE_HEADERS)
         caller = self._front.authenticate(parse_bearer(headers.get("authorization")))
@@ -134,7 +137,7 @@ class McpHttpApp:
 
 
 class _RequestRecorder:
-    """What is posted and answered, so that no request is taken for a notification because of its id."""
+    """Records a request, so that it is not taken for a notification because of its id."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -142,13 +145,16 @@ class _RequestRecorder:
         self._refused = False
 
     async def receive(self) -> Message:
-        """The next piece of the body."""
+        """Return the next piece of the body."""
         found = await self._receive()
         self._pieces.append(found.get("body", b""))
         return found
 
     async def send(self, message: Message) -> None:
-        """The next piece of the answer; that a notification was accepted is not said of a request, which has an id."""
+        """Send the next piece of the answer.
+
+        If the SDK accepts a request with an id as a notification, send an error instead.
+        """
         if message["type"] == "http.response.start" and message["status"] == HTTPStatus.ACCEPTED:
             self._refused = {"id", "method"} <= from_json(b"".join(self._pieces)).keys()
         if not self._refused:
@@ -161,18 +167,18 @@ class _RequestRecorder:
 
 def _find_caller(context: RequestContext) -> Caller:
     if context.request is None or not isinstance(found := context.request.scope.get(CALLER_KEY), Caller):
-        raise Unauthenticated("nobody is known to ask")  # no request comes this far without
+        raise Unauthenticated("the request has no caller")  # unreachable: every request has a caller
     return found
 
 
 def _add_idempotency_key(context: RequestContext, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What is given, with the key of the header that makes a retry harmless, as over HTTP without the protocol."""
+    """Return the arguments with the idempotency key of the header, as over plain HTTP."""
     key = None if context.request is None else context.request.headers.get(IDEMPOTENCY_KEY_HEADER)
     return OPERATIONS[name].with_key(given, key, IDEMPOTENCY_KEY_HEADER)
 
 
 def _problem_response(problem: Problem) -> Response:
-    """The problem as the protocol tells an error of a request that nobody has read."""
+    """Return the problem as a JSON-RPC error without an id, since the request was not read."""
     error = {"code": INVALID_REQUEST, "message": problem.message, "data": problem.fields()}
     return Response(
         json.dumps({"jsonrpc": "2.0", "id": None, "error": error}),

@@ -1,10 +1,7 @@
-"""Resources: what a client can read by an address, and the operations by whose rights it may.
+"""MCP resources, prompts and the instructions of the server.
 
-Asking: how resources and prompts come by what they tell; only through operations, so that one policy holds.
-
-Guide: how a model uses this memory well, in few words.
-
-Prompts: how a person lets a model begin well, and end well.
+All data comes from operations, so that one policy holds. In order: the client for operations, instructions and guide
+for models, resources, prompts.
 """
 
 import json
@@ -21,23 +18,23 @@ from recollect.server.mcp import catalog
 from recollect.server.mcp.catalog import load_tools
 
 RunOperation = Callable[[str, Mapping[str, Any], Caller], Awaitable[Mapping[str, Any]]]
-"""What an operation gives a caller for what is given."""
+"""Run an operation for a caller and return its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationClient:
-    """A caller with a way to ask, for one request."""
+    """Runs operations for the caller of one request."""
 
     run: RunOperation
     caller: Caller
 
     async def __call__(self, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the operation gives for what is given, of which what is none goes without saying."""
+        """Run an operation without the arguments that are None, and return its answer."""
         return await self.run(name, {key: value for key, value in given.items() if value is not None}, self.caller)
 
 
 def require_argument(given: Mapping[str, str], name: str) -> str:
-    """What is given by that name; refused if it is not."""
+    """Return the argument of that name; raise FieldError if it is missing."""
     found = given.get(name)
     if not found:
         raise FieldError("is missing", field=name)
@@ -65,11 +62,11 @@ INSTRUCTION_SENTENCES: Final = (
     ),
     ((), "The resource recollect://guide says more."),
 )
-"""What a model is told as it meets the server, each sentence with the tools that it names."""
+"""Sentences for a model that meets the server, each with the tools that it names."""
 
 
 def build_instructions(offered: Collection[str]) -> str:
-    """What is told of them to a model that is offered these tools."""
+    """Return the instructions for a model that is offered these tools."""
     return " ".join(told for named, told in INSTRUCTION_SENTENCES if all(name in offered for name in named))
 
 
@@ -110,7 +107,10 @@ share; a scope below it, such as `acme/ana/notes`, is a memory of its own, and w
 
 
 def render_context(context: Mapping[str, Any], caller: Caller) -> list[str]:
-    """What is recalled, and what to tell afterwards, if the caller can; a context without memories says why."""
+    """Return the recalled text and, if the caller may write, a line that asks for feedback.
+
+    For a context without memories, return why it is empty.
+    """
     if not context["packed"]:
         return [catalog.explain_empty_context(context)]
     if context["id"] is None or not caller.has_right_anywhere(Right.WRITE):
@@ -119,7 +119,7 @@ def render_context(context: Mapping[str, Any], caller: Caller) -> list[str]:
 
 
 def to_json_line(told: Mapping[str, Any]) -> str:
-    """One line of JSON."""
+    """Return the value as one line of JSON."""
     return json.dumps(told, ensure_ascii=False)
 
 
@@ -129,9 +129,9 @@ MARKDOWN_MEDIA_TYPE: Final = "text/markdown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """Something to read: by which address or template of one, what it is, and which operations it asks.
+    """Something to read: its address or template, its description, and the operations it runs.
 
-    One that asks none tells the same to everybody who is let in.
+    A resource that runs no operation is the same for every caller.
     """
 
     address: str
@@ -191,7 +191,7 @@ RESOURCES: Mapping[str, Resource] = {
         ),
     )
 }
-"""What has an address of its own."""
+"""Resources with an address of their own."""
 
 TEMPLATES: Mapping[str, Resource] = {
     one.address: one
@@ -207,13 +207,16 @@ TEMPLATES: Mapping[str, Resource] = {
         ),
     )
 }
-"""What has as many addresses as there are things."""
+"""Resources with a template of addresses, one address for each thing."""
 
 _MEMORY_ADDRESS = re.compile(r"recollect://memory/(?P<scope>.+)/(?P<id>[^/]+)")
 
 
 async def read_resource(address: str, asking: OperationClient) -> tuple[Resource, str]:
-    """The resource at an address, and what it says now; slashes of a scope that are written as they are do no harm."""
+    """Return the resource at an address, and its present text.
+
+    A scope in an address may have plain slashes, too.
+    """
     if (found := RESOURCES.get(address)) is not None:
         return found, await found.read(asking, {})
     if (memory := _MEMORY_ADDRESS.fullmatch(address)) is None:
@@ -223,14 +226,14 @@ async def read_resource(address: str, asking: OperationClient) -> tuple[Resource
 
 
 SCOPE_ARGUMENT: Final = "scope"
-"""The argument that need not be said where it goes without saying."""
+"""The argument that may be left out if the caller has a default scope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptTemplate:
-    """Something a person can have a model told: what it is, what it takes, and which operations it asks.
+    """A prompt that a user can pick: its description, arguments and operations.
 
-    `mentioned_tools` are the tools that the model is told to call.
+    `mentioned_tools` are the tools that the prompt tells the model to call.
     """
 
     name: str
@@ -243,11 +246,11 @@ class PromptTemplate:
 
     @property
     def right(self) -> Right:
-        """What whoever uses it needs in the scope that it is about."""
+        """The right that the prompt needs in its scope."""
         return load_tools()[(*self.operations, *self.mentioned_tools)[0]].right
 
     def is_available(self, caller: Caller, offered: Collection[str]) -> bool:
-        """Whether a caller who is offered these tools may do all that it takes."""
+        """Return whether a caller with these tools may do everything the prompt needs."""
         may_ask = all(caller.has_right_anywhere(load_tools()[name].right) for name in self.operations)
         return may_ask and all(name in offered for name in self.mentioned_tools)
 
@@ -322,4 +325,4 @@ PROMPTS: Mapping[str, PromptTemplate] = {
         ),
     )
 }
-"""Every prompt by its name, in the order in which they are listed."""
+"""All prompts by name, in the order in which they are listed."""

@@ -1,6 +1,7 @@
-"""serve(): the face over standard input and output, for the one client that started the process.
+"""MCP over standard input and output, for the one client that started the process.
 
-Opening: a store that is opened while the first requests are answered already, and closed when all is over.
+`LazyStore` opens the store in the background while the first requests are answered. `serve_stdio` reads and writes
+lines in threads; lines have a size limit, and one that is no message is refused here.
 """
 
 import asyncio
@@ -43,31 +44,31 @@ _LOG = logging.getLogger(__name__)
 
 
 class OpenedDispatcher(Protocol):
-    """What answers once the store is open, as `Dispatcher` does."""
+    """Runs operations once the store is open, as `Dispatcher` does."""
 
     async def dispatch(self, face: str, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
-        """What an operation gives."""
+        """Run an operation and return its answer."""
         ...
 
 
 OpenStore = Callable[[], tuple[OpenedDispatcher, Callable[[], object]]]
-"""Opens the store; gives what answers, and what closes it."""
+"""Open the store; return what runs operations on it, and a function that closes it."""
 
 
 class LazyStore:
-    """Answers as soon as the store is open, which is begun when it is first wanted; what failed is tried again."""
+    """Opens the store when it is first needed; a failed opening is tried again."""
 
     def __init__(self, make: OpenStore) -> None:
         self._make = make
         self._made: Future[tuple[OpenedDispatcher, Callable[[], object]]] | None = None
 
     async def run_operation(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
-        """What an operation gives."""
+        """Run an operation once the store is open, and return its answer."""
         front, _ = await asyncio.shield(asyncio.wrap_future(self.start_opening()))
         return await front.dispatch(TRANSPORT, name, given, caller)
 
     def start_opening(self) -> "Future[tuple[OpenedDispatcher, Callable[[], object]]]":
-        """Have it opened in a thread of its own, unless it is or is about to be."""
+        """Open the store in a thread, unless it is open or being opened."""
         made = self._made
         if made is not None and not (made.done() and made.exception() is not None):
             return made
@@ -78,13 +79,13 @@ class LazyStore:
     def _open(self, begun: "Future[tuple[OpenedDispatcher, Callable[[], object]]]") -> None:
         try:
             begun.set_result(self._make())
-        except BaseException as error:  # whoever asks is told it
+        except BaseException as error:  # raised to each waiting request
             why = str(error) if isinstance(error, RecollectError) else type(error).__name__
             _LOG.warning("store_not_opened", extra={"problem": why})
             begun.set_exception(error)
 
     def close(self) -> None:
-        """Have what is under way finished and the store closed, if it was opened at all."""
+        """Finish running work and close the store, if it was opened."""
         if self._made is None or self._made.exception() is not None:
             return
         _, close = self._made.result()
@@ -92,19 +93,19 @@ class LazyStore:
 
 
 DEFAULT_MAX_LINE_BYTES: Final = 8_388_608
-"""How many bytes a line may have if nobody can say."""
+"""Maximum size of a line if the settings cannot be read."""
 
 CHUNK_BYTES: Final = 65_536
-"""How many bytes are read at once; so many a line may have in any case, and no settings are read to know it."""
+"""Bytes per read; a line of this size is always allowed, without reading the settings."""
 
 DRAIN_SECONDS: Final = 30.0
-"""For how many seconds a client that has said its last word still gets its answers."""
+"""How long a client still gets its answers after the end of its input."""
 
 MAX_SAFE_ID: Final = 2**53
-"""Up to which number every reader of JSON tells a whole one from the next."""
+"""Up to this number every JSON reader represents a whole number exactly."""
 
 EDGE_BYTES: Final = 1_024
-"""How many bytes are kept of either end of a line that is too long."""
+"""Bytes that are kept of either end of a line that is too long."""
 
 DIGITS: Final = b"0123456789"
 
@@ -117,24 +118,24 @@ ResponseStream = MemoryObjectReceiveStream[SessionMessage]
 
 @dataclass(frozen=True, slots=True)
 class OversizedLine:
-    """A line that is longer than a request may be: its edges, one of which often tells the id."""
+    """Both ends of a line that is too long; one of them often contains the id."""
 
     beginning: bytes
     end: bytes
 
     @property
     def id(self) -> str | int | None:
-        """The id of the message that it would be, if it stands at either edge."""
-        found = _read_partial_id(self.beginning.rstrip(DIGITS))  # a number may go on
+        """The id of the message, if it is at either end."""
+        found = _read_partial_id(self.beginning.rstrip(DIGITS))  # a number may be cut off
         last = _TRAILING_ID.search(self.end)
         return _read_partial_id(b'{"id": %s}' % last[1]) if found is None and last is not None else found
 
 
 def serve_stdio(make: OpenStore, most_bytes: Callable[[], int], caller: Caller, wanted: Toolsets) -> None:
-    """Answer what comes in on standard input, until it ends or the process is told to.
+    """Answer messages from standard input until it ends or a signal arrives.
 
-    `most_bytes` says how long a line may be, and is asked when there is a long one: to know it takes time.
-    Nothing else is written to standard output meanwhile: what anybody prints goes to standard error.
+    `most_bytes` returns the maximum size of a line. It is called only for a long line, since reading the settings takes
+    time. Meanwhile anything that other code prints goes to standard error.
     """
     opening = LazyStore(make)
     lines, out = os.dup(0), os.dup(1)
@@ -146,7 +147,7 @@ def serve_stdio(make: OpenStore, most_bytes: Callable[[], int], caller: Caller, 
 
 
 class LineLimit:
-    """How long a line may be, which is looked up for the first long one."""
+    """The maximum size of a line, looked up when the first long line arrives."""
 
     def __init__(self, most_bytes: Callable[[], int]) -> None:
         self._most_bytes = most_bytes
@@ -154,7 +155,10 @@ class LineLimit:
 
     @property
     def max_bytes(self) -> int:
-        """So many bytes, by the settings; if there is something wrong with them, each call will be told."""
+        """The limit in the settings.
+
+        If the settings are invalid it is the default: each call will report what is wrong with them.
+        """
         if self._known is None:
             try:
                 self._known = max(self._most_bytes(), CHUNK_BYTES)
@@ -163,12 +167,12 @@ class LineLimit:
         return self._known
 
     def is_exceeded(self, size: int) -> bool:
-        """Whether so many are too many."""
+        """Return whether a line of this size is too long."""
         return size > CHUNK_BYTES and size > self.max_bytes
 
 
 class _StdioConnection:
-    """Lines in and lines out; both are waited for in threads that hold up nothing when the process ends."""
+    """Reads and writes lines in daemon threads, which do not delay the end of the process."""
 
     def __init__(self, lines: int, out: int, length: LineLimit) -> None:
         self._lines, self._out, self._length = lines, out, length
@@ -178,7 +182,7 @@ class _StdioConnection:
         self._writing = threading.Thread(target=self._write_lines, name="recollect-out", daemon=True)
 
     async def run(self, opening: LazyStore, caller: Caller, wanted: Toolsets) -> None:
-        """Have the face answer what is read, until the end of it or a signal."""
+        """Answer messages until the end of the input or a signal."""
         server = McpHandlers(opening.run_operation, lambda _: caller, wanted, only=caller).create_server()
         said, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
         answers, heard = anyio.create_memory_object_stream[SessionMessage]()
@@ -205,7 +209,7 @@ class _StdioConnection:
             try:
                 asyncio.run_coroutine_threadsafe(work, loop).result()
             except (RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                work.close()  # all is over, and nobody listens any more
+                work.close()  # the server has ended
                 return False
             return True
 
@@ -218,14 +222,14 @@ class _StdioConnection:
                     is_passed_on(self._wait_for_answers(said))
             except OSError:
                 loop.call_soon_threadsafe(end)
-            except BaseException:  # nobody would listen any more, and a client would wait for ever
+            except BaseException:  # without this thread a client would wait forever
                 loop.call_soon_threadsafe(end)
                 raise
 
         threading.Thread(target=read, name="recollect-in", daemon=True).start()
 
     async def _handle_line(self, line: bytes | OversizedLine, said: RequestStream) -> None:
-        """Pass on one line; one that is no message is answered here, as nobody else could."""
+        """Pass a message on to the server; refuse a line that is no message."""
         if isinstance(line, OversizedLine):
             told = f"a line has more than {self._length.max_bytes} bytes; send less at once, or raise server.body_bytes"
             self._refuse(INVALID_REQUEST, told, line.id)
@@ -250,7 +254,7 @@ class _StdioConnection:
         await said.send(SessionMessage(message))
 
     async def _wait_for_answers(self, said: RequestStream) -> None:
-        """Close the way in, once what was asked is answered."""
+        """Close the input once all requests are answered, or after DRAIN_SECONDS."""
         with anyio.move_on_after(DRAIN_SECONDS):
             while self._unanswered:
                 self._answered.clear()
@@ -258,7 +262,10 @@ class _StdioConnection:
         said.close()
 
     def _refuse_line(self, line: bytes) -> None:
-        """Refuse what is no message, by its id where that can be read: then whoever waits for the answer has it."""
+        """Refuse a line that is no message, under its id if that can be read.
+
+        With the id the client can assign the answer to its request.
+        """
         try:
             found = json.loads(line)
         except (ValueError, RecursionError):
@@ -272,7 +279,10 @@ class _StdioConnection:
         self._written.put((_to_line(error), _do_nothing))
 
     async def _write_answers(self, heard: ResponseStream, opening: LazyStore) -> None:
-        """Have answers written; a client that has the list of tools will soon call one, so the store is opened."""
+        """Write the answers; after a list of tools, open the store.
+
+        A client that has the list will soon call a tool.
+        """
         soon = partial(asyncio.get_running_loop().call_soon_threadsafe, opening.start_opening)
         async with heard:
             async for one in heard:
@@ -280,14 +290,17 @@ class _StdioConnection:
                 self._written.put((_to_line(one.message), soon if asked == "tools/list" else _do_nothing))
 
     def _answered_method(self, message: JSONRPCMessage) -> str | None:
-        """The method of the request that the message answers, if it does."""
+        """Return the method of the request that the message answers, or None."""
         if not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id is None:
             return None
         self._answered.set()
         return self._forget_request(message.id)
 
     def _forget_request(self, id: str | int) -> str | None:
-        """Wait for one answer less under that id, under which a careless client asks more than once."""
+        """Remove one request with this id and return its method, or None.
+
+        A careless client may use an id for several requests.
+        """
         methods = self._unanswered.get(id)
         if methods is None:
             return None
@@ -303,13 +316,13 @@ class _StdioConnection:
             try:
                 while rest:
                     rest = rest[os.write(self._out, rest) :]
-            except OSError:  # nobody reads any more; the end of standard input will follow
+            except OSError:  # the client has stopped reading; its input will end, too
                 continue
             then()
 
 
 def read_lines(file: int, is_too_long: Callable[[int], bool]) -> Iterator[bytes | OversizedLine]:
-    """The lines of a file as they come in; of one that is too long, only its edges."""
+    """Yield the lines of a file as they arrive; of one that is too long, only its ends."""
     line = _LineBuffer(is_too_long)
     while chunk := os.read(file, CHUNK_BYTES):
         *whole, rest = chunk.split(b"\n")
@@ -323,7 +336,7 @@ def read_lines(file: int, is_too_long: Callable[[int], bool]) -> Iterator[bytes 
 
 
 class _LineBuffer:
-    """A line that comes in piece by piece."""
+    """A line that arrives in pieces."""
 
     def __init__(self, is_too_long: Callable[[int], bool]) -> None:
         self._is_too_long = is_too_long
@@ -331,7 +344,7 @@ class _LineBuffer:
         self._beginning: bytes | None = None
 
     def add(self, piece: bytes) -> None:
-        """What comes next."""
+        """Append a piece."""
         self._kept += piece
         if self._beginning is None and self._is_too_long(len(self._kept)):
             self._beginning = bytes(self._kept[:EDGE_BYTES])
@@ -340,12 +353,12 @@ class _LineBuffer:
 
     @property
     def content(self) -> bytes | OversizedLine:
-        """All that has come."""
+        """The line so far."""
         return bytes(self._kept) if self._beginning is None else OversizedLine(self._beginning, bytes(self._kept))
 
 
 def _read_partial_id(beginning: bytes) -> str | int | None:
-    """The id of what would be a message, as far as it is there."""
+    """Return the id of a message that is cut off, or None."""
     try:
         return _read_id(from_json(beginning, allow_partial=True))
     except ValueError:
@@ -353,7 +366,7 @@ def _read_partial_id(beginning: bytes) -> str | int | None:
 
 
 def _read_id(found: object) -> str | int | None:
-    """The id of what would be a message; none, if it is not one that can be written."""
+    """Return the id of a message, or None if there is none that can be written."""
     match found:
         case {"id": bool()}:
             return None
@@ -370,4 +383,4 @@ def _to_line(message: JSONRPCMessage) -> bytes:
 
 
 def _do_nothing() -> None:
-    """What follows most answers."""
+    """Callback after most answers."""

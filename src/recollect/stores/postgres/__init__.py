@@ -1,1 +1,4 @@
-"""PostgreSQL with pgvector: one database, many machines; row, terms and vector in the same transaction."""
+"""The PostgreSQL store: rows, terms and pgvector vectors, written in one transaction.
+
+Any number of processes on any number of machines may share the database.
+"""

@@ -1,10 +1,8 @@
-"""Database: a PostgreSQL database that holds a store, and transactions that come back when its server does.
+"""A PostgreSQL database that holds a store: transactions, retries, pgvector and migrations.
 
-Adapters: vectors between pgvector's binary form and ours, which is little-endian floats.
-
-Extension: pgvector in a database, and whether that and its server are such as a store can be kept in.
-
-Ledger: which migrations a PostgreSQL database has had, and the next one in a transaction.
+In reading order: the open database, whose transactions are retried while the server is away; conversion of vectors
+between pgvector's binary format (big-endian) and the store's little-endian floats; checks of the server and the
+pgvector version; and the log of migrations, each applied in a transaction.
 """
 
 import struct
@@ -38,7 +36,7 @@ T = TypeVar("T")
 MIGRATIONS = files("recollect.stores.postgres").joinpath("migrations")
 
 FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.05, 1.0
-"""How many seconds pass before something is tried again, the first time and at most."""
+"""Pause before the first retry, and the longest pause; the pause doubles each time."""
 
 UNFINISHED_IMPORT = (
     "the database has only a part of a store that is being moved there; "
@@ -50,16 +48,17 @@ _BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
 
 
 class PostgresDatabase:
-    """A database that is open. Nothing is kept in a connection between two transactions, so a pooler may be between."""
+    """An open database. No session state outlives a transaction, so a pooler may be in between."""
 
     def __init__(self, address: str, *, patience: float, whole: bool = True, make: bool = True) -> None:
-        """Open it; refused, unless it need not be `whole`, while another store is being moved there.
+        """Open the database and apply pending migrations.
 
-        A database that holds no store yet becomes one, if it is to `make` one.
+        If `make` is true, a database without a store gets one; otherwise NotFound is raised. If `whole` is true,
+        StoreError is raised while another store is being moved into the database.
         """
         self.name = redact_url(address)
         self.takes_writes = True
-        """Whether it did not fail when something was last to be written."""
+        """False after a write has failed, until one succeeds. A busy store is no failure."""
         self._address = address
         self._timeout = patience
         with translate_errors(self.name), connect(address, self.name, patience) as db:
@@ -73,7 +72,7 @@ class PostgresDatabase:
             if whole and db.execute(f"SELECT FROM {SCHEMA_NAME}.moving").fetchone() is not None:
                 raise StoreError(f"{self.name}: {UNFINISHED_IMPORT}")
         self.vectors = vectors
-        """The schema that pgvector is in, which is on nobody's path."""
+        """The schema that contains pgvector. It is on no search path."""
         self._vector_type = sql.SQL("{}.vector").format(sql.Identifier(vectors))
         longest = sql.Literal(f"{max(int(patience * 1000), 1)}ms")
         self._set_lock_timeout = sql.SQL("SET LOCAL lock_timeout = {}").format(longest)
@@ -81,7 +80,10 @@ class PostgresDatabase:
 
     @property
     def read_only(self) -> bool:
-        """Whether it can only be read; asked again if it was so, since a follower may have become the primary."""
+        """Whether the database can only be read.
+
+        If it was read-only, the server is asked again, since a replica may have become the primary.
+        """
         if self._read_only:
             with (
                 suppress(StoreError),
@@ -93,20 +95,23 @@ class PostgresDatabase:
 
     @contextmanager
     def read_transaction(self, reach: sql.Composed) -> Iterator[Connection]:
-        """A transaction that sees the database as it is now, and of that what it may reach, whatever others write."""
+        """Begin a transaction that sees one snapshot of the rows that `reach` admits."""
         begin = sql.SQL("; ").join([sql.SQL(_BEGIN_READ), SET_SEARCH_PATH, self._set_lock_timeout, reach])
         with self._connections.borrow(writes=False) as db, _transaction(db, begin):
             yield db
 
     @contextmanager
     def write_transaction(self) -> Iterator[Connection]:
-        """A transaction that is kept when it ends well."""
+        """Begin a write transaction. It is committed if the block ends without an error."""
         begin = sql.SQL("; ").join([sql.SQL(_BEGIN_WRITE), SET_SEARCH_PATH, self._set_lock_timeout])
         with self._connections.borrow(writes=True) as db, _transaction(db, begin):
             yield db
 
     def retry(self, act: Callable[[], T]) -> T:
-        """What comes of it; tried again while the server is away or transactions collide, for as long as may be."""
+        """Return what `act` returns; retry it until the timeout if an error is transient.
+
+        Transient errors are a lost connection, a server that is away and colliding transactions.
+        """
         over, pause = time.monotonic() + self._timeout, FIRST_RETRY_SECONDS
         while True:
             try:
@@ -119,14 +124,14 @@ class PostgresDatabase:
             self._connections.drop_dead_connections()
 
     def refuse_if_read_only(self) -> None:
-        """Nothing is written to a server that only follows another."""
+        """Raise StoreError if the database can only be read."""
         if self.read_only:
             self.takes_writes = False
             told = "can only be read by this role, or follows another server"
             raise StoreError(f"{self.name} {told}; write as a role that may, to the primary server")
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         self._connections.close()
 
     def _configure(self, db: Connection) -> None:
@@ -135,7 +140,7 @@ class PostgresDatabase:
 
 
 def _is_read_only(db: Connection) -> bool:
-    """Whether the server follows another, or the role is one that only reads."""
+    """Return whether the server is a replica or the role may not insert rows."""
     if read_setting(db, "transaction_read_only") == "on":
         return True
     row = db.execute("SELECT has_table_privilege(%s, 'INSERT')", [f"{SCHEMA_NAME}.commits"]).fetchone()
@@ -144,24 +149,27 @@ def _is_read_only(db: Connection) -> bool:
 
 def _commit(db: Connection) -> None:
     if db.execute("COMMIT").statusmessage != "COMMIT":
-        raise StoreError("the transaction was undone: a statement of it failed, and whoever ran it did not mind")
+        raise StoreError("transaction rolled back: an earlier statement failed and its error was ignored")
 
 
 @contextmanager
 def _transaction(db: Connection, begin: sql.Composed) -> Iterator[None]:
-    """What is done in between, all or nothing. The connection is in no transaction before and after."""
+    """Run the block in a transaction: all of it or nothing is kept.
+
+    The connection is outside any transaction before and after.
+    """
     try:
         db.execute(begin)
         yield
         _commit(db)
     except BaseException:
-        with suppress(psycopg.Error):  # one that is broken is let go of by the pool
+        with suppress(psycopg.Error):  # the pool drops a broken connection
             db.execute("ROLLBACK")
         raise
 
 
 _VECTOR_HEADER = struct.Struct(">HH")
-"""How many numbers a vector has, and a field that pgvector keeps for later."""
+"""The header of pgvector's binary format: the number of dimensions, and a reserved field."""
 
 
 class _VectorDumper(Dumper):
@@ -180,7 +188,7 @@ class _VectorLoader(Loader):
 
 
 def register_vector_type(db: "psycopg.Connection[Any]", vector: int) -> None:
-    """Have a connection speak of vectors as we do; `vector` is the number of the type in its database."""
+    """Register the vector type with a connection; `vector` is the type's OID in the database."""
     dumper = type("_DirectionDumper", (_VectorDumper,), {"oid": vector})
     db.adapters.register_dumper(VectorBytes, dumper)
     db.adapters.register_loader(vector, _VectorLoader)
@@ -188,11 +196,14 @@ def register_vector_type(db: "psycopg.Connection[Any]", vector: int) -> None:
 
 MIN_SERVER_VERSION = 15
 MIN_PGVECTOR_VERSION = "0.8.2"
-"""Before, building an index with several processes could write past the end of a buffer."""
+"""The oldest supported version of pgvector.
+
+In older ones, a parallel index build could write past the end of a buffer.
+"""
 
 
 def check_server(db: Connection, name: str) -> None:
-    """Refuse a server that is too old, and a database that cannot keep every text."""
+    """Raise StoreError if the server is too old or the database is not encoded in UTF-8."""
     server = db.info.server_version // 10_000
     if server < MIN_SERVER_VERSION:
         raise StoreError(f"{name}: PostgreSQL {server} is too old; version {MIN_SERVER_VERSION} or newer is needed")
@@ -201,7 +212,10 @@ def check_server(db: Connection, name: str) -> None:
 
 
 def find_pgvector_schema(db: Connection, name: str, *, make: bool) -> str | None:
-    """The schema that pgvector is in; made where it is missing, if it is to be, and refused where it is too old."""
+    """Return the schema that contains pgvector, or None if the database does not have it.
+
+    If `make` is true, a missing extension is created. An extension that is too old raises StoreError.
+    """
     found = _find_pgvector(db) or (_install_pgvector(db, name) if make else None)
     if found is None:
         return None
@@ -213,12 +227,12 @@ def find_pgvector_schema(db: Connection, name: str, *, make: bool) -> str | None
 
 
 def parse_version(version: str) -> tuple[int, ...]:
-    """A version, to be compared with others."""
+    """Return a version as a tuple of numbers, for comparison."""
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
 def read_setting(db: Connection, setting: str) -> str:
-    """What a setting is."""
+    """Return the value of a server setting."""
     row = db.execute("SELECT current_setting(%s)", [setting]).fetchone()
     return str(row[0]) if row else ""
 
@@ -232,7 +246,7 @@ def _find_pgvector(db: Connection) -> tuple[str, str] | None:
 
 
 def _install_pgvector(db: Connection, name: str) -> tuple[str, str]:
-    """Make the extension in this database; others may do so at the same moment."""
+    """Create the extension in this database; another process may do so at the same moment."""
     try:
         db.execute("CREATE EXTENSION IF NOT EXISTS vector")
     except (errors.UniqueViolation, errors.DuplicateObject):
@@ -250,26 +264,32 @@ def _install_pgvector(db: Connection, name: str) -> tuple[str, str]:
 
 
 SCHEMA_NAME = "recollect"
-"""The schema that all our tables are in."""
+"""The schema that contains all tables of the store."""
 
 SET_SEARCH_PATH = sql.SQL("SET LOCAL search_path = {}").format(sql.Identifier(SCHEMA_NAME))
-"""Where names are looked up until the transaction ends. The schema of pgvector is not there: whoever may make functions
-in it could put theirs in the place of those that our statements use."""
+"""Set the search path until the transaction ends.
+
+It leaves out the schema of pgvector. A role that may create functions there could otherwise replace the functions that
+the store's statements call.
+"""
 
 _MIGRATION_LOCK_KEY = 0x7265636F6C6C6563
-"""What starters of one database wait for each other by, until the end of a transaction."""
+"""Advisory lock key by which processes that open a database at once migrate it in turn.
+
+The lock is held until the end of a transaction.
+"""
 
 
 class PostgresMigrationLog:
-    """The ledger of a PostgreSQL database: a table with one row, written in the transaction of each step.
+    """Which migrations a PostgreSQL database has; a row is added in each step's transaction.
 
-    Steps are taken by whoever comes first; the others wait for the end of that transaction, and find it taken.
+    The first process to arrive takes a step. The others wait for the end of its transaction, and find the step done.
     """
 
     def __init__(self, db: "psycopg.Connection[Any]", name: str, vectors: str) -> None:
         self.name = name
         self._db = db
-        self._db.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # who has waited must see what others did
+        self._db.isolation_level = psycopg.IsolationLevel.READ_COMMITTED  # sees commits made while it waits
         self._vectors = sql.Identifier(vectors).as_string(db)
 
     def version(self) -> int:

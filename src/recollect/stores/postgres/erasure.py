@@ -1,6 +1,7 @@
-"""Remains: whether bytes that were erased are still in a file of the server, where the role may read these.
+"""Remove erased bytes from the server's files, and search the files for what remains.
 
-Sweeping: the files that still have what was erased are written anew, once nobody sees it any more.
+PostgreSQL keeps deleted rows in its files. A sweep rewrites the affected partitions once no transaction can see these
+rows any more. The search reads the files themselves, if the role may do so.
 """
 
 import time
@@ -44,10 +45,11 @@ _SWEEP_STATEMENTS = {
 
 
 def search_files(db: Connection, tables: Sequence[tuple[int, str]], wanted: Set[bytes]) -> ResidueSearch:
-    """Look for the pieces in every file of these tables, given by number and name, which were written anew.
+    """Search all files of these rewritten tables, given by OID and name, for the erased bytes.
 
-    What is found there is what rows that stay say too, or rows that came since. The server's samples of columns are
-    looked through as well; what is found there is left. A long text may be compressed, so that no search finds it.
+    A hit in a rewritten table comes from a row that remains and has the same text, or from a row that was added since.
+    The server's column statistics are searched as well, and a hit there counts as residue. A long text may be
+    compressed, and then no search finds it.
     """
     rewritten = tuple(name for _, name in tables)
     if db.execute(_SWEEP_STATEMENTS["may_read_files"]).fetchone() != (True,):
@@ -76,7 +78,10 @@ def search_files(db: Connection, tables: Sequence[tuple[int, str]], wanted: Set[
 
 
 def _read_blocks(db: Connection, path: str) -> Iterator[tuple[int, bytes]]:
-    """Every block of a file with its place, with the end of the former before it; a large table has several files."""
+    """Yield each block of a file with its offset, preceded by the end of the block before.
+
+    A large table has several files, which are read as one.
+    """
     place, before = 0, b""
     for part in count():
         start = 0
@@ -98,14 +103,19 @@ def _read_block(db: Connection, path: str, start: int) -> bytes | None:
 T = TypeVar("T")
 
 MAX_IMMEDIATE_BYTES = 64 << 20
-"""Up to how many bytes of tables and their indexes an erasure itself has written anew: those of about 18,000 memories,
-in half a second. Nobody else can use a table meanwhile."""
+"""How many bytes of tables and indexes an erasure rewrites itself at most.
+
+That is the size of about 18,000 memories, rewritten in half a second. Other sessions cannot use a table meanwhile.
+"""
 
 MAX_IMMEDIATE_INDEX_BYTES = 1 << 20
-"""The same for an index of the nearest, which takes sixty times as long: one of about 900 vectors."""
+"""The same limit for a vector index, which takes sixty times as long.
+
+That is an index of about 900 vectors.
+"""
 
 LOCK_TIMEOUT = "500ms"
-"""How long a table is waited for at a time: whoever wants it meanwhile has to wait behind."""
+"""How long one attempt waits for a table lock; other sessions queue up behind it."""
 
 RETRY_SECONDS = 0.1
 """How many seconds pass before the next attempt."""
@@ -116,8 +126,9 @@ _VACUUM_FULL = sql.SQL("VACUUM (FULL) {}")
 
 @dataclass(frozen=True, slots=True)
 class _UnsweptPartition:
-    """A part of the tables that is to be swept: of how many erasures, the last of them by which transaction as it was
-    noted, and as this server counts.
+    """A partition whose files still contain erased rows, and of how many erasures.
+
+    Of the last erasure it has the transaction number as it was recorded, and as this server counts.
     """
 
     partition: int
@@ -128,11 +139,10 @@ class _UnsweptPartition:
 
 @dataclass(frozen=True, slots=True)
 class _TableFile:
-    """A table, and the file it is in.
+    """A table and the file that contains it.
 
-    If the file is new, no transaction before `oldest_transaction` deleted a row in it.
-
-    `vector_index_bytes` is how many bytes its largest index of the nearest takes.
+    In a new file, no row was deleted by a transaction before `oldest_transaction`. `vector_index_bytes` is the size of
+    the table's largest vector index.
     """
 
     number: int
@@ -144,10 +154,11 @@ class _TableFile:
 
 
 class TableSweeper:
-    """Sweeps a database, for an operator or with an erasure.
+    """Sweeps a database, for an operator or as part of an erasure.
 
-    All of a root is in the same part of every table, so that one part is written anew for it. The rows that stay are
-    copied into new files with new indexes; the proof is that nobody could see the others when that was done.
+    All rows of a root are in the same partition of every table, so a sweep rewrites only that partition. Rows that
+    remain are copied into new files with new indexes. The proof is that no transaction could see the erased rows when
+    this was done.
     """
 
     def __init__(self, database: PostgresDatabase, target: str, timeout: float) -> None:
@@ -156,7 +167,7 @@ class TableSweeper:
         self._timeout = timeout
 
     def sweep(self) -> SweepReport:
-        """Write anew every part that has something of what was erased; what was done stays so if it is interrupted."""
+        """Rewrite every partition with erased rows; an interrupted sweep keeps what it has done."""
         self._database.refuse_if_read_only()
         owner, owned = self._fetch_owner()
         if not owned:
@@ -168,10 +179,10 @@ class TableSweeper:
         return done
 
     def scrub(self, scope: Scope, pieces: Set[bytes]) -> ResidueSearch:
-        """What is left of what was erased of a scope, once its part of the tables is swept."""
+        """Sweep the partition of an erased scope, and return what remains of the erased bytes."""
         try:
             found = self._fetch_row("part_of", root=scope.parts[0])
-            if found is None:  # a receipt of another store
+            if found is None:  # the receipt is from another store
                 return ResidueSearch(out_of_reach=UNREACHABLE_SERVER_COPIES)
             (part,) = found
             why_not = self._sweep_now(part) if self._find_unswept(part) else None
@@ -186,17 +197,17 @@ class TableSweeper:
             return ResidueSearch(unfinished=str(error), out_of_reach=UNREACHABLE_SERVER_COPIES)
 
     def _sweep_now(self, part: int) -> str | None:
-        """Sweep a part, or say why somebody else has to."""
+        """Sweep a partition, or return why an operator must do it later."""
         owner, owned = self._fetch_owner()
         if not owned:
             return f"only the owner of the tables may do that: have `recollect admin sweep` run as {owner}"
         tables = self._list_tables(part)
         size = sum(one.bytes for one in tables)
         if size > MAX_IMMEDIATE_BYTES or any(one.vector_index_bytes > MAX_IMMEDIATE_INDEX_BYTES for one in tables):
-            whose = f"nobody else could use these {size / 1e6:,.0f} MB meanwhile"
+            whose = f"no other transaction could use these {size / 1e6:,.0f} MB meanwhile"
             return f"{whose}: run `recollect admin sweep` when that does no harm"
         with self._exclusive_connection() as db:
-            for waiting in self._find_unswept(part):  # unless somebody has done it since
+            for waiting in self._find_unswept(part):  # empty if another process has swept it meanwhile
                 self._sweep_partition(db, waiting)
         return None
 
@@ -208,7 +219,7 @@ class TableSweeper:
         after = self._list_tables(waiting.partition)
         left = [one.name for one in after if not _is_clean(one, before.get(one.number), waiting.erased_by)]
         if left:
-            told = f"somebody came to see what was erased while {', '.join(left)} was written anew"
+            told = f"a transaction began to read the erased rows while {', '.join(left)} was rewritten"
             raise StoreBusy(f"{self._database.name}: {told}; try again")
         self._database.retry(lambda: self._record_sweep(waiting))
         return SweepReport(
@@ -219,7 +230,7 @@ class TableSweeper:
         )
 
     def _wait_for_readers(self, erased_by: int) -> None:
-        """Wait for those to end who see what was there before; those who come now do not."""
+        """Wait until no transaction sees the erased rows; new transactions do not see them."""
         over = time.monotonic() + self._timeout
         while seeing := self._read(
             lambda db: db.execute(_SWEEP_STATEMENTS["who_sees"], {"erased_by": erased_by}).fetchall()
@@ -246,7 +257,7 @@ class TableSweeper:
 
     @contextmanager
     def _exclusive_connection(self) -> Iterator[Connection]:
-        """A connection of who sweeps alone; another who does, or builds an index, is waited for."""
+        """Open a connection with the admin lock; wait while another sweep or index build holds it."""
         self._refuse_pooler()
         over = time.monotonic() + self._timeout
         with ExitStack() as whole:
@@ -262,7 +273,11 @@ class TableSweeper:
             yield db
 
     def _refuse_pooler(self) -> None:
-        """Refuse at once what could only wait: nobody has a turn and a connection beside it of a pooler with one."""
+        """Raise StoreError if a pooler is in between.
+
+        A sweep holds a lock on one connection and works on a second. Through a pooler with a single connection it could
+        only wait.
+        """
         name = self._database.name
         with translate_errors(name), connect(self._target, name, self._timeout) as db:
             if is_pooled(db):
@@ -283,7 +298,7 @@ class TableSweeper:
         return [_TableFile(*row) for row in rows]
 
     def _fetch_owner(self) -> tuple[str, bool]:
-        """Whose the tables are, and whether who asks is as good as that."""
+        """Return the owner of the tables, and whether this role has the owner's rights."""
         name, owned = self._fetch_row("owner") or ("", False)
         return name, owned
 
@@ -300,5 +315,5 @@ class TableSweeper:
 
 
 def _is_clean(now: _TableFile, before: _TableFile | None, erased_by: int) -> bool:
-    """Whether a table has nothing any more that was deleted by then."""
+    """Return whether a table's file has no row left that was deleted by that transaction."""
     return before is None or (now.file != before.file and now.oldest_transaction > erased_by)

@@ -1,4 +1,7 @@
-"""The catalogue of a PostgreSQL database: what it tells of the server, the role that asks, and the store."""
+"""Read what a PostgreSQL database says about its server, the role and the store.
+
+Nothing is changed: everything is read in a read-only transaction.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,9 +64,9 @@ _MODELS_QUERY = "SELECT name, dimensions, present, name LIKE ' %' FROM recollect
 
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
-    """A server: its version, as it is told and as it is compared, and how its database is kept.
+    """A server: its version as text and as a major number, and the encoding of the database.
 
-    `follows` if it can only be read.
+    `is_read_only` if the server is a replica or allows only reads by default.
     """
 
     version: str
@@ -74,7 +77,7 @@ class PostgresServer:
 
 @dataclass(frozen=True, slots=True)
 class PostgresRole:
-    """Who asks, as statements spell it; `may_create` schemas in the database."""
+    """The role of the connection, quoted for SQL; `may_create` is about schemas."""
 
     name: str
     superuser: bool
@@ -84,7 +87,10 @@ class PostgresRole:
 
 @dataclass(frozen=True, slots=True)
 class PgvectorInfo:
-    """pgvector: the version that the database has, and the one that it could get, from any owner if that is trusted."""
+    """pgvector: the installed version, and the version that the server could install.
+
+    If it is `trusted`, the owner of the database may install it.
+    """
 
     version: str | None
     available: str | None
@@ -93,9 +99,10 @@ class PgvectorInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreTable:
-    """A table of a store, with what the role may do to it; of a partition it needs no rights.
+    """A table of a store, its owner, and what the role may do with it.
 
-    `private` if what is in it is somebody's, `secured` if row-level security holds all others from it, and its owner.
+    The role needs no rights on a partition. `private` tables have rows that belong to a root; `secured` ones have
+    row-level security that also binds the owner.
     """
 
     name: str
@@ -110,10 +117,11 @@ class StoreTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCatalog:
-    """A store: its tables, the sequences that are closed to the role, and its schema and models if they can be seen.
+    """A store: its tables, the sequences the role may not use, its schema version and models.
 
-    `moving` while another store is on its way here, so that it is not whole yet. `indexes` are those of the nearest.
-    `unswept` counts erasures of which something is left in the files of the server.
+    Schema and models are missing if the role may not read all tables. `moving` while another store is being moved here,
+    so this one is incomplete. `indexes` are the vector indexes. `unswept` counts erasures of which bytes may remain in
+    the server's files.
     """
 
     tables: tuple[StoreTable, ...]
@@ -129,7 +137,7 @@ class StoreCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseCatalog:
-    """All that a database tells without being changed; `store` is the store, if there is one."""
+    """All that can be read of a database without changing it; `store` is None without a store."""
 
     name: str
     server: PostgresServer
@@ -139,14 +147,14 @@ class DatabaseCatalog:
 
 
 def has_store(address: str) -> bool:
-    """Whether there is a store in the database."""
+    """Return whether the database has a store."""
     with _connect_read_only(address) as (_, db):
         (found,) = _fetch_row(db, _HAS_STORE_QUERY)
         return bool(found)
 
 
 def read_catalog(address: str) -> DatabaseCatalog:
-    """What the database tells; refused if it cannot be reached."""
+    """Read the catalog of a database; raise an error if the server cannot be reached."""
     with _connect_read_only(address) as (name, db):
         version, encoding, follows = _fetch_row(db, _SERVER_QUERY)
         return DatabaseCatalog(
@@ -186,7 +194,7 @@ def _read_store(db: "psycopg.Connection[Any]") -> StoreCatalog | None:
 
 
 def _count_unswept(db: "psycopg.Connection[Any]") -> int:
-    (there,) = _fetch_row(db, "SELECT to_regclass('recollect.unswept') IS NOT NULL")  # a former schema has none
+    (there,) = _fetch_row(db, "SELECT to_regclass('recollect.unswept') IS NOT NULL")  # not in an older schema
     return int(_fetch_row(db, "SELECT count(*) FROM recollect.unswept")[0]) if there else 0
 
 
@@ -196,13 +204,13 @@ def _read_indexes(db: "psycopg.Connection[Any]") -> tuple[ScopeVectorIndex, ...]
     from recollect.stores.postgres.vector_index import list_indexes
 
     db.execute(SET_SEARCH_PATH)
-    db.execute(ALL_SCOPES.full_statement)  # for the names of their scopes
+    db.execute(ALL_SCOPES.full_statement)  # row-level security would hide the scopes' names
     return tuple(list_indexes(db))
 
 
 @contextmanager
 def _connect_read_only(address: str) -> Iterator[tuple[str, "psycopg.Connection[Any]"]]:
-    """What messages call the database, and a transaction in which nothing of it can be changed."""
+    """Open a read-only transaction; yield the database's name for messages and the connection."""
     from recollect.stores.postgres.pool import connect, redact_url, translate_errors
 
     name = redact_url(address)

@@ -1,10 +1,7 @@
-"""Connecting: how a process reaches a PostgreSQL server, and the connections that it keeps.
+"""Connections to a PostgreSQL server: pools, URLs, driver errors and admin connections.
 
-Address: where a PostgreSQL database is, and what messages call it.
-
-Translation: what the driver raises, as an error of ours that says what to do.
-
-Operating: a connection for what an operator does to whole tables, one operator at a time.
+In reading order: single connections and the pools of a process; the database URL without its password; driver errors
+translated into errors of recollect; and the exclusive connection for admin work on whole tables.
 """
 
 import logging
@@ -24,26 +21,35 @@ from recollect.fork_safety import ForkSafeLock, register_fork_aware
 Connection = psycopg.Connection[Any]
 
 MAX_CONNECTIONS = 8
-"""How many connections of a process read at a time, and how many write: nobody waits to read because others write."""
+"""Maximum connections of a process for reading, and as many again for writing.
+
+The pools are separate, so reads never wait for writes.
+"""
 
 CONNECT_TIMEOUT_SECONDS = 10
-"""How many seconds a server is waited for that does not answer, unless the address says it."""
+"""How long to wait for a server that does not answer, unless the URL sets a timeout."""
 
 RECONNECT_SECONDS = 0.2
-"""How many seconds pass before a server is asked again for a connection that somebody waits for."""
+"""Pause before the next connection attempt while a request waits for a connection."""
 
 _TRANSIENT_MESSAGES = (
     *("too many clients", "connection slots", "starting up", "shutting down", "recovery mode", "recovery state"),
     *("Connection refused", "timeout expired", "Is the server running"),
 )
-"""What is said of a server to which the next attempt may find a way; the driver tells it in words alone."""
+"""Parts of driver messages after which another attempt may succeed.
 
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # it would talk to whoever has no log
+The driver reports these conditions only in the message text, without a code.
+"""
+
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # else its warnings go to stderr
 
 
 @contextmanager
 def connect(address: str, name: str, patience: float = CONNECT_TIMEOUT_SECONDS) -> Iterator[Connection]:
-    """A connection of its own, outside of any transaction."""
+    """Open a single autocommit connection, outside the pools.
+
+    Raises StoreBusy if the server may be reachable in a moment, and StoreError otherwise.
+    """
     try:
         db = psycopg.connect(address, **_connection_options(address, patience))
     except psycopg.OperationalError as error:
@@ -56,7 +62,10 @@ def connect(address: str, name: str, patience: float = CONNECT_TIMEOUT_SECONDS) 
 
 
 class ConnectionPools:
-    """The connections of a process to one database, for reading and for writing; none of them is inherited."""
+    """The connection pools of a process for one database: one for reads, one for writes.
+
+    A forked child inherits none of the connections.
+    """
 
     def __init__(self, address: str, name: str, patience: float, configure: Callable[[Connection], None]) -> None:
         self._address = address
@@ -72,7 +81,7 @@ class ConnectionPools:
 
     @contextmanager
     def borrow(self, *, writes: bool) -> Iterator[Connection]:
-        """A connection for a transaction."""
+        """Borrow a connection for one transaction."""
         with ExitStack() as lent:
             self._waiting.append(None)
             try:
@@ -82,14 +91,14 @@ class ConnectionPools:
             yield db
 
     def drop_dead_connections(self) -> None:
-        """Let go of connections that the server no longer knows."""
+        """Check all idle connections and drop those that the server has closed."""
         with self._lock.rlock:
             pools = list(self._pools.values())
         for pool in pools:
             pool.check()
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         with self._lock.rlock:
             self._closed = True
             pools, self._pools = list(self._pools.values()), {}
@@ -97,7 +106,10 @@ class ConnectionPools:
             pool.close()
 
     def after_fork(self) -> None:
-        """Begin with no connection: those there are, are the parent's, and must not even be closed."""
+        """Start without connections in a forked child.
+
+        The existing ones belong to the parent. The child must not even close them, so it keeps references to them.
+        """
         self._inherited.append(self._pools)
         self._pools = {}
         self._waiting = []
@@ -123,14 +135,20 @@ class ConnectionPools:
             return self._pools[writes]
 
     def _reconnect(self, pool: "ConnectionPool[Connection]") -> None:
-        """Go on asking for a connection while somebody waits: the pool itself would pause twice as long each time."""
+        """Try again to connect while a request waits for a connection.
+
+        The pool's own retry would double its pause with each attempt.
+        """
         if self._waiting:
             time.sleep(RECONNECT_SECONDS)
             pool.check()
 
 
 def _connection_options(address: str, patience: float) -> dict[str, Any]:
-    """How a connection is made: what the address says of it holds, and a server that falls silent is given up."""
+    """Return the options of a new connection.
+
+    Options in the URL win over these defaults. The keepalive settings end a connection whose server stops answering.
+    """
     second = max(int(patience / 6), 1)
     unless_said = {
         "connect_timeout": CONNECT_TIMEOUT_SECONDS,
@@ -142,7 +160,7 @@ def _connection_options(address: str, patience: float) -> dict[str, Any]:
     said = conninfo_to_dict(address)
     return {
         **{name: value for name, value in unless_said.items() if name not in said},
-        "client_encoding": "UTF8",  # whatever the role or the environment would have
+        "client_encoding": "UTF8",  # overrides the role and the environment
         "autocommit": True,
         "prepare_threshold": None,
     }
@@ -152,14 +170,14 @@ _URL_REMEDY = "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with special
 
 
 def redact_url(address: str) -> str:
-    """The address without its password, as messages have it."""
+    """Return the URL without its password, as messages show it."""
     before = address.partition("://")[2].partition("?")[0]
     user, at, rest = before.partition("@")
-    if "@" in rest or (at and "/" in user):  # the driver would take part of a password for a host or a database
+    if "@" in rest or (at and "/" in user):  # the driver would read part of a password as a host or database
         raise _invalid_url()
     try:
         parts = conninfo_to_dict(address)
-    except ProgrammingError:  # whose text may have the password
+    except ProgrammingError:  # its text may contain the password
         raise _invalid_url() from None
     named = f"{parts['user']}@" if parts.get("user") else ""
     host = str(parts.get("host") or parts.get("hostaddr") or "")
@@ -174,7 +192,7 @@ def _invalid_url() -> InvalidInput:
 
 @contextmanager
 def translate_errors(name: str) -> Iterator[None]:
-    """Whatever the driver raises inside comes out as an error of ours, about the store of that name."""
+    """Translate driver errors raised inside the block; `name` is the store in the message."""
     try:
         yield
     except psycopg.Error as error:
@@ -182,11 +200,14 @@ def translate_errors(name: str) -> Iterator[None]:
 
 
 _LOST_SQLSTATES = ("08", "57P", "25P03", "25P04")
-"""How the states begin by which a server says that it ends a connection, be it that it ends or that one was idle."""
+"""Prefixes of the SQLSTATEs with which a server ends a connection.
+
+The server is shutting down, or the connection was idle for too long.
+"""
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Whether the connection is gone, so that nobody knows what the server did last."""
+    """Return whether the connection is gone, so the result of the last statement is unknown."""
     state = error.sqlstate or ""
     if state.startswith(_LOST_SQLSTATES):
         return True
@@ -195,13 +216,13 @@ def is_lost(error: psycopg.Error) -> bool:
 
 
 def is_transient(error: psycopg.Error) -> bool:
-    """Whether the same may go well when it is tried again at once."""
+    """Return whether the same transaction may succeed if it is retried at once."""
     collisions = (errors.SerializationFailure, errors.DeadlockDetected, errors.TooManyConnections)
     return is_lost(error) or isinstance(error, collisions)
 
 
 def translate_error(error: psycopg.Error, name: str) -> RecollectError:
-    """What a driver's error means to somebody who keeps memories in the store of that name."""
+    """Return the error of recollect for a driver error; `name` is the store in the message."""
     said = str(error).strip().partition("\n")[0]
     match error:
         case PoolClosed():
@@ -233,17 +254,26 @@ def translate_error(error: psycopg.Error, name: str) -> RecollectError:
 
 
 _ADMIN_LOCK_KEY = 0x696E646578696E67
-"""What operators of one database keep each other out by, until the end of a transaction."""
+"""Advisory lock key that keeps two admin operations on one database apart.
+
+The lock is held until the end of a transaction.
+"""
 
 _TRY_ADMIN_LOCK = sql.SQL("SELECT pg_try_advisory_xact_lock({})").format(sql.Literal(_ADMIN_LOCK_KEY))
-"""Takes the lock. It has no parameters: what a statement that has some saw is kept until the next one."""
+"""Try to take the admin lock.
+
+The statement has no parameters: one with parameters would keep its snapshot until the next statement.
+"""
 
 _DISABLE_TIMEOUTS = """
     SELECT set_config(name, '0', %s) FROM pg_settings WHERE name IN (
         'statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout'
     )
 """
-"""Lets nothing end for the time that it takes, until the transaction or the session ends; not every server has all."""
+"""Turn off all time limits until the transaction or the session ends.
+
+Some server versions do not have all of these settings.
+"""
 
 _SET_BUILD_MEMORY = """
     SELECT set_config(
@@ -256,10 +286,11 @@ _SET_BUILD_MEMORY = """
 
 @contextmanager
 def exclusive_connection(target: str, name: str, timeout: float) -> Iterator[Connection]:
-    """A connection outside of any transaction, while nobody else makes or drops an index or sweeps here.
+    """Open an autocommit connection while holding the admin lock of the database.
 
-    The lock is held in a transaction beside: a pooler may be between. It must see nothing: a build waits for all that
-    see what was before it, and what they see cannot be swept.
+    Meanwhile no other operator can build or drop an index or sweep; if one already does, StoreBusy is raised. A second
+    connection holds the lock in a transaction, since a pooler may be in between. That transaction must not keep a
+    snapshot: an index build waits for every older snapshot, and rows that a snapshot can see cannot be swept.
     """
     with (
         _translate_admin_errors(name),
@@ -269,7 +300,7 @@ def exclusive_connection(target: str, name: str, timeout: float) -> Iterator[Con
         turn.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         turn.execute(_DISABLE_TIMEOUTS, [True])
         if turn.execute(_TRY_ADMIN_LOCK).fetchone() != (True,):
-            told = "somebody else makes or drops an index just now, or sweeps"
+            told = "another process is creating or dropping an index, or sweeping"
             raise StoreBusy(f"{name}: {told}; try again when that is done, as `recollect admin index` shows it")
         if not is_pooled(db):
             db.execute(_DISABLE_TIMEOUTS, [False])
@@ -277,17 +308,20 @@ def exclusive_connection(target: str, name: str, timeout: float) -> Iterator[Con
 
 
 def is_pooled(db: Connection) -> bool:
-    """Whether a pooler is between, which gives a number of its own: what is set for a session would be for others."""
+    """Return whether a pooler is in between, which reports a backend pid of its own.
+
+    Session settings made through a pooler would affect other clients.
+    """
     return db.execute("SELECT pg_backend_pid()").fetchone() != (db.info.backend_pid,)
 
 
 def run_index_build(
     db: Connection, statement: sql.Composed, memory: int, *, tidy: Callable[[], None] = lambda: None
 ) -> None:
-    """Run a statement that builds indexes, on a connection that is no pooler's, with so much memory.
+    """Run a statement that builds indexes, with at least `memory` bytes of working memory.
 
-    Processes that build together need memory that they share, which may be little: if so, one builds alone, after what
-    the others left is tidied up.
+    The connection must not go through a pooler. Parallel workers need shared memory, of which there may be too little.
+    In that case `tidy` removes what they left, and the build runs again in a single process.
     """
     db.execute(_SET_BUILD_MEMORY, [memory])
     try:
@@ -300,7 +334,7 @@ def run_index_build(
 
 @contextmanager
 def _translate_admin_errors(name: str) -> Iterator[None]:
-    """What the driver raises comes out as an error of ours; for the time limit of a role there is a way around."""
+    """Translate driver errors; if the role's time limit ended the statement, suggest a remedy."""
     with translate_errors(name):
         try:
             yield

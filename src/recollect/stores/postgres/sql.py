@@ -1,6 +1,7 @@
-"""The statements of the PostgreSQL store, with what many of them have in common filled in once.
+"""The SQL statements of the PostgreSQL store, with their macros expanded once.
 
-Reach: whose rows a transaction may see and touch, as it tells row-level security.
+The functions and constants at the top are the fragments that many statements share. `RlsScope` at the end tells
+row-level security which rows a transaction may see and change.
 """
 
 from collections.abc import Mapping
@@ -16,22 +17,31 @@ from recollect.text.questions import QUESTION_END_CHARS
 
 
 def _root_filter_sql(table: str) -> str:
-    """Of the root, or of whichever if it is NULL; the planner knows the value, and reads one partition if it can."""
+    """Match rows of the root, or of any root if it is NULL.
+
+    The planner knows the value, so it reads a single partition where it can.
+    """
     return f"(%(root)s::text IS NULL OR {table}.root = %(root)s)"
 
 
 def _json_fields_sql(table: str) -> str:
-    """What a state has beside its columns, parsed once for all that is asked of it, which OFFSET 0 sees to."""
+    """The fields of a state that have no column of their own.
+
+    The JSON is parsed once for all fields of a row. OFFSET 0 keeps the planner from inlining the subquery.
+    """
     return f"(SELECT {table}.more::jsonb AS more OFFSET 0) n"
 
 
 def _vector_content_sql(contents: str) -> str:
-    """The number of a content, if it has a direction."""
+    """The number of a content, if it has a vector."""
     return _vector_sql(contents, "content")
 
 
 def _vector_sql(contents: str, column: str = "value") -> str:
-    """The direction of a content, if it has one; looked up, since the planner learns late how many a model has."""
+    """The vector of a content, if it has one.
+
+    It is a lookup for each row, since the planner learns too late how many vectors a model has.
+    """
     return (
         f"(SELECT w.{column} FROM vectors w WHERE {_root_filter_sql('w')}"  # noqa: S608 — of names that are ours
         f" AND (w.root, w.content, w.encoder) = ({contents}.root, {contents}.number, %(encoder)s))"
@@ -39,24 +49,24 @@ def _vector_sql(contents: str, column: str = "value") -> str:
 
 
 def _levels_sql(table: str) -> str:
-    """The level of a state, and behind it those that it stands for."""
+    """The level of a state, followed by the levels that it stands for."""
     return f"{table}.level || coalesce(n.more ->> 'stands_for', '')"
 
 
 def _status_sql(table: str) -> str:
-    """The status of a state, or that no index has it though it might be recalled."""
+    """The status of a state, or 'unindexed' if it could be recalled but is in no index."""
     away = "(n.more ->> 'unindexed')::boolean OR jsonb_array_length(n.more -> 'left') = 2"
     held = f"{table}.status IN ('active', 'superseded')"
     return f"CASE WHEN ({away}) AND {held} THEN 'unindexed' ELSE {table}.status END"
 
 
 def _vector_left_sql(table: str) -> str:
-    """Whether a state has left the index of directions."""
+    """Whether a state was removed from the vector index."""
     return f"({table}.level IS NOT NULL AND coalesce({table}.more::jsonb -> 'left' @> '\"vector\"', false))"
 
 
 def _partition_sql(table: str) -> str:
-    """The number that ends the name of the partition that a row is in, and of those of its root in every table."""
+    """The number at the end of a row's partition name; a root has the same one in every table."""
     return (
         "(SELECT substring(k.relname FROM '[0-9]+$')::smallint"  # noqa: S608 — of names that are ours
         f" FROM pg_class k WHERE k.oid = {table}.tableoid)"
@@ -64,7 +74,7 @@ def _partition_sql(table: str) -> str:
 
 
 def _states_sql(states: str) -> str:
-    """The states that say a content."""
+    """The states that have a content."""
     return f"SELECT FROM {states} s WHERE (s.root, s.content) = (c.root, c.number)"
 
 
@@ -73,20 +83,23 @@ _VECTOR_GONE_SQL = (
     f" THEN EXISTS ({_states_sql('memories')} AND {_vector_left_sql('s')} OFFSET 0)"
     f" ELSE EXISTS ({_states_sql('versions')} AND {_vector_left_sql('s')} OFFSET 0) END"
 )
-"""Whether a content has no direction because who says it has left that index."""
+"""Whether a content has no vector because its states were removed from the vector index."""
 
 _TERMS_SQL = ", ".join(
     f"CASE WHEN n.more -> 'left' @> '\"text\"' THEN {none} ELSE c.{name} END"
     for name, none in (("entities", "''"), ("terms", "''::bytea"))
 )
-"""The names in a content and its terms, unless the state has left the index of words."""
+"""The entities and terms of a content, or empty if its state left the text index."""
 
 _SUBTREE_SQL = (
     "SELECT s.number FROM scopes s WHERE (%(root)s::text IS NULL OR s.root = %(root)s) AND s.path = %(path)s "
     "UNION ALL SELECT s.number FROM scopes s WHERE (%(root)s::text IS NULL OR s.root = %(root)s)"
     " AND s.path >= %(first)s AND s.path < %(beyond)s"
 )
-"""The scopes that `inside` says; two queries, so that each is answered by the index and none reads them all."""
+"""The scopes matched by the macro `inside`: one scope and all below it.
+
+These are two queries, so that the index answers each and neither reads all scopes.
+"""
 
 _ANCESTORS_SQL = (
     "ARRAY(SELECT s.number FROM scopes s WHERE s.root = %(root)s"
@@ -116,14 +129,14 @@ _TEMPLATES = load_statements(
 )
 
 ENTRIES_WITHOUT_VECTORS = "bare_entries"
-"""The statement `entries` with the number of the content in place of its vector, if it has one."""
+"""The statement `entries` with the content's number in place of its vector, if it has one."""
 
 _BARE_STATEMENTS = expand_macros(
     {ENTRIES_WITHOUT_VECTORS: _TEMPLATES["entries"]}, {**_MACROS, "vector": _vector_content_sql}
 )
 
 SQL = cast("Mapping[str, LiteralString]", {**expand_macros(_TEMPLATES, _MACROS), **_BARE_STATEMENTS})
-"""Every statement by its name; none has anything in it but what the files have."""
+"""Every statement by its name; its text comes only from the SQL files and these fragments."""
 
 _RLS_SETTINGS = ("recollect.reach", "recollect.root", "recollect.paths")
 
@@ -131,19 +144,22 @@ _SET_SCOPE_NUMBERS = sql.SQL(
     "SELECT set_config('recollect.numbers', coalesce(array_agg(number)::text, '{{}}'), true)"
     " FROM scopes WHERE root = {root} AND path = ANY ({paths})"
 )
-"""Tells the policies the numbers of the scopes, as far as there are any yet."""
+"""Tell the row-level security policies the numbers of the scopes that exist so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class RlsScope:
-    """These scopes of a root, or all of the root if none is named, or everything if there is no root either."""
+    """The rows a transaction may see: some scopes of a root, a whole root, or everything.
+
+    Without `paths` it is the whole root, and without `root` everything.
+    """
 
     root: str | None = None
     paths: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, scope: Scope | None, *, wide: bool = False) -> "RlsScope":
-        """A scope and its ancestors; all of its root if it is `wide`; everything if there is no scope."""
+        """Return a scope with its ancestors, its whole root if `wide`, or everything if None."""
         if scope is None:
             return cls()
         paths = () if wide else tuple(str(one) for one in (scope, *scope.ancestors))
@@ -151,7 +167,7 @@ class RlsScope:
 
     @property
     def settings_statement(self) -> sql.Composed:
-        """The statement that says so, until the transaction ends."""
+        """The statement that sets this scope until the transaction ends."""
         how = "all" if self.root is None else "scopes" if self.paths else "root"
         values = (how, self.root or "", "\n".join(self.paths))
         return sql.SQL("SELECT {}").format(
@@ -163,12 +179,15 @@ class RlsScope:
 
     @property
     def numbers_statement(self) -> sql.Composable:
-        """The statement that tells which scopes these are, after their root has been taken by who writes."""
+        """The statement that sets the numbers of the scopes.
+
+        A writing transaction runs it after it has locked the root.
+        """
         if not self.paths:
             return sql.SQL("SELECT")
         return _SET_SCOPE_NUMBERS.format(root=sql.Literal(self.root), paths=sql.Literal(list(self.paths)))
 
     @property
     def full_statement(self) -> sql.Composed:
-        """Both statements."""
+        """Both statements in one."""
         return sql.SQL("{}; {}").format(self.settings_statement, self.numbers_statement)

@@ -1,8 +1,8 @@
-"""The PostgreSQL store: reads through shelves, writes in the database, and keeps the contract of every store.
+"""The PostgreSQL store, and the import of another store into a database.
 
-Renumbering: commits of several roots, each counted by itself, as those of one store.
-
-Receiving: another store comes here as it is, in parts; nobody uses the database before all of it is there.
+In reading order: the store, which reads through cached columns and writes in the database; renumbering, which merges
+the commits of several roots into one sequence for an export; and the import, during which the database cannot be opened
+for other use.
 """
 
 import json
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 class PostgresStore(SqlReader):
-    """Keeps memories in a PostgreSQL database, for any number of processes on any number of machines."""
+    """Stores memories in PostgreSQL, for any number of processes on any number of machines."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class PostgresStore(SqlReader):
         return self._read(scope, look, below=below)
 
     def export(self, scope: Scope | None) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
-        def told(db: Transaction, items: Iterator[ArchiveItem]) -> Iterator[ArchiveItem]:
+        def number_items_anew(db: Transaction, items: Iterator[ArchiveItem]) -> Iterator[ArchiveItem]:
             new = number_commits(db.fetch_each("all_commits")) if scope is None else None
             return items if new is None else renumber_items(items, new)
 
-        return open_export(open_snapshot(self._database, RlsScope.of(scope, wide=True)), scope, told)
+        return open_export(open_snapshot(self._database, RlsScope.of(scope, wide=True)), scope, number_items_anew)
 
     def scrub(self, scope: Scope, pieces: Set[bytes]) -> ResidueSearch:
         self._column_cache.clear()
@@ -125,21 +125,21 @@ class PostgresStore(SqlReader):
 
 
 CommitNumbers = Mapping[tuple[str, int], int]
-"""For a root and the number of a commit there, its number among those of all roots."""
+"""Maps a root and a commit number there to its number among the commits of all roots."""
 
 
 def number_commits(commits: Iterable[tuple[str, int, int]]) -> CommitNumbers | None:
-    """New numbers for these commits, each given with its root and when it was recorded; `None` if they need none.
+    """Return new numbers for commits, given as (root, number, recorded_at), or None.
 
-    They need none if no two roots have a commit of one number that was recorded at different moments. The new ones are
-    in the order of recording, and within a root in the order they have.
+    No new numbers are needed if no two roots have commits of the same number that were recorded at different moments.
+    The new numbers follow the time of recording, and within a root the existing order.
     """
     moments: dict[int, set[int]] = defaultdict(set)
     latest: dict[str, int] = defaultdict(int)
     order: list[tuple[int, str, int]] = []
     for root, number, recorded_at in sorted(commits):
         moments[number].add(recorded_at)
-        latest[root] = max(latest[root], recorded_at)  # a clock may have gone back
+        latest[root] = max(latest[root], recorded_at)  # a clock may have been set back
         order.append((latest[root], root, number))
     if all(len(found) == 1 for found in moments.values()):
         return None
@@ -147,13 +147,13 @@ def number_commits(commits: Iterable[tuple[str, int, int]]) -> CommitNumbers | N
 
 
 def renumber_items(items: Iterator[ArchiveItem], numbers: CommitNumbers) -> Iterator[ArchiveItem]:
-    """The items with the new numbers."""
+    """Yield the items with the new commit numbers."""
     for item in items:
         yield _renumber_context(item, numbers) if isinstance(item, ContextRecord) else _renumber_memory(item, numbers)
 
 
 def _renumber_context(trace: ContextRecord, numbers: CommitNumbers) -> ContextRecord:
-    if trace.elsewhere:  # its commit is none of these
+    if trace.elsewhere:  # its commit belongs to another store
         return trace
     return replace(trace, commit=numbers.get((trace.scope.parts[0], trace.commit), trace.commit))
 
@@ -171,17 +171,20 @@ def _renumber_memory(saved: ArchivedMemory, numbers: CommitNumbers) -> ArchivedM
 
 
 class _SourceMismatch(Exception):
-    """What comes does not go with what is here."""
+    """The incoming items do not fit those that are already here."""
 
 
 class PostgresImport:
-    """What has come and how much of it is written in the same transaction, so that an interrupted move can go on."""
+    """Imports another store into an empty database, in batches.
+
+    Each batch and the count of items so far are written in one transaction, so an interrupted import can resume.
+    """
 
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         self._database = PostgresDatabase(target, patience=timeout, whole=False)
         self._item_count = 0
         self._commit_times: dict[int, int] = {}
-        """When each commit of the other store was recorded; its numbers count over all of its roots."""
+        """When each commit of the source was recorded; its numbers count over all of its roots."""
 
     def begin(self, source: str, inventory: ArchiveInfo) -> int:
         expected = _describe_inventory(inventory)
@@ -199,7 +202,7 @@ class PostgresImport:
                 self._commit_times = {number: recorded_at for _, number, recorded_at in db.fetch_each("all_commits")}
                 return int(found[2])
             else:
-                db.execute("empty")  # the store that was to come has changed since
+                db.execute("empty")  # the source has changed since the import began
             db.execute("begin_moving", source=source, inventory=expected)
             _, present = read_current_encoder(db)
             refuse_other_encoder(present, inventory.encoder)
@@ -215,10 +218,10 @@ class PostgresImport:
 
         def change(db: PostgresTransaction) -> None:
             *_, taken = db.fetch_one("moving")
-            if taken == after:  # it came through, though the answer did not
+            if taken == after:  # the batch was committed, but the answer was lost
                 return
             if taken != before:
-                raise Conflict(f"{self._database.name}: somebody else moves a store there; wait until that is done")
+                raise Conflict(f"{self._database.name}: another process is moving a store there; wait until it is done")
 
             known: set[tuple[str, int]] = set()
 
@@ -259,7 +262,7 @@ class PostgresImport:
         self._database.close()
 
     def _write_exclusively(self, change: Callable[[PostgresTransaction], T]) -> T:
-        """What comes of a change while nobody else moves or writes anything."""
+        """Return what `change` returns while no other process moves a store here or writes."""
 
         def alone(db: PostgresTransaction) -> T:
             db.execute("lock_moving")
@@ -269,7 +272,7 @@ class PostgresImport:
 
 
 def _describe_inventory(inventory: ArchiveInfo) -> str:
-    """What is to come, in words that are the same as long as the other store has not changed."""
+    """Return a text that stays the same as long as the source store does not change."""
     encoder = None if inventory.encoder is None else [inventory.encoder.name, inventory.encoder.dimensions]
     until = None if inventory.until is None else inventory.until.isoformat()
     return json.dumps([encoder, inventory.memories, inventory.contexts, until])

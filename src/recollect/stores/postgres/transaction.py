@@ -1,6 +1,7 @@
-"""PostgresSession: a transaction of a PostgreSQL database, asked by the names of statements.
+"""Transactions of a PostgreSQL database that run statements by name, with retries.
 
-Transactions: what is seen or changed in one, tried again when the server of the database comes back.
+In reading order: `PostgresTransaction`, one transaction with row-level security, root locks and pipelining; then
+functions that run a callback in a read or write transaction, and run it again if the server was away.
 """
 
 import select
@@ -25,36 +26,38 @@ from recollect.stores.sql.duplicate_guard import explain_conflict
 from recollect.stores.sql.transaction import Row
 
 MAX_SCOPE_BYTES = 2_000
-"""How many bytes of a scope PostgreSQL can keep in an index."""
+"""The longest scope that PostgreSQL can keep in an index, in bytes."""
 
 PAGE_ROWS = 2_000
-"""How many rows of a statement that has many are on their way at a time."""
+"""How many rows a cursor fetches at a time."""
 
 MAX_RESERVED_NUMBERS = 256
-"""How many numbers are taken at a time at most for rows that are to be added."""
+"""How many row numbers are reserved at a time at most."""
 
 _LOCK_ROOT = (
     sql.SQL("INSERT INTO roots (root) VALUES ({root}) ON CONFLICT DO NOTHING"),
     sql.SQL("SELECT FROM roots WHERE root = {root} FOR UPDATE"),
 )
-"""Take the turn of a root. Whoever writes there next waits until this transaction ends."""
+"""Lock a root. The next writer of the root waits until this transaction ends."""
 
 _NUMBERED_STATEMENTS = {"add_content": 0, "add_memory": 1}
-"""The statements that are given the number of the row they add, and which of the numbers it is."""
+"""Statements that need the number of the row they add, and which counter it comes from."""
 
 _ONE_ROW_STATEMENTS = {"add_commit", "add_memory", "add_key"}
-"""The statements that went wrong if they wrote no row."""
+"""Statements that have failed if they wrote no row."""
 
 _ORDERED_STATEMENT = "heard_of"
-"""The statement that has all it asks for in order by an index. The planner would think that to sort a whole scope were
-as fast, so it may not sort while this is read."""
+"""The statement whose rows an index already returns in order.
+
+The planner would assume that sorting a whole scope is as fast, so sorting is disabled while this statement runs.
+"""
 
 _SET_SORT = sql.SQL("SELECT set_config('enable_sort', {}, true)")
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingInsert:
-    """A statement that is to add a row, and whose it was to be; whether it did is not known yet."""
+    """An insert that was sent, and its scope; whether it added a row is not known yet."""
 
     cursor: "psycopg.Cursor[Row]"
     statement: str
@@ -63,14 +66,14 @@ class _PendingInsert:
 
 
 class PostgresTransaction:
-    """What a connection does inside its transaction.
+    """One transaction on a connection, whose statements are called by name.
 
-    Row-level security lets it see nothing before a scope is entered. One that writes takes the turn of each root it
-    enters, so that the commits of a root come one after another, and what it reads there stays true until it ends.
+    Row-level security hides all rows until a scope is entered. A writing transaction locks each root that it enters. So
+    the commits of a root come one after another, and what the transaction reads there stays true until it ends.
     """
 
     def __init__(self, db: "psycopg.Connection[Any]", reach: RlsScope | None = None) -> None:
-        """A session that reads what its transaction was begun for, or one that writes, and has entered nothing yet."""
+        """Start a reader of the rows in `reach`, or without it a writer that has no scope yet."""
         self._db = db
         self._writes = reach is None
         self._scope = self._applied_scope = reach
@@ -91,7 +94,7 @@ class PostgresTransaction:
 
     @property
     def locked_roots(self) -> frozenset[str]:
-        """The roots whose turn it has."""
+        """The roots that this transaction has locked."""
         return frozenset(self._locked_roots)
 
     def enter_scope(self, scope: Scope, *, wide: bool = False) -> None:
@@ -102,15 +105,19 @@ class PostgresTransaction:
         self.switch_scope(RlsScope.of(scope, wide=wide))
 
     def switch_scope(self, reach: RlsScope) -> None:
-        """Go on for whom it reaches. The database is told with the next statement, unless it knows; one that writes
-        takes the turn of the root.
+        """Continue in another scope.
+
+        It is sent with the next statement, unless the database already has it. A writing transaction then locks the
+        root.
         """
         self._scope = reach
 
     @contextmanager
     def use_pipeline(self) -> Iterator[None]:
-        """Send what is only done, inside of this, without waiting for the answer: it comes with the next that is read,
-        or at the end. What was not done is raised then, the first of it, as if it had been waited for.
+        """Send statements inside the block without waiting for the answer of each.
+
+        Answers arrive with the next statement whose rows are read, or at the end of the block. The first error among
+        them is raised then, as if that statement had been waited for.
         """
         failed: BaseException | None = None
         try:
@@ -124,9 +131,9 @@ class PostgresTransaction:
                         self._flush_pipeline()
                         self._pipeline.sync()
                         self._check_inserts()
-                    except BaseException as error:  # it came before whatever was raised
+                    except BaseException as error:  # it happened before the error that was raised
                         failed = error
-        except psycopg.Error as error:  # the driver would log it if the other one had gone through here
+        except psycopg.Error as error:  # the driver would log it if the first error had passed through here
             failed = failed or error
         finally:
             self._pipeline = None
@@ -139,7 +146,7 @@ class PostgresTransaction:
         return self._fetch_rows(self._query(statement, given))
 
     def fetch_each(self, statement: str, /, **given: object) -> Iterator[Row]:
-        cursor = sql.Identifier(f"each_{next(self._cursors)}")  # which the server keeps
+        cursor = sql.Identifier(f"each_{next(self._cursors)}")  # a cursor on the server
         declared = sql.SQL("DECLARE {} NO SCROLL CURSOR FOR ").format(cursor)
         self._set_sorting(statement)
         self._execute(declared + sql.SQL(SQL[statement]), given)
@@ -173,7 +180,7 @@ class PostgresTransaction:
                 self._check_inserts()
 
     def fetch_composed(self, statement: sql.Composed) -> list[Row]:
-        """What a statement gives that is made for the occasion, with all it is given in it."""
+        """Return the rows of a statement composed at run time, with its parameters filled in."""
         self._apply_scope()
         return self._fetch_rows(self._db.execute(statement, binary=True))
 
@@ -182,10 +189,10 @@ class PostgresTransaction:
         return self._execute(SQL[statement], given)
 
     def _flush_pipeline(self) -> None:
-        """Send all that waits to be sent before an answer is waited for.
+        """Send everything that is queued before waiting for an answer.
 
-        The driver does not in a pipeline: with more than the socket has room for, it and the server would wait for each
-        other for ever.
+        The driver does not do this in a pipeline. If the queue exceeds the socket buffer, driver and server would wait
+        for each other forever.
         """
         pgconn = self._db.pgconn
         if self._pipeline is None or not pgconn.flush():
@@ -194,7 +201,7 @@ class PostgresTransaction:
         ready.register(pgconn.socket, select.POLLIN | select.POLLOUT)
         while pgconn.flush():
             for _, event in ready.poll():
-                if event & ~select.POLLOUT:  # the server may have to get rid of answers first
+                if event & ~select.POLLOUT:  # the server may need to send answers first
                     pgconn.consume_input()
 
     def _set_sorting(self, statement: str) -> None:
@@ -214,7 +221,10 @@ class PostgresTransaction:
         return rows
 
     def _check_inserts(self) -> None:
-        """See, once the answers are there, that every row was added; the first that was not is told of."""
+        """Check that every pending insert added its row; raise the error of the first that did not.
+
+        This runs once the answers have arrived.
+        """
         sent, self._pending_inserts = self._pending_inserts, []
         for one in sent:
             if one.cursor.rowcount:
@@ -235,14 +245,14 @@ class PostgresTransaction:
             root = sql.Literal(reach.root)
             parts += [one.format(root=root) for one in _LOCK_ROOT]
             self._locked_roots.add(reach.root)
-            self._numbers = (deque(), deque())  # others may have written there since these were taken
+            self._numbers = (deque(), deque())  # other writers may have used the root since these were reserved
         parts.append(reach.numbers_statement)
         self._applied_scope = reach
-        for together in [[part] for part in parts] if self._pipeline else [parts]:  # where one is sent at a time
+        for together in [[part] for part in parts] if self._pipeline else [parts]:  # a pipeline takes them one by one
             self._db.execute(sql.SQL("; ").join(together))
 
     def _next_number(self, place: int) -> int:
-        """The number of the next content or memory; the more were asked for, the more are taken at a time."""
+        """Return the number of the next content or memory; each reserved batch is twice the last."""
         if not self._numbers[place]:
             found = self.fetch_all("next_numbers", count=self._batch_size)
             self._numbers = tuple(deque(numbers) for numbers in zip(*found, strict=True))
@@ -260,7 +270,10 @@ ALL_SCOPES = RlsScope()
 
 @contextmanager
 def open_snapshot(database: PostgresDatabase, reach: RlsScope) -> Iterator[PostgresTransaction]:
-    """A session that sees so much of the database, as it is at one moment; for what is read only once, bit by bit."""
+    """Open a transaction that sees the rows in `reach` as of one moment.
+
+    For rows that are read only once and in parts: the transaction is not retried.
+    """
     with translate_errors(database.name), _begin_read(database, reach) as session:
         yield session
 
@@ -272,7 +285,7 @@ def _begin_read(database: PostgresDatabase, reach: RlsScope) -> Iterator[Postgre
 
 
 def read_with_retry(database: PostgresDatabase, reach: RlsScope, look: Callable[[PostgresTransaction], T]) -> T:
-    """What is seen of so much of the database; it may be looked more than once."""
+    """Return what `look` reads of the rows in `reach`; it may run more than once."""
 
     def once() -> T:
         with _begin_read(database, reach) as session:
@@ -282,7 +295,10 @@ def read_with_retry(database: PostgresDatabase, reach: RlsScope, look: Callable[
 
 
 def write_everywhere(database: PostgresDatabase, change: Callable[[PostgresTransaction], T]) -> T:
-    """What comes of a change that is about all roots; it may be made again, and must then find done what it did."""
+    """Return what `change` returns after a write that covers all roots.
+
+    It may run again after a lost connection, and must then find done what its first run did.
+    """
     database.refuse_if_read_only()
 
     def once() -> T:
@@ -295,7 +311,7 @@ def write_everywhere(database: PostgresDatabase, change: Callable[[PostgresTrans
 
 
 class PostgresTransactionRunner:
-    """A PostgreSQL database that is open, for what is about all roots or none."""
+    """Runs transactions that cover all roots or none in an open PostgreSQL database."""
 
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS, make: bool = True) -> None:
         self._database = PostgresDatabase(target, patience=timeout, make=make)

@@ -1,6 +1,7 @@
-"""Indexing: an index of the nearest for one scope, made, shown and dropped for an operator while others go on.
+"""Vector search in PostgreSQL: HNSW indexes of single scopes, and similarities of vectors.
 
-Nearness in the database: similarities of vectors that stay there, and the nearest by the index of a scope.
+In reading order: how an operator builds, lists and drops indexes while other sessions go on; and the search over
+vectors that stay in the database.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,21 +32,29 @@ from recollect.stores.write_checks import refuse_other_encoder
 T = TypeVar("T")
 
 HNSW_M = 16
-"""How many neighbours a vector has in each layer of the graph but the lowest, which has twice as many."""
+"""How many neighbors a vector has in each layer of the graph.
+
+The lowest layer has twice as many.
+"""
 
 HNSW_EF_CONSTRUCTION = 64
-"""Among how many of the nearest they are chosen."""
+"""From how many of the nearest vectors the neighbors are chosen."""
 
 MAX_DIMENSIONS = 4_000
-"""How many dimensions an index of pgvector takes that has 16 bits for each."""
+"""How many dimensions pgvector can index at 16 bits each."""
 
 GRAPH_BYTES_PER_VECTOR = 1_024
-"""How many bytes of memory each vector of the graph takes beside its own while it is built; 779 were seen."""
+"""Memory that each vector of the graph takes during the build, besides its values.
+
+In a measurement it was 779 bytes.
+"""
 
 MAX_BUILD_MEMORY_BYTES = 1 << 30
-"""Up to how many bytes of memory are asked for to build a graph, where the server has less. Of 384 dimensions that is
-enough for 600,000 vectors; those that do not fit are added to it on the disk: 100,000 took 94 s with 64 MB of memory,
-and 23 s with what they need."""
+"""How much memory a graph build requests at most, if the server's setting is lower.
+
+At 384 dimensions it is enough for 600,000 vectors. Vectors that do not fit are added to the graph on disk: 100,000 took
+94 s with 64 MB of memory, and 23 s with as much as they need.
+"""
 
 _INDEX_STATEMENTS = {
     name: text.encode() for name, text in load_statements("recollect.stores.postgres", "indexing.sql").items()
@@ -57,20 +66,23 @@ _CREATE_INDEX = sql.SQL(
     " WITH (m = {m}, ef_construction = {ef_construction}) WHERE scope = {scope} AND encoder = {encoder}"
 )
 _DISABLE_STATISTICS = sql.SQL("ALTER INDEX {} ALTER COLUMN 1 SET STATISTICS 0")
-"""Has the server keep no samples of the vectors for its planner: no erasure would reach them there."""
+"""Keep the server from sampling the vectors for its planner.
+
+No erasure would reach the samples.
+"""
 
 _DROP_INDEX = sql.SQL("DROP INDEX CONCURRENTLY IF EXISTS {}")
 
 
 def index_name(encoder: int, scope: int) -> str:
-    """What the index of a scope is called, by the numbers of the model and of the scope."""
+    """Return the name of a scope's index, from the numbers of the model and the scope."""
     return f"near_{encoder}_{scope}"
 
 
 def list_indexes(db: Connection) -> dict[ScopeVectorIndex, int]:
-    """Every index there is with the number of its scope, in the order of the scopes, and those of erased ones behind.
+    """Return every index with the number of its scope, ordered by scope.
 
-    The transaction is one that reaches everything.
+    Indexes of erased scopes come last. The transaction must be one that sees all rows.
     """
     fields = ("name", "scope", "model", "present", "vectors", "bytes", "valid")
     rows = db.execute(_INDEX_STATEMENTS["indexes"])
@@ -79,7 +91,7 @@ def list_indexes(db: Connection) -> dict[ScopeVectorIndex, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _IndexTarget:
-    """The vectors to index: how many there are, of which scope and model, and the partition that they are in."""
+    """The vectors to index: their scope, their model, how many they are, and their partition."""
 
     scope: int
     encoder_number: int
@@ -93,14 +105,15 @@ class _IndexTarget:
 
     @property
     def build_memory_bytes(self) -> int:
-        """How many bytes of memory the graph takes while it is built."""
+        """How many bytes of memory the graph needs while it is built."""
         return min(self.vector_count * (2 * self.encoder.dimensions + GRAPH_BYTES_PER_VECTOR), MAX_BUILD_MEMORY_BYTES)
 
 
 class PostgresVectorIndexes:
-    """Each index is of one scope, since one over all of them finds a tenth of what a scope is asked for.
+    """Builds, lists and drops vector indexes, each of a single scope.
 
-    None is made or dropped in a transaction, so that others read and write meanwhile.
+    An index over all scopes would find a tenth of what a search in one scope asks for. Indexes are built and dropped
+    outside of transactions, so other sessions can read and write meanwhile.
     """
 
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
@@ -109,7 +122,7 @@ class PostgresVectorIndexes:
         self._database = PostgresDatabase(target, patience=timeout, make=False)
 
     def build(self, scope: Scope) -> ScopeVectorIndex:
-        """The index of a scope, built unless it is there and whole; those of former models go."""
+        """Build the index of a scope unless a valid one exists; drop those of former models."""
         self._require_owner()
         wanted = self._read(RlsScope.of(scope), lambda db: _find_target(db, scope))
         with self._exclusive_connection() as db:
@@ -123,22 +136,25 @@ class PostgresVectorIndexes:
         return replace(found, built=not whole)
 
     def drop(self, scope: Scope) -> list[ScopeVectorIndex]:
-        """Drop what indexes a scope has; gives those that there were."""
+        """Drop all indexes of a scope; return the indexes that were dropped."""
         self._require_owner()
         number = self._read(RlsScope.of(scope), lambda db: _find_scope_number(db, scope))
         return self._drop_chosen(lambda: self._list_for_scope(number))
 
     def drop_useless(self) -> list[ScopeVectorIndex]:
-        """Drop those of former models, of scopes that were erased and those that were interrupted; gives them."""
+        """Drop indexes of former models or erased scopes, and invalid ones; return those dropped.
+
+        An index is invalid if its build was interrupted.
+        """
         self._require_owner()
         return self._drop_chosen(lambda: [one for one in self.list_all() if not one.is_usable])
 
     def list_all(self) -> list[ScopeVectorIndex]:
-        """Every index there is, in the order of the scopes, and those of erased ones behind."""
+        """Return every index, ordered by scope; those of erased scopes come last."""
         return list(self._read(ALL_SCOPES, list_indexes))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
     def _read(self, reach: RlsScope, look: Callable[[Connection], T]) -> T:
@@ -179,7 +195,7 @@ class PostgresVectorIndexes:
             )
 
     def _require_owner(self) -> None:
-        """Only who owns a table may make indexes of it."""
+        """Raise StoreError unless the role has the rights of the tables' owner."""
         self._database.refuse_if_read_only()
         owner, owned = self._read(ALL_SCOPES, lambda db: _fetch_row(db, "owner"))
         if not owned:
@@ -222,15 +238,23 @@ def _drop_indexes(db: Connection, there: Iterable[ScopeVectorIndex]) -> None:
 
 
 MAX_NEAREST = 400
-"""How many of the nearest the index of a scope is asked for, and among how many it looks for them: more find what fewer
-pass over and leave fewer to be asked about, and take longer."""
+"""How many nearest vectors a scope's index is asked for, and among how many it searches.
+
+A higher number finds what a lower one misses and leaves fewer similarities to fetch, but takes longer.
+"""
 
 HALF_PRECISION_ERROR = 2.0**-8
-"""How far a cosine by the index may be from the true one. It has each vector at half precision, scaled to length 1 and
-rounded again, and the question likewise: six roundings take a 2,048th each at most, and sums of 32 bits the rest."""
+"""How far a cosine from the index may be from the true one.
+
+The index stores each vector at half precision, scaled to length 1 and rounded again; the query is treated likewise. Six
+roundings contribute at most 1/2048 each, and the 32-bit sums the rest.
+"""
 
 FULL_READ_DIVISOR = 8
-"""If one in so many is asked about, or more, all are read instead, which is faster than looking for them one by one."""
+"""If at least one row in this many is requested, all are read.
+
+That is faster than looking them up one by one.
+"""
 
 _FROM_VECTORS = "FROM vectors WHERE root = {root} AND encoder = {encoder} AND "
 _SELECT_SIMILARITIES = "SELECT content, -(value OPERATOR({vectors}.<#>) {vector}::{vectors}.vector) " + _FROM_VECTORS
@@ -248,31 +272,31 @@ _FORCE_INDEX = sql.SQL(
     "SELECT set_config('hnsw.ef_search', {}, true), set_config('enable_sort', 'off', true),"
     " set_config('enable_seqscan', 'off', true)"
 )
-"""The index is asked even where the planner thinks that sorting all would be faster."""
+"""Use the index even where the planner expects a full sort to be faster."""
 
 _PACK_PAIRS = sql.SQL(
     "SELECT string_agg(int8send(content) || float8send(near), ''::bytea) FROM ({}) found (content, near)"
 )
 _PAIR_DTYPE = np.dtype([("content", ">i8"), ("near", ">f8")])
-"""Many contents with their similarities as one value: rows would each be taken apart by Python."""
+"""Many contents with their similarities as one value; Python would parse rows one by one."""
 
 
 def find_indexed_scope(db: Transaction, scope: Scope, encoder: int) -> int | None:
-    """The number of the scope, if its vectors of this model have an index that is whole."""
+    """Return the number of the scope if its vectors of this model have a valid index."""
     row = db.fetch_first("indexed_scope", path=str(scope), named=index_name(encoder, 0)[:-1])
     return None if row is None else int(row[0])
 
 
 def _format_array(numbers: Iterable[int]) -> str:
-    """Numbers as the server writes them, which the driver would do one by one."""
+    """Return numbers as a PostgreSQL array literal; the driver would convert them one by one."""
     return f"{{{','.join(map(str, numbers))}}}"
 
 
 class PostgresVectorSearch:
-    """What is near to one direction, in a view whose vectors stay in the database.
+    """The similarities of one query vector to contents whose vectors stay in the database.
 
-    What a content says never changes, nor does the direction that a model gave it, so each question is a transaction of
-    its own; only what is erased meanwhile is no longer there.
+    The text of a content never changes, nor does its vector from a given model. So each request can be a transaction of
+    its own: only contents that were erased meanwhile are missing.
     """
 
     def __init__(
@@ -309,7 +333,10 @@ class PostgresVectorSearch:
         return cosine_error_bound(len(self._vector))
 
     def nearest(self) -> NearestRows:
-        """The nearest of the scope itself, if it has an index; of what others share it says nothing."""
+        """Return the nearest rows of the scope itself, if it has an index.
+
+        Rows that other scopes share with it are not covered.
+        """
         if self._indexed is None:
             return NearestRows(np.empty(0, dtype=np.intp), np.empty(0), 1.0)
         given = {"scope": self._indexed, "dimensions": len(self._vector), "count": MAX_NEAREST}
@@ -330,7 +357,10 @@ class PostgresVectorSearch:
         )
 
     def true_similarities(self, rows: Sequence[int]) -> Floats:
-        """The similarities of these rows, to the last bit; of one that was erased since, what was known of it."""
+        """Return the exact similarities of these rows, to the last bit.
+
+        For a row that was erased meanwhile, the similarity known before is returned.
+        """
         asked = np.asarray(rows, dtype=np.intp)
         found: Floats = self._similarities[asked]
         held = self._view.has_local_vectors[asked]
@@ -346,7 +376,7 @@ class PostgresVectorSearch:
         return found
 
     def _record_similarities(self, rows: Rows, found: NDArray[np.void]) -> Floats:
-        """Keep what was found of these rows, and give it; NaN for those of which nothing was."""
+        """Remember and return the similarities found for these rows; NaN where there is none."""
         order = np.argsort(found["content"], kind="stable")
         contents, near = found["content"][order], np.clip(found["near"][order], -1.0, 1.0)
         asked = self._view.content_numbers[rows]
@@ -360,7 +390,10 @@ class PostgresVectorSearch:
         return learned
 
     def _fetch_pairs(self, statement: sql.SQL, first: sql.Composed | None = None, **given: object) -> NDArray[np.void]:
-        """Contents and their similarities, the first one first."""
+        """Return contents with their similarities, in the order of the statement.
+
+        `first` is a statement to run before it in the same transaction.
+        """
         together = _PACK_PAIRS.format(self._compose(statement, **given))
 
         def look(db: PostgresTransaction) -> bytes:
@@ -375,7 +408,7 @@ class PostgresVectorSearch:
         return statement.format(**self._parameters, **{name: sql.Literal(value) for name, value in given.items()})
 
     def _read(self, look: Callable[[PostgresTransaction], T]) -> T:
-        """What is seen there, as long as the vectors are of the model that the question is of."""
+        """Return what `look` reads; raise an error if the vectors are of another model by now."""
 
         def once(db: PostgresTransaction) -> T:
             number, model = read_current_encoder(db)

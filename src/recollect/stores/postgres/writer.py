@@ -1,6 +1,6 @@
-"""Writer: changes made each in a transaction of its own, once, whatever becomes of the connection.
+"""Write transactions of the PostgreSQL store.
 
-Going over to another model in a PostgreSQL database.
+Each change is applied once, even if a connection is lost. At the end is the re-embedding of a database for a new model.
 """
 
 import threading
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class _UnconfirmedCommit(Generic[T]):
-    """A commit whose answer never came: in some of which roots it has which token, and what it would give."""
+    """A commit whose answer never arrived: its roots, its token, and the result to return."""
 
     roots: frozenset[str]
     token: UUID
@@ -36,7 +36,7 @@ class _UnconfirmedCommit(Generic[T]):
 
 
 class PostgresWriter:
-    """Writes for all threads of this process. Those who write to the same root wait for each other in the database."""
+    """Writes for all threads of a process; writers of the same root wait in the database."""
 
     def __init__(self, database: PostgresDatabase, clock: Callable[[], datetime]) -> None:
         self._database = database
@@ -44,11 +44,11 @@ class PostgresWriter:
         self._thread_state = threading.local()
 
     def write(self, change: Callable[[WriteTransaction], T]) -> T:
-        """What `change` returns, once all that it wrote is kept; if it raises, nothing of it is.
+        """Return what `change` returns once its writes are committed; if it raises, keep none.
 
-        If the server goes away, it is made again with what is there then. If it went away while the end of the
-        transaction was on its way, the next transaction first looks whether that came through. It has to wait for it:
-        a server that still works on the former one holds the turn of its root.
+        If the server goes away, `change` runs again on the rows that exist then. If it went away during a COMMIT, the
+        next transaction first looks whether that commit was applied. It has to wait for the commit, since a server that
+        still works on it holds the lock of the root.
         """
         if getattr(self._thread_state, "a_change", False):
             raise InvalidInput("a change cannot wait for another one; write both in one change, or use `later`")
@@ -91,9 +91,9 @@ class PostgresWriter:
 
 
 def _was_committed(db: Connection, roots: frozenset[str], token: UUID) -> bool:
-    """Whether a commit is known by the token in any of the roots, once whoever has the turn there has ended.
+    """Return whether any of these roots has a commit with the token.
 
-    Where the change only read, there is none.
+    Waits for the transaction that holds the lock of a root. A change that only read has no commit.
     """
     session = PostgresTransaction(db)
     for root in sorted(roots):
@@ -104,9 +104,12 @@ def _was_committed(db: Connection, roots: frozenset[str], token: UUID) -> bool:
 
 
 class PostgresReembedding(SqlReembedding):
-    """Transactions about all roots. One whose answer was lost is made again, and finds done what it did."""
+    """Re-embeds a store in transactions that cover all roots.
 
-    numbers_out_of_order = True  # several write at once
+    A transaction whose answer was lost runs again, and finds done what it did.
+    """
+
+    numbers_out_of_order = True  # several transactions write at once
 
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         super().__init__()

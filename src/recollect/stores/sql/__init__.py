@@ -1,1 +1,1 @@
-"""What the SQL stores share; each database has its own .sql files with the same statement names."""
+"""Code shared by the SQL stores; each database has its own .sql files with the same names."""

@@ -1,4 +1,7 @@
-"""Archive: all that a store knows, as values that another store can take in; and how it takes them in."""
+"""Export all data of a store as values, and import such values into another store.
+
+`open_export` reads; `ArchiveLoader` writes.
+"""
 
 import json
 from collections import defaultdict
@@ -34,14 +37,14 @@ from recollect.text.paraphrase import paraphrase_key
 S = TypeVar("S", bound=Transaction)
 
 ITEMS_PER_PAGE = 200
-"""How many memories are read at a time."""
+"""Number of memories and contexts read or written at a time."""
 
 AssignCommit = Callable[[int, datetime], tuple[int, int]]
-"""Which commit takes in here what a commit took in there, and when it was recorded as the tables have it."""
+"""Maps an archived commit and its time to the commit and recorded microseconds used here."""
 
 
 def read_inventory(db: Transaction, scope: Scope | None) -> ArchiveInfo:
-    """What `saved` will give."""
+    """Return what an export of the scope, or of all, will contain."""
     _, encoder = read_current_encoder(db)
     memories, contexts, until = db.fetch_one("inventory", **subtree_params(scope, below=True))
     return ArchiveInfo(
@@ -55,7 +58,7 @@ def read_inventory(db: Transaction, scope: Scope | None) -> ArchiveInfo:
 
 
 def read_items(db: Transaction, scope: Scope | None) -> Iterator[ArchiveItem]:
-    """Every memory of the scope and those below it, or of all, in the order they came; then their contexts."""
+    """Yield every memory of the scope and those below it, or of all, in order; then contexts."""
     model, _ = read_current_encoder(db)
     for numbers in _read_pages(db, "numbers_to_save", scope):
         yield from _read_memories(db, numbers, model)
@@ -68,7 +71,10 @@ def open_export(
     scope: Scope | None,
     told: Callable[[S, Iterator[ArchiveItem]], Iterator[ArchiveItem]],
 ) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
-    """The inventory, and the items as they are told, all from one session, which is let go of at their end."""
+    """Return the inventory and the items, read in one transaction that ends with the items.
+
+    `told` may change the items on their way out.
+    """
     opened = ExitStack()
     with ExitStack() as unless_given:
         unless_given.push(opened)
@@ -79,7 +85,7 @@ def open_export(
 
 
 def keep_items(_: Transaction, items: Iterator[ArchiveItem]) -> Iterator[ArchiveItem]:
-    """Nothing is told otherwise."""
+    """Return the items unchanged."""
     return items
 
 
@@ -89,7 +95,7 @@ def _close_after_reading(opened: ExitStack, items: Iterator[ArchiveItem]) -> Ite
 
 
 def _read_pages(db: Transaction, statement: str, scope: Scope | None) -> Iterator[str]:
-    """What the statement names of the scope and those below it, a page at a time, as JSON."""
+    """Yield what the statement selects for the scope and those below it, in pages, as JSON."""
     found = (name for (name,) in db.fetch_each(statement, **subtree_params(scope, below=True)))
     while page := list(islice(found, ITEMS_PER_PAGE)):
         yield json.dumps(page)
@@ -135,7 +141,7 @@ def _parse_saved_vote(id: str, row: Row) -> ArchivedVote:
 
 
 class ArchiveLoader:
-    """Takes in memories and contexts; what is here already is left alone and counted."""
+    """Imports memories and contexts; items that already exist are skipped and counted."""
 
     def __init__(
         self,
@@ -146,9 +152,10 @@ class ArchiveLoader:
         encoder: int,
         moments: Mapping[int, int] | None = None,
     ) -> None:
-        """`exact` says whether commits are here what they are there, in the realm that was entered last.
+        """Prepare an import into the transaction.
 
-        `moments` says when commits were recorded, if their numbers count over all realms.
+        `exact` tells whether commits keep their numbers in the current realm. `moments` has the recorded time of each
+        commit if commit numbers count over all realms.
         """
         self._db = db
         self._assign_commit = stamping
@@ -162,7 +169,7 @@ class ArchiveLoader:
         self._memories = self._contexts = self._skipped = 0
 
     def load(self, items: Iterable[ArchiveItem]) -> ImportReport:
-        """Take in all of them."""
+        """Import all items."""
         left = iter(items)
         while page := list(islice(left, ITEMS_PER_PAGE)):
             self._find_existing(page)
@@ -178,7 +185,7 @@ class ArchiveLoader:
         return ImportReport(memories=self._memories, contexts=self._contexts, skipped=self._skipped)
 
     def _find_existing(self, page: Sequence[ArchiveItem]) -> None:
-        """Find out at once which of the items are here, and the numbers of their scopes."""
+        """Find out which items of the page exist, and the numbers of their scopes."""
         self._existing = {ArchivedMemory: set(), ContextRecord: set()}
         roots: dict[str, list[ArchiveItem]] = defaultdict(list)
         for item in page:
@@ -196,7 +203,7 @@ class ArchiveLoader:
                 self._scope_numbers.update((new[path], number) for path, number, *_ in stamps)
 
     def _existed_before(self, item: ArchiveItem) -> bool:
-        """Whether an item of that sort and id was here before this one, which is here from now on."""
+        """Whether an item with this id and type existed before; from now on it does."""
         place = self._db.realm, _id_of(item)
         here = self._existing[type(item)]
         if place in here:
@@ -226,7 +233,7 @@ class ArchiveLoader:
         self._memories += 1
 
     def _is_same_history(self, saved: ArchivedMemory) -> bool:
-        """Whether the same memory with the same history is here; one that says something else is a conflict."""
+        """Whether the memory exists with the same history; raise Conflict if the history differs."""
         present = saved.current
         if not self._existed_before(saved):
             return False
@@ -261,7 +268,7 @@ class ArchiveLoader:
         return dict(zip(rows.STATE_COLUMNS, state, strict=True))
 
     def _load_usage(self, saved: ArchivedMemory, number: int, scope: int) -> None:
-        """The log of what happened to the memory, and what it adds up to."""
+        """Add the memory's uses and votes, and their totals."""
         last = 0
         for use in saved.uses:
             commit, _ = self._assign_commit(use.commit, use.recorded_at)
@@ -316,7 +323,10 @@ class ArchiveLoader:
         self._contexts += 1
 
     def _reserve_commits(self, trace: ContextRecord) -> None:
-        """See that no later commit gets a number that the context knew of, though nothing of that one came here."""
+        """Make sure that later commits get higher numbers than the context's commit.
+
+        This matters if the archive has no other row of that commit.
+        """
         realm = self._db.realm
         if realm not in self._last_commits:
             self._last_commits[realm] = self._db.fetch_one("last_commit")

@@ -1,6 +1,7 @@
-"""Library: the shelves of a store, read when first needed and kept up with what other processes write.
+"""Cache of each scope's columns, loaded on first use and updated with later writes.
 
-Former: the shelf of a scope as it stood after a commit, with the usage and the votes known then.
+`ColumnCache` serves the present columns, which may also be of an earlier commit or moment; the functions at the end
+rebuild the columns, usage and votes of an earlier commit.
 """
 
 import json
@@ -25,30 +26,30 @@ CURRENT_STATEMENT = "entries"
 """The statement that reads memories with their vectors."""
 
 AS_OF_STATEMENT = "entries_known_at"
-"""The statement that reads them as they were known after a commit."""
+"""The statement that reads memories as they were known after a commit."""
 
 CacheKey = tuple[int, int, bool, str]
-"""Which shelf: the scope's number, the encoder's, whether only what it shares is on it, and what reads its entries."""
+"""The scope's number, the model's number, whether only shared rows count, and the statement."""
 
 FLOAT_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteVectors:
-    """That vectors may stay in the tables: what reads entries without them, and the scope that an index is of."""
+    """How to leave vectors in the database: a statement without vectors, and the indexed scope."""
 
     statement: str
     indexed_scope: int | None = None
 
 
 MAX_MERGED_COLUMNS = 16
-"""How many scopes have their columns joined at a time, beside the shelves that these are of."""
+"""Number of merged tables kept, in addition to the columns they are made of."""
 
 
 class ColumnCache:
-    """Shelves by scope. A shelf is brought up to date inside the reading transaction that asks for it.
+    """Cached columns by scope, brought up to date inside the transaction that reads them.
 
-    Beyond so many bytes of them, the ones longest unused go.
+    When they exceed the maximum size in bytes, the least recently used ones are dropped.
     """
 
     def __init__(self, largest: int = CACHE_BYTES) -> None:
@@ -61,14 +62,14 @@ class ColumnCache:
     def read(
         self, db: Transaction, probe: EvidenceRequest, encoder: int, bare: RemoteVectors | None = None
     ) -> tuple[MergedColumns, int]:
-        """All that the scope may see, now or as it was known then, and the last commit that was known."""
+        """Return all rows the scope may see, now or as known then, and the last known commit."""
         scope, commit = probe.scope, _last_known_commit(db, probe)
         former, shelves = False, list[ScopeColumns]()
         for whose, number, stamp in _read_stamps(db, scope):
             if stamp.changed <= commit and stamp.used <= commit:
                 key = self._choose_key(db, (number, encoder, whose != scope, CURRENT_STATEMENT), bare)
                 shelves.append(self._read_scope(db, whose, key, stamp))
-            else:  # something came to it since
+            else:  # the scope changed after the known commit
                 former, key = True, (number, encoder, whose != scope, AS_OF_STATEMENT)
                 shelves.append(self._read_scope(db, whose, key, ColumnsVersion(commit, commit, stamp.emptied)))
         known = _drop_empty(db, scope, shelves)
@@ -76,17 +77,18 @@ class ColumnCache:
         return self._merge(scope, encoder, known, former=former) if then is known else MergedColumns(then), commit
 
     def clear(self) -> None:
-        """Let go of every shelf."""
+        """Drop all cached columns."""
         with self._lock.rlock:
             self._columns.clear()
             self._locks.clear()
             self._merged.clear()
 
     def _choose_key(self, db: Transaction, whole: CacheKey, bare: RemoteVectors | None) -> CacheKey:
-        """Which shelf to look at: the whole one, or a bare one if vectors may stay in the tables and had better.
+        """Return the cache key to use: with vectors, or without them where they should stay remote.
 
-        Where the vectors are here already, use is made of them. An index is of all that a scope has, so it is asked for
-        the scope itself alone: whom it shares some of it with would learn how much there is besides.
+        Columns that are already loaded with vectors are used. The vector index covers all of a scope's rows, so it is
+        only used for the requesting scope itself: using it for an ancestor would leak how many rows the ancestor does
+        not share.
         """
         if bare is None:
             return whole
@@ -99,11 +101,11 @@ class ColumnCache:
         row = _read_dimensions(db) * FLOAT_BYTES
         if known is not None and len(known) * row > self._max_bytes:
             return key
-        (count,) = db.fetch_one("entries_count", scope=scope, after=0)  # which may be more than when it was looked at
+        (count,) = db.fetch_one("entries_count", scope=scope, after=0)  # may have grown since the columns were cached
         return key if count * row > self._max_bytes else whole
 
     def _merge(self, scope: Scope, encoder: int, shelves: tuple[ScopeColumns, ...], *, former: bool) -> MergedColumns:
-        """The view of these shelves; the one made before, if they are the same."""
+        """Return the merged table of these columns; the cached one if they are the same."""
         key = scope, encoder, any(shelf.contents is not None for shelf in shelves), former
         with self._lock.rlock:
             known = self._merged.get(key)
@@ -129,8 +131,9 @@ class ColumnCache:
             return self._update_scope(db, scope, key, stamp)
 
     def _update_scope(self, db: Transaction, scope: Scope, key: CacheKey, stamp: ColumnsVersion) -> ScopeColumns:
-        """The shelf as this transaction sees it; one that is already further along is left to the others, unless it is
-        one of what was known after a commit.
+        """Return the scope's columns as this transaction sees them, and cache them.
+
+        Columns that are newer than this transaction stay in the cache, except those that show an earlier commit.
         """
         number, encoder, only_shared, entries = key
         with self._lock.rlock:
@@ -163,7 +166,7 @@ class ColumnCache:
 
 
 def _last_known_commit(db: Transaction, probe: EvidenceRequest) -> int:
-    """The last commit that is known, as the probe says."""
+    """Return the last commit that the request may know of."""
     if probe.commit is not None:
         return probe.commit
     if probe.known_at is not None:
@@ -174,9 +177,9 @@ def _last_known_commit(db: Transaction, probe: EvidenceRequest) -> int:
 def _read_current_columns(
     db: Transaction, known: ScopeColumns, number: int, encoder: int, stamp: ColumnsVersion, entries: str
 ) -> ScopeColumns:
-    """The shelf of the scope of that number as it stands, made of one that was so before."""
+    """Return the scope's present columns, updated from earlier ones."""
     after = known.stamp.changed
-    unshared = not known.only_shared or after > 0  # one that is shared no longer must be seen to leave
+    unshared = not known.only_shared or after > 0  # memories no longer shared must be removed
     (most,) = db.fetch_one("entries_count", scope=number, after=after)
     found = db.fetch_each(entries, scope=number, encoder=encoder, after=after, unshared=unshared)
     shelf = known.with_rows(found, stamp, most=most)
@@ -184,7 +187,10 @@ def _read_current_columns(
 
 
 def _read_stamps(db: Transaction, scope: Scope) -> list[tuple[Scope, int, ColumnsVersion]]:
-    """The scope and its ancestors, as far as they have memories; the scope itself first."""
+    """Return the version of the scope and its ancestors, as far as they have memories.
+
+    The scope itself comes first.
+    """
     paths = {str(one): one for one in (scope, *reversed(scope.ancestors))}
     found = {
         path: (paths[path], number, ColumnsVersion(*stamp))
@@ -199,7 +205,7 @@ def _read_dimensions(db: Transaction) -> int:
 
 
 def _drop_empty(db: Transaction, scope: Scope, shelves: Sequence[ScopeColumns]) -> tuple[ScopeColumns, ...]:
-    """The shelves that have anything on them; an empty one if none has."""
+    """Drop columns without rows; if none is left, return empty ones."""
     there = tuple(shelf for shelf in shelves if len(shelf) or shelf.inactive or shelf.unindexed)
     return there or (ScopeColumns.empty(scope, _read_dimensions(db)),)
 
@@ -207,7 +213,10 @@ def _drop_empty(db: Transaction, scope: Scope, shelves: Sequence[ScopeColumns]) 
 def _split_revised(
     db: Transaction, shelves: tuple[ScopeColumns, ...], probe: EvidenceRequest, encoder: int, commit: int
 ) -> tuple[ScopeColumns, ...]:
-    """The shelves, and beside them what memories said at the probe's moment that have been revised since."""
+    """Return the columns, plus the former versions that held at the requested time.
+
+    Rows of memories that were revised since are replaced by these versions.
+    """
     if probe.present:
         return shelves
     found: list[ScopeColumns] = []
@@ -227,7 +236,10 @@ def _split_revised(
 
 
 def _revised_row(shelf: ScopeColumns, row: int, number: int, version: Sequence[Any]) -> Row:
-    """What the memory of a row was in a version; its standing, unless it was away, and its use are those of the row."""
+    """Return a row with the memory's former version.
+
+    Usage comes from the present row, and so does the status unless the version was already put away.
+    """
     changed, away, kind, level, *values, until, session, speaker, end, names, terms, vector = version
     status = away or (RECALLABLE_STATUS_NAMES[0] if shelf.active[row] else RECALLABLE_STATUS_NAMES[1])
     now = {name: float(column[row]) for name, column in shelf.columns.items()}
@@ -240,18 +252,19 @@ def _revised_row(shelf: ScopeColumns, row: int, number: int, version: Sequence[A
 
 
 UsageByMemory = Mapping[int, tuple[float, float, float, float | None]]
-"""By the number of a memory, how often it was served, helped and misled, and when it was last served."""
+"""By memory number: how often it was served, helped and misled, and when last served."""
 
 
 def read_columns_as_of(
     db: Transaction, known: ScopeColumns, number: int, encoder: int, stamp: ColumnsVersion
 ) -> ScopeColumns:
-    """The shelf of the scope of that number as it stood after the commit of the stamp, made of one that stood before;
-    from an empty one everything is read.
+    """Return the scope's columns as they were after the stamp's commit.
+
+    They are updated from columns of an earlier commit; from empty ones everything is read.
     """
     after = known.stamp.changed
     given = {"scope": number, "commit": stamp.changed, "after": after}
-    unshared = not known.only_shared or after > 0  # one that is shared no longer must be seen to leave
+    unshared = not known.only_shared or after > 0  # memories no longer shared must be removed
     found = db.fetch_all("entries_known_at", encoder=encoder, unshared=unshared, **given)
     used = _read_usage_as_of(db, known, given, {row[0] for row in found})
     shelf = known.with_rows(_with_usage(found, used), stamp, most=len(found))
@@ -261,11 +274,11 @@ def read_columns_as_of(
 def _read_usage_as_of(
     db: Transaction, known: ScopeColumns, given: Mapping[str, object], anew: set[int]
 ) -> UsageByMemory:
-    """What had happened until then to the memories to which anything did since, and to those that are read anew."""
+    """Return the usage known then of memories used since the last read, and of rows read anew."""
     served = {memory: (count, last) for memory, count, last in db.fetch_all("served_known_at", **given)}
     cast = {**rows.group_by_memory(db.fetch_all("votes_known_at", **given))}
     before = known.usage_by_number(anew | served.keys() | cast.keys())
-    unknown = anew - before.keys() if given["after"] else set[int]()  # new ones, and those that were away until now
+    unknown = anew - before.keys() if given["after"] else set[int]()  # new ones, and those not recallable until now
     if unknown:
         of = {"memories": json.dumps(list(unknown)), "commit": given["commit"]}
         served |= {memory: (count, last) for memory, count, last in db.fetch_all("served_until", **of)}
@@ -281,15 +294,16 @@ def _read_usage_as_of(
 
 
 def _with_usage(found: list[Row], used: UsageByMemory) -> Iterator[Row]:
-    """The rows as a shelf takes them, with what had happened to each."""
+    """Yield the rows with their usage inserted, as `ScopeColumns` takes them."""
     for *start, session, speaker, end, names, terms, vector in found:
         yield (*start, *used[start[0]], session, speaker, end, names, terms, vector)
 
 
 def has_lost_vector(states: Sequence[Row], changed: int, commit: int) -> bool:
-    """Whether a memory lost the direction of a state after a commit, when one of the same content left the index.
+    """Whether a memory's state lost its vector after a commit.
 
-    The state is the last one of a commit, or the version of a number below zero; all of them are given, in their order.
+    That happens when a state with the same content leaves the vector index. `changed` names the state: the last one of
+    that commit, or the version of that number if it is negative. `states` has all states of the memory in order.
     """
     content = next((own for number, at, own, _ in reversed(states) if changed in (at, -number)), None)
     left = [at for _, at, own, has_left in states if own == content and has_left]

@@ -1,6 +1,7 @@
-"""Ending: what writers have put off is written when the process ends, in whatever way, unless it is killed.
+"""Background writes: changes that no caller waits for, made soon by a thread of their own.
 
-PutOff: changes that nobody waits for, made soon by a thread of their own.
+First comes the exit handler, which flushes the pending writes of all stores when the process ends, unless it is killed;
+then `BackgroundWrites`, the queue and thread of one store.
 """
 
 import atexit
@@ -19,23 +20,26 @@ from recollect.errors import StoreBusy, StoreError
 from recollect.fork_safety import register_fork_aware
 
 EXIT_FLUSH_SECONDS = 5.0
-"""How many seconds a process that ends waits at most for what was put off, in all stores that were not closed."""
+"""Maximum seconds that an ending process waits for the pending writes of all its stores."""
 
 
 class ExitFlusher(Protocol):
-    """Who may have something to write before the process ends."""
+    """An object that may have pending writes when the process ends."""
 
     def start_exit_flush(self) -> "Future[None] | None":
-        """Begin with it; the promise that it was tried."""
+        """Start the flush; return a future that is done when all writes were tried, or None."""
         ...
 
     def report_unflushed(self) -> None:
-        """Tell that there was no time."""
+        """Log that the pending writes were not made in time."""
         ...
 
 
 class _ExitHandler:
-    """The end of this process. It may be told of it several times; all of them have the same time."""
+    """Flushes pending writes at the end of the process.
+
+    It may be called several times; all calls share one deadline.
+    """
 
     def __init__(self) -> None:
         self.flushers: WeakSet[ExitFlusher] = WeakSet()
@@ -44,21 +48,22 @@ class _ExitHandler:
         register_fork_aware(self)
 
     def after_fork(self) -> None:
-        """A child has an end of its own."""
+        """Reset: a child process ends on its own."""
         self._is_registered = False
         self._deadline: float | None = None
 
     def register_with_multiprocessing(self) -> None:
-        """Be told of the end by `multiprocessing` too, whose processes end without what is registered with `atexit`."""
+        """Register with `multiprocessing` too: its child processes skip `atexit` handlers."""
         processes = sys.modules.get("multiprocessing.process")
         if not self._is_registered and processes is not None and processes.parent_process() is not None:
             self._is_registered = True
             sys.modules["multiprocessing.util"].Finalize(None, self.flush_all, exitpriority=0)
 
     def flush_all(self) -> None:
-        """Wait for all that was put off and is not written yet, as long as that may take when a process ends.
+        """Wait for all pending writes, until the deadline.
 
-        Nothing is closed, since other threads may still use it; and what runs as the interpreter ends must not raise.
+        Stores are not closed, since other threads may still use them. Must not raise, as it runs while the interpreter
+        ends.
         """
         over = self._deadline = self._deadline or time.monotonic() + EXIT_FLUSH_SECONDS
         pending = [(leaver, promise) for leaver in list(self.flushers) if (promise := leaver.start_exit_flush())]
@@ -74,26 +79,26 @@ atexit.register(_EXIT_HANDLER.flush_all)
 
 
 def flush_at_exit(leaver: ExitFlusher) -> None:
-    """Let somebody leave before the process ends, for as long as anybody else has it."""
+    """Flush this object's writes when the process ends, as long as it is referenced elsewhere."""
     _EXIT_HANDLER.flushers.add(leaver)
     _EXIT_HANDLER.register_with_multiprocessing()
 
 
 def join_at_exit(thread: threading.Thread) -> None:
-    """Let a thread end before the process does."""
+    """Wait for this thread when the process ends."""
     _EXIT_HANDLER.threads.add(thread)
 
 
 _LOG = logging.getLogger(__name__)
 
 MAX_WAITING_WRITES = 512
-"""How many changes may wait before who adds another waits with them."""
+"""Maximum number of pending changes; a caller that adds another waits until there is room."""
 
 WriteTask = Callable[[], object]
 
 
 class _TaskQueue:
-    """What waits; a thread takes from the front until the line is closed and empty."""
+    """Pending tasks; one thread runs them in order until the queue is closed and empty."""
 
     def __init__(self) -> None:
         self.condition = threading.Condition()
@@ -110,7 +115,7 @@ class _TaskQueue:
         return not self.tasks and not self.busy
 
     def run(self, failed: "WeakMethod[Callable[[Exception, int], None]]", name: str) -> None:
-        """Do one after another, until nothing is left and nothing will come."""
+        """Run the tasks one by one until the queue is closed and empty."""
         while True:
             with self.condition:
                 self.busy = False
@@ -129,7 +134,10 @@ class _TaskQueue:
             del act
 
     def _discard_waiting(self, error: Exception) -> int:
-        """How many are not even tried: whoever closes a store whose server is away does not wait for each of them."""
+        """Drop the remaining tasks if the queue is closed and the server is away; return how many.
+
+        Closing a store whose server cannot be reached must not wait for each task in turn.
+        """
         with self.condition:
             if not (self.closed and isinstance(error, StoreBusy)):
                 return 0
@@ -139,7 +147,7 @@ class _TaskQueue:
 
 
 class BackgroundWrites:
-    """Changes of one store that are made soon, in the order they came; at the latest when it is closed."""
+    """Runs a store's changes soon, in the order they came, at the latest when it is closed."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -151,7 +159,7 @@ class BackgroundWrites:
         register_fork_aware(self)
 
     def add(self, act: WriteTask) -> None:
-        """Do it soon; where too much waits already, the caller waits too."""
+        """Queue a change; waits while the queue is full."""
         with self._queue.condition:
             self._start()
             if threading.current_thread() is not self._thread:
@@ -163,13 +171,13 @@ class BackgroundWrites:
             self._queue.condition.notify_all()
 
     def settle(self) -> None:
-        """Returns when all of it has been done, or has failed."""
+        """Wait until every queued change has been made or has failed."""
         if threading.current_thread() is not self._thread:
             with self._queue.condition:
                 self._queue.condition.wait_for(self._queue.is_idle)
 
     def flush(self) -> None:
-        """The same; raises if any of it failed."""
+        """Wait for all queued changes; raise an error if any of them failed."""
         self.settle()
         first, self._first_error = self._first_error, None
         count, self._failures = self._failures, 0
@@ -179,14 +187,14 @@ class BackgroundWrites:
             raise error(f"{self._name}: {told}") from first
 
     def close(self) -> None:
-        """Do what is left, and end."""
+        """Make the remaining changes and end the thread."""
         self._queue.close()
         if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join()
         self.flush()
 
     def start_exit_flush(self) -> "Future[None] | None":
-        """The promise that all of it was tried, for a process that ends."""
+        """Return a future that is done when all queued changes were tried, or None without a thread."""
         if self._thread is None or not self._thread.is_alive():
             return None
         promise: Future[None] = Future()
@@ -196,12 +204,12 @@ class BackgroundWrites:
         return promise
 
     def report_unflushed(self) -> None:
-        """Tell that what was put off is not written, since the process ends."""
+        """Log how many changes were not written because the process ends."""
         if changes := len(self._queue.tasks):
             _LOG.warning("changes_put_off_not_written", extra={"store": self._name, "changes": changes})
 
     def after_fork(self) -> None:
-        """Begin with nothing: the thread is the parent's, and so is what waits for it."""
+        """Start with an empty queue: the thread and its changes belong to the parent."""
         if self._finalizer is not None:
             self._finalizer.detach()
         self._queue = _TaskQueue()
@@ -231,7 +239,7 @@ class BackgroundWrites:
 
 
 def _finish_thread(line: _TaskQueue, thread: threading.Thread) -> None:
-    """Have a thread end when it has done what is left to do."""
+    """Let the thread end once the queue is empty."""
     with suppress(RuntimeError):
         join_at_exit(thread)
         line.close()

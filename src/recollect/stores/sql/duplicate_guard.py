@@ -1,4 +1,8 @@
-"""Twins: two active memories of a scope that say the same of a topic, or are of one topic; there are never two."""
+"""Keep duplicates out: no two active memories of a scope have the same text or topic.
+
+Memories with the same text are allowed if their topics differ. `DuplicateIndex` tells quickly whether a new memory can
+have a match at all.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,16 +18,17 @@ from recollect.stores.write_checks import duplicate_text_error, id_taken_error, 
 from recollect.text.paraphrase import NO_KEY
 
 LOOKUPS_BEFORE_PRELOAD = 8
-"""How often is looked for single memories in a scope before there is a thought of getting to know all of it."""
+"""Number of single lookups in a scope before preloading its keys is considered."""
 
 PRELOADED_MEMORIES_PER_LOOKUP = 20
-"""How many memories are read at most, once more, for every time that was looked for one."""
+"""Maximum number of memories to preload, per lookup made so far."""
 
 
 def refuse_duplicate(db: Transaction, memory: Memory, *, hash: str, scope: int) -> None:
-    """An active memory is refused where another one stands in its place; the hash is its own, the scope's number too.
+    """Raise Conflict if another active memory has the same text and topic, or the topic.
 
-    The indexes would refuse it as well, and could not say which memory it is.
+    `hash` and `scope` (a number) are the memory's own. The unique indexes would refuse the memory as well, but could
+    not name the other one.
     """
     found = _find_conflict(db, memory.id, memory.status, hash=hash, scope=scope, topic_key=memory.topic_key)
     if found is not None:
@@ -31,7 +36,7 @@ def refuse_duplicate(db: Transaction, memory: Memory, *, hash: str, scope: int) 
 
 
 def explain_conflict(db: Transaction, given: Mapping[str, Any]) -> Conflict:
-    """Why the statement `add_memory` added none, by what it was given: for a twin's sake, or because of the id."""
+    """Return why `add_memory` added no row: a duplicate, or an id that is taken."""
     place = {name: given[name] for name in ("hash", "scope", "topic_key")}
     return _find_conflict(db, given["id"], given["status"], **place) or id_taken_error(given["id"])
 
@@ -52,9 +57,10 @@ def _find_conflict(
 
 @dataclass(frozen=True, slots=True)
 class MissingMatches:
-    """What was not known of a memory that may come, and stays unknown until the transaction adds or changes one.
+    """What a lookup of a new memory did not find; valid until the transaction writes a memory.
 
-    No memory that its scope may see is of its id, or none says the same, or none of its own is of its subject.
+    `lacks_id`: no memory that the scope may see has the id. `lacks_text`: none has the same text or paraphrase key.
+    `lacks_subject`: none of the scope's own has the subject.
     """
 
     memory: Memory
@@ -65,26 +71,27 @@ class MissingMatches:
     lacks_subject: bool
 
     def covers_text(self, scope: Scope, hash: str, likeness: str) -> bool:
-        """Whether it tells if something is said in a scope: the memory's own, or one above it."""
+        """Whether it answers for this text in this scope: the memory's own scope or an ancestor."""
         return (hash, likeness) == (self.hash, self.paraphrase_key) and scope in (
             self.memory.scope,
             *self.memory.scope.ancestors,
         )
 
     def covers_id(self, scope: Scope, id: MemoryId) -> bool:
-        """Whether there is no memory of that id, as the scope sees it."""
+        """Whether the scope is known to see no memory with this id."""
         return self.lacks_id and (scope, id) == (self.memory.scope, self.memory.id)
 
     def covers_subject(self, scope: Scope, subject: str) -> bool:
-        """Whether the scope has no memory of that subject."""
+        """Whether the scope is known to have no memory with this subject."""
         return self.lacks_subject and (scope, subject) == (self.memory.scope, self.memory.subject)
 
 
 class DuplicateIndex:
-    """What one transaction may have heard of; it looks into the database, until it knows a scope well enough.
+    """The ids, texts and subjects that one transaction may already find in the store.
 
-    Whoever writes many memories into a scope that is not large compared with them reads once what those are called, say
-    and are about that it may see. What has changed since is only added, so what is not among it is news for sure.
+    It looks into the database for each memory. A transaction that writes many memories into a scope that is small in
+    comparison reads all of the scope's keys once instead. Keys are only ever added to them, so a memory whose keys are
+    missing is certainly new.
     """
 
     def __init__(self, db: Transaction) -> None:
@@ -94,7 +101,7 @@ class DuplicateIndex:
         self._known_keys: set[tuple[str, str, str]] = set()
 
     def find_missing(self, memory: Memory, likeness: str) -> MissingMatches:
-        """What is news in a memory; the scope that was entered is its own."""
+        """Return which keys of a memory have no match; its scope must be the current one."""
         scope, id, hash, subject = memory.scope, memory.id, memory.hash, memory.subject
         if scope not in self._preloaded:
             self._preload(scope)
@@ -112,12 +119,15 @@ class DuplicateIndex:
         return MissingMatches(memory, hash, likeness, not known, not said, not about)
 
     def add(self, scope: Scope, id: MemoryId, hash: str, likeness: str, subject: str | None) -> None:
-        """Hear of what the transaction writes itself."""
+        """Add the keys of a memory that the transaction writes."""
         if self._preloaded:
             self._add_row(str(scope), id, hash, likeness, subject)
 
     def _preload(self, scope: Scope) -> None:
-        """Read all there is to hear of, if it is little for as often as was looked; now and then."""
+        """Read all keys of the scope if they are few compared with the lookups made.
+
+        Tried only after 8, 16, 32 … lookups.
+        """
         self._lookups[scope] += 1
         looked = self._lookups[scope]
         if looked < LOOKUPS_BEFORE_PRELOAD or looked & (looked - 1):

@@ -1,8 +1,7 @@
-"""Erasing: the part of it that happens inside a transaction, and the bytes to look for afterwards.
+"""Erase rows in a transaction, and search files for bytes that were left behind.
 
-Pieces: the bytes by which what was erased would be known again, wherever they are left.
-
-Finding: where pieces of what was erased are in the bytes of a file.
+First the deletions (`erase`, `erase_checkpoints`, `erase_contexts`), then the needles, which are the byte strings that
+give erased data away, and then `NeedleFinder`, which finds many needles in the bytes of a file.
 """
 
 import json
@@ -23,17 +22,20 @@ from recollect.stores.sql import rows
 from recollect.stores.sql.transaction import Row, Transaction
 
 MAX_NEEDLES = 200_000
-"""How many pieces are looked for; beyond, of each further memory only the first is."""
+"""Maximum number of needles; beyond it, each further memory adds only its first one."""
 
 MAX_SEARCHED_IDS = 16
-"""Up to how many ids SQLite looks for in the texts of traces; beyond, all of them are read."""
+"""Maximum number of ids that SQL searches contexts for; beyond it, all contexts are read."""
 
 Execute = Callable[..., None]
 """Runs a statement that writes."""
 
 
 def erase(db: Transaction, run: Execute, places: Mapping[MemoryId, tuple[int, int]], commit: int) -> ErasedRows:
-    """Remove these memories, each given with its number and its scope's, and every mention of them."""
+    """Remove memories and every mention of them in contexts.
+
+    `places` has the number of each memory and of its scope.
+    """
     mentions = list(_find_mentions(db, places.keys()))
     for name, text in mentions:
         run("change_context", id=name, trace=text)
@@ -62,7 +64,7 @@ def erase(db: Transaction, run: Execute, places: Mapping[MemoryId, tuple[int, in
 
 
 def erase_checkpoints(db: Transaction, run: Execute, scope: int) -> ErasedRows:
-    """Remove how far anything got with the scope of that number: it may say what is erased."""
+    """Remove all checkpoints of a scope, since their values may quote what is erased."""
     noted = db.fetch_all("checkpoints_of", scope=scope)
     run("drop_checkpoints", scope=scope)
     pieces = frozenset(piece for _, value in noted for piece in cut_needles(value.encode()))
@@ -70,7 +72,7 @@ def erase_checkpoints(db: Transaction, run: Execute, scope: int) -> ErasedRows:
 
 
 def erase_contexts(db: Transaction, run: Execute, scope: Scope) -> ErasedRows:
-    """Remove every context of the scope, with the questions that were asked in it, and its name from what it used."""
+    """Remove all contexts of a scope with their questions, and anonymize its uses and votes."""
     found = db.fetch_all("contexts_of", path=str(scope))
     pieces = set(cut_needles(str(scope).encode()))
     for name, text in found:
@@ -85,9 +87,9 @@ def erase_contexts(db: Transaction, run: Execute, scope: Scope) -> ErasedRows:
 
 
 def _anonymize_uses(db: Transaction, run: Execute, scope: Scope, contexts: Set[str]) -> Iterator[bytes]:
-    """What the scope did with memories of its ancestors stays done, and no longer says by whom; gives what it said.
+    """Anonymize the scope's uses of and votes on memories of its ancestors; return the needles.
 
-    Signs go: one without its context tells nothing.
+    The uses and votes stay. Signs are removed, since a sign without its context means nothing.
     """
     gone, ancestors = json.dumps(list(contexts)), json.dumps([str(one) for one in scope.ancestors])
     if contexts and scope.ancestors:
@@ -104,15 +106,13 @@ def _anonymize_uses(db: Transaction, run: Execute, scope: Scope, contexts: Set[s
                 yield from cut_needles(was.by.encode())
         if before == after:
             continue
-        helped, misled = count_votes(
-            select_current_votes(after)
-        )  # those of several are one's now, and those of one are two's
+        helped, misled = count_votes(select_current_votes(after))  # voters may have been merged, or one split in two
         run("recount_votes", memory=memory, helped=helped, misled=misled)
-        run("recount_scope", scope=owner)  # if not now, what counted at some commit before has changed
+        run("recount_scope", scope=owner)  # even with the same counts now, those of an earlier commit may differ
 
 
 def _find_mentions(db: Transaction, gone: Set[MemoryId]) -> Iterator[tuple[str, str]]:
-    """Every context that names one of these, with its trace as it is without them."""
+    """Yield each context that names one of these memories, with its record without them."""
     quoted = [rows.quote_id(id) for id in gone]
     found: Iterable[Row] = db.fetch_each("all_contexts")
     if len(quoted) <= MAX_SEARCHED_IDS:
@@ -127,7 +127,7 @@ def _find_mentions(db: Transaction, gone: Set[MemoryId]) -> Iterator[tuple[str, 
 def _memory_needles(
     id: MemoryId, contents: list[Row], vectors: Mapping[int, list[Row]], notes: list[Row], keys: list[Row]
 ) -> Iterator[bytes]:
-    """The bytes by which what is removed would be known again, wherever they are."""
+    """Return the needles of a memory: byte strings that give it away wherever they are left."""
     for content, title, text, hash, terms, names in contents:
         yield from cut_needles(text.encode())
         yield from cut_needles(names.encode())
@@ -149,7 +149,7 @@ def _memory_needles(
 
 
 def _json_texts(value: Any) -> Iterator[str]:
-    """Every text, name and number in a value of JSON."""
+    """Yield every text, key and number in a JSON value."""
     match value:
         case str():
             yield value
@@ -166,40 +166,43 @@ def _json_texts(value: Any) -> Iterator[str]:
 
 
 def _json_bytes(text: str) -> bytes:
-    """The text as it is in the file where it is part of JSON."""
+    """Return the text as it is stored inside JSON."""
     return json.dumps(text, ensure_ascii=False)[1:-1].encode()
 
 
 NEEDLE_BYTES = 24
-"""Bytes of a piece: whatever is left of a text is found if it is at least twice as long."""
+"""Bytes of a needle: a text's remains are found if they are at least twice as long."""
 
 ANCHOR_BYTES = 8
-"""Bytes that are compared first; what is shorter is in every file, so it is not looked for."""
+"""Bytes that are compared first; shorter needles occur in every file and are skipped."""
 
 MIN_DISTINCT_BYTES = 4
-"""How many different bytes an anchor has, at least."""
+"""Minimum number of different bytes at the start of a needle."""
 
 
 def cut_needles(said: bytes) -> Iterator[bytes]:
-    """The pieces by which bytes are known again, also where a database has spread them over several pages."""
+    """Cut bytes into needles that are found even if a database spread the bytes over pages."""
     starts = [*range(0, len(said) - NEEDLE_BYTES, NEEDLE_BYTES), max(len(said) - NEEDLE_BYTES, 0)]
     return filter(_is_distinctive, (said[start : start + NEEDLE_BYTES] for start in starts))
 
 
 def _is_distinctive(piece: bytes) -> bool:
-    """Whether it is worth looking for: blanks and zeros are everywhere."""
+    """Whether the needle is worth searching: blanks and zeros are everywhere."""
     return len(set(piece[:ANCHOR_BYTES])) >= MIN_DISTINCT_BYTES
 
 
 MAX_PLACES_PER_NEEDLE = 10_000
-"""How many places of one piece are looked at: what is in so many rows that stay cannot be told from what they say."""
+"""Maximum number of places recorded per needle.
+
+Bytes that occur in that many live rows cannot be told apart from what those rows contain.
+"""
 
 _HASH_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
-"""Odd numbers, one for each eight bytes of a piece, that make a hash of them."""
+"""Odd factors, one for each eight bytes of a needle, that hash it."""
 
 
 class NeedleFinder:
-    """Looks for many pieces at once: at every place, a hash of eight bytes says whether it is worth a closer look."""
+    """Searches for many needles at once; a hash of eight bytes selects the places to compare."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._needles: dict[int, list[bytes]] = defaultdict(list)
@@ -217,7 +220,7 @@ class NeedleFinder:
         self._hash_filter[self._hashes(np.array(list(self._needles), dtype=np.uint64))] = True
 
     def find(self, block: bytes) -> Iterator[tuple[int, bytes]]:
-        """Every piece that is in the block, with its place."""
+        """Yield every needle in the block, with its place."""
         padded = block + bytes(NEEDLE_BYTES)
         for shift in range(ANCHOR_BYTES):
             windows = np.frombuffer(padded, dtype="<u8", offset=shift, count=(len(padded) - shift) // ANCHOR_BYTES)
@@ -235,21 +238,22 @@ class NeedleFinder:
 
 
 def _hash_words(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One number for each row of words, which tells nearly all rows apart."""
+    """Return a hash of each row of 64-bit numbers."""
     found: NDArray[np.uint64] = (words * _HASH_FACTORS).sum(axis=1, dtype=np.uint64)
     return found
 
 
 def _are_among(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Which of the values are known; these are sorted."""
+    """Return which of the values are in `known`, which is sorted."""
     if not len(known):
         return np.zeros(len(values), dtype=np.bool_)
     return np.asarray(known[np.searchsorted(known, values) % len(known)] == values)
 
 
 def find_needles(blocks: Iterable[tuple[int, bytes]], finder: NeedleFinder) -> dict[int, int]:
-    """Where in the blocks of a file, each given with its place, a piece begins, and how long it is; of one that is
-    everywhere, not all of its places.
+    """Return where needles begin in the blocks of a file, and how long each is.
+
+    Each block is given with its place. Only the first places of a very frequent needle are returned.
     """
     found: dict[int, int] = {}
     seen: Counter[bytes] = Counter()
@@ -262,7 +266,7 @@ def find_needles(blocks: Iterable[tuple[int, bytes]], finder: NeedleFinder) -> d
 
 
 def join_ranges(places: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Where pieces lie without a gap, each given with its length: from where to where."""
+    """Yield the start and end of each range that needles cover without a gap."""
     begin = end = -1
     for place, length in sorted(places.items()):
         if place > end:

@@ -1,4 +1,4 @@
-"""RelationalTimetable: when jobs fell due and what became of it, in tables that all schedulers of a store share."""
+"""Job runs in SQL tables that a store's schedulers share: due times, leases and results."""
 
 import json
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from recollect.model.validation import MAX_CLOCK_LEAD
 from recollect.stores.sql.rows import from_micros, from_optional_micros, to_micros, to_optional_micros
 from recollect.stores.sql.transaction import Row, Transaction, TransactionRunner
 
-GIVEN_UP_MESSAGE = f"whoever was at it ended without a word, {MAX_ATTEMPTS} times"
+GIVEN_UP_MESSAGE = f"worker died without a result {MAX_ATTEMPTS} times; giving up"
 
 
 class SqlJobStore:
-    """Every change has the row of its job to itself, so that of many who ask for the same one gets it."""
+    """Keeps job runs; each change locks the row of its job, so only one scheduler gets a run."""
 
     def __init__(self, transactions: TransactionRunner) -> None:
         self._transactions = transactions
@@ -34,7 +34,7 @@ class SqlJobStore:
         self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime
     ) -> JobOccurrence | None:
         seen = self.entry(job)
-        if seen is not None and not _may_change(seen, due_at, by, at, until):  # nobody waits for who only looks
+        if seen is not None and not _may_change(seen, due_at, by, at, until):  # a plain look needs no lock
             return None
 
         def change(db: Transaction) -> JobOccurrence | None:
@@ -44,7 +44,7 @@ class SqlJobStore:
             if not _may_change(entry, due_at, by, at, until):
                 return None
             begun = entry.unfinished
-            if begun is not None and begun.holder == by and begun.state is JobState.RUNNING:  # the answer was lost
+            if begun is not None and begun.holder == by and begun.state is JobState.RUNNING:  # a retry
                 return _save_occurrence(db, replace(begun, until=max(until, begun.until)))
             if begun is not None and (begun.state is JobState.INTERRUPTED or begun.attempt < MAX_ATTEMPTS):
                 return _save_occurrence(db, begun.acquire(by, at, until))
@@ -84,7 +84,7 @@ class SqlJobStore:
         self._transactions.write(change)
 
     def _update_occurrence(self, ours: JobOccurrence, changed: Callable[[JobOccurrence], JobOccurrence]) -> bool:
-        """Change the occurrence, unless somebody else is at it by now, or it is over otherwise."""
+        """Change the run, unless another worker has taken it over or it has already ended."""
 
         def change(db: Transaction) -> bool:
             entry = _lock_entry(db, ours.job, ours.started_at)
@@ -94,13 +94,13 @@ class SqlJobStore:
             if found.state is JobState.RUNNING:
                 _save_occurrence(db, changed(found))
                 return True
-            return found == ours  # the answer was lost
+            return found == ours  # retried: the first answer was lost
 
         return self._transactions.write(change)
 
 
 def _may_change(entry: JobRecord, due_at: datetime | None, by: str, at: datetime, until: datetime) -> bool:
-    """Whether there may be something to do for whoever asks."""
+    """Whether the caller may have something to do: a run to start, continue or take over."""
     begun = entry.unfinished
     if entry.paused:
         return False
@@ -110,7 +110,7 @@ def _may_change(entry: JobRecord, due_at: datetime | None, by: str, at: datetime
 
 
 def _lock_entry(db: Transaction, job: str, at: datetime) -> JobRecord:
-    """The entry of the job, which nobody else changes until the transaction ends; one never seen begins now."""
+    """Lock the job's row until the transaction ends and return the job; add it if it is new."""
     db.execute("add_job", job=job, since=to_micros(at), paused=False)
     return _read_entry(db, job, db.fetch_one("take_job", job=job))
 

@@ -1,4 +1,8 @@
-"""View: all that a scope may see, its own shelf and what each ancestor shares, as one table."""
+"""One table of all rows that a scope may see: its own and those that its ancestors share.
+
+`MergedColumns` joins the columns of the scopes (`ScopeColumns`). It tells which rows a recall may use, and computes
+their similarities, lexical shares and entity links.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,7 +34,7 @@ DATE_COLUMNS = ("created_at", "updated_at", "valid_from")
 
 @dataclass(frozen=True, eq=False)
 class StackedVectors:
-    """The vectors of several shelves, one below the other, without copying them."""
+    """The vectors of several scopes, one below the other, without copying them."""
 
     parts: tuple[NDArray[np.float32], ...]
 
@@ -47,7 +51,7 @@ class StackedVectors:
         first = 0
         for part in self.parts:
             here = (rows >= first) & (rows < first + len(part))
-            if part.shape[1] == width:  # the vectors of the others are not here
+            if part.shape[1] == width:  # other parts have no loaded vectors
                 found[here] = part[rows[here] - first]
             first += len(part)
         return found
@@ -55,39 +59,39 @@ class StackedVectors:
 
 @dataclass(eq=False)
 class MergedColumns:
-    """All that a scope may see: its own shelf and what each ancestor shares, as one table."""
+    """All rows that a scope may see: its own and those that its ancestors share, as one table."""
 
     parts: tuple[ScopeColumns, ...]
     _joined_columns: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def with_vectors(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "MergedColumns":
-        """The same with these directions, if there are any."""
+        """Return the table with these vectors set, or itself if there are none."""
         return MergedColumns(tuple(shelf.with_vectors(directions) for shelf in self.parts)) if directions else self
 
     @lock_free_property
     def rows_without_vector(self) -> Rows:
-        """The rows without a direction, though their vectors would be here."""
+        """The rows without a vector, among those whose vectors are loaded."""
         return np.flatnonzero(_concatenate([np.isnan(shelf.matrix[:, 0]) & shelf.alive for shelf in self.parts]))
 
     @property
     def has_remote_vectors(self) -> bool:
-        """Whether vectors of it stay in the tables."""
+        """Whether any of the vectors stay in the database."""
         return any(shelf.contents is not None for shelf in self.parts)
 
     @lock_free_property
     def content_numbers(self) -> NDArray[np.int64]:
-        """The contents of the vectors that stay in the tables; 0 for rows without."""
+        """The content number of each row whose vector stays in the database; 0 for other rows."""
         return _concatenate(
             [np.zeros(len(one), dtype=np.int64) if one.contents is None else one.contents for one in self.parts]
         )
 
     @lock_free_property
     def has_local_vectors(self) -> NDArray[np.bool_]:
-        """Whether the vector of each row is here, if it has one."""
+        """Whether each row's vector is loaded, if it has one."""
         return np.repeat([shelf.contents is None for shelf in self.parts], list(map(len, self.parts)))
 
     def rows_of_contents(self, contents: NDArray[np.int64]) -> Rows:
-        """The rows whose vectors are of these contents, in order."""
+        """Return the rows whose vectors belong to these contents, sorted."""
         order, numbers = self._by_content
         first, last = (np.searchsorted(numbers, contents, side=side) for side in ("left", "right"))
         counts = last - first
@@ -96,7 +100,7 @@ class MergedColumns:
 
     @lock_free_property
     def _by_content(self) -> tuple[Rows, NDArray[np.int64]]:
-        """The rows in the order of their contents, and these."""
+        """The rows sorted by content number, and these numbers."""
         order = np.argsort(self.content_numbers, kind="stable")
         return order, self.content_numbers[order]
 
@@ -106,7 +110,7 @@ class MergedColumns:
         return first if not others else [id for ids in (first, *others) for id in ids]
 
     def column(self, name: str) -> Floats:
-        """One column of numbers of all shelves."""
+        """Return a numeric column, joined over all parts."""
         if name not in self._joined_columns:
             self._joined_columns[name] = _concatenate([shelf.columns[name] for shelf in self.parts])
         found: Floats = self._joined_columns[name]
@@ -114,7 +118,7 @@ class MergedColumns:
 
     @lock_free_property
     def table(self) -> CandidateTable:
-        """What is known of every row whatever is asked."""
+        """The columns of every row that do not depend on the query."""
         helped, misled = self.column("helped"), self.column("misled")
         judged = helped + misled
         usefulness = np.where(judged > 0.0, (helped + 1.0) / (judged + 2.0), np.nan)
@@ -136,7 +140,7 @@ class MergedColumns:
 
     @lock_free_property
     def _by_scope(self) -> list[list[ScopeColumns]]:
-        """The shelves of each scope: what memories said before they were revised lies beside the others."""
+        """The parts of each scope; former versions of memories form a part of their own."""
         return [list(shelves) for _, shelves in groupby(self.parts, attrgetter("scope"))]
 
     @lock_free_property
@@ -146,7 +150,7 @@ class MergedColumns:
 
     @lock_free_property
     def sessions(self) -> Labels:
-        """The sessions; each is of one scope, whatever others are called."""
+        """The session of each row; sessions of two scopes differ even if they have the same name."""
         return Labels.concatenate([_merge_labels("session", shelves) for shelves in self._by_scope])
 
     @lock_free_property
@@ -159,13 +163,13 @@ class MergedColumns:
 
     @lock_free_property
     def _term_counts(self) -> Floats:
-        """How many terms every row has."""
+        """The number of terms of each row."""
         return _concatenate([shelf.postings.lengths for shelf in self.parts]).astype(np.float64)
 
     @lock_free_property
     def _vectors(self) -> NDArray[np.float32]:
         first, *others = (shelf.matrix for shelf in self.parts)
-        # Of the vectors of a table nothing is asked but how many there are, and some rows of them.
+        # A table uses only the length of its vectors, and some rows of them.
         return cast("NDArray[np.float32]", StackedVectors((first, *others))) if others else first
 
     @lock_free_property
@@ -178,7 +182,10 @@ class MergedColumns:
 
     @lock_free_property
     def _validity_span(self) -> tuple[float, float, float] | None:
-        """From when on every row is known, from when on and until when it holds, if all may be recalled: most may."""
+        """When the last row became known, the last one valid, and the first one outdated.
+
+        None if some rows may not be recalled at all. Usually all may, and this tells so without looking at each row.
+        """
         if not self.ids or not (self.alive & self.active).all():
             return None
         known = np.fmax(self.column("created_at"), self.column("updated_at")).max()
@@ -187,7 +194,7 @@ class MergedColumns:
         return float(known), float(begins), float(ends)
 
     def find_eligible(self, probe: EvidenceRequest) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
-        """Which rows may be recalled for the probe (`None`: all), and how many are barred by what."""
+        """Return which rows the request may recall (None: all), and how many each barrier excludes."""
         now, present, past = to_microseconds(probe.at), probe.present, probe.past
         away = {
             Barrier.STATUS: sum(len(shelf.inactive) for shelf in self.parts),
@@ -220,18 +227,18 @@ class MergedColumns:
         return _concatenate([shelf.levels for shelf in self.parts])
 
     def _find_other_levels(self, probe: EvidenceRequest) -> NDArray[np.bool_] | None:
-        """The rows that are of none of the levels asked for, and stand in for none, if there are any."""
+        """Return the rows that neither have nor stand in for a requested level, or None."""
         if probe.levels is None:
             return None
         others = (self._levels & sum(LEVEL_BITS[level] for level in probe.levels)) == 0
         return others if others.any() else None
 
     def _find_known_after(self, now: float) -> NDArray[np.bool_]:
-        """The rows that were not known by then."""
+        """Return the rows that were not yet known at this time."""
         return (self.column("created_at") > now) | (self.column("updated_at") > now)
 
     def find_speakers(self, eligible: NDArray[np.bool_] | None) -> frozenset[str]:
-        """Everyone who said something that is eligible."""
+        """Return the speakers of all eligible rows."""
         return (self.speakers if eligible is None else self.speakers[np.flatnonzero(eligible)]).present_names()
 
     @lock_free_property
@@ -240,7 +247,7 @@ class MergedColumns:
         return build_entity_index(shelf.mentions for shelf in self.parts)
 
     def build_turns(self, eligible: NDArray[np.bool_] | None) -> TurnColumns | None:
-        """What was said before what, among the eligible rows; nothing where there are no sessions."""
+        """Return which eligible row precedes which in its session, or None if there are no sessions."""
         if not len(self._turn_rows) or (eligible is not None and not eligible[self._turn_rows].any()):
             return None
         return (
@@ -258,12 +265,12 @@ class MergedColumns:
         return TurnColumns.of(self._turn_rows, self.sessions, self.is_question, None)
 
     def compute_similarities(self, vectors: Vectors, said: TurnColumns | None) -> tuple[Floats, float]:
-        """The similarity of every row, and how far it may be off; NaN for rows without a vector."""
+        """Return the similarity of every row, and its error bound; NaN for rows without a vector."""
         near = _concatenate([_approximate_similarities(shelf, vectors) for shelf in self.parts]).astype(np.float64)
         return near if said is None else said.similarities(near), cosine_error_bound(vectors.shape[1])
 
     def compute_exact_similarities(self, vectors: Vectors, said: TurnColumns | None, rows: Sequence[int]) -> Floats:
-        """The similarities of these rows, to the last bit."""
+        """Return the similarities of these rows, exact to the last bit."""
         asked = np.asarray(rows, dtype=np.intp)
         own = nearest_cosines(self._vectors[asked], vectors)
         if said is None:
@@ -275,7 +282,10 @@ class MergedColumns:
     def compute_lexical_shares(
         self, terms: Sequence[str], eligible: NDArray[np.bool_] | None, said: TurnColumns | None
     ) -> Floats:
-        """How much of the question's words each eligible row has, by the statistics of the eligible."""
+        """Return how much of the query's terms each eligible row has.
+
+        Term statistics cover the eligible rows only.
+        """
         masks = self._split_by_part(np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible)
         parts = list(zip((shelf.postings for shelf in self.parts), masks, strict=True))
         first, *others = (postings.statistics(terms, mask) for postings, mask in parts)
@@ -287,7 +297,7 @@ class MergedColumns:
         return turn_context.score_turns(self._find_postings(terms, eligible), terms, said, self._term_counts, total)
 
     def compute_session_shares(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> Floats:
-        """How much of the question's words the session of each eligible row has."""
+        """Return how much of the query's terms the session of each eligible row has."""
         open = np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible
         return turn_context.score_sessions(
             self._find_postings(terms, eligible), terms, self.sessions, self._term_counts, open
@@ -296,7 +306,7 @@ class MergedColumns:
     def _find_postings(
         self, terms: Sequence[str], eligible: NDArray[np.bool_] | None
     ) -> dict[str, tuple[Rows, Floats]]:
-        """For each term that any of them has, the eligible rows that have it, and how often."""
+        """Return, for each term that occurs, the eligible rows that have it and how often."""
         found = {term: self._find_term_postings(term, eligible) for term in dict.fromkeys(terms)}
         return {term: having for term, having in found.items() if len(having[0])}
 
@@ -316,11 +326,14 @@ class MergedColumns:
         return np.split(column, np.cumsum([len(shelf) for shelf in self.parts])[:-1])
 
     def memory_versions(self, rows: Sequence[int]) -> list[tuple[int, int]]:
-        """The number and version of the memories in these rows."""
+        """Return the memory number of each row and its commit.
+
+        For a former version, the minus version number takes the place of the commit.
+        """
         return [(int(self._memory_numbers[row]), int(self._memory_commits[row])) for row in rows]
 
     def with_row_status(self, row: int, memory: Memory) -> Memory:
-        """The memory of a row with the standing that it has there, which a former version did not have yet."""
+        """Return the memory with the status it has in this row, which a former version lacks."""
         if self._memory_commits[row] >= 0:
             return memory
         until = self.column("valid_until")[row]
@@ -348,14 +361,14 @@ class MergedColumns:
 
 
 def _approximate_similarities(shelf: ScopeColumns, vectors: Vectors) -> NDArray[np.float32]:
-    """The similarities of a shelf, as far as it has vectors."""
+    """Return the similarities of one part; NaN where its vectors are not loaded."""
     if shelf.contents is None:
         return approximate_cosines(shelf.matrix, vectors)
     return np.full(len(shelf), np.nan, dtype=np.float32)
 
 
 def _merge_labels(name: str, shelves: Sequence[ScopeColumns]) -> Labels:
-    """One sort of names of these shelves, numbered anew."""
+    """Join one label column (session or speaker) of these parts, with new codes."""
     names = {number: known for shelf in shelves for number, known in shelf.names.items()}
     numbers, codes = np.unique(_concatenate([shelf.labels[name] for shelf in shelves]), return_inverse=True)
     there = numbers > 0

@@ -1,4 +1,4 @@
-"""Migrations: numbered .sql files, applied to a database in order, each in a transaction of its own."""
+"""Schema migrations: numbered .sql files, applied in order, each in its own transaction."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _FILE_NAME = re.compile(r"(\d{4})_\w+\.sql")
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step from a schema to the next, as its file says it."""
+    """One step from a schema version to the next."""
 
     number: int
     name: str
@@ -25,23 +25,23 @@ class MigrationLog(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call the database."""
+        """The name of the database in messages."""
         ...
 
     def version(self) -> int:
-        """The number of the last migration; 0 before the first."""
+        """Return the number of the last migration; 0 before the first."""
         ...
 
     def advance(self, step: Migration) -> int:
-        """Apply the step in one transaction if it is the next one; says the number recorded then.
+        """Apply the step in one transaction if it is the next one; return the number recorded then.
 
-        Another process may have been quicker, so what is next is only certain inside the transaction.
+        Another process may migrate first, so only a check inside the transaction is reliable.
         """
         ...
 
 
 def load_migrations(folder: Traversable) -> tuple[Migration, ...]:
-    """The migrations of a folder in their order: `0001_first.sql`, `0002_….sql` and so on, without a gap."""
+    """Read the migrations of a folder: `0001_first.sql`, `0002_….sql` and so on, without a gap."""
     try:
         scripts = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
     except OSError as error:
@@ -54,7 +54,7 @@ def load_migrations(folder: Traversable) -> tuple[Migration, ...]:
 
 
 def migrate(ledger: MigrationLog, steps: Sequence[Migration]) -> int:
-    """Bring a database up to the last step, and say its number; one that is further along is refused."""
+    """Apply all missing migrations and return the last number; refuse a newer database."""
     version = ledger.version()
     while 0 <= version < len(steps):
         version = ledger.advance(steps[version])
@@ -64,7 +64,7 @@ def migrate(ledger: MigrationLog, steps: Sequence[Migration]) -> int:
 
 
 def schema_mismatch(name: str, version: int, known: int) -> SchemaMismatch:
-    """The error for a database whose schema is newer than the last known one, or has no valid number."""
+    """Return the error for a database with a newer schema or without a valid schema number."""
     if version < known:
         remedy = "restore a backup of it, or name another file"
         return SchemaMismatch(f"store {name!r} has schema {version} instead of {known}; {remedy}")

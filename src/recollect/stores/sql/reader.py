@@ -1,8 +1,6 @@
-"""Reading: what a store that keeps tables answers, from shelves where it is about ranking and from rows where not.
+"""The reading half of a SQL store: ranking reads cached columns, everything else reads rows.
 
-Counting: how much a store holds, and which model its vectors come from.
-
-Timeline: records of what happened by their moments, and how far whoever sums them up got.
+`SqlReader` comes first; the functions below it count the rows of a store and read timeline records and checkpoints.
 """
 
 import json
@@ -37,12 +35,15 @@ from recollect.text import tokenizer
 T = TypeVar("T")
 
 MEMORIES_PER_PAGE = 500
-"""How many memories are read at a time when all of a scope are listed."""
+"""Number of memories read at a time when a scope is listed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnSnapshot:
-    """All that a probe may see, the last commit that was known, the model's number, and if vectors may stay away."""
+    """All columns that a request may see, the last commit they include, and the model's number.
+
+    `remote` is set if vectors may stay in the database.
+    """
 
     columns: MergedColumns
     commit: int
@@ -51,16 +52,16 @@ class ColumnSnapshot:
 
 
 class SqlReader(ABC):
-    """The reading half of a store; a database supplies transactions that see it as it is at one moment."""
+    """The reading half of a store; a database adds transactions that see one moment."""
 
     def __init__(self, cache_bytes: int) -> None:
         self._column_cache = ColumnCache(cache_bytes)
 
     @abstractmethod
     def _read(self, scope: Scope | None, look: Callable[[Transaction], T], *, below: bool = False) -> T:
-        """What is seen in one transaction: of a scope and its ancestors, with all below it if asked, or of all.
+        """Return what `look` returns in one transaction: for a scope and its ancestors, or for all.
 
-        It may be looked more than once, if the database goes away meanwhile.
+        With `below`, it also sees all scopes below. `look` may be called more than once if the connection is lost.
         """
 
     def encoder(self) -> Encoder | None:
@@ -212,7 +213,7 @@ class SqlReader(ABC):
         def look(db: Transaction) -> ColumnSnapshot:
             number, model = read_current_encoder(db)
             refuse_other_encoder(model, probe.encoder)
-            now = probe.commit is None and probe.known_at is None  # vectors of before are not asked for in the tables
+            now = probe.commit is None and probe.known_at is None  # remote vectors are only searched for the present
             bare = self._choose_remote_vectors(db, probe, number) if probe.bounded and now and number > 0 else None
             view, commit = self._column_cache.read(db, probe, number, bare)
             return ColumnSnapshot(view, commit, number, bare)
@@ -220,17 +221,17 @@ class SqlReader(ABC):
         return self._read(probe.scope, look)
 
     def _choose_remote_vectors(self, db: Transaction, probe: EvidenceRequest, encoder: int) -> RemoteVectors | None:
-        """That vectors may stay in the tables, where they can be asked for."""
+        """Return how to leave vectors in the database, if it can search them."""
         return None
 
     def _open_remote_similarity(self, probe: EvidenceRequest, seen: ColumnSnapshot) -> RemoteSimilarities | None:
-        """What can be asked of the vectors that stay in the tables."""
+        """Return the search for vectors that stay in the database, if there is one."""
         return None
 
     def _load_memories(
         self, scope: Scope, view: MergedColumns, asked: Sequence[int], commit: int
     ) -> list[Memory | None]:
-        """The memories of these rows as they were in their commits or former versions; `None` where one was erased."""
+        """Return the memories of these rows in the versions the rows had; None for erased ones."""
 
         def look(db: Transaction) -> list[Row | None]:
             places = view.memory_versions(asked)
@@ -254,7 +255,10 @@ class SqlReader(ABC):
     def _find_dropped_vectors(
         self, probe: EvidenceRequest, view: MergedColumns, mask: NDArray[np.bool_] | None, commit: int
     ) -> list[int]:
-        """The eligible rows that lost their direction after what is known; of the present nothing has come after."""
+        """Return the eligible rows that lost their vector after the known commit.
+
+        A request about the present has none, since nothing came later.
+        """
         if probe.commit is None and probe.known_at is None:
             return []
         without = (
@@ -269,18 +273,18 @@ class SqlReader(ABC):
 
 
 def _fetch_by_number(db: Transaction, numbers: Sequence[int], statuses: str) -> list[Row]:
-    """The memories of these numbers in this order, as far as they are there and still of these statuses."""
+    """Return the rows of these memory numbers, in order, that still exist with these statuses."""
     return db.fetch_all("memories_numbered", numbers=json.dumps(numbers), statuses=statuses) if numbers else []
 
 
 def _fetch_by_id(db: Transaction, scope: Scope, ids: Sequence[MemoryId]) -> list[Row]:
-    """The memories of these ids that the scope may see, in the order asked."""
+    """Return the rows of these memory ids that the scope may see, in order."""
     found = {row[0]: row for row in db.fetch_all("memories_by_id", **visible_params(scope, ids=json.dumps(list(ids))))}
     return [found[id] for id in ids if id in found]
 
 
 def count_stats(db: Transaction, scope: Scope | None, *, below: bool, schema: int, size: int) -> Stats:
-    """The figures of a scope, with those of the scopes below it if asked, or of all."""
+    """Return the figures of a scope, with `below` also of the scopes below it, or of all."""
     wanted = subtree_params(scope, below=below)
     model, encoder = read_current_encoder(db)
     scopes, statuses, kinds = Counter[str](), Counter[Status](), Counter[Kind]()
@@ -324,7 +328,7 @@ def read_timeline(
     before: datetime | None,
     statuses: Sequence[Status],
 ) -> list[Memory]:
-    """The scope's own records of these levels within a stretch of time, in order of time and id."""
+    """Return the scope's own records of these levels in a time range, ordered by time and id."""
     found = db.fetch_all(
         "timeline",
         path=str(scope),
@@ -337,12 +341,12 @@ def read_timeline(
 
 
 def read_changed_dates(db: Transaction, scope: Scope, level: Level, after: int) -> tuple[list[datetime], int]:
-    """The moments of the scope's records of a level that later commits wrote, and the last of these commits."""
+    """Return the times of a level's records changed after a commit, and their last commit."""
     found = db.fetch_all("touched", path=str(scope), level=level.value, after=after)
     return [rows.from_micros(at) for at, _ in found], max((commit for _, commit in found), default=after)
 
 
 def read_checkpoint(db: Transaction, scope: Scope, name: str) -> str | None:
-    """How far something got with the scope, as it was last noted."""
+    """Return the value of the scope's checkpoint, or None."""
     row = db.fetch_first("checkpoint", path=str(scope), name=name)
     return None if row is None else str(row[0])

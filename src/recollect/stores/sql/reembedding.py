@@ -1,4 +1,4 @@
-"""Going over to another model, in small transactions between those of others, whichever database it is in."""
+"""Switch a store to another embedding model, in small transactions, for any SQL database."""
 
 import json
 from abc import ABC, abstractmethod
@@ -16,15 +16,15 @@ from recollect.stores.sql.transaction import Transaction, read_current_encoder
 T = TypeVar("T")
 
 VECTOR_KEYS_PER_CONTENT = 256
-"""How many keys of vectors a content has, one for each number that a model can have."""
+"""Number of vector keys per content: one for each number that a model can have."""
 
 
 class SqlReembedding(ABC):
-    """The vectors of two models lie side by side until the new ones are complete; one transaction then switches.
+    """Keeps the vectors of both models until the new ones are complete, then switches at once.
 
-    Contents are looked through in the order of their numbers. A new one has a number above all others that can be
-    seen, unless numbers are given `numbers_out_of_order`: then all are looked at once more in the end. It also may
-    have one that was passed after an erasure, so then they are looked through again.
+    Contents are processed in the order of their numbers. A new content gets a number above all visible ones, except
+    where `numbers_out_of_order` is set: then all contents are checked once more at the end. After an erasure a number
+    that was already passed may be used again, so the contents are then processed again from the start.
     """
 
     numbers_out_of_order = False
@@ -39,15 +39,15 @@ class SqlReembedding(ABC):
 
     @abstractmethod
     def _run_read(self, look: Callable[[Transaction], T]) -> T:
-        """What is seen in one transaction of all that there is."""
+        """Return what `look` returns in one transaction over the whole store."""
 
     @abstractmethod
     def _run_write(self, change: Callable[[Transaction], T]) -> T:
-        """What comes of a change, in one transaction of all that there is."""
+        """Return what `change` returns in one transaction over the whole store."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
 
     def begin(self, encoder: Encoder) -> Encoder | None:
         self._encoder_params = {"model": encoder.name, "dimensions": encoder.dimensions}
@@ -96,7 +96,7 @@ class SqlReembedding(ABC):
         return self._write_vectors(change)
 
     def remove(self, limit: int) -> VectorRemoval:
-        if self._retired_models is None:  # what others dismiss from now on is for them to remove
+        if self._retired_models is None:  # models that others retire from now on are theirs to remove
             self._retired_models = [name for (name,) in self._run_read(lambda db: db.fetch_all("dismissed_encoders"))]
         if not self._retired_models:
             return VectorRemoval(0, 0, 0)
@@ -115,7 +115,7 @@ class SqlReembedding(ABC):
         keys, last = self._run_write(change)
         if len(keys) < limit:
             return VectorRemoval(len(keys), last, last)
-        self._last_removed_key = max(keys)  # after it is kept: a change may be made again
+        self._last_removed_key = max(keys)  # only after the commit: a change may run again
         return VectorRemoval(limit, min(self._last_removed_key // VECTOR_KEYS_PER_CONTENT, last - 1), last)
 
     def _fetch_lacking(self, db: Transaction, limit: int, after: int) -> tuple[ContentRow, ...]:
@@ -123,7 +123,7 @@ class SqlReembedding(ABC):
         return tuple(ContentRow(*row) for row in found)
 
     def _add_vectors(self, db: Transaction, contents: Sequence[ContentRow], vectors: NDArray[np.float32]) -> int:
-        """Keep a vector for each of them; says how many are new."""
+        """Add a vector for each content; return how many are new."""
         filled = 0
         for content, vector in zip(contents, vectors.astype("<f4"), strict=True):
             said = {"content": content.number, "title": content.title, "text": content.text}
@@ -134,7 +134,7 @@ class SqlReembedding(ABC):
         return filled
 
     def _write_vectors(self, change: Callable[[Transaction], T]) -> T:
-        """What comes of a change to the vectors of our model, as long as it still is a model of this store."""
+        """Run a change to the new model's vectors, if the store still has that model."""
 
         def ours(db: Transaction) -> T:
             if db.fetch_first("encoder_number", **self._encoder_params) != (self._encoder_number,):

@@ -1,6 +1,6 @@
-"""Rows: memories, traces and keys as the tables have them.
+"""Convert memories, contexts, keys and votes to and from table rows.
 
-Marks: what many statements have in common, written in them as `{mark}` or `{mark:table}` and filled in once.
+At the end: the macros `{name}` and `{name:table}` for text that many SQL statements share, expanded once.
 """
 
 import json
@@ -34,10 +34,10 @@ JSON_FIELDS = (
     "superseded_by",
     "remark",
 )
-"""What no index is for: kept together, as JSON, where it is not simply the default."""
+"""Fields without an index, kept together as JSON; a default value is left out."""
 
 RECORD_FIELDS: Mapping[str, type[Index | Level]] = {"left": Index, "stands_for": Level}
-"""What only records of what happened have beside that."""
+"""Fields that only records of a timeline level have, kept in the same JSON."""
 
 STATE_COLUMNS = (
     "hash",
@@ -51,7 +51,7 @@ STATE_COLUMNS = (
     "recorded_at",
     "changed",
 )
-"""The columns that `memories` and `versions` have in common, beside the content's number."""
+"""The columns that `memories` and `versions` share, beside the number of the content."""
 
 _EMPTY_JSON_FIELDS = dict.fromkeys(JSON_FIELDS)
 
@@ -59,11 +59,11 @@ VERDICT_CLASSES: Mapping[str, type[Verdict]] = {one.__name__: one for one in get
 
 
 class VectorBytes(bytes):
-    """A vector on its way to the tables: 32-bit floats, little-endian, of length 1 together."""
+    """A unit vector in the format of the tables: 32-bit floats, little-endian."""
 
 
 def group_by_memory(found: Iterable[Row]) -> Mapping[int, list[Row]]:
-    """Rows by the number of a memory, which each begins with."""
+    """Group rows by their first value, the number of a memory."""
     sorted: dict[int, list[Row]] = defaultdict(list)
     for number, *row in found:
         sorted[number].append(tuple(row))
@@ -71,12 +71,12 @@ def group_by_memory(found: Iterable[Row]) -> Mapping[int, list[Row]]:
 
 
 def to_micros(moment: datetime) -> int:
-    """A moment as the tables have it."""
+    """Return a datetime as microseconds since 1970, the format of the tables."""
     return (moment - EPOCH) // MICROSECOND
 
 
 def from_micros(value: int) -> datetime:
-    """A moment of the tables."""
+    """Return the datetime of a table value."""
     return EPOCH + value * MICROSECOND
 
 
@@ -89,7 +89,7 @@ def from_optional_micros(value: int | None) -> datetime | None:
 
 
 def state_values(memory: Memory, hash: str, likeness: str, *, recorded_at: int, commit: int) -> Row:
-    """The values of STATE; hash and likeness are the memory's."""
+    """Return the values of STATE_COLUMNS; `hash` and `likeness` are the memory's."""
     more: dict[str, Any] = {name: value for name in JSON_FIELDS if (value := getattr(memory, name))}
     more["provenance"] = memory.provenance.value
     if memory.trust is not TRUST_BY_PROVENANCE[memory.provenance]:
@@ -112,7 +112,7 @@ def state_values(memory: Memory, hash: str, likeness: str, *, recorded_at: int, 
 
 
 def parse_memory(row: Row) -> Memory:
-    """The memory of a row: id, path of its scope, title, text, and STATE."""
+    """Return the memory of a row: id, scope path, title, text, then STATE_COLUMNS."""
     id, path, title, text, *rest = row
     values: dict[str, Any] = dict(zip(STATE_COLUMNS, rest, strict=True))
     more: dict[str, Any] = json.loads(values.pop("more"))
@@ -142,12 +142,15 @@ def parse_memory(row: Row) -> Memory:
 
 
 def parse_lineage(found: Iterable[Row]) -> list[Lineage]:
-    """The lineages of rows: id, source, and the ids it was derived from, as JSON."""
+    """Return the lineages of rows: id, source, and the ids it was derived from as JSON."""
     return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in found]
 
 
 def parse_usage(row: Row) -> Usage:
-    """The usage of a row: served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at."""
+    """Return the usage of a row.
+
+    Columns: served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at.
+    """
     served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at = row
     return Usage(
         served=served,
@@ -162,7 +165,7 @@ def parse_usage(row: Row) -> Usage:
 
 
 def context_to_json(trace: ContextRecord) -> str:
-    """A trace as JSON."""
+    """Return a context record as JSON."""
     values: dict[str, Any] = asdict(trace) | {"scope": str(trace.scope)}
     for name in ("made_at", "at", "known_at"):
         values[name] = to_optional_micros(values[name])
@@ -172,12 +175,12 @@ def context_to_json(trace: ContextRecord) -> str:
 
 
 def quote_id(id: MemoryId) -> str:
-    """An id as the text of a trace has it."""
+    """Return an id as it appears in the JSON of a context."""
     return json.dumps(id, ensure_ascii=False)
 
 
 def parse_context(text: str) -> ContextRecord:
-    """The trace that a text has."""
+    """Return the context record of a JSON text."""
     values = json.loads(text)
     for name in ("made_at", "at", "known_at"):
         values[name] = from_optional_micros(values[name])
@@ -197,12 +200,12 @@ def _parse_making(values: dict[str, Any]) -> ContextRecipe:
 
 
 def verdict_to_json(verdict: Verdict) -> str:
-    """A verdict as JSON."""
+    """Return a verdict as JSON."""
     return json.dumps([type(verdict).__name__, asdict(verdict)])
 
 
 def parse_kept_key(scope: Scope, key: str, row: Row) -> IdempotencyRecord:
-    """The key of a row: body, id of the memory, verdict, and when."""
+    """Return the idempotency record of a row: body, id of the memory, verdict, and time."""
     body, id, verdict, at = row
     name, values = json.loads(verdict)
     return IdempotencyRecord(
@@ -216,27 +219,27 @@ def parse_kept_key(scope: Scope, key: str, row: Row) -> IdempotencyRecord:
 
 
 def parse_vote(memory: int | str, context: str, by: str, use: str, at: int) -> Vote:
-    """The vote of a row; the memory is named by its number, or by its id."""
+    """Return the vote of a row; `memory` is the memory's number or id."""
     return Vote(context=context, memory=MemoryId(str(memory)), by=by, use=Use(use), at=from_micros(at))
 
 
 Macro = Callable[[str], str]
-"""What a mark stands for, of the table that it names or of none."""
+"""Returns the SQL that a macro stands for, given the table name or an empty text."""
 
 _MACRO = re.compile(r"\{(\w+)(?::(\w*))?\}")
 
 
 def state_columns(table: str) -> str:
-    """The columns of STATE."""
+    """Return the list of STATE_COLUMNS for SQL, prefixed with the table if given."""
     return ", ".join(f"{table}.{name}" if table else name for name in STATE_COLUMNS)
 
 
 def constant_macro(text: str) -> Macro:
-    """A mark that stands for the same wherever it is."""
+    """Return a macro that stands for the same text everywhere."""
     return lambda _: text
 
 
 def expand_macros(statements: Mapping[str, str], marks: Mapping[str, Macro]) -> dict[str, str]:
-    """The statements with these marks and `{state:…}` filled in."""
+    """Return the statements with these macros and `{state:…}` expanded."""
     known = {"state": state_columns, **marks}
     return {name: _MACRO.sub(lambda match: known[match[1]](match[2] or ""), text) for name, text in statements.items()}

@@ -1,8 +1,7 @@
-"""Session: one transaction of a database, asked by the names of statements that every dialect has.
+"""Transactions of a SQL database that run statements by name.
 
-Statements: SQL that lives in files, each piece under its name.
-
-Transactions: what is seen or changed in one of all that a database has, for what belongs to no scope.
+Every dialect keeps its SQL in files (`load_statements`) under the same statement names. `TransactionRunner` is for work
+that belongs to no scope.
 """
 
 import json
@@ -17,47 +16,50 @@ from recollect.model.scope import Scope
 Row = tuple[Any, ...]
 
 _AFTER_ALL_PATHS = chr(0x10FFFF)
-"""What no path begins with, because it is no character."""
+"""Sorts after every path, because it is no character."""
 
 
 class Transaction(Protocol):
-    """A transaction. Each dialect has its statements in files; their names, parameters and columns are the same."""
+    """A transaction; each dialect has statements with the same names, parameters and columns."""
 
     @property
     def realm(self) -> str:
-        """Within what commits are counted: the root of the scope that was entered last, or all that there is."""
+        """The unit in which commits are numbered: the current scope's root, or the whole store.
+
+        The current scope is the one entered last. Which of the two applies depends on the dialect.
+        """
         ...
 
     def enter_scope(self, scope: Scope, *, wide: bool = False) -> None:
-        """Go on for that scope: what follows sees and touches what is its own or its ancestors', and commits there.
+        """Make this the current scope: later statements see it and its ancestors, and commit there.
 
-        If it is `wide`, all scopes of its realm, for what must be seen to wherever it is.
+        With `wide`, they see all scopes of its realm.
         """
         ...
 
     def fetch_all(self, statement: str, /, **given: object) -> list[Row]:
-        """All rows of a statement."""
+        """Return all rows of a statement."""
         ...
 
     def fetch_each(self, statement: str, /, **given: object) -> Iterator[Row]:
-        """The rows of a statement as they come, for those that are many."""
+        """Iterate over the rows of a statement as they come, for large results."""
         ...
 
     def fetch_first(self, statement: str, /, **given: object) -> Row | None:
-        """The first row of a statement, if there is one."""
+        """Return the first row of a statement, or None."""
         ...
 
     def fetch_one(self, statement: str, /, **given: object) -> Row:
-        """The row of a statement that always has one."""
+        """Return the row of a statement that always has one."""
         ...
 
     def execute(self, statement: str, /, **given: object) -> None:
-        """Run a statement for what it does."""
+        """Run a statement without a result."""
         ...
 
 
 def subtree_params(scope: Scope | None, *, below: bool) -> dict[str, str | None]:
-    """The parameters that say which scopes a statement is about: one, with those below it if asked, or all."""
+    """Return the parameters that select one scope, a scope with all below it, or all scopes."""
     if scope is None:
         return {"path": None, "first": "", "beyond": _AFTER_ALL_PATHS}
     path = str(scope)
@@ -65,7 +67,7 @@ def subtree_params(scope: Scope | None, *, below: bool) -> dict[str, str | None]
 
 
 def visible_params(scope: Scope, **given: object) -> dict[str, object]:
-    """The parameters that say whose memories may be seen, and others."""
+    """Return the parameters that select the memories a scope may see, plus the given ones."""
     return {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors]), **given}
 
 
@@ -73,7 +75,7 @@ _STATEMENT_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
 def load_statements(package: str, *names: str) -> Mapping[str, str]:
-    """The statements of a package's files of these names (`queries.sql`, if none is named), by name."""
+    """Read the SQL statements of these files of a package (default: `queries.sql`), by name."""
     texts = [files(package).joinpath(name).read_text(encoding="utf-8") for name in names or ("queries.sql",)]
     pieces = [piece for text in texts for piece in _STATEMENT_NAME.split(text)[1:]]
     return {name: piece.strip() for name, piece in zip(pieces[::2], pieces[1::2], strict=True)}
@@ -83,22 +85,25 @@ T = TypeVar("T")
 
 
 class TransactionRunner(Protocol):
-    """A database, in small transactions between those of others."""
+    """A database that runs small transactions between those of other processes."""
 
     def read(self, look: Callable[[Transaction], T]) -> T:
-        """What is seen in one transaction; it may be looked more than once."""
+        """Return what `look` returns in one transaction; `look` may be called more than once."""
         ...
 
     def write(self, change: Callable[[Transaction], T]) -> T:
-        """What comes of a change; it may be made again, and must then find done what it did."""
+        """Return what `change` returns in one transaction.
+
+        `change` may run again after it was committed; the second run must find its work done.
+        """
         ...
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         ...
 
 
 def read_current_encoder(db: Transaction) -> tuple[int, Encoder | None]:
-    """The model that the vectors come from, with its number; 0 and nothing before the first vector."""
+    """Return the number and the model of the current vectors; (0, None) before the first vector."""
     row = db.fetch_first("present_encoder")
     return (0, None) if row is None else (int(row[0]), Encoder(row[1], row[2]))

@@ -1,4 +1,4 @@
-"""One transaction of a store that keeps tables."""
+"""The write transaction of a SQL store: what may be read and changed inside it."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -46,12 +46,12 @@ _COUNT_STATEMENTS = {
 """The statement that counts a use."""
 
 _UNCOUNT_STATEMENTS = {Use.QUOTED: "uncount_quoted", Use.FOLLOWED: "uncount_followed"}
-"""The statement that counts a sign no longer."""
+"""The statement that takes back the count of a sign."""
 
 
 @dataclass(slots=True)
 class _Commit:
-    """The commit that a transaction makes in a realm; it is taken with the first thing that is written there."""
+    """The commit of a transaction in one realm; recorded with the first write there."""
 
     number: int
     recorded_at: int
@@ -59,12 +59,12 @@ class _Commit:
 
     @property
     def is_first(self) -> bool:
-        """Whether the realm never took in anything."""
+        """Whether nothing was ever written in the realm."""
         return self.number == 1 and not self.begun
 
 
 class SqlWriteTransaction:
-    """What may be read and written inside one transaction; it gets a commit number with its first write."""
+    """Reads and writes of one transaction; it gets a commit number with its first write."""
 
     def __init__(self, db: Transaction, now: datetime) -> None:
         self._db = db
@@ -87,7 +87,7 @@ class SqlWriteTransaction:
 
     @property
     def _current_commit(self) -> _Commit:
-        """The commit in the realm that was entered last."""
+        """The commit in the realm of the scope that was entered last."""
         realm = self._db.realm
         if realm not in self._commits:
             last, recorded = self._fetch_first("last_commit") or (0, 0)
@@ -137,7 +137,7 @@ class SqlWriteTransaction:
         ]
 
     def _paraphrase_key(self, memory: Memory) -> str:
-        """What it is like, reckoned once for what is looked for and then written."""
+        """Return the memory's paraphrase key, cached so that lookup and write compute it once."""
         place = memory.hash, memory.kind
         if place not in self._paraphrase_keys:
             self._paraphrase_keys = {place: paraphrase_key(memory)}
@@ -204,7 +204,7 @@ class SqlWriteTransaction:
             ):
                 content = self._put_content(memory, vector)
             if Index.VECTOR in memory.left:
-                self._execute("drop_vectors", content=content)  # nor have former versions that say the same
+                self._execute("drop_vectors", content=content)  # former versions with the same text lose theirs too
             self._execute("keep_version", memory=number, until=self._current_commit.number)
             self._execute("change_memory", memory=number, content=content, **values)
         if scope not in self._changed_scopes:
@@ -285,7 +285,7 @@ class SqlWriteTransaction:
                 self._save_votes(cast, number, owner)
 
     def _save_votes(self, votes: Sequence[Vote], number: int, owner: int) -> None:
-        """Keep votes on one memory, and what all on it come to."""
+        """Add votes on one memory and update its vote counts."""
         commit = self._current_commit.number
         for vote in votes:
             given = {"context": vote.context, "by": vote.by, "use": vote.use.value, "at": rows.to_micros(vote.at)}
@@ -323,7 +323,10 @@ class SqlWriteTransaction:
         return loaded
 
     def _assign_commit(self, commit: int, recorded_at: datetime) -> tuple[int, int]:
-        """The same commit, recorded at the same moment, where nothing was taken in before; else this one."""
+        """Return the commit and recorded time for imported rows.
+
+        An empty realm keeps the archive's commits and times; otherwise all rows get this transaction's commit.
+        """
         if not self._current_commit.is_first:
             self._begin_commit()
             return self._current_commit.number, self._current_commit.recorded_at
@@ -346,7 +349,7 @@ class SqlWriteTransaction:
         return rows.parse_lineage(self._db.fetch_all("lineage", path=str(scope), every=False))
 
     def erase(self, scope: Scope, ids: Sequence[MemoryId]) -> ErasedRows:
-        self._db.enter_scope(scope, wide=True)  # whoever saw one of them may have a context that names it
+        self._db.enter_scope(scope, wide=True)  # contexts of lower scopes may name them too
         return self._erase_places(self._db.fetch_all("own_places", path=str(scope), ids=json.dumps(list(ids))))
 
     def erase_all(self, scope: Scope) -> ErasedRows:
@@ -371,7 +374,7 @@ class SqlWriteTransaction:
         return erasure.erase(self._db, self._execute, places, self.commit) if places else ErasedRows()
 
     def _put_content(self, memory: Memory, vector: Vector | None) -> int:
-        """Keep what the memory says, with its terms and its direction; gives the number."""
+        """Add the memory's text with its terms and vector; return the content's number."""
         counts, scope = tokenizer.count_terms(memory.searched_text), self._scope_number(memory.scope)
         content: int
         (content,) = self._db.fetch_one(
@@ -393,13 +396,13 @@ class SqlWriteTransaction:
         return content
 
     def _find_present_state(self, memory: Memory) -> Row | None:
-        """Where the memory of that id is kept by now, if there is one."""
+        """Return the current row of the memory with this id, if there is one."""
         if self._missing is not None and self._missing.covers_id(memory.scope, memory.id):
             return None
         return self._fetch_first("present_state", id=memory.id)
 
     def _read_encoder(self) -> tuple[int, Encoder | None]:
-        """The present model and its number; once there is one, it stays for the transaction."""
+        """Return the current model and its number; once it exists, it is fixed for the transaction."""
         if self._model is None or self._model[1] is None:
             self._model = read_current_encoder(self._db)
         return self._model
@@ -411,7 +414,7 @@ class SqlWriteTransaction:
         return self._scope_numbers[scope]
 
     def _find_places(self, scope: Scope, ids: Sequence[MemoryId]) -> list[tuple[int, int]]:
-        """The numbers of those memories that the scope may see, with the numbers of the scopes they are in."""
+        """Return the numbers of the memories that the scope may see, each with its scope's number."""
         found = [self._fetch_first("place", **visible_params(scope, id=id)) for id in ids]
         return [(row[0], row[1]) for row in found if row is not None]
 
@@ -427,7 +430,7 @@ class SqlWriteTransaction:
         self._db.execute(statement, **given)
 
     def _begin_commit(self) -> None:
-        """Take the commit number, with the first thing that is written."""
+        """Record the commit before the first write."""
         here = self._current_commit
         if not here.begun:
             here.begun = True

@@ -1,1 +1,1 @@
-"""SQLite: one file, many processes; row, terms and vector in the same transaction."""
+"""The SQLite store: one file for many processes; rows, terms and vectors share transactions."""

@@ -1,4 +1,4 @@
-"""Backup: a copy of a store as it is at one moment, made while others read and write it, and sealed."""
+"""Back up a store while it is in use: a copy of one moment, with a checksum at its end."""
 
 import os
 from pathlib import Path
@@ -12,11 +12,14 @@ from recollect.stores.sqlite import store_files
 from recollect.stores.sqlite.connection import resolve_store_path, translate_errors
 
 PAGES_PER_STEP = 256
-"""How many pages are copied at a time."""
+"""Number of pages copied at a time."""
 
 
 def write_backup(source: apsw.Connection, target: Path, mode: int, progress: ProgressListener) -> None:
-    """Copy what the connection sees to a new file, which is there only when it is whole; one that is there stays."""
+    """Copy what the connection sees to a new file, which appears only when it is complete.
+
+    An existing file is never overwritten.
+    """
     resolve_store_path(os.fsdecode(target))
     _refuse_existing(target)
     try:
@@ -26,7 +29,7 @@ def write_backup(source: apsw.Connection, target: Path, mode: int, progress: Pro
                 _copy_pages(source, copied, progress)
             store_files.add_checksum(copied)
             copied.chmod(mode)
-            _refuse_existing(target)  # for what came meanwhile
+            _refuse_existing(target)  # a file may have appeared meanwhile
             move_into_place(copied, target)
     except FileExistsError as error:
         raise _exists_error(target) from error
@@ -36,12 +39,12 @@ def write_backup(source: apsw.Connection, target: Path, mode: int, progress: Pro
 
 
 def copy_database(source: apsw.Connection, target: Path) -> None:
-    """Copy what the connection sees to a file, page by page, whatever they say."""
+    """Copy what the connection sees to a file, page by page."""
     _copy_pages(source, target, _ignore_progress)
 
 
 def _refuse_existing(target: Path) -> None:
-    """Nothing is overwritten, and nothing is made that SQLite would read together with what is beside it."""
+    """Raise Conflict if the target exists, or if SQLite would read a file beside it as its log."""
     if target.exists():
         raise _exists_error(target)
     beside = find_sqlite_log(target)
@@ -51,22 +54,22 @@ def _refuse_existing(target: Path) -> None:
 
 
 def _exists_error(target: Path) -> Conflict:
-    """What is said of a file that would be overwritten."""
+    """Return the error for a file that would be overwritten."""
     return Conflict(f"{show(str(target))} is there already; name another file, or move it away")
 
 
 def _ignore_progress(done: int, total: int) -> None:
-    """Nobody wants to know how far it is."""
+    """Ignore the progress."""
 
 
 def _copy_pages(source: apsw.Connection, target: Path, progress: ProgressListener) -> None:
     db = apsw.Connection(str(target))
     try:
-        db.pragma("synchronous", "OFF")  # it is on the disk when it is sealed
+        db.pragma("synchronous", "OFF")  # adding the checksum syncs the file
         with db.backup("main", source, "main") as copying:
             while not copying.done:
                 copying.step(PAGES_PER_STEP)
                 progress(copying.page_count - copying.remaining, copying.page_count)
-        db.pragma("journal_mode", "wal")  # as a store has it, so that who opens the copy changes nothing
+        db.pragma("journal_mode", "wal")  # as in a store, so that opening the copy changes nothing
     finally:
         db.close()

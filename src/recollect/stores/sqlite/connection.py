@@ -1,8 +1,6 @@
-"""Connections: a SQLite file, or one in memory, opened in one way.
+"""Open SQLite files and in-memory databases, always with the same settings.
 
-Translation: what the driver raises, as an error of ours that says what to do.
-
-Ledger: which migrations a SQLite database has had, and the next one in a transaction.
+Also here: the translation of driver errors, and the migrations of a SQLite file.
 """
 
 import logging
@@ -33,21 +31,24 @@ from recollect.text.paraphrase import paraphrase_key_of
 _LOG = logging.getLogger(__name__)
 
 APPLICATION_ID = int.from_bytes(b"reco")
-"""What a file of ours says where SQLite has room for the number of an application."""
+"""The application id in SQLite's file header that marks a file as a recollect store."""
 
 MIGRATIONS = files("recollect.stores.sqlite").joinpath("migrations")
 
 PAGE_SIZE = 8192
-"""Bytes of a page in a new file: five vectors of 1.5 kB fit on one, and two on SQLite's usual 4096."""
+"""Bytes per page in a new file: five vectors of 1.5 kB fit, two on SQLite's usual 4096."""
 
 BUSY_SECONDS = 10.0
-"""How many seconds a connection asks again before it gives up; only what does not stand in line comes to that."""
+"""Seconds that a connection retries on SQLite's lock.
+
+Writers wait in the write queue instead, so only other users of the file get there.
+"""
 
 _WRITER_CACHE_KIB, _READER_CACHE_KIB = 8 * 1024, 4 * 1024
-"""KiB of pages that a connection keeps."""
+"""KiB of page cache per connection, for writers and readers."""
 
 _MAX_LOG_BYTES = 64 * 1024**2
-"""Bytes of the write-ahead log that stay on disk when it begins anew."""
+"""Bytes of the write-ahead log that stay on disk when it restarts."""
 
 
 SQL_FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
@@ -56,14 +57,13 @@ SQL_FUNCTIONS: Mapping[str, tuple[Callable[..., Any], int]] = {
     "likeness": (paraphrase_key_of, 3),
     "entities": (encode_names, 2),
 }
-"""By which migrations fill new columns, and how many arguments each takes."""
+"""Functions that migrations use to fill new columns, with their number of arguments."""
 
 
 class SqliteDatabase:
-    """One SQLite file, or a throw-away one in memory that the threads of this process share.
+    """One SQLite file, or a temporary in-memory database shared by this process's threads.
 
-    A file that may only be read is read without a lock or a log, for which there is no place; so it must stay as it was
-    when it was opened.
+    A file without write permission is read without locks and without a log, so it must not change while it is open.
     """
 
     def __init__(self, name: str, path: Path | None, patience: float = BUSY_SECONDS) -> None:
@@ -75,10 +75,10 @@ class SqliteDatabase:
         self._identity = FileIdentity(name, path) if path and not self.read_only else None
         self._uri = _connection_uri(path, read_only=self.read_only)
         self.takes_writes = True
-        """Whether it did not fail when something was last to be written."""
+        """Whether the last attempt to write did not fail."""
         self._inherited = False
         self._schema: int | None = None
-        # what is in memory lives as long as a connection to it
+        # an in-memory database lives as long as a connection to it
         self._anchor = None if path else self._open_connection(apsw.SQLITE_OPEN_CREATE)
         register_fork_aware(self)
 
@@ -86,9 +86,9 @@ class SqliteDatabase:
     def open(
         cls, target: str | os.PathLike[str], *, folder: Traversable = MIGRATIONS, patience: float = BUSY_SECONDS
     ) -> "SqliteDatabase":
-        """The database at a path, made if it is not there, brought up to the last of a folder's migrations.
+        """Open or create the database at a path and apply all missing migrations.
 
-        `:memory:` is always a new one, which leaves nothing on disk and vanishes when it is closed.
+        `:memory:` is always a new database, which leaves nothing on disk and vanishes when it is closed.
         """
         steps = load_migrations(folder)
         name = os.fsdecode(target)
@@ -107,28 +107,31 @@ class SqliteDatabase:
         return database
 
     def connect(self) -> apsw.Connection:
-        """A connection that may write; what it commits is on the disk when the commit returns."""
+        """Return a connection that may write; a commit returns once its data is on disk."""
         self.refuse_if_read_only()
         return self._connect(
             "foreign_keys=ON",
             f"cache_size=-{_WRITER_CACHE_KIB}",
             f"journal_size_limit={_MAX_LOG_BYTES}",
-            "wal_autocheckpoint=0",  # the writer decides when
+            "wal_autocheckpoint=0",  # the writer thread decides when
         )
 
     def connect_reading(self) -> apsw.Connection:
-        """A connection that can only read."""
-        # not as a read-only file, which could not mend the log of a process that died
+        """Return a connection that can only read."""
+        # not opened read-only: that could not recover the log of a crashed process
         return self._connect("query_only=ON", f"cache_size=-{_READER_CACHE_KIB}")
 
     def note_checkpoint(self, db: apsw.Connection) -> None:
-        """What was in the log has been moved into the file: it is still ours, though it was written."""
+        """Remember the file's new state after a checkpoint, so that it still counts as ours."""
         if self._identity:
             with suppress(StoreError):
                 self._identity.refuse_if_gone(db)
 
     def disconnect(self, db: apsw.Connection) -> None:
-        """Close a connection; SQLite clears up behind the last one, unless what is there now is not ours."""
+        """Close a connection; keep the log if the files at the path are no longer ours.
+
+        Otherwise SQLite merges and deletes the log when the last connection closes.
+        """
         with fork.delay_forks(), translate_errors(self.name):
             if self._identity and not self._identity.may_delete_log(db):
                 _LOG.warning("log_left_behind", extra={"store": self.name})
@@ -137,7 +140,7 @@ class SqliteDatabase:
         store_files.close_unused()
 
     def open_write_lock(self) -> WriteLock:
-        """The line in which the processes stand that write to this file."""
+        """Return the lock that the writers of this file take in turn."""
         if self.path is None:
             return NoWriteLock()
         try:
@@ -150,25 +153,25 @@ class SqliteDatabase:
             raise StoreError(f"{self.name}-queue cannot be opened ({error.strerror}); {remedy}") from error
 
     def refuse_if_written(self) -> None:
-        """A file that may only be read is what it was when it was opened, and all of it is in the file."""
+        """Raise StoreError if a read-only file has changed or part of it is still in a log."""
         if self.path is None or not self.read_only:
             return
         if read_stamp(self.path) != self._stamp:
             raise StoreError(f"{self.name} was written by others while it was open for reading; open the store again")
         if any(store_files.file_size(companion_path(self.path, log)) for log in ("-wal", "-journal")):
-            remedy = "let somebody open and close it who may write to it, or read a backup of it"
+            remedy = "open and close it once with an account that may write to it, or read a backup of it"
             raise StoreError(f"{self.name} may only be read, and a part of it is still in its log; {remedy}")
 
     def refuse_if_read_only(self) -> None:
-        """Nothing is written where it may not be."""
+        """Raise StoreError if the file may only be read."""
         if self.read_only:
             self.takes_writes = False
             raise translate_error(apsw.ReadOnlyError("it may only be read"), self.name)
 
     def refuse_if_replaced(self, db: apsw.Connection) -> None:
-        """Nothing is written to files that were taken away, nor read from them, nor in a schema we do not know.
+        """Raise an error if the file was moved, deleted or replaced, or its schema has changed.
 
-        Inside a transaction, of which this is the first look at the file: another process may migrate at any time
+        Call this inside a transaction before anything else reads the file: another process may migrate at any time
         before.
         """
         version = int(db.pragma("user_version"))
@@ -178,23 +181,23 @@ class SqliteDatabase:
             raise schema_mismatch(self.name, version, self._schema)
 
     def remove_checksum(self) -> None:
-        """Inside a transaction that writes: a backup that is written to is a store from now on."""
+        """Turn a backup into a store; call this inside a transaction that writes."""
         if self.path:
             store_files.remove_checksum(self.path)
 
     def refuse_if_changed(self) -> None:
-        """Raises what may be behind an error of SQLite's: that the file is not what it was."""
+        """Raise what may have caused a SQLite error: that the file has changed."""
         self.refuse_if_written()
         if self._identity:
             self._identity.refuse_if_gone()
 
     def close(self) -> None:
-        """Let go of what is in memory."""
+        """Discard an in-memory database."""
         if self._anchor is not None:
             self._anchor.close()
 
     def after_fork(self) -> None:
-        """What is in memory stays with the parent."""
+        """Leave an in-memory database to the parent."""
         self._inherited = True
 
     def _connect(self, *pragmas: str) -> apsw.Connection:
@@ -209,7 +212,7 @@ class SqliteDatabase:
         try:
             _set_pragmas(db, *pragmas)
             if self._identity:
-                db.pragma("user_version")  # SQLite opens the log when something is first read
+                db.pragma("user_version")  # SQLite opens the log at the first read
                 self._identity.note_connection(db)
         except BaseException:
             db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -226,36 +229,36 @@ class SqliteDatabase:
         db = store_files.open_tracked_connection(str(self.path or ""), lambda: apsw.Connection(name, flags))
         fork.close_in_children(db)
         db.set_busy_timeout(round(self._busy_seconds * 1000))
-        # one plan for whatever a statement is given: else joins are planned anew each time, ten times as slow
+        # one plan whatever the parameters: planning joins each time is ten times as slow
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         _set_pragmas(db, "synchronous=FULL", "secure_delete=ON")
         return db
 
     def _refuse_foreign_files(self) -> None:
-        """Neither the log of another store belongs to the file, nor one beside another name that it has."""
+        """Raise StoreError if the file has a hard link, or the log of another store beside it."""
         if self.path is None or self.read_only:
             return
         _refuse_hard_link(self.path, self._busy_seconds)
         store_files.refuse_foreign_log(self.path)
 
     def _claim(self, db: apsw.Connection) -> None:
-        """Make a file ours if it is empty; refuse it if it is somebody else's."""
+        """Make an empty file a store; refuse the file of another program."""
         claimed = is_claimed(db, self.name)
         if self.read_only:
             return
         if db.readonly("main"):
             raise translate_error(apsw.ReadOnlyError("it may only be read"), self.name)
-        _set_pragmas(db, f"page_size={PAGE_SIZE}")  # heeded by a file without pages only
+        _set_pragmas(db, f"page_size={PAGE_SIZE}")  # affects only a file without pages
         if self.path and (mode := _enable_wal(db, self._busy_seconds)) != "wal":
             raise StoreError(f"{self.name} cannot have a write-ahead log (but {mode}); keep it on a local disk")
         if not claimed:
             db.pragma("application_id", APPLICATION_ID)
 
     def _migrate(self, db: apsw.Connection, steps: Sequence[Migration]) -> int:
-        """The number of the last migration, which has to be applied already if nothing can be written."""
+        """Apply missing migrations and return the last number; a read-only file must be current."""
         ledger = SqliteMigrationLog(db, self.name, self.path)
         if self.read_only and ledger.version() < len(steps):
-            remedy = "let somebody open it who may write to it"
+            remedy = "open it once with an account that may write to it"
             raise SchemaMismatch(
                 f"{self.name} may only be read, but has to be brought up to schema {len(steps)} first; {remedy}"
             )
@@ -265,8 +268,8 @@ class SqliteDatabase:
 
 
 def is_claimed(db: apsw.Connection, name: str) -> bool:
-    """Whether the database says that it is ours; refused if it is somebody else's."""
-    # in one statement, since another process may be making the file at this moment
+    """Whether the database is marked as a store; refuse the database of another program."""
+    # in one statement, since another process may be creating the file right now
     mark, version, tables = db.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
         "FROM pragma_application_id, pragma_user_version"
@@ -279,7 +282,10 @@ def is_claimed(db: apsw.Connection, name: str) -> bool:
 
 
 def resolve_store_path(name: str) -> Path:
-    """The real path of a file that is there or can be made, as SQLite names its companions."""
+    """Return the real path of an existing or possible file.
+
+    SQLite names the log and other companions after the real path.
+    """
     if not name:
         raise InvalidInput("a store has no name; give the path of a file")
     try:
@@ -290,7 +296,7 @@ def resolve_store_path(name: str) -> Path:
             raise StoreError(f"{name} is no ordinary file; give the path of one")
         if not path.parent.is_dir():
             raise StoreError(f"{name} cannot be made, since there is no folder {path.parent}; make that first")
-    except ValueError as error:  # a NUL or half a character, which no file name has
+    except ValueError as error:  # a NUL or a lone surrogate, which no file name has
         raise InvalidInput(f"{show(name)} is no path ({error}); give the path of a file") from error
     except OSError as error:
         raise StoreError(f"{name} cannot be looked at ({error.strerror}); check who may enter its folder") from error
@@ -298,14 +304,14 @@ def resolve_store_path(name: str) -> Path:
 
 
 def _connection_uri(path: Path | None, *, read_only: bool) -> str | None:
-    """What SQLite is told to open where a path does not say it all."""
+    """Return the URI to open, where a plain path is not enough."""
     if path is None:
         return f"file:/recollect-{uuid4().hex}?vfs=memdb"
     return f"{path.as_uri()}?immutable=1" if read_only else None
 
 
 def _is_read_only(path: Path) -> bool:
-    """Whether the file is there, but cannot be written, or its log cannot be kept beside it and is not there yet."""
+    """Whether the file exists but it, or a log beside it, cannot be written."""
     if not path.is_file() or not os.access(path, os.R_OK):
         return False
     has_log = os.access(path.parent, os.W_OK | os.X_OK) or companion_path(path, "-wal").exists()
@@ -313,9 +319,12 @@ def _is_read_only(path: Path) -> bool:
 
 
 def _refuse_hard_link(path: Path, patience: float) -> None:
-    """A file has its log beside the name by which it was opened, so that who opens it by another does not see it."""
+    """Raise StoreError if the file has a second name (a hard link).
+
+    SQLite names the log after the name that was opened, so a process that uses another name does not see the log.
+    """
     end = time.monotonic() + patience
-    while store_files.count_links(path) > 1:  # for a moment, a backup also has the name under which it is made
+    while store_files.count_links(path) > 1:  # a finished backup briefly has its temporary name too
         being_made = remove_abandoned_folders(path.parent)
         if store_files.count_links(path) > 1 and (not being_made or time.monotonic() > end):
             raise StoreError(
@@ -326,7 +335,10 @@ def _refuse_hard_link(path: Path, patience: float) -> None:
 
 
 def _enable_wal(db: apsw.Connection, patience: float) -> str:
-    """Have a write-ahead log, which SQLite refuses without waiting while another process sees to the same."""
+    """Turn on the write-ahead log and return the journal mode.
+
+    SQLite refuses at once while another process does the same, so this retries.
+    """
     end = time.monotonic() + patience
     while True:
         try:
@@ -344,7 +356,7 @@ def _set_pragmas(db: apsw.Connection, *pragmas: str) -> None:
 
 @contextmanager
 def translate_errors(name: str) -> Iterator[None]:
-    """Whatever the driver raises inside comes out as an error of ours, about the store of that name."""
+    """Raise driver errors inside the block as errors of ours about this store."""
     try:
         yield
     except apsw.Error as error:
@@ -352,7 +364,7 @@ def translate_errors(name: str) -> Iterator[None]:
 
 
 def translate_error(error: apsw.Error, name: str) -> StoreError:
-    """What a driver's error means to somebody who keeps memories in the store of that name."""
+    """Return the error of ours for a driver error, with a remedy."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
             return StoreBusy(f"{name}: others are writing; try again in a moment")
@@ -367,7 +379,7 @@ def translate_error(error: apsw.Error, name: str) -> StoreError:
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
             return StoreError(f"{name} cannot be written ({error}); check who may write to the file and its folder")
         case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
-            return _disk_full_error(name)  # no room for the index of the log, which SQLite does not call a full disk
+            return _disk_full_error(name)  # no room for the log's index; SQLite does not call this a full disk
         case apsw.IOError():
             return StoreError(
                 f"{name}: the disk failed ({error}), so nothing was written; check the disk and your quota on it"
@@ -382,7 +394,7 @@ def _disk_full_error(name: str) -> StoreError:
 
 
 class SqliteMigrationLog:
-    """The ledger of a SQLite database: the number is its `user_version`, written in the transaction of each step."""
+    """The migration log of a SQLite file: `user_version`, set in each step's transaction."""
 
     def __init__(self, db: apsw.Connection, name: str, path: Path | None) -> None:
         self.name = name
@@ -395,7 +407,7 @@ class SqliteMigrationLog:
     def advance(self, step: Migration) -> int:
         self._db.execute(
             "PRAGMA foreign_keys = OFF"
-        ).fetchall()  # so that a step may build a table anew that others point to
+        ).fetchall()  # so that a step may rebuild a table that others refer to
         self._db.execute("BEGIN IMMEDIATE")
         try:
             if self.version() == step.number - 1:

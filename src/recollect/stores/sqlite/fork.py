@@ -1,10 +1,9 @@
-"""Forks: a child process lets go of every connection its parent had open, before it opens any of its own.
+"""Make forks safe: a child closes inherited SQLite connections before it opens its own.
 
-SQLite counts its file locks per process, in memory that a fork copies: as long as a child keeps an inherited
-connection, SQLite there believes to hold the parent's locks, and a connection the child opens itself takes none.
-Another process may then remove the write-ahead log under it. So the child closes what it inherited, which
-gives nothing away that is the parent's. That is only safe while no thread is inside SQLite: a fork waits a moment
-for them, and if one stays there, the child may not open a store at all.
+SQLite counts its file locks per process, in memory that a fork copies. While a child keeps an inherited connection, its
+SQLite believes that it holds the parent's locks, so a new connection takes none, and another process may remove the
+write-ahead log in use. Closing the inherited connections releases nothing of the parent's. It is safe only while no
+thread is inside SQLite: a fork waits a moment for such threads, and if one remains, the child may not open a store.
 """
 
 import os
@@ -19,17 +18,20 @@ from recollect import fork_safety
 from recollect.errors import StoreError
 
 FORK_WAIT_SECONDS = 5.0
-"""How many seconds a fork waits for the threads that are reading or writing."""
+"""Seconds that a fork waits for threads that are reading or writing."""
 
 ENTRY_WAIT_SECONDS = 1.0
-"""How many seconds a thread that would begin to lets a fork go first, which would else wait for ever under load."""
+"""Seconds that a thread entering SQLite lets a fork go first.
+
+Under load a fork might wait forever otherwise.
+"""
 
 
 class _ForkGuard:
-    """What this process has open, and which of its threads are inside SQLite just now."""
+    """The open connections of this process, and the threads that are inside SQLite."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # entered by itself: an interrupt would leave the condition locked
+        self.lock = threading.RLock()  # entered directly: an interrupt would leave the condition locked
         self.idle = threading.Condition(self.lock)
         self.users: list[int] = []
         self.forking = 0
@@ -46,7 +48,7 @@ class _ForkGuard:
             self.idle.wait_for(lambda: all(user == me for user in self.users), FORK_WAIT_SECONDS)
         finally:
             self.forking -= 1
-        self.held_connections = list(self.connections)  # held on to, so that no heir closes one by forgetting it
+        self.held_connections = list(self.connections)  # referenced, so that resetting other objects closes none
 
     def after_in_parent(self) -> None:
         self.held_connections = []
@@ -54,35 +56,35 @@ class _ForkGuard:
         self.lock.release()
 
     def after_fork(self) -> None:
-        """Let go of the parent's connections."""
+        """Close the parent's connections."""
         self.lock = threading.RLock()
         self.idle = threading.Condition(self.lock)
         self.is_unsafe = self.is_unsafe or bool(self.users)
         self.users = []
         self.forking = 0
         self.inherited, self.connections = self.connections, WeakSet()
-        if not self.is_unsafe:  # else they are held on to for good: who closes one might wait for ever
+        if not self.is_unsafe:  # else they are kept for good: closing one might block forever
             for connection in self.held_connections:
                 _close_quietly(connection)
             self.held_connections = []
 
 
 def _close_quietly(connection: apsw.Connection) -> None:
-    """Close a parent's connection without touching the file."""
-    with suppress(apsw.ConnectionClosedError):  # it may have been closed before, and still be in somebody's hands
+    """Close a connection of the parent without touching the file."""
+    with suppress(apsw.ConnectionClosedError):  # it may be closed already, but still referenced
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.close()
 
 
 _GUARD = _ForkGuard()
 fork_safety.register_fork_aware(_GUARD)
-if hasattr(os, "register_at_fork"):  # behind what `members` registers: heirs may be added until all is calm
+if hasattr(os, "register_at_fork"):  # after `fork_safety`: objects may register until all is quiet
     os.register_at_fork(before=_GUARD.before_fork, after_in_parent=_GUARD.after_in_parent)
 
 
 @contextmanager
 def delay_forks() -> Iterator[None]:
-    """Marks this thread as being inside SQLite, so that a fork waits until it is out again."""
+    """Mark this thread as inside SQLite, so that a fork waits until it has left."""
     me = threading.get_ident()
     with _GUARD.lock:
         if _GUARD.forking and me not in _GUARD.users:
@@ -92,24 +94,24 @@ def delay_forks() -> Iterator[None]:
         yield
     finally:
         with _GUARD.lock:
-            if me in _GUARD.users:  # not in a child that was forked from inside
+            if me in _GUARD.users:  # absent in a child that was forked inside this block
                 _GUARD.users.remove(me)
             _GUARD.idle.notify_all()
 
 
 def close_in_children(connection: apsw.Connection) -> None:
-    """Remember a connection, to be closed in every child process."""
+    """Register a connection to be closed in every child process."""
     with _GUARD.lock:
         _GUARD.connections.add(connection)
 
 
 def is_inherited(connection: apsw.Connection) -> bool:
-    """Whether it is the parent's, so that not even a rollback may be tried with it."""
+    """Whether the connection is the parent's, so that not even a rollback is allowed."""
     return connection in _GUARD.inherited
 
 
 def refuse_unsafe_child() -> None:
-    """No store is opened in a process that was forked while a thread was inside SQLite."""
+    """Raise StoreError if this process was forked while a thread was inside SQLite."""
     if _GUARD.is_unsafe:
         raise StoreError(
             "this process was forked while its parent was reading or writing a store, so it cannot open one safely; "

@@ -1,10 +1,9 @@
-"""Turn: whose turn it is to write among the processes that share a file, first come, first served.
+"""A fair write lock between processes that share a file: first come, first served.
 
-SQLite lets one process write at a time, but who waits asks again after a pause, so that luck decides who is next, and
-some wait for seconds. Here processes stand in line at a companion file, with locks that the kernel hands on and that
-vanish with a process that dies. The line is a courtesy: SQLite's own lock is still what keeps writers apart, so that
-a process that jumps the line does no harm. So who stands behind one that does not move, as when it was suspended,
-waits for a moment and then goes past it.
+SQLite's own lock makes waiting processes retry after pauses, so luck decides and some wait for seconds. Here they queue
+with locks on a companion file, which the kernel hands on and which vanish when a process dies. The queue is only a
+courtesy: SQLite's lock still keeps writers apart, so a process that ignores the queue does no harm. A process that
+waits for a stalled one, such as a suspended one, therefore waits only a moment and then passes it.
 """
 
 import os
@@ -21,54 +20,55 @@ from typing import Any, Protocol
 from recollect.fork_safety import register_fork_aware
 
 fcntl: Any = import_module("fcntl") if find_spec("fcntl") else None
-"""The file locks of Unix; Windows has none of them."""
+"""The file locks of Unix; None on Windows."""
 
 STALLED_SECONDS = 1.0
-"""For how many seconds nobody leaves the line before those who wait go past whoever they wait for."""
+"""Seconds without movement in the queue after which waiting processes pass the stalled one."""
 
 
 class WriteLock(Protocol):
-    """The right to write, which one process has at a time, unless one of them does not move."""
+    """The right to write, held by one process at a time unless a process has stalled."""
 
     def acquire(self) -> bool:
-        """Wait in line; says no if the line stands still: then we may go on, and so may others."""
+        """Wait for the lock; return False if the queue stalls, so that several may proceed."""
         ...
 
     def release(self) -> None:
-        """Let the next one write."""
+        """Let the next process write."""
         ...
 
     def close(self) -> None:
-        """Leave the line for good."""
+        """Leave the queue for good."""
         ...
 
 
 class NoWriteLock:
-    """No line at all: for a database that no other process can see, and where there are no file locks."""
+    """No lock: for in-memory databases, and for systems without file locks."""
 
     def acquire(self) -> bool:
-        """Nobody is before us."""
+        """Return True at once."""
         return True
 
     def release(self) -> None:
-        """Nobody is behind us."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class _FileLock(Protocol):
-    """A lock on the file, or on a part of it."""
+    """A lock on the file or on a part of it."""
 
     def __call__(self, file: int, *, wait: bool) -> object:
-        """Have it, or raise `OSError`; who waits does so for as long as it takes."""
+        """Take the lock, or raise `OSError`; with `wait`, block until it is free."""
         ...
 
 
 class _LockFile:
-    """The companion file, open, and a thread that waits for its locks, since the kernel lets nobody who waits give up.
+    """The companion file, and a thread that waits for its locks.
 
-    A child process closes the file: a lock lives as long as anyone has it open.
+    A thread is needed because a blocking lock call cannot be given up. A child process closes the file: a lock lives as
+    long as any process has the file open.
     """
 
     def __init__(self, path: str, mode: int) -> None:
@@ -78,7 +78,10 @@ class _LockFile:
         register_fork_aware(self)
 
     def request(self, lock: _FileLock) -> "Future[None]":
-        """The promise of a lock. Who cancels it leaves the file to the thread, which closes it when the lock comes."""
+        """Return the future of a lock.
+
+        Cancelling it leaves the file to the thread, which closes the file when the lock comes.
+        """
         if self._thread is None:
             thread = threading.Thread(target=self._serve, name="recollect-line", daemon=True)
             thread.start()
@@ -88,14 +91,14 @@ class _LockFile:
         return promise
 
     def close(self) -> None:
-        """Let go of the file, and of every lock on it."""
+        """Close the file, which releases every lock on it."""
         if self._thread is not None:
             self._requests.put(None)
             self._thread.join()
         self._close()
 
     def after_fork(self) -> None:
-        """Leave the parent alone in line."""
+        """Close the file in a child process; the parent keeps its place in the queue."""
         self._close()
 
     def _serve(self) -> None:
@@ -117,7 +120,7 @@ class _LockFile:
 
 
 def _wait_for_lock(lock: _FileLock, file: int) -> OSError | None:
-    """Why the lock cannot be had; nothing once it is ours."""
+    """Wait for the lock; return the error if it cannot be taken."""
     try:
         lock(file, wait=True)
     except OSError as error:
@@ -126,7 +129,7 @@ def _wait_for_lock(lock: _FileLock, file: int) -> OSError | None:
 
 
 class _QueuedLock:
-    """What the ways to stand in line have in common: the file, and that nobody waits for long where nothing moves."""
+    """What both queueing locks share: the file, and limited waiting when the queue stalls."""
 
     def __init__(self, path: str, mode: int) -> None:
         self._path = path
@@ -135,13 +138,13 @@ class _QueuedLock:
         self._is_patient = True
 
     def close(self) -> None:
-        """Leave the line for good."""
+        """Leave the queue for good."""
         companion, self._lock_file = self._lock_file, None
         if companion is not None:
             companion.close()
 
     def _open_lock_file(self) -> _LockFile:
-        """The file; another one if the one before was left behind."""
+        """Return the lock file; open it again if the last one was abandoned."""
         if self._lock_file is None:
             self._lock_file = _LockFile(self._path, self._mode)
         return self._lock_file
@@ -149,21 +152,24 @@ class _QueuedLock:
     def _try_lock(self, lock: _FileLock) -> bool:
         try:
             lock(self._open_lock_file().file, wait=False)
-        except (BlockingIOError, PermissionError):  # which of them depends on the system
+        except (BlockingIOError, PermissionError):  # which of the two depends on the system
             return False
         return True
 
     def _lock_unless_stalled(self, lock: _FileLock) -> bool:
-        """For a lock that all need: if one was suspended with it, the others wait for that once, and not every time."""
+        """Take a lock that all processes need, such as that of the ticket counter.
+
+        If its holder is suspended, the others wait for it once and not every time.
+        """
         self._is_patient = self._try_lock(lock) or (self._is_patient and self._lock_in_turn(lock))
         return self._is_patient
 
     def _lock_in_turn(self, lock: _FileLock) -> bool:
-        """Whether we have the lock; if not, because the line stands still, we have left it."""
+        """Wait for the lock; return False after leaving a stalled queue."""
         companion = self._open_lock_file()
         try:
             promise = companion.request(lock)
-        except RuntimeError:  # no thread can be started, as when the interpreter ends
+        except RuntimeError:  # no thread can start, e.g. as the interpreter ends
             self.close()
             return False
         while True:
@@ -178,47 +184,50 @@ class _QueuedLock:
                 return True
 
     def _give_up(self, companion: _LockFile, promise: "Future[None]") -> bool:
-        """Leave the line and the file, unless the lock comes at this moment."""
+        """Leave the queue and abandon the file, unless the lock arrives at this moment."""
         self._release_next(companion)
         if promise.cancel():
             self._lock_file = None
         return promise.cancelled()
 
     def _is_stalled(self, companion: _LockFile) -> bool:
-        """Whether nothing has happened since this was last asked that brings us nearer to our turn."""
+        """Whether the queue has not moved since the last call."""
         return True
 
     def _release_next(self, companion: _LockFile) -> None:
-        """Let go of what others wait for."""
+        """Release what other processes wait for."""
 
 
 class FlockLock(_QueuedLock):
-    """One lock for all. The kernel wakes who waited longest, but whoever comes by just then may be quicker."""
+    """One lock for all processes.
+
+    The kernel wakes the longest-waiting process, but one that arrives at that moment may be faster.
+    """
 
     def acquire(self) -> bool:
-        """Wait until the gate is free."""
+        """Wait for the lock; return False if the queue stalls."""
         return self._lock_unless_stalled(_lock_all)
 
     def release(self) -> None:
-        """Open the gate."""
+        """Release the lock."""
         if self._lock_file is not None:
             fcntl.flock(self._lock_file.file, fcntl.LOCK_UN)
 
 
 class TicketLock(_QueuedLock):
-    """A number for everyone: each holds a lock of its own number, and waits for the lock of the number before.
+    """Gives each process a number; each waits for the lock of the number before its own.
 
-    The next in line is woken, and nobody else can come between. If one dies while it waits, its lock goes, and who
-    waits behind it does not know that others are still before it: the two then meet at SQLite's own lock. The same
-    happens behind one that was gone past.
+    Only the next process is woken, and no other can come between. If a waiting process dies, its lock goes, and the
+    process behind it does not notice those further ahead; the two then meet at SQLite's own lock. The same happens
+    behind a process that was passed because it stalled.
     """
 
     _COUNTER_OFFSET = 0
     _RELEASED_OFFSET = 8
-    """Where the file has the number that was last drawn, and the one that last left; eight bytes each."""
+    """Where the file has the last number drawn and the last one released; eight bytes each."""
 
     _TICKETS_OFFSET = 8
-    """Where the locks of the numbers begin; that of the counter is before them."""
+    """Where the locks of the numbers begin; the lock of the counter comes before them."""
 
     def __init__(self, path: str, mode: int) -> None:
         super().__init__(path, mode)
@@ -226,20 +235,20 @@ class TicketLock(_QueuedLock):
         self._last_released = 0
 
     def acquire(self) -> bool:
-        """Draw a number, and wait until the one before has left."""
+        """Draw a number and wait for the one before; return False if the queue stalls."""
         if not (self._lock_unless_stalled(_byte_lock(self._COUNTER_OFFSET)) and self._draw_ticket()):
             return False
         before = _byte_lock(self._TICKETS_OFFSET + self._ticket - 1)
         return self._try_lock(before) or self._lock_in_turn(before)
 
     def release(self) -> None:
-        """Wake the one behind."""
+        """Wake the next process."""
         if self._lock_file is not None:
             _write_number(self._lock_file.file, self._RELEASED_OFFSET, self._ticket)
             self._release_next(self._lock_file)
 
     def _draw_ticket(self) -> bool:
-        """Draw a number; says no if it is somebody's, as after the file was cut."""
+        """Draw a number; return False if it is taken, as after the file was truncated."""
         file = self._open_lock_file().file
         try:
             self._ticket = _read_number(file, self._COUNTER_OFFSET) % 2**62 + 1
@@ -250,7 +259,7 @@ class TicketLock(_QueuedLock):
             _unlock(file, self._COUNTER_OFFSET)
 
     def _is_stalled(self, companion: _LockFile) -> bool:
-        """Whether nobody has left who was before us, or somebody has who was behind us."""
+        """Whether no process ahead has released since the last call, or one behind us has."""
         before, self._last_released = self._last_released, _read_number(companion.file, self._RELEASED_OFFSET)
         return self._last_released == before or self._last_released > self._ticket
 
@@ -275,7 +284,7 @@ def _unlock(file: int, place: int, length: int = 1) -> None:
 
 
 def _byte_lock(place: int) -> _FileLock:
-    """The lock of one byte."""
+    """Return the lock of one byte."""
     return partial(_lock_byte, place)
 
 
@@ -284,21 +293,21 @@ def _lock_byte(place: int, file: int, *, wait: bool) -> object:
 
 
 def _flock_struct(kind: int, place: int, length: int = 1) -> bytes:
-    """A `struct flock` that names bytes of the file."""
+    """Return a `struct flock` for bytes of the file."""
     return struct.pack("hhqqi", kind, os.SEEK_SET, place, length, 0)
 
 
 def open_process_lock(path: str, mode: int) -> WriteLock:
-    """The best line that this platform has, at the companion file of that path."""
-    if fcntl is None:  # who waits asks SQLite again and again
+    """Return the best lock of this platform, using the companion file at this path."""
+    if fcntl is None:  # waiting writers retry SQLite's own lock
         return NoWriteLock()
     return TicketLock(path, mode) if _has_open_file_locks(path, mode) else FlockLock(path, mode)
 
 
 def _has_open_file_locks(path: str, mode: int) -> bool:
-    """Whether the kernel and the file system know locks that belong to an open file instead of a process."""
+    """Whether kernel and file system have locks that belong to an open file, not a process."""
     if not sys.platform.startswith("linux") or not hasattr(fcntl, "F_OFD_GETLK"):
-        return False  # other systems lay out `struct flock` differently
+        return False  # `struct flock` differs on other systems
     companion = _LockFile(path, mode)
     try:
         fcntl.fcntl(companion.file, fcntl.F_OFD_GETLK, _flock_struct(fcntl.F_WRLCK, 0))

@@ -1,4 +1,4 @@
--- Every statement of the SQLite store. Dates are microseconds since 1970, UTC.
+-- The statements of the SQLite store for reading and writing. Dates are microseconds since 1970, UTC.
 
 -- name: last_commit
 SELECT number, recorded_at FROM commits
@@ -15,13 +15,13 @@ INSERT INTO commits (number, recorded_at) VALUES (:commit, :recorded_at);
 SELECT number, name, dimensions FROM encoders WHERE present = 1;
 
 -- name: lock_encoders
--- Nobody else adopts a model until the transaction ends; here that is so anyway.
+-- Prevents others from adopting a model until the transaction ends; nothing to do, as SQLite has one writer at a time.
 SELECT 1;
 
 -- name: add_encoder
 INSERT INTO encoders (number, name, dimensions, present)
 VALUES ((SELECT coalesce(max(number), 0) + 1 FROM encoders), :name, :dimensions, 1)
-ON CONFLICT (name, dimensions) DO UPDATE SET present = 1;  -- re-embedding was begun before there was any memory
+ON CONFLICT (name, dimensions) DO UPDATE SET present = 1;  -- re-embedding began before the first memory
 
 -- name: add_scope
 INSERT INTO scopes (path) VALUES (:path) ON CONFLICT (path) DO UPDATE SET path = excluded.path RETURNING number;
@@ -39,8 +39,8 @@ UPDATE scopes SET used = :commit WHERE number = :scope;
 UPDATE scopes SET changed = :commit, emptied = emptied + 1 WHERE number = :scope;
 
 -- name: entries
--- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
--- Of the text it is only the end, which tells whether it asks.
+-- The memories of a scope that changed after a commit (0: all), with everything that the column cache keeps. Of the
+-- text it reads only the end, which shows whether it is a question.
 SELECT m.number, m.changed, m.id, m.kind, {levels:m}, {standing:m},
        m.shared, m.pinned,
        m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
@@ -59,8 +59,8 @@ SELECT count(*) FROM memories WHERE scope = :scope AND changed > :after;
 SELECT memory, served, helped, misled, last_served_at FROM usage WHERE scope = :scope AND changed > :after;
 
 -- name: entries_known_at
--- The memories of a scope as they stood after a commit, as far as they changed after an earlier one; all of them after
--- none. Their usage is read apart.
+-- The memories of a scope as they were after a commit, if they changed after an earlier one (0: all). Their usage is
+-- read separately.
 SELECT m.number, s.changed, m.id, s.kind, {levels:s}, {standing:s},
        s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
@@ -81,9 +81,9 @@ LEFT JOIN vectors v ON v.key = 256 * s.content + :encoder
 WHERE s.shared OR :unshared;
 
 -- name: entries_as_of
--- What memories were at a moment, by all that was known after a commit: the last version whose text was observed by then.
--- Its number is below zero where others have their commit, of which a memory may have several versions. It has a status
--- only if it was put away by then.
+-- Former versions at a moment, as known after a commit: the last version whose text was observed by then. The second
+-- column is the minus version number instead of the commit, as one commit may have several versions of a memory. The
+-- status is set only if the memory was put away by then.
 SELECT v.memory, -v.number, iif(v.status IN ('active', 'superseded') OR v.recorded_at > :at, NULL, v.status), v.kind,
        v.level, v.importance, v.confidence, v.salience, v.revisions,
        v.created_at, v.updated_at, v.valid_from, v.valid_until, v.more ->> '$.session', v.more ->> '$.speaker',
@@ -98,7 +98,7 @@ JOIN contents c ON c.number = v.content
 LEFT JOIN vectors w ON w.key = 256 * v.content + :encoder;
 
 -- name: served_known_at
--- How often the memories of a scope had been served after a commit, of those that were since an earlier one.
+-- How often memories of a scope had been served up to a commit, for those served after an earlier commit.
 SELECT u.memory, count(*), max(u.at)
 FROM usage g JOIN uses u ON u.memory = g.memory
 WHERE g.scope = :scope AND g.changed > :after AND u.use = 'served' AND u.changed <= :commit AND EXISTS (
@@ -107,7 +107,7 @@ WHERE g.scope = :scope AND g.changed > :after AND u.use = 'served' AND u.changed
 GROUP BY u.memory;
 
 -- name: votes_known_at
--- The votes on memories of a scope that had been cast after a commit, of those that got one since an earlier one.
+-- The votes on memories of a scope up to a commit, for those that got a vote after an earlier commit.
 SELECT v.memory, v.context, v.by, v.use, v.at
 FROM usage g JOIN votes v ON v.memory = g.memory
 WHERE g.scope = :scope AND g.changed > :after AND v.changed <= :commit AND EXISTS (
@@ -116,13 +116,13 @@ WHERE g.scope = :scope AND g.changed > :after AND v.changed <= :commit AND EXIST
 ORDER BY v.number;
 
 -- name: served_until
--- How often these memories had been served after a commit.
+-- How often these memories had been served up to a commit.
 SELECT memory, count(*), max(at) FROM uses
 WHERE memory IN (SELECT value FROM json_each(:memories)) AND use = 'served' AND changed <= :commit
 GROUP BY memory;
 
 -- name: votes_until
--- The votes on these memories that had been cast after a commit.
+-- The votes on these memories up to a commit.
 SELECT memory, context, by, use, at FROM votes
 WHERE memory IN (SELECT value FROM json_each(:memories)) AND changed <= :commit
 ORDER BY number;
@@ -131,7 +131,7 @@ ORDER BY number;
 SELECT memory, context, by, use, at FROM votes WHERE memory = :memory ORDER BY number;
 
 -- name: votes_in
--- All votes cast in those of these contexts that are the scope's, on memories that it may see.
+-- All votes in those of these contexts that belong to the scope, on memories that it may see.
 SELECT m.id, v.context, v.by, v.use, v.at
 FROM json_each(:contexts) asked
 JOIN contexts c ON c.id = asked.value JOIN scopes o ON o.number = c.scope AND o.path = :path
@@ -141,7 +141,7 @@ WHERE p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:an
 ORDER BY v.number;
 
 -- name: signs_in
--- The signs of memories that the scope may see in those of these contexts that are its own.
+-- The signs of memories that the scope may see, in those of these contexts that belong to the scope.
 SELECT u.context, m.id, u.use
 FROM json_each(:contexts) asked
 JOIN contexts c ON c.id = asked.value JOIN scopes o ON o.number = c.scope AND o.path = :path
@@ -153,15 +153,15 @@ WHERE p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:an
 SELECT 1 FROM uses WHERE context = :context AND memory = :memory AND use = :use AND use IN ('quoted', 'followed');
 
 -- name: memories_now
--- Those of these memories that are still as they were in the commits given with them.
+-- Those of these memories that have not changed since the commits given with them.
 SELECT m.number, m.id, p.path, c.title, c.text, {state:m}
 FROM json_each(:places) asked
 JOIN memories m ON m.number = asked.value ->> 0 AND m.changed = asked.value ->> 1
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content;
 
 -- name: memories_then
--- These memories as they were after the commits given with them, if they have changed since; of several versions of one
--- commit the last one comes last.
+-- Former versions of these memories, as written by the commits given with them. If one commit wrote several versions of
+-- a memory, the last one comes last.
 SELECT m.number, m.id, p.path, c.title, c.text, {state:v}
 FROM json_each(:places) asked
 JOIN versions v ON v.memory = asked.value ->> 0 AND v.changed = asked.value ->> 1
@@ -169,8 +169,8 @@ JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN 
 ORDER BY v.number;
 
 -- name: states_of
--- The states of these memories, the present one last: which version, which commit, which content, and whether it has left
--- the index of directions.
+-- All states of these memories, the present one last: version, commit, content, and whether it has left the vector
+-- index.
 SELECT v.memory, v.number, v.changed, v.content, {unembedded:v}
 FROM json_each(:memories) asked JOIN versions v ON v.memory = asked.value
 UNION ALL
@@ -179,14 +179,15 @@ FROM json_each(:memories) asked JOIN memories m ON m.number = asked.value
 ORDER BY 1, 2;
 
 -- name: memory_in_version
--- A memory in a former version, if it is the one that was there after that commit: numbers are given anew.
+-- A memory in a former version, if that version belongs to the memory and the commit knew it: version numbers are
+-- reused.
 SELECT m.id, p.path, c.title, c.text, {state:v}
 FROM versions v
 JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = v.content
 WHERE v.number = :version AND v.memory = :memory AND v.changed <= :commit;
 
 -- name: memories_by_id
--- Those of these memories that a scope may see: its own, or what an ancestor shares.
+-- Those of these memories that a scope may see: its own, or shared ones of its ancestors.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM json_each(:ids) asked JOIN memories m ON m.id = asked.value
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
@@ -212,8 +213,8 @@ FROM memories m JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number 
 WHERE m.id = :id AND p.path = :path;
 
 -- name: heard_of
--- Whether anything is of that id; whether the scope or one above it says the same; whether the scope has that subject. Most
--- of what comes is news, and this tells so for far less than it takes to ask for the memories themselves.
+-- Whether the id exists; whether the scope or an ancestor has the same text; whether the scope has that subject. Most
+-- memories are new, and this shows it at far less cost than reading the matching memories.
 WITH here (number, path) AS MATERIALIZED (
     SELECT number, path FROM scopes WHERE path IN (SELECT :path UNION ALL SELECT value FROM json_each(:ancestors))
 )
@@ -232,14 +233,14 @@ SELECT
     );
 
 -- name: hearsay
--- All there is to hear of in a scope and those above it.
+-- The ids and keys of all memories in a scope and its ancestors, for the duplicate index.
 SELECT p.path, m.id, m.hash, m.likeness, m.subject
 FROM scopes p JOIN memories m ON m.scope = p.number
 WHERE p.path IN (SELECT :path UNION ALL SELECT value FROM json_each(:ancestors))
 LIMIT :most;
 
 -- name: sayings
--- The memories of a scope that say the same and are of no other topic: the active ones first, then by topic and place.
+-- The memories of a scope with the same text and no other topic: active ones first, then by topic and number.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
@@ -253,17 +254,17 @@ WHERE m.number IN (
 ORDER BY m.status <> 'active', m.topic_key IS NOT :topic_key, m.number LIMIT :most;
 
 -- name: said_before
--- The memories of a scope of which a former version says the same, and the last one something else.
+-- The memories of a scope with this text in a former version, and another text now.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
 WHERE m.number IN (SELECT memory FROM versions INDEXED BY versions_by_hash WHERE hash = :hash)
-    AND +p.path = :path  -- the plus keeps it from going through all that a scope has
+    AND +p.path = :path  -- the plus prevents a scan of the whole scope
     AND m.hash <> :hash AND m.level IS NULL
 ORDER BY m.number LIMIT :most;
 
 -- name: about
--- The memories of a scope and a subject that hold or held after a moment: the active ones first, each as they began.
+-- The memories of a scope about a subject that are valid or were so after a moment: active ones first, then by start.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m INDEXED BY memories_by_subject
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
@@ -272,7 +273,7 @@ WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.subject = :
 ORDER BY m.status, coalesce(m.valid_from, m.observed_at, m.created_at), m.id LIMIT :most;
 
 -- name: away_since
--- When a memory came to stand as it does: after the last version that stood otherwise.
+-- When a memory got its present status: after the last version with another status.
 SELECT coalesce((
     SELECT s.recorded_at FROM versions s WHERE s.memory = m.number AND s.number > coalesce(
         (SELECT max(o.number) FROM versions o WHERE o.memory = m.number AND o.status <> m.status), 0
@@ -281,7 +282,7 @@ SELECT coalesce((
 FROM memories m WHERE m.id = :id;
 
 -- name: written_by
--- The memories of a scope of which a commit wrote a version, whether it is the present one or a former.
+-- The memories of a scope of which a commit wrote a version, present or former.
 SELECT id FROM memories WHERE scope = (SELECT number FROM scopes WHERE path = :path) AND changed = :commit
 UNION
 SELECT m.id FROM memories m JOIN versions v ON v.memory = m.number
@@ -289,7 +290,7 @@ WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND v.changed = :
 ORDER BY id;
 
 -- name: memory_before
--- A memory as it stood before a commit, with the direction it had; the present version comes after all former ones.
+-- A memory as it was before a commit, with its vector. Former versions come first, the present one last.
 SELECT m.id, p.path, c.title, c.text, {state:s}, w.value
 FROM memories m
 JOIN scopes p ON p.number = m.scope
@@ -330,8 +331,8 @@ JOIN memories m ON m.number = v.memory JOIN scopes p ON p.number = m.scope JOIN 
 WHERE m.id = :id ORDER BY v.number;
 
 -- name: numbers_below
--- The memories of a scope, or of all below it, that come after an id, or the first so many of them. No scope is asked
--- for more than that of any status.
+-- The memories of a scope, or of all below it, after an id, up to a limit. The limit also applies to each scope and
+-- status.
 SELECT m.number
 FROM scopes p JOIN json_each(:statuses) asked
 JOIN memories m ON m.number IN (
@@ -346,7 +347,7 @@ WHERE p.number IN (
 ORDER BY m.id LIMIT coalesce(:limit, -1);
 
 -- name: memories_numbered
--- These memories in this order, as far as they are there and still of these statuses.
+-- These memories in this order, if they still exist with one of these statuses.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM json_each(:numbers) asked
 JOIN memories m ON m.number = asked.value
@@ -355,7 +356,7 @@ WHERE m.status IN (SELECT value FROM json_each(:statuses))
 ORDER BY asked.key;
 
 -- name: timeline
--- The records of a scope that are of these levels and statuses and of a time, in its order.
+-- The records of a scope with these levels and statuses in a time range, ordered by time.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m INDEXED BY memories_by_level
 JOIN scopes p ON p.number = m.scope JOIN contents c ON c.number = m.content
@@ -365,7 +366,7 @@ WHERE m.scope = (SELECT number FROM scopes WHERE path = :path) AND m.level IN (S
 ORDER BY m.created_at, m.id;
 
 -- name: touched
--- Of which moments a scope has records of a level that changed after a commit, and in which commit the last of each did.
+-- The times of a scope's records of a level that changed after a commit, with the last commit that changed each.
 SELECT created_at, max(changed) FROM memories INDEXED BY memories_by_scope
 WHERE scope = (SELECT number FROM scopes WHERE path = :path) AND changed > :after AND level = :level
 GROUP BY created_at ORDER BY created_at;
@@ -377,7 +378,7 @@ JOIN usage u ON u.memory = m.number JOIN scopes p ON p.number = m.scope
 WHERE p.path = :path OR (m.shared AND p.path IN (SELECT value FROM json_each(:ancestors)));
 
 -- name: place
--- Where a memory is kept, if the scope may see it.
+-- The numbers of a memory and its scope, if the scope may see it.
 SELECT m.number, m.scope
 FROM memories m JOIN scopes p ON p.number = m.scope
 WHERE m.id = :id
@@ -399,7 +400,7 @@ INSERT INTO vectors (key, value) VALUES (256 * :content + :encoder, :value)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: add_memory
--- None if another one is in its place, or has its id.
+-- Returns no row if an active duplicate or the id exists.
 INSERT INTO memories (id, scope, content, {state:}) VALUES (:id, :scope, :content, {values})
 ON CONFLICT DO NOTHING
 RETURNING number;
@@ -477,20 +478,20 @@ INSERT INTO checkpoints (scope, name, value) VALUES (:scope, :name, :value)
 ON CONFLICT (scope, name) DO UPDATE SET value = excluded.value;
 
 -- name: ids_here
--- Which of these memories are here.
+-- Which of these memories exist.
 SELECT id FROM memories WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: contexts_here
 SELECT id FROM contexts WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: load_key
--- One that is here stays.
+-- An existing key stays.
 INSERT INTO keys (scope, key, body, memory, verdict, at)
 VALUES (:scope, :key, :body, (SELECT number FROM memories WHERE id = :id), :verdict, :at)
 ON CONFLICT (scope, key) DO NOTHING;
 
 -- name: add_usage
--- What happened to a memory, added up.
+-- The totals of a memory's uses and votes.
 INSERT INTO usage (
     memory, scope, served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at, changed
 )
@@ -514,7 +515,7 @@ DELETE FROM contents WHERE number = :content;
 DELETE FROM vectors WHERE key BETWEEN 256 * :content AND 256 * :content + 255;
 
 -- name: contexts_naming
--- The id is quoted and escaped as the traces have it.
+-- The id is quoted and escaped as in the JSON of contexts.
 SELECT id, trace FROM contexts WHERE instr(trace, :id) > 0;
 
 -- name: change_context

@@ -1,4 +1,7 @@
-"""Remains: whether bytes that were erased are still in a file of a store, and the file built anew where they are."""
+"""Search a store's files for erased bytes, and rebuild the file if any are found.
+
+SQLite pages are parsed to tell leftovers from live rows with the same bytes.
+"""
 
 import tempfile
 import time
@@ -20,23 +23,23 @@ from recollect.stores.sqlite.transaction import SQL
 from recollect.stores.sqlite.writer import SqliteWriter
 
 RESERVED_BYTES_OFFSET = 20
-"""Where a SQLite file says how many bytes at the end of each page are not SQLite's."""
+"""Where a SQLite file says how many bytes at the end of each page are reserved."""
 
 LEAF_TABLE_PAGE, INNER_TABLE_PAGE, INNER_INDEX_PAGE = 0x0D, 0x05, 0x02
-"""What a page begins with, by its kind; that of a leaf of an index is the fourth."""
+"""First byte of a page by its kind; the fourth kind is the leaf page of an index."""
 
 HEADER_BYTES = 100
-"""Bytes before the first page's own header: the header of the file."""
+"""Bytes of the file header, which comes before the first page's own header."""
 
 POINTER_BYTES = 4
-"""Bytes of the number of a page."""
+"""Bytes of a page number."""
 
 
 def scrub_files(path: Path, writer: SqliteWriter, pieces: Set[bytes], *, patience: float) -> ResidueSearch:
-    """Look for the pieces in every file of the store, and rebuild the file if a page still has any.
+    """Search every file of the store for needles, and rebuild the file if a page has any.
 
-    SQLite overwrites what it deletes, but when it moves rows from one page to another it may leave a copy behind in a
-    part of the page that it does not use. Only a rebuilt file is free of these.
+    SQLite overwrites what it deletes. But when it moves rows between pages, it may leave a copy in an unused part of a
+    page. Only a rebuilt file is free of such copies.
     """
     copies = _unfinished_copies(path)
     try:
@@ -50,14 +53,17 @@ def scrub_files(path: Path, writer: SqliteWriter, pieces: Set[bytes], *, patienc
 
 
 def _unfinished_copies(path: Path) -> tuple[str, ...]:
-    """What is being made beside the store at this moment; what killed backups, exports and checks left is removed."""
-    with suppress(OSError):  # there may be no folder for what is temporary
+    """Return copies that are being made beside the store; remove those of killed processes."""
+    with suppress(OSError):  # there may be no temporary folder
         remove_abandoned_folders(Path(tempfile.gettempdir()))
     return tuple(sorted(one.name for one in remove_abandoned_folders(path.parent)))
 
 
 def _search_quiet_store(path: Path, writer: SqliteWriter, pieces: Set[bytes], patience: float) -> ResidueSearch:
-    """What is found while the log is empty and nobody writes; `unfinished` if a reader keeps the log from that."""
+    """Search the files while the log is empty and no process writes.
+
+    The result has `unfinished` set if a reader or a writer keeps the log from being emptied.
+    """
     end = time.monotonic() + patience
     try:
         while True:
@@ -67,14 +73,14 @@ def _search_quiet_store(path: Path, writer: SqliteWriter, pieces: Set[bytes], pa
             if time.monotonic() >= end:
                 break
     except StoreBusy:
-        pass  # others were writing for as long as we may wait: the same as with those who read
+        pass  # others wrote for the whole wait: treated like busy readers
     left = search_files(path, None, pieces)
-    reason = "somebody still reads it as it was before, or keeps writing, so its log cannot be emptied"
+    reason = "another connection still reads an older state or keeps writing, so the log cannot be emptied"
     return replace(left, unfinished=f"{path.name}: {reason}; close what has it open")
 
 
 def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> ResidueSearch | None:
-    """What is found while the log is empty and stays so; nothing if it cannot be emptied now."""
+    """Search the files while the log is empty and stays so; None if it cannot be emptied now."""
     try:
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         db.execute("BEGIN IMMEDIATE")
@@ -91,9 +97,9 @@ def _rebuild(db: apsw.Connection) -> None:
 
 
 def search_files(path: Path, db: apsw.Connection | None, wanted: Set[bytes]) -> ResidueSearch:
-    """Look for the pieces in every file of the store.
+    """Search every file of the store for needles.
 
-    With a connection that keeps others from writing, and an empty log, what belongs to a row that stays is told apart.
+    With a connection that holds the write lock, and an empty log, bytes that belong to live rows are told apart.
     """
     finder = NeedleFinder(wanted)
     remains: list[str] = []
@@ -114,10 +120,10 @@ def search_files(path: Path, db: apsw.Connection | None, wanted: Set[bytes]) -> 
 
 
 def _separate_live_rows(db: apsw.Connection, path: Path, found: Mapping[int, int]) -> tuple[list[int], Counter[str]]:
-    """Where something is left; and how many rows have the same bytes, by the table they are in.
+    """Return where needles are left over, and how many live rows per table have the same bytes.
 
-    What is in no row is left, unless a row has it too, all that is there of it in one: then it is a copy of that row,
-    or might as well be.
+    Bytes outside all rows are left over, unless a live row contains all of them: then they are a copy of that row, or
+    cannot be told from one.
     """
     page_size = int(db.pragma("page_size"))
     usable = page_size - store_files.read_bytes(path, RESERVED_BYTES_OFFSET, 1)[0]
@@ -152,10 +158,10 @@ def _is_in_live_row(left: bytes, said: Set[bytes]) -> bool:
 
 
 def find_cells(page: bytes, *, first: bool, usable: int) -> Iterator[range]:
-    """Where the cells of a page of a table or an index are; `first` says that it is the first page of the file.
+    """Yield where the cells of a table or index page are; `first` marks the file's first page.
 
-    This is the format that SQLite promises to keep: https://www.sqlite.org/fileformat2.html, section 1.6. What is in
-    no cell is not in use, and may still hold what was there before.
+    The format is fixed by SQLite: https://www.sqlite.org/fileformat2.html, section 1.6. Bytes in no cell are unused and
+    may still hold old data.
     """
     start = HEADER_BYTES if first else 0
     kind = page[start]
@@ -168,16 +174,16 @@ def find_cells(page: bytes, *, first: bool, usable: int) -> Iterator[range]:
 
 
 def _overflow_range(payload: int) -> range:
-    """Where the payload of a page is that continues a cell too large for its own page."""
+    """Return where an overflow page has its part of a large cell."""
     return range(POINTER_BYTES, POINTER_BYTES + payload)
 
 
 def _cell_end(page: bytes, place: int, kind: int, usable: int) -> int:
-    """Where the cell ends that begins there."""
+    """Return where the cell that begins at this place ends."""
     if kind in (INNER_TABLE_PAGE, INNER_INDEX_PAGE):
         place += POINTER_BYTES
     size, place = _read_varint(page, place)
-    if kind == INNER_TABLE_PAGE:  # the number is no size but the key, and there is nothing else
+    if kind == INNER_TABLE_PAGE:  # the number is not a size but the key, and the cell ends there
         return place
     if kind == LEAF_TABLE_PAGE:
         _, place = _read_varint(page, place)
@@ -190,7 +196,7 @@ def _cell_end(page: bytes, place: int, kind: int, usable: int) -> int:
 
 
 def _read_varint(page: bytes, place: int) -> tuple[int, int]:
-    """The number of variable length at the place, and where it ends."""
+    """Return the variable-length integer at this place, and where it ends."""
     value = 0
     for end in range(place, place + 8):
         value = (value << 7) | (page[end] & 0x7F)

@@ -1,10 +1,7 @@
-"""The SQLite store: reads through shelves, writes through one writer, and keeps the contract of every store.
+"""The SQLite store: cached columns and a reader pool for reads, one writer for writes.
 
-SqliteTransactions: what is seen or changed in a SQLite file, between the transactions of others.
-
-Going over to another model in a SQLite file.
-
-Stats: what a file is, without making, mending or migrating it.
+Below `SqliteStore`: small transactions for job runs and re-embedding, and `inspect_store_file`, which looks at a file
+without creating, repairing or migrating it.
 """
 
 import os
@@ -119,7 +116,7 @@ class SqliteStore(SqlReader):
 
 
 class SqliteTransactionRunner:
-    """A SQLite file that is open."""
+    """Small transactions of a SQLite file, between those of other processes."""
 
     def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         self._database = SqliteDatabase.open(target, patience=timeout)
@@ -141,7 +138,7 @@ class SqliteTransactionRunner:
 
 
 class SqliteReembedding(SqlReembedding):
-    """Transactions of a SQLite file, between those of others."""
+    """Re-embedding of a SQLite file, between the transactions of other processes."""
 
     def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         super().__init__()
@@ -159,10 +156,10 @@ class SqliteReembedding(SqlReembedding):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFileInfo:
-    """A file that is or may become a store: its schema and the last one there is, and its models.
+    """What a file is that is or may become a store: its schema, its models and its access.
 
-    `pending_encoders` are models to which it is on its way, and `dismissed` says how many have had their day without
-    all of their vectors being removed. `read_only` if it may only be read.
+    `latest_schema` is the newest schema of this version. `pending_encoders` are models that a re-embedding has begun to
+    add. `retired_encoders` is the number of former models that still have vectors.
     """
 
     schema: int
@@ -174,14 +171,17 @@ class StoreFileInfo:
 
 
 def inspect_store_file(path: Path) -> StoreFileInfo:
-    """What the file at that path is; refused if it is none of ours, of a newer program, or cannot be read as it is."""
+    """Return what the file at this path is.
+
+    Raise an error if it belongs to another program or a newer version, or cannot be read as it is.
+    """
     latest = len(load_migrations(MIGRATIONS))
     name = os.fspath(path)
     database = SqliteDatabase(name, path.resolve())
     database.refuse_if_written()
     logged = store_files.file_size(companion_path(path.resolve(), "-wal")) > 0
     with fork.delay_forks(), translate_errors(name), closing(database.connect_reading()) as db:
-        if logged:  # by a process that uses it or died: closing would move that into the file
+        if logged:  # a log in use or left by a crash: closing would merge it into the file
             db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         schema = int(db.pragma("user_version")) if is_claimed(db, name) else 0
         if not 0 <= schema <= latest:

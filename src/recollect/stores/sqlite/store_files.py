@@ -1,20 +1,16 @@
-"""Descriptors: files of a store opened for plain reading, in a way that does not disturb SQLite.
+"""Read a store's files safely: plain reads, the checksum of backups, the file's identity.
 
-When a process closes any descriptor of a file, the kernel drops every lock the process has on it, SQLite's among them,
-and another process may then remove the log of a store that is in use. So the descriptor of a file stays open for as
-long as this process has a connection to its store.
+Plain reads: when a process closes any descriptor of a file, the kernel drops all of its locks on the file, SQLite's
+included, and another process may then remove a log in use. So a descriptor stays open as long as this process has a
+connection to the store.
 
-Seal: the sum of all bytes of a backup, at the end of its file, by which any change to it is noticed.
+Checksum: a backup ends with the SHA-256 of its bytes. SQLite ignores what follows the last page. The checksum is
+removed before the file is written as a store, so a file with one has no log of its own: a log beside it belongs to
+another store, and SQLite would take it for the newest part of the backup.
 
-SQLite reads a file up to the last page that its header counts, so it does not mind what is behind. Who is about to
-write to the file as a store takes the seal off first. So a sealed file has no log of its own, and a log beside it is
-what another store left there: SQLite would take it for the newest part of the backup.
-
-Presence: whether the files at the path of a store are those that its connections have open.
-
-SQLite goes on with files that were deleted or replaced, as the system lets it: what is written then is in no file that
-anybody else sees. And when the last connection closes, SQLite moves its log into its file and deletes the log by its
-name, whosever log has that name by then.
+Identity: SQLite continues with files that were deleted or replaced, as the system allows it; other processes never see
+what it writes there. And when the last connection closes, SQLite merges its log and deletes the log by name, even if
+another store's log has that name by then.
 """
 
 import errno
@@ -33,22 +29,22 @@ from recollect.errors import StoreError
 from recollect.fork_safety import ForkSafeLock
 
 _STORE_SUFFIXES = ("", *COMPANION_SUFFIXES)
-"""What the files of a store are called, after its path."""
+"""Suffixes of all files of a store, its own included."""
 
 BLOCK_BYTES = 4 * 1024**2
-"""How many bytes are read at a time."""
+"""Bytes read at a time."""
 
 TOO_MANY_FILES_ERRNOS = (errno.EMFILE, errno.ENFILE)
-"""What an error says when no more files can be opened, by this process or by all."""
+"""Error numbers that mean too many open files, in this process or in the system."""
 
 _BINARY_FLAG = getattr(os, "O_BINARY", 0)
-"""Windows opens files as text without it."""
+"""Opens files as binary on Windows, where text is the default."""
 
 _DeviceAndInode = tuple[int, int]
 
 
 class _Descriptors:
-    """Those of this process, by the file they are of, each with the path of the file."""
+    """The open descriptors of this process by file (device and inode), with the file's path."""
 
     def __init__(self) -> None:
         self._lock = ForkSafeLock()
@@ -56,14 +52,14 @@ class _Descriptors:
         self._store_paths: WeakKeyDictionary[apsw.Connection, str] = WeakKeyDictionary()
 
     def open_connection(self, store: str, connect: Callable[[], apsw.Connection]) -> apsw.Connection:
-        """Have a store connected to; no descriptor is closed meanwhile."""
+        """Open a connection to a store; no descriptor is closed meanwhile."""
         with self._lock.rlock:
             db = connect()
             self._store_paths[db] = store
         return db
 
     def read(self, path: Path, length: int, place: int) -> bytes:
-        """So many bytes of the file from a place on, or what there is of them."""
+        """Return up to `length` bytes of the file from this place on."""
         with self._lock.rlock:
             try:
                 return _read_at(self._open_file(path), length, place)
@@ -71,7 +67,7 @@ class _Descriptors:
                 self._close_unused()
 
     def sync(self, path: Path) -> None:
-        """Have what was written to the file on the disk."""
+        """Flush the file to disk."""
         with self._lock.rlock:
             try:
                 os.fsync(self._open_file(path))
@@ -79,7 +75,7 @@ class _Descriptors:
                 self._close_unused()
 
     def close_unused(self) -> None:
-        """Close those whose stores nobody here is connected to any more."""
+        """Close the descriptors of stores that this process has no connection to."""
         with self._lock.rlock:
             if self._open:
                 self._close_unused()
@@ -95,13 +91,13 @@ class _Descriptors:
         stores = [self._store_of(db) for db in apsw.connections()]
         in_use = None if None in stores else {f"{store}{ending}" for store in stores for ending in _STORE_SUFFIXES}
         for file, (descriptor, path) in list(self._open.items()):
-            deleted = os.fstat(descriptor).st_nlink == 0  # nobody can open it any more, so no lock is lost
+            deleted = os.fstat(descriptor).st_nlink == 0  # the file cannot be opened any more, so no lock is lost
             if deleted or (in_use is not None and path not in in_use):
                 del self._open[file]
                 os.close(descriptor)
 
     def _store_of(self, db: apsw.Connection) -> str | None:
-        """The path of the store that it is connected to; nothing if that cannot be said now."""
+        """Return the path of the connection's store; None if it cannot be determined now."""
         if (store := self._store_paths.get(db)) is not None:
             return store
         try:
@@ -123,13 +119,13 @@ _DESCRIPTORS = _Descriptors()
 
 
 def list_store_files(path: Path) -> list[Path]:
-    """The files of a store that are there."""
+    """Return the existing files of a store."""
     candidates = [companion_path(path, ending) for ending in _STORE_SUFFIXES]
     return [one for one in candidates if one.exists()]
 
 
 def read_blocks(path: Path, *, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
-    """The file in pieces, each with its place and with `overlap` bytes of the next one behind it."""
+    """Yield the file in blocks with their places, each with `overlap` bytes of the next block."""
     place = 0
     while block := read_bytes(path, place, BLOCK_BYTES + overlap):
         yield place, block
@@ -137,7 +133,7 @@ def read_blocks(path: Path, *, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
 
 
 def read_bytes(path: Path, place: int, length: int) -> bytes:
-    """So many bytes of the file, or what there is of them."""
+    """Return up to `length` bytes of the file from this place on."""
     try:
         return _DESCRIPTORS.read(path, length, place)
     except OSError as error:
@@ -150,23 +146,23 @@ def read_bytes(path: Path, place: int, length: int) -> bytes:
 
 
 def sync_file(path: Path) -> None:
-    """Have what was written to the file on the disk, where a descriptor for reading suffices for that."""
+    """Flush the file to disk, where a descriptor for reading is enough for that."""
     if sys.platform != "win32":
         _DESCRIPTORS.sync(path)
 
 
 def open_tracked_connection(store: str, connect: Callable[[], apsw.Connection]) -> apsw.Connection:
-    """What `connect` gives, a connection to the store of that path."""
+    """Return the connection that `connect` opens to the store at this path."""
     return _DESCRIPTORS.open_connection(store, connect)
 
 
 def close_unused() -> None:
-    """Let go of the files of stores that this process is no longer connected to."""
+    """Close the files of stores that this process has no connection to."""
     _DESCRIPTORS.close_unused()
 
 
 def is_out_of_descriptors() -> bool:
-    """Whether this process, or the system, has as many files open as it may."""
+    """Whether this process or the system has reached its limit of open files."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY))
     except OSError as error:
@@ -175,12 +171,12 @@ def is_out_of_descriptors() -> bool:
 
 
 def too_many_files_message() -> str:
-    """What is said then."""
+    """Return the message for too many open files."""
     return "this process has too many files open; close stores that are not needed, or raise its limit (`ulimit -n`)"
 
 
 def file_size(path: Path) -> int:
-    """How many bytes the file has; none if it is not there."""
+    """Return the size of the file in bytes; 0 if it does not exist."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -188,7 +184,7 @@ def file_size(path: Path) -> int:
 
 
 def count_links(path: Path) -> int:
-    """How many names the file has; none if it is not there."""
+    """Return how many names (hard links) the file has; 0 if it does not exist."""
     try:
         return path.stat().st_nlink
     except FileNotFoundError:
@@ -197,14 +193,14 @@ def count_links(path: Path) -> int:
 
 CHECKSUM_MARK = b"recollect sealed"
 CHECKSUM_BYTES = len(CHECKSUM_MARK) + hashlib.sha256().digest_size
-"""Bytes of a seal."""
+"""Bytes of a checksum with its mark."""
 
 _MIN_PAGE_BYTES = 512
-"""Bytes; files of SQLite have a multiple of it, unless they are sealed or cut."""
+"""Bytes; the size of a SQLite file is a multiple of it, unless it has a checksum or is cut."""
 
 
 class ChecksumState(Enum):
-    """What the end of a file says about the rest."""
+    """What the end of a file tells about the rest."""
 
     INTACT = "intact"
     BROKEN = "broken"
@@ -213,7 +209,7 @@ class ChecksumState(Enum):
 
 
 def add_checksum(path: Path) -> None:
-    """Put a seal on a file that nobody has open, and have all of it on the disk."""
+    """Append a checksum to a file that is not open elsewhere, and flush the file to disk."""
     with path.open("r+b") as file:
         sum = hashlib.file_digest(file, "sha256")
         file.seek(0, os.SEEK_END)
@@ -223,7 +219,10 @@ def add_checksum(path: Path) -> None:
 
 
 def remove_checksum(path: Path) -> None:
-    """Take the seal off, for good, inside a transaction that writes; refused if the log beside it is not its own."""
+    """Remove the checksum for good; call this inside a transaction that writes.
+
+    Refused if the log beside the file belongs to another store.
+    """
     if has_checksum(path):
         refuse_foreign_log(path)
         os.truncate(path, file_size(path) - CHECKSUM_BYTES)
@@ -231,9 +230,9 @@ def remove_checksum(path: Path) -> None:
 
 
 def refuse_foreign_log(path: Path) -> None:
-    """What another store left beside a sealed file is not taken for a part of it."""
+    """Raise StoreError if a file with a checksum has a log beside it, which is another store's."""
     for log in (companion_path(path, "-wal"), companion_path(path, "-journal")):
-        if file_size(log) and has_checksum(path):  # in this order: a seal is taken off before there is a log
+        if file_size(log) and has_checksum(path):  # in this order: a checksum is removed before a log is written
             raise StoreError(
                 f"{path} is a backup, and {log.name} beside it is of the store that was there before and would undo "
                 f"it; close that store in every process, move {log.name} away, and open it again"
@@ -241,7 +240,7 @@ def refuse_foreign_log(path: Path) -> None:
 
 
 def has_checksum(path: Path) -> bool:
-    """Whether the file ends in a seal, right or wrong."""
+    """Whether the file ends in a checksum, right or wrong."""
     size = file_size(path)
     return size % _MIN_PAGE_BYTES == CHECKSUM_BYTES and read_bytes(
         path, size - CHECKSUM_BYTES, CHECKSUM_BYTES
@@ -249,11 +248,13 @@ def has_checksum(path: Path) -> bool:
 
 
 def read_checksum_state(path: Path) -> ChecksumState:
-    """Whether the file has a seal, and whether every byte is as it was when it was sealed; or else, whether the file
-    ends inside of a page, as no store does."""
+    """Return whether the checksum matches; without one, whether the file ends inside a page.
+
+    No complete store ends inside a page.
+    """
     if has_checksum(path):
         right = _checksum_matches(path)
-        if right or has_checksum(path):  # else it was taken off meanwhile
+        if right or has_checksum(path):  # else it was removed meanwhile
             return ChecksumState.INTACT if right else ChecksumState.BROKEN
     page = int.from_bytes(read_bytes(path, 16, 2)) or 1
     return ChecksumState.CUT if file_size(path) % (65_536 if page == 1 else page) else ChecksumState.ABSENT
@@ -269,35 +270,35 @@ def _checksum_matches(path: Path) -> bool:
 
 
 FileId = tuple[int, int]
-"""Which file it is, whatever it is called."""
+"""Device and inode: identifies a file whatever its name."""
 
 FileStamp = tuple[int, int, int, int]
-"""The identity of a file, and what changes when it is written."""
+"""Device, inode, size and modification time: changes when the file is written."""
 
 ABSENT_STAMP: FileStamp = (0, 0, 0, 0)
 ABSENT_ID: FileId = (0, 0)
-"""Where there is no file."""
+"""The values for a file that does not exist."""
 
 _OpenFiles = tuple[str, FileId, FileId]
-"""What a connection has open: the path of the store, the log, and the index of the log."""
+"""Files that a connection has open: the store's path, the log, and the log's index."""
 
 _OPEN_FILES: WeakKeyDictionary[apsw.Connection, _OpenFiles] = WeakKeyDictionary()
-"""That of every connection of this process."""
+"""The open files of every connection of this process."""
 
 _OPEN_FILES_LOCK = ForkSafeLock()
 
 
 def read_stamp(path: str | Path) -> FileStamp:
-    """What there is at the path just now."""
+    """Return the stamp of the file that is at this path now."""
     try:
-        found = os.stat(path)  # noqa: PTH116 — at every reading, and a `Path` takes twice as long
+        found = os.stat(path)  # noqa: PTH116 — called at every read, and `Path.stat` takes twice as long
     except OSError:
         return ABSENT_STAMP
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def read_file_id(path: str) -> FileId:
-    """Which file there is at the path just now."""
+    """Return the identity of the file that is at this path now."""
     try:
         found = os.stat(path)  # noqa: PTH116 — as above
     except OSError:
@@ -316,11 +317,14 @@ class FileIdentity:
         self._lost: str | None = None
 
     def note_file(self) -> None:
-        """The file that is there now is the one we mean."""
+        """Accept the file that is at the path now as the store's."""
         self._known = read_stamp(self._path)
 
     def note_connection(self, db: apsw.Connection) -> None:
-        """Note which log a connection has, that has just opened it; refused if others of this process have another."""
+        """Note which log a new connection has.
+
+        Raise StoreError if other connections of this process have another log.
+        """
         found = self._read_open_files()
         with _OPEN_FILES_LOCK.rlock:
             for known in filter(None, map(_OPEN_FILES.get, apsw.connections())):
@@ -330,7 +334,10 @@ class FileIdentity:
             _OPEN_FILES[db] = found
 
     def refuse_if_gone(self, db: apsw.Connection | None = None) -> None:
-        """The file is still there; and so is its log, if a connection is given. Once that is lost, it stays so."""
+        """Raise StoreError if the file is gone or replaced; with a connection, check its log, too.
+
+        A lost log stays lost.
+        """
         now = read_stamp(self._path)
         if self._known is not None and now[:2] != self._known[:2]:
             what = "moved or deleted" if now == ABSENT_STAMP else "replaced by another file"
@@ -342,10 +349,10 @@ class FileIdentity:
             self._known = now
 
     def may_delete_log(self, db: apsw.Connection) -> bool:
-        """Whether the connection may move the log into the file and delete it when it closes.
+        """Whether a closing connection may merge the log into the file and delete it.
 
-        If the log was deleted, what it has is not lost yet, as long as nobody else has written to the file since, nor
-        to another log. A backup that was copied into the file is not undone.
+        The data of a deleted log is not lost yet, as long as no other process has written to the file or to a new log
+        since. A backup that was copied into the file is not overwritten.
         """
         if db not in _OPEN_FILES:
             return True
@@ -358,7 +365,7 @@ class FileIdentity:
         return size == 0 and read_stamp(self._path) in (ABSENT_STAMP, self._known)
 
     def _read_open_files(self) -> _OpenFiles:
-        """What somebody has open who opens it now."""
+        """Return the files that a connection opened now would have."""
         return self._path, read_file_id(self._log), read_file_id(self._index)
 
     def _compare(self, known: _OpenFiles, found: _OpenFiles) -> None:

@@ -1,4 +1,4 @@
--- Statements for the timetable of jobs. Dates are microseconds since 1970, UTC.
+-- Statements for job runs. Dates are microseconds since 1970, UTC.
 
 -- name: add_job
 INSERT INTO jobs (name, since, paused) VALUES (:job, :since, :paused) ON CONFLICT DO NOTHING;
@@ -7,7 +7,7 @@ INSERT INTO jobs (name, since, paused) VALUES (:job, :since, :paused) ON CONFLIC
 SELECT since, paused FROM jobs WHERE name = :job;
 
 -- name: take_job
--- One writes at a time.
+-- Needs no lock: SQLite has one writer at a time.
 SELECT since, paused FROM jobs WHERE name = :job;
 
 -- name: set_job
@@ -25,7 +25,8 @@ ON CONFLICT (job, due) DO UPDATE SET
     started = excluded.started, ended = excluded.ended, counts = excluded.counts, problem = excluded.problem;
 
 -- name: drop_occurrences
--- All but so many: first those that a clock far ahead made, then the oldest; and none that is not over.
+-- Keeps the newest runs. Drops first those that a clock far ahead made, then the oldest; never one that is not
+-- finished.
 DELETE FROM occurrences WHERE job = :job AND state IN ('done', 'failed') AND due NOT IN (
     SELECT due FROM occurrences WHERE job = :job ORDER BY due > :ahead, due DESC LIMIT :most
 );

@@ -1,8 +1,6 @@
-"""SqliteSession: a transaction of a SQLite file, asked by the names of statements.
+"""Transactions of a SQLite file, the SQL statements they run, and the pool of readers.
 
-The statements of the SQLite store, with what many of them have in common filled in once.
-
-Readers: connections that only read, each of which sees the database as it is at one moment.
+The macros fill in what many statements share; `SQL` has every statement by name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +20,10 @@ from recollect.text.questions import QUESTION_END_CHARS
 
 
 class SqliteTransaction:
-    """What a connection does inside its transaction; there is one realm, and statements say themselves whose it is."""
+    """Runs statements on a connection inside a transaction; there is a single realm.
+
+    Statements select the scopes they need.
+    """
 
     realm = ""
 
@@ -30,7 +31,7 @@ class SqliteTransaction:
         self._db = db
 
     def enter_scope(self, scope: Scope, *, wide: bool = False) -> None:
-        """All scopes are at hand."""
+        """Do nothing: every statement can see all scopes."""
 
     def fetch_all(self, statement: str, /, **given: object) -> list[Row]:
         return fetch_all(self._db, statement, **given)
@@ -52,22 +53,22 @@ _SUBTREE_SQL = (
     "SELECT number FROM scopes WHERE path = :path "
     "UNION ALL SELECT number FROM scopes WHERE path >= :first AND path < :beyond"
 )
-"""The scopes that `inside` says; two queries, so that each is answered by the index and none reads them all."""
+"""The scopes of the macro `inside`; two queries, so that each can use the index."""
 
 
 def _levels_sql(table: str) -> str:
-    """The level of a state, and behind it those that it stands for."""
+    """Return SQL for the level of a state, followed by the levels it stands for."""
     return f"{table}.level || coalesce({table}.more ->> '$.stands_for', '')"
 
 
 def _status_sql(table: str) -> str:
-    """The status of a state, or that no index has it though it might be recalled."""
+    """Return SQL for the status of a state, or 'unindexed' if a recallable state has no index."""
     away = f"{table}.more ->> '$.unindexed' OR {_left_indexes_sql(table)} = '{ALL_INDEXES_JSON}'"
     return f"iif(({away}) AND {table}.status IN ('active', 'superseded'), 'unindexed', {table}.status)"
 
 
 def _terms_sql(table: str) -> str:
-    """The names in a content and its terms, unless the state has left the index of words."""
+    """Return SQL for a content's names and terms, empty if the state left the text index."""
     return ", ".join(
         f"iif(instr({_left_indexes_sql(table)}, 'text') > 0, {none}, c.{name})" for name, none in TERM_COLUMNS.items()
     )
@@ -78,19 +79,19 @@ def _left_indexes_sql(table: str) -> str:
 
 
 def _vector_left_sql(table: str) -> str:
-    """Whether a state has left the index of directions."""
+    """Return SQL for whether a state has left the vector index."""
     return f"instr({_left_indexes_sql(table)}, 'vector') > 0"
 
 
 _VECTOR_GONE_SQL = (
-    "CASE WHEN EXISTS (SELECT 1 FROM memories s WHERE s.content = c.number)"  # noqa: S608 — names of ours
+    "CASE WHEN EXISTS (SELECT 1 FROM memories s WHERE s.content = c.number)"  # noqa: S608 — constant names
     f" THEN EXISTS (SELECT 1 FROM memories s WHERE s.content = c.number AND {_vector_left_sql('s')})"
     f" ELSE EXISTS (SELECT 1 FROM versions s WHERE s.content = c.number AND {_vector_left_sql('s')}) END"
 )
-"""Whether a content has no direction because who says it has left that index."""
+"""Whether a content has no vector because a state with it left the vector index."""
 
 TERM_COLUMNS = {"entities": "''", "terms": "x''"}
-"""What a content is found by when somebody asks with its words, and what stands for nothing of it."""
+"""The columns of the text index, and the value that means empty."""
 
 ALL_INDEXES_JSON = '["text","vector"]'
 
@@ -112,24 +113,24 @@ SQL: Mapping[str, str] = expand_macros(
 
 
 def fetch_all(db: apsw.Connection, name: str, /, **given: Any) -> list[Row]:
-    """All rows of a statement."""
+    """Return all rows of a statement."""
     return list(db.execute(SQL[name], given))
 
 
 def fetch_first(db: apsw.Connection, name: str, /, **given: Any) -> Row | None:
-    """The first row of a statement, if there is one."""
+    """Return the first row of a statement, or None."""
     return next(iter(db.execute(SQL[name], given)), None)
 
 
 def fetch_one(db: apsw.Connection, name: str, /, **given: Any) -> Row:
-    """The row of a statement that always has one."""
+    """Return the row of a statement that always has one."""
     return next(iter(db.execute(SQL[name], given)))
 
 
 class ReaderPool:
-    """Connections that only read, lent to one thread at a time and kept for the next.
+    """A pool of read-only connections, each lent to one thread at a time.
 
-    As many are opened as read at once, so nobody waits for another to finish; `kept` of them stay open.
+    As many are opened as threads read at once, so no reader waits; up to `kept` stay open.
     """
 
     def __init__(self, database: SqliteDatabase, *, kept: int = 8) -> None:
@@ -142,13 +143,13 @@ class ReaderPool:
 
     @contextmanager
     def borrow(self) -> Iterator[apsw.Connection]:
-        """A connection whose statements all see the database as it is now, whatever is written meanwhile."""
+        """Lend a connection whose statements all see the database as it is now."""
         with fork.delay_forks(), translate_errors(self._database.name):
             db = self._take_connection()
             try:
                 self._database.refuse_if_written()
                 db.execute("BEGIN")
-                self._database.refuse_if_replaced(db)  # and the first thing read fixes what is seen
+                self._database.refuse_if_replaced(db)  # its first read also fixes the snapshot
                 yield db
                 self._database.refuse_if_written()  # meanwhile
             except apsw.Error:
@@ -158,7 +159,7 @@ class ReaderPool:
                 self._return_connection(db)
 
     def close(self) -> None:
-        """Close what is idle now, and the rest as it comes back."""
+        """Close idle connections now, and the others when they are returned."""
         with self._lock.rlock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -167,7 +168,7 @@ class ReaderPool:
                 whatever_happens.callback(self._database.disconnect, db)
 
     def after_fork(self) -> None:
-        """Begin with no connection."""
+        """Start without connections."""
         self._idle = []
 
     def _take_connection(self) -> apsw.Connection:
@@ -184,7 +185,7 @@ class ReaderPool:
         if db.in_transaction:
             db.execute("ROLLBACK")
         with self._lock.rlock:
-            # a statement that was not read to its end would hold on to what it saw
+            # an unfinished statement would keep the old snapshot
             keep = not self._closed and len(self._idle) < self._max_idle and db.txn_state() == apsw.SQLITE_TXN_NONE
             if keep:
                 self._idle.append(db)

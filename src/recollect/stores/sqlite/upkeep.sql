@@ -1,7 +1,7 @@
--- Statements for keeping a store for years: erasing, counting, moving, checking. Dates are microseconds since 1970, UTC.
+-- Statements for maintenance: erasing, counting, exporting, checking. Dates are microseconds since 1970, UTC.
 
 -- name: pages
--- Every page in use, with the table that its rows belong to, also where they are an index's.
+-- Every page in use, with the table that its rows belong to, also for pages of an index.
 SELECT d.pageno, coalesce(s.tbl_name, d.name), d.pagetype, d.payload
 FROM dbstat d LEFT JOIN sqlite_schema s ON s.name = d.name;
 
@@ -13,7 +13,7 @@ WHERE p.path = :path AND m.id IN (SELECT value FROM json_each(:ids));
 SELECT m.id, m.number, m.scope FROM memories m JOIN scopes p ON p.number = m.scope WHERE p.path = :path;
 
 -- name: lineage
--- Where the memories of a scope come from, as each of their versions says it; every one, or those that name anything.
+-- Sources and parents of a scope's memories, from all of their versions: of every memory, or only where there are any.
 WITH said (memory, more) AS (
     SELECT m.number, m.more FROM memories m JOIN scopes p ON p.number = m.scope WHERE p.path = :path
     UNION ALL
@@ -25,7 +25,7 @@ FROM said JOIN memories m ON m.number = said.memory
 WHERE :every OR said.more ->> 'source' IS NOT NULL OR said.more -> 'derived_from' IS NOT NULL;
 
 -- name: said_by
--- All that a memory and its former versions say, which is also all that its indexes are made of.
+-- The contents of a memory and its former versions; the text and vector indexes are built from nothing else.
 SELECT c.number, c.title, c.text, c.hash, c.terms, c.entities FROM contents c
 WHERE c.number IN (
     SELECT content FROM memories WHERE number = :memory UNION SELECT content FROM versions WHERE memory = :memory
@@ -35,7 +35,7 @@ WHERE c.number IN (
 SELECT value FROM vectors WHERE key BETWEEN 256 * :content AND 256 * :content + 255;
 
 -- name: noted_by
--- What a memory and its former versions have beside their text.
+-- What a memory and its former versions have besides their text.
 SELECT topic_key, subject, hash, likeness, more FROM memories WHERE number = :memory
 UNION ALL SELECT topic_key, subject, hash, likeness, more FROM versions WHERE memory = :memory;
 
@@ -56,14 +56,15 @@ SELECT id, trace FROM contexts;
 SELECT c.id, c.trace FROM contexts c JOIN scopes p ON p.number = c.scope WHERE p.path = :path;
 
 -- name: checkpointed_scope
--- The number of a scope, if anything is noted of it.
+-- The number of a scope, if it has checkpoints.
 SELECT p.number FROM scopes p WHERE p.path = :path AND EXISTS (SELECT 1 FROM checkpoints k WHERE k.scope = p.number);
 
 -- name: drop_context
 DELETE FROM contexts WHERE id = :id;
 
 -- name: votes_above
--- All votes on those memories of a scope's ancestors that it voted on: in one of these contexts, or by its name.
+-- All votes on those memories of the scope's ancestors that the scope voted on: in one of these contexts, or by its
+-- name.
 SELECT v.memory, m.scope, v.number, v.context, v.by, v.use, v.at
 FROM votes v JOIN memories m ON m.number = v.memory
 WHERE v.memory IN (
@@ -80,11 +81,11 @@ UPDATE votes SET context = :context, by = :by WHERE number = :number;
 UPDATE usage SET helped = :helped, misled = :misled WHERE memory = :memory;
 
 -- name: recount_scope
--- Nothing that was read of it before may be relied on.
+-- Invalidates everything that readers have cached of the scope.
 UPDATE scopes SET emptied = emptied + 1 WHERE number = :scope;
 
 -- name: uncount_signs
--- Memories of a scope's ancestors have no sign any more in these contexts; `drop_signs` comes next.
+-- Takes back the signs of these contexts on memories of a scope's ancestors; `drop_signs` comes next.
 UPDATE usage SET (quoted, followed) = (
     SELECT usage.quoted - count(*) FILTER (WHERE s.use = 'quoted'),
            usage.followed - count(*) FILTER (WHERE s.use = 'followed')
@@ -106,7 +107,7 @@ WHERE use IN ('quoted', 'followed') AND context IN (SELECT value FROM json_each(
 );
 
 -- name: unname_uses
--- Memories of a scope's ancestors stay used, and by nobody in particular.
+-- Memories of a scope's ancestors keep their uses, without the context.
 UPDATE uses SET context = NULL
 WHERE context IN (SELECT value FROM json_each(:contexts)) AND memory IN (
     SELECT m.number FROM memories m JOIN scopes p ON p.number = m.scope
@@ -114,7 +115,7 @@ WHERE context IN (SELECT value FROM json_each(:contexts)) AND memory IN (
 );
 
 -- name: unname_scope
--- The row stays, so that its number is never another scope's; a path with a blank is nobody's.
+-- The row stays, so that its number is never given to another scope; no real path contains a blank.
 UPDATE scopes SET path = 'erased ' || number WHERE path = :path;
 
 -- name: counts
@@ -127,7 +128,7 @@ WHERE m.scope IN ({inside})
 GROUP BY p.path, m.status, m.kind;
 
 -- name: more_counts
--- Former versions, contexts, and uses and votes that count.
+-- Former versions, contexts, and counted uses and votes.
 WITH inside (number) AS ({inside})
 SELECT
     (SELECT count(*) FROM versions v JOIN memories m ON m.number = v.memory WHERE m.scope IN inside),
@@ -136,7 +137,7 @@ SELECT
 FROM usage u WHERE u.scope IN inside;
 
 -- name: inventory
--- How many memories and contexts there are, and when the last thing said or done about a memory was taken in.
+-- The number of memories and contexts, and the time of the last commit about a memory or its use.
 WITH inside (number) AS ({inside})
 SELECT
     (SELECT count(*) FROM memories WHERE scope IN inside),
@@ -194,7 +195,7 @@ INSERT INTO commits (number, recorded_at) VALUES (:commit, :recorded_at) ON CONF
 INSERT INTO versions (memory, until, content, {state:}) VALUES (:memory, :until, :content, {values});
 
 -- name: load_stamps
--- What is new since when, for a scope into which something was loaded.
+-- Updates the numbers of the last change and use of a scope that was imported into.
 UPDATE scopes SET
     changed = max(changed, coalesce((SELECT max(m.changed) FROM memories m WHERE m.scope = scopes.number), 0)),
     used = max(used, coalesce((SELECT max(u.changed) FROM usage u WHERE u.scope = scopes.number), 0))
@@ -231,11 +232,11 @@ LEFT JOIN contents c ON c.number = s.content
 ORDER BY s.memory, s.place;
 
 -- name: made
--- All that is made by a statement of its own: indexes that belong to a table's definition have none.
+-- Everything created by a statement of its own; indexes that are part of a table's definition have none.
 SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name;
 
 -- name: check_twins
--- Read from the rows, as an index that was lost or changed cannot say what it let pass.
+-- Reads the table, since a missing or changed index cannot show the duplicates that it let pass.
 SELECT p.path, group_concat(m.id, ', ') FROM memories m NOT INDEXED LEFT JOIN scopes p ON p.number = m.scope
 WHERE m.status = 'active' GROUP BY m.scope, m.hash, m.topic_key HAVING count(*) > 1;
 
@@ -261,14 +262,14 @@ SELECT count(*) FROM vectors WHERE NOT EXISTS (SELECT 1 FROM encoders NOT INDEXE
 SELECT number, recorded_at FROM commits ORDER BY number;
 
 -- name: check_unknown_commits
--- Commits that something was taken in by, and that are not recorded.
+-- Commits that rows refer to and that are not recorded.
 SELECT DISTINCT s.changed FROM (
     SELECT changed FROM memories UNION ALL SELECT changed FROM versions UNION ALL SELECT changed FROM uses
     UNION ALL SELECT changed FROM votes UNION ALL SELECT changed FROM usage
 ) s WHERE s.changed NOT IN (SELECT number FROM commits);
 
 -- name: check_usage
--- What was counted, beside what the log says; the votes are read apart.
+-- The counters, and what the log of uses adds up to; votes are read separately.
 SELECT m.number, m.id, m.scope, u.scope, u.served, u.echoed, u.quoted, u.followed, u.last_served_at, u.last_echoed_at,
        u.helped, u.misled,
        count(*) FILTER (WHERE l.use = 'served'), count(*) FILTER (WHERE l.use = 'echoed'),
@@ -278,7 +279,7 @@ FROM memories m LEFT JOIN usage u ON u.memory = m.number LEFT JOIN uses l ON l.m
 GROUP BY m.number;
 
 -- name: check_stamps
--- Scopes that do not know of their last change or use, so that readers would not see it.
+-- Scopes whose last change or use is not recorded, so that readers would miss it.
 SELECT p.path FROM scopes p
 WHERE p.changed < coalesce((SELECT max(m.changed) FROM memories m WHERE m.scope = p.number), 0)
    OR p.used < coalesce((SELECT max(u.changed) FROM usage u WHERE u.scope = p.number), 0);
@@ -291,7 +292,7 @@ SELECT p.path, k.key, k.body, m.id, k.verdict, k.at
 FROM keys k LEFT JOIN scopes p ON p.number = k.scope LEFT JOIN memories m ON m.number = k.memory;
 
 -- name: one_to_recall
--- The plain memory that was changed last of those that can be recalled whenever it is asked for, with its direction.
+-- The newest memory that can be recalled at any time, with its vector; not a timeline record.
 SELECT m.id, p.path, c.title, c.text, {state:m}, e.name, e.dimensions, v.value
 FROM memories m
 JOIN scopes p ON p.number = m.scope

@@ -1,6 +1,6 @@
-"""Verify: a backup is really restored, in a temporary place, before anybody is told that it is a good one.
+"""Verify a store or backup file: restore it to a temporary folder and check every row.
 
-Checking: whether every row of a store is what it should be, told in words where it is not.
+`verify` comes first; the checks that `find_problems` runs follow, one function each, listed in `CHECKS`.
 """
 
 import os
@@ -45,7 +45,7 @@ from recollect.text.paraphrase import paraphrase_key
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleMemory:
-    """A memory that a recall must find, with its direction."""
+    """A memory with its vector that a recall must find."""
 
     memory: Memory
     encoder: Encoder
@@ -53,20 +53,20 @@ class SampleMemory:
 
 
 MAX_COPY_ATTEMPTS = 20
-"""How often a file is copied that others write to meanwhile."""
+"""Maximum number of attempts to copy a file that other processes write to."""
 
 FILE_TIME_NANOSECONDS = 20_000_000
-"""Nanoseconds in which a disk may give two writings the same date."""
+"""Nanoseconds within which a disk may give two writes the same modification time."""
 
 TryRecall = Callable[[Path, SampleMemory], list[str]]
-"""Tries a recall from a store; says what went wrong."""
+"""Recalls the sample from the store at this path; returns what went wrong."""
 
 StepDone = Callable[[], None]
-"""Tells that a step is done."""
+"""Reports that a step is done."""
 
 
 def verify(path: Path, recall: TryRecall, progress: ProgressListener) -> VerifyReport:
-    """Restore the file in a temporary place, look at every row, try a recall; tell all that is wrong."""
+    """Restore the file to a temporary folder, check every row and try a recall; report all."""
     if path.is_dir():
         raise StoreError(f"{show(str(path))} is a folder; name the file of a store or a backup")
     if not path.is_file():
@@ -93,7 +93,7 @@ def verify(path: Path, recall: TryRecall, progress: ProgressListener) -> VerifyR
 def _check_by_restoring(
     report: VerifyReport, path: Path, restored: Path, recall: TryRecall, tell: StepDone
 ) -> VerifyReport:
-    """The report with all that is found by restoring the file and using it as a store."""
+    """Restore the file and use it as a store; return the report with all problems found."""
     try:
         with translate_errors(path.name):
             if not report.bytes:
@@ -102,15 +102,15 @@ def _check_by_restoring(
             tell()
             report, known = _check_rows(report, restored, tell)
         return _check_recall(report, restored, known, recall)
-    except StoreBusy:  # which says nothing about the file
+    except StoreBusy:  # says nothing about the file
         raise
     except READ_ERRORS as error:
         return _add_problems(report, [f"it cannot be used as a store: {_describe_error(error, restored, path)}"])
 
 
 def _check_bytes(path: Path) -> VerifyReport:
-    """What the bytes of the file say, and whether what is beside it says more."""
-    more = _find_unmerged_log(path)  # first: while the log is merged, the seal is broken, and then it is gone
+    """Check the file's checksum and whether a log beside it has newer data."""
+    more = _find_unmerged_log(path)  # first: merging a foreign log breaks the checksum, then deletes the log
     found = read_checksum_state(path)
     report = VerifyReport(
         path=str(path), bytes=store_files.file_size(path), sealed=found is ChecksumState.INTACT and more is None
@@ -125,7 +125,7 @@ def _check_bytes(path: Path) -> VerifyReport:
 
 
 def _find_unmerged_log(path: Path) -> Path | None:
-    """The file beside it that SQLite would read the file together with, as it has something that the file has not."""
+    """Return the log that SQLite would read with the file, if it has data the file lacks."""
     log, journal = _log_paths(path)
     if store_files.file_size(journal):
         return journal
@@ -135,7 +135,7 @@ def _find_unmerged_log(path: Path) -> Path | None:
         with closing(_open_without_checkpoint(path)) as db:
             db.execute("SELECT count(*) FROM sqlite_schema").fetchall()
             logged, merged = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-    except apsw.Error:  # which restoring it will tell
+    except apsw.Error:  # restoring the file will report it
         return None
     return log if logged > merged else None
 
@@ -148,14 +148,14 @@ def _check_recall(report: VerifyReport, restored: Path, known: SampleMemory | No
 
 
 def _restore(path: Path, restored: Path) -> None:
-    """Copy what somebody would read who opened the file, and change nothing by looking.
+    """Copy the data that opening the file would show, without changing anything.
 
-    What another store left beside a sealed file keeps it from being opened; without that, it is whole.
+    The log of another store beside a backup prevents the backup from being opened; the copy leaves that log out.
     """
     for _ in range(MAX_COPY_ATTEMPTS):
         log, journal = _log_paths(path)
         foreign = store_files.has_checksum(path) and (store_files.file_size(log) or store_files.file_size(journal))
-        if log.exists() and not store_files.file_size(journal) and not foreign:  # others may have it open
+        if log.exists() and not store_files.file_size(journal) and not foreign:  # other processes may have it open
             with closing(_open_without_checkpoint(path)) as source:
                 copy_database(source, restored)
             return
@@ -166,7 +166,10 @@ def _restore(path: Path, restored: Path) -> None:
 
 
 def _try_copy(path: Path, restored: Path, more: Iterable[tuple[Path, Path]]) -> bool:
-    """Copy the bytes of a file that nobody has open; no if it was written meanwhile, or so lately that who knows."""
+    """Copy the bytes of a file that no process has open.
+
+    Return False if the file was written meanwhile, or so recently that its modification time cannot tell.
+    """
     began, before = time.time_ns(), read_stamp(path)
     for part, into in ((path, restored), *more):
         into.unlink(missing_ok=True)
@@ -183,7 +186,7 @@ def _try_copy(path: Path, restored: Path, more: Iterable[tuple[Path, Path]]) -> 
 
 
 def _open_without_checkpoint(path: Path) -> apsw.Connection:
-    """A connection that moves nothing from the log into the file."""
+    """Return a connection that never moves the log into the file."""
     db = apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     db.set_busy_timeout(round(BUSY_SECONDS * 1000))
@@ -191,12 +194,12 @@ def _open_without_checkpoint(path: Path) -> apsw.Connection:
 
 
 def _log_paths(path: Path) -> tuple[Path, Path]:
-    """Where a log of the file would be, and a journal."""
+    """Return where the file's write-ahead log and its journal would be."""
     return companion_path(path, "-wal"), companion_path(path, "-journal")
 
 
 def _check_rows(report: VerifyReport, restored: Path, tell: StepDone) -> tuple[VerifyReport, SampleMemory | None]:
-    """The report with what is in the restored store and what is wrong with its rows, and a memory to recall."""
+    """Check and count the rows of the restored store; return the report and a sample memory."""
     db = SqliteDatabase.open(restored).connect_reading()
     try:
         found = _add_problems(report, find_problems(db, tell))
@@ -229,7 +232,7 @@ def _pick_sample(db: apsw.Connection) -> SampleMemory | None:
 
 
 def _describe_error(error: Exception, restored: Path, path: Path) -> str:
-    """What was wrong with the restored store, told of the file it was restored from, which nobody tried to open."""
+    """Return the error about the restored copy in terms of the original file, without advice."""
     seen, _, remedy = str(error).replace(str(restored), path.name).rpartition("; ")
     return seen or remedy
 
@@ -239,13 +242,13 @@ def _add_problems(report: VerifyReport, problems: list[str]) -> VerifyReport:
 
 
 MAX_PROBLEMS_PER_CHECK = 20
-"""How many problems of one sort are told one by one."""
+"""Maximum number of problems that a check lists."""
 
 NEVER_ENDED = 2**63 - 1
-"""Until when the present version of a memory holds, as the statement has it."""
+"""End of a memory's present version in the statement `check_states`."""
 
 READ_ERRORS = (apsw.Error, RecollectError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What reading something damaged may end with."""
+"""Errors that reading damaged data may raise."""
 
 Problems = Iterator[str]
 
@@ -253,7 +256,7 @@ _SQL_COMMENT = re.compile("--[^\n]*")
 
 
 def find_problems(db: apsw.Connection, told: Callable[[], object]) -> list[str]:
-    """All that is wrong with the rows of the store that the connection sees; `told` is called after each check."""
+    """Return all problems in the rows of the store; `told` is called after each check."""
     found: list[str] = []
     for check in CHECKS:
         found += _run_check(check, db)
@@ -262,7 +265,7 @@ def find_problems(db: apsw.Connection, told: Callable[[], object]) -> list[str]:
 
 
 def _run_check(check: Callable[[apsw.Connection], Problems], db: apsw.Connection) -> Problems:
-    """What a check finds, up to a number; and if it cannot go on, why."""
+    """Yield a check's problems up to the maximum, and an error that stops the check."""
     found = check(db)
     try:
         yield from islice(found, MAX_PROBLEMS_PER_CHECK)
@@ -273,7 +276,7 @@ def _run_check(check: Callable[[apsw.Connection], Problems], db: apsw.Connection
 
 
 def _file(db: apsw.Connection) -> Problems:
-    """The file is built as SQLite builds one."""
+    """The file is a valid SQLite database with valid foreign keys."""
     for (said,) in db.execute(f"PRAGMA integrity_check({MAX_PROBLEMS_PER_CHECK})"):
         if said != "ok":
             yield f"the file is damaged: {said}"
@@ -282,7 +285,7 @@ def _file(db: apsw.Connection) -> Problems:
 
 
 def _schema(db: apsw.Connection) -> Problems:
-    """Tables and indexes are those that this program makes, so that what they promise is promised."""
+    """Tables and indexes are exactly those that this program creates, so their guarantees hold."""
     database = SqliteDatabase.open(IN_MEMORY_TARGET)
     with closing(database), closing(database.connect_reading()) as anew:
         made = _read_schema(anew)
@@ -293,12 +296,12 @@ def _schema(db: apsw.Connection) -> Problems:
         elif found[name] != (sort, table, definition):
             yield f"the {sort} {name} is not what this program makes by that name"
     for name, (sort, table, _) in found.items():
-        if sort == "trigger" and name not in made:  # a table of its own is not in the way, as one who copies may have
+        if sort == "trigger" and name not in made:  # extra tables are harmless; copy tools may add some
             yield f"the trigger {show(name)} of {show(table)} is not this program's, and changes what it writes"
 
 
 def _read_schema(db: apsw.Connection) -> Mapping[str, tuple[str, str, str]]:
-    """What sort of thing each name is, of which table, and what it was made by but for blanks and comments."""
+    """Return the type, table and definition of each schema object, without blanks and comments."""
     return {
         name: (sort, table, " ".join(_SQL_COMMENT.sub("", text).split()))
         for sort, name, table, text in fetch_all(db, "made")
@@ -306,7 +309,7 @@ def _read_schema(db: apsw.Connection) -> Mapping[str, tuple[str, str, str]]:
 
 
 def _contents(db: apsw.Connection) -> Problems:
-    """What memories say is what its sum, its terms and its names were made of."""
+    """Hash, terms and names of every content were made from its text."""
     for number, title, text, hash, terms, analyser, names, naming in db.execute(SQL["check_contents"]):
         if content_hash(text) != hash:
             yield f"content {number} is not the text that its sum was made of"
@@ -326,7 +329,7 @@ def _contents(db: apsw.Connection) -> Problems:
 
 
 def _vectors(db: apsw.Connection) -> Problems:
-    """Every content has a direction of the present model, and it is one."""
+    """Every content has a valid unit vector of the present model."""
     for content, value, known, model, dimensions in db.execute(SQL["check_vectors"]):
         if known is None or model is None:
             yield f"a vector of content {content} belongs to no {'content' if known is None else 'model'}"
@@ -342,7 +345,7 @@ def _vectors(db: apsw.Connection) -> Problems:
 
 
 def _versions(db: apsw.Connection) -> Problems:
-    """Versions are memories that follow each other without a gap, in commits that are recorded."""
+    """The versions of each memory follow each other without gaps, in recorded commits."""
     recorded = dict(db.execute(SQL["check_commits"]))
     moments = [recorded[number] for number in sorted(recorded)]
     if any(0 < before - after <= MAX_CLOCK_LEAD // MICROSECOND for before, after in pairwise(moments)):
@@ -354,7 +357,7 @@ def _versions(db: apsw.Connection) -> Problems:
 
 
 def _find_chain_problems(versions: list[Any], recorded: dict[Any, Any]) -> Problems:
-    """What is wrong with the versions of one memory, each with until when it held, its content's sum, and its state."""
+    """Yield the problems in the versions of one memory: contents, hashes, times and order."""
     id, states = versions[-1][3], []
     for _, until, hash, *row in versions:
         state = dict(zip(rows.STATE_COLUMNS, row[4:], strict=True))
@@ -363,7 +366,7 @@ def _find_chain_problems(versions: list[Any], recorded: dict[Any, Any]) -> Probl
             yield f"memory {id} has a version without a content"
             continue
         try:
-            memory = rows.parse_memory(tuple(row)).changed()  # which looks at every field, unlike reading
+            memory = rows.parse_memory(tuple(row)).changed()  # validates every field, unlike reading
         except READ_ERRORS as error:
             yield f"memory {id} cannot be read ({error})"
             continue
@@ -381,7 +384,7 @@ def _find_chain_problems(versions: list[Any], recorded: dict[Any, Any]) -> Probl
 
 
 def _twins(db: apsw.Connection) -> Problems:
-    """No two active memories of a scope say the same about the same topic, or have one topic."""
+    """No two active memories of a scope have the same text and topic, or the same topic."""
     for path, ids in db.execute(SQL["check_twins"]):
         yield f"{path} has active memories that say the same: {ids}"
     for path, topic_key, ids in db.execute(SQL["check_topics"]):
@@ -389,17 +392,17 @@ def _twins(db: apsw.Connection) -> Problems:
 
 
 def _names(db: apsw.Connection) -> Problems:
-    """What is found by a name is found by it alone."""
+    """Ids, scope paths and models are unique, and one model is the present one."""
     for sort, name in db.execute(SQL["check_names"]):
         yield f"several {sort} have the name {show(name)}"
     for (models,) in db.execute(SQL["check_present_models"]):
         yield f"several models are the present one: {models}"
     for (vectors,) in db.execute(SQL["check_no_present_model"]):
-        yield f"no model is the present one, though there are {vectors} vectors, which nobody can search by"
+        yield f"no model is the current one, though there are {vectors} vectors, so they cannot be searched"
 
 
 def _usage(db: apsw.Connection) -> Problems:
-    """Counters are what the logs add up to."""
+    """Usage counters match the logs of uses and votes."""
     votes: dict[int, list[Row]] = defaultdict(list)
     for vote in fetch_all(db, "check_votes"):
         votes[vote[0]].append(vote)
@@ -413,13 +416,13 @@ def _usage(db: apsw.Connection) -> Problems:
 
 
 def _stamps(db: apsw.Connection) -> Problems:
-    """Every scope knows its last change."""
+    """Every scope has the number of its last change."""
     for (path,) in db.execute(SQL["check_stamps"]):
         yield f"{path} does not know its last change, so that readers may not see it"
 
 
 def _records(db: apsw.Connection) -> Problems:
-    """Contexts and keys can be read, and are whose they say."""
+    """Contexts and idempotency keys can be read and belong to their scopes."""
     for id, path, text in db.execute(SQL["check_contexts"]):
         try:
             trace = rows.parse_context(text)

@@ -1,6 +1,7 @@
-"""Waiting: what threads have asked to be done with the database, in order, until it is begun or taken back.
+"""The queue of writes in a process, and the one thread that runs them.
 
-Clerk: the one thread of a process that writes; it takes its turn, commits what waits, and keeps the log short.
+`WriteQueue` keeps requests until they begin or are cancelled. `WriterThread` takes the write lock, commits queued
+requests in batches, and keeps the write-ahead log short.
 """
 
 import logging
@@ -22,15 +23,18 @@ from recollect.stores.sqlite.connection import SqliteDatabase, translate_error
 from recollect.stores.sqlite.process_lock import WriteLock
 
 DUE_NOW = 0.0
-"""The moment something urgent is due."""
+"""Due time of an urgent request."""
 
 MAX_SLEEP_SECONDS = 1.0
-"""After how many seconds the line is looked at without being woken, as an interrupt may swallow the call."""
+"""Seconds after which the queue is checked without a notification.
+
+An interrupt may swallow a notification.
+"""
 
 
 @dataclass(slots=True, eq=False)
 class WriteRequest:
-    """Something to be done with the connection, and the promise of what comes of it."""
+    """A function to run with the connection, and the future of its result."""
 
     run: Callable[[apsw.Connection], Any]
     due: float = DUE_NOW  # on the clock of `time.monotonic`
@@ -39,10 +43,10 @@ class WriteRequest:
 
 
 class WriteQueue:
-    """A line of what was asked. The promise of each decides, once and for all, whether it is begun or taken back."""
+    """Pending requests; the future of each decides whether it begins or is cancelled."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # entered by itself: an interrupt would leave the condition locked
+        self._lock = threading.RLock()  # entered directly: an interrupt would leave the condition locked
         self._changed = threading.Condition(self._lock)
         self._requests: deque[WriteRequest] = deque()
         self._closed = False
@@ -51,14 +55,14 @@ class WriteQueue:
         return len(self._requests)
 
     def add(self, asked: WriteRequest) -> None:
-        """Put it last."""
+        """Append a request."""
         with self._lock:
             self._requests.append(asked)
             if asked.due == DUE_NOW or len(self._requests) == 1:
                 self._changed.notify()
 
     def wait_until_due(self) -> bool:
-        """Sleeps until something is due, and then says so; says no when the line is closed and empty."""
+        """Sleep until a request is due; return False once the queue is closed and empty."""
         with self._lock:
             while not self._closed:
                 rest = min((asked.due - time.monotonic() for asked in self._requests), default=None)
@@ -68,14 +72,14 @@ class WriteQueue:
             return bool(self._requests)
 
     def has_requests(self) -> bool:
-        """Whether anything in line has not been taken back."""
+        """Whether any queued request has not been cancelled."""
         with self._lock:
             while self._requests and self._requests[0].future.cancelled():
                 self._requests.popleft()
             return bool(self._requests)
 
     def begin_next(self, *, alone: bool) -> WriteRequest | None:
-        """The first in line, which cannot be taken back any more; none if it is not of the sort asked for."""
+        """Begin the first request, which cannot be cancelled afterwards; None if its kind differs."""
         with self._lock:
             while self._requests and (self._requests[0].alone == alone or self._requests[0].future.cancelled()):
                 asked = self._requests.popleft()
@@ -84,14 +88,14 @@ class WriteQueue:
         return None
 
     def cancel_all(self) -> int:
-        """Take back all that has not begun, and say how much that was."""
+        """Cancel all requests that have not begun; return how many."""
         with self._lock:
             taken = [asked for asked in self._requests if not asked.future.cancelled() and asked.future.cancel()]
             self._requests.clear()
         return len(taken)
 
     def close(self) -> None:
-        """Nothing more will be added: what is in line is due."""
+        """Refuse further requests; those in the queue are due at once."""
         with self._lock:
             self._closed = True
             self._changed.notify()
@@ -100,23 +104,23 @@ class WriteQueue:
 _LOG = logging.getLogger(__name__)
 
 MAX_BATCH_SECONDS = 0.02
-"""For how many seconds changes are added to a transaction; meanwhile other processes wait."""
+"""Seconds during which requests join a transaction; other processes wait meanwhile."""
 
 MAX_BATCH_WRITES = 1024
-"""How many changes are committed together, at most."""
+"""Maximum number of requests in one commit."""
 
 BUSY_RETRY_SECONDS = 0.25
-"""How many seconds SQLite's own lock is waited for before we look whether anyone still needs it."""
+"""Seconds to wait for SQLite's own lock before checking whether any request is still wanted."""
 
 CHECKPOINT_PAGES = 1000
-"""How many pages in the log that are not in the file yet are worth a checkpoint."""
+"""Number of pages in the log, not yet in the file, that are worth a checkpoint."""
 
 LONG_LOG_PAGES = 4 * CHECKPOINT_PAGES
-"""From how many pages on the log is begun anew even if readers have to be waited for."""
+"""Number of pages from which the log is restarted even if readers must be waited for."""
 
 
 class WriterThread:
-    """Does what waits until the line is closed; the connection and the turn are its own."""
+    """Runs requests until the queue is closed and empty; owns its connection and write lock."""
 
     def __init__(self, database: SqliteDatabase, waiting: WriteQueue) -> None:
         self._database = database
@@ -125,11 +129,11 @@ class WriterThread:
         self._db: apsw.Connection | None = None
 
     def run(self) -> None:
-        """Work until nothing is left to do and nothing will come."""
+        """Work until the queue is closed and empty."""
         while self._queue.wait_until_due():
             try:
                 self._run_locked()
-            except BaseException as error:  # whatever it is, it belongs to those who wait
+            except BaseException as error:  # any error is reported to the waiting callers
                 while asked := self._queue.begin_next(alone=False) or self._queue.begin_next(alone=True):
                     asked.future.set_exception(self._error_for_all(error))
                 self._release()
@@ -138,7 +142,7 @@ class WriterThread:
     def _run_locked(self) -> None:
         if self._lock is None:
             self._lock = self._database.open_write_lock()
-        db = self._connect()  # before others have to wait for it
+        db = self._connect()  # before other processes have to wait for us
         if not self._lock.acquire():
             _LOG.info("line_stands_still", extra={"store": self._database.name})
         try:
@@ -150,7 +154,7 @@ class WriterThread:
     def _connect(self) -> apsw.Connection:
         if self._db is None:
             self._db = self._database.connect()
-            if self._database.path:  # in memory, a commit waits for readers, and nobody but us begins a transaction
+            if self._database.path:  # in memory, a commit must wait for readers, and there is no other writer
                 self._db.set_busy_timeout(round(BUSY_RETRY_SECONDS * 1000))
         return self._db
 
@@ -166,7 +170,10 @@ class WriterThread:
             self._checkpoint_log(db, log)
 
     def _begin(self, db: apsw.Connection) -> bool:
-        """Whether a transaction has begun; not if all have gone while somebody who does not stand in line wrote."""
+        """Begin a transaction; return False if all requests were cancelled while others wrote.
+
+        This happens if a process that is not in the write queue holds SQLite's own lock.
+        """
         while self._queue.has_requests():
             with suppress(apsw.BusyError):
                 db.execute("BEGIN IMMEDIATE")
@@ -174,10 +181,10 @@ class WriterThread:
         return False
 
     def _commit(self, db: apsw.Connection) -> None:
-        """Run what waits in one transaction; who asked is told when it is on the disk, or that it never will be.
+        """Run queued requests in one transaction; report results once the commit is on disk.
 
-        Who was refused is told then too: what stood in the way can be read from then on, and would not be there if the
-        commit failed.
+        A refused request is reported then, too: what it conflicts with can be read only after the commit, and would not
+        exist if the commit failed.
         """
         group: list[tuple[WriteRequest, Callable[[], None]]] = []
         end, wrote = time.monotonic() + MAX_BATCH_SECONDS, False
@@ -202,14 +209,17 @@ class WriterThread:
     def _attempt(
         self, db: apsw.Connection, asked: WriteRequest, group: list[tuple[WriteRequest, Callable[[], None]]]
     ) -> bool:
-        """Run one change and add it to the group; one that fails is undone by itself. Says whether it wrote."""
+        """Run one request in a savepoint and add it to the group; return whether it wrote.
+
+        A request that fails is undone alone.
+        """
         before, fails = db.total_changes(), False
         try:
             db.execute("SAVEPOINT change")
             tell = partial(asked.future.set_result, asked.run(db))
         except BaseException as error:
             tell = partial(asked.future.set_exception, self._error_for_one(error))
-            if not db.in_transaction:  # as when the disk is full: the whole group is lost
+            if not db.in_transaction:  # e.g. the disk is full: the whole group is lost
                 tell()
                 raise
             db.execute("ROLLBACK TO change")
@@ -219,10 +229,10 @@ class WriterThread:
         return not fails and db.total_changes() > before
 
     def _roll_back(self, db: apsw.Connection) -> None:
-        """Undo the transaction for good, and begin with a new connection next time.
+        """Undo the transaction for good, and use a new connection next time.
 
-        When a disk fails to make a commit durable, its pages stay in the log. Nobody reads them, but after a crash
-        they would be taken for committed, unless the log has been emptied or written over by then.
+        When the disk fails during a commit, the commit's pages stay in the log. Readers ignore them, but after a crash
+        SQLite would take them for committed unless the log has been emptied or overwritten by then.
         """
         with suppress(apsw.Error):
             if db.in_transaction:
@@ -241,13 +251,12 @@ class WriterThread:
         self._database.note_checkpoint(db)
 
     def _checkpoint_log(self, db: apsw.Connection, before: int) -> None:
-        """Move the log into the file each time it has grown past another thousand pages.
+        """Move the log into the file each time it has grown by another thousand pages.
 
-        It is done while we have the turn: only when all of the log is in the file can the next writer begin it anew.
-        Readers keep what they see in the log; if it has become long, they are waited for, a moment at a time, and
-        those that come meanwhile read the file.
+        This needs the write lock: the next writer can restart the log only if all of it is in the file. Readers keep
+        using the log. If the log is long, they are waited for briefly, and new readers use the file.
         """
-        if db.txn_state() != apsw.SQLITE_TXN_NONE:  # a change left a statement that was not read to its end
+        if db.txn_state() != apsw.SQLITE_TXN_NONE:  # a request left a statement unfinished
             self._disconnect()
             return
         log = _count_log_pages(db)
@@ -259,15 +268,15 @@ class WriterThread:
             self._database.note_checkpoint(db)
         except apsw.BusyError:
             _LOG.debug("checkpoint_put_off", extra={"store": self._database.name, "pages": log})
-        except apsw.Error as error:  # what was committed is safe in the log
+        except apsw.Error as error:  # committed data is safe in the log
             _LOG.warning("checkpoint_failed", exc_info=error, extra={"store": self._database.name, "pages": log})
 
     def _error_for_one(self, error: BaseException) -> BaseException:
-        """What somebody is told whose own change failed."""
+        """Return the error for a caller whose own request failed."""
         return self._error_for_all(error) if isinstance(error, apsw.Error) else error
 
     def _error_for_all(self, error: BaseException) -> StoreError:
-        """What each of several is told about an error that is nobody's own."""
+        """Return the error for each of several callers whose common transaction failed."""
         name = self._database.name
         if isinstance(error, apsw.Error):
             told = translate_error(error, name)
@@ -294,8 +303,8 @@ class WriterThread:
 
 
 def _count_log_pages(db: apsw.Connection) -> int:
-    """How many pages are in the log; 0 if it cannot be said now."""
+    """Return the number of pages in the log; 0 if it is unknown now."""
     try:
         return db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0]
-    except apsw.BusyError:  # somebody mends the log of a process that died
+    except apsw.BusyError:  # another process is recovering the log after a crash
         return 0

@@ -1,4 +1,4 @@
-"""Writer: all writing of one process, in the order it was asked for, many changes to a commit."""
+"""Run all writes of a process in the order requested, many of them in one commit."""
 
 import logging
 import threading
@@ -23,17 +23,17 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 DEFER_SECONDS = 0.2
-"""How many seconds a change that is not urgent waits for one that is."""
+"""Seconds that a deferred write waits for an urgent one to join."""
 
 MAX_DEFERRED_WRITES = 512
-"""How many changes may wait before a caller that is in no hurry waits with them."""
+"""Number of pending writes from which a caller that defers one waits, too."""
 
 
 class SqliteWriter:
-    """Writes for all threads of this process; a thread of its own stands in line with other processes.
+    """Writes for all threads of this process, on one thread that queues with other processes.
 
-    `timeout` is how many seconds a caller waits at most for the change to begin. One that nobody has any more ends by
-    itself, when what was put off is written.
+    `timeout` is the maximum number of seconds that a caller waits for its write to begin. A writer that is no longer
+    referenced ends by itself, after its deferred writes.
     """
 
     def __init__(self, database: SqliteDatabase, *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
@@ -46,19 +46,19 @@ class SqliteWriter:
         register_fork_aware(self)
 
     def write(self, change: Callable[[apsw.Connection], T], *, timeout: float | None = None) -> T:
-        """What `change` returns, once all that it wrote is on the disk; if it raises, nothing of it is written.
+        """Return what `change` returns, once its writes are on disk; if it raises, nothing is kept.
 
-        Changes of other threads may be part of the same transaction; each is undone by itself. `StoreBusy` means that
-        the change was not begun and never will be: who has waited long enough either takes it back, or finds that
-        it has begun and waits for its end, which no other process can delay any more.
+        Writes of other threads may be in the same transaction; each is undone alone. `StoreBusy` means that the change
+        was not begun and never will be. After the timeout, the caller either cancels the change or finds that it has
+        begun and waits for its end, which no other process can delay any more.
         """
         return self._run(change, timeout)
 
     def defer(self, change: Callable[[apsw.Connection], object]) -> None:
-        """Write with the next thing that is written, or soon; what fails is logged, and raised by `flush`.
+        """Write with the next commit, or soon; a failure is logged, and raised by `flush`.
 
-        It is not promised for a process that dies; one that ends waits for it, for some seconds. Where too many changes
-        wait already, the caller waits for them.
+        The write is lost if the process dies; a process that ends normally waits some seconds for it. Where too many
+        writes are pending, the caller waits for them.
         """
         if len(self._queue) >= MAX_DEFERRED_WRITES and not self._is_in_writer_thread():
             self.write(_do_nothing)
@@ -67,32 +67,32 @@ class SqliteWriter:
         promise.add_done_callback(self._note_result)
 
     def run_alone(self, act: Callable[[apsw.Connection], T], *, timeout: float | None = None) -> T:
-        """What `act` returns, which is called outside of any transaction while no other process writes."""
+        """Return what `act` returns; it runs outside transactions while no other process writes."""
         return self._run(act, timeout, alone=True)
 
     def settle(self, *, timeout: float | None = None) -> None:
-        """Returns when all that was put off has been written, or has failed."""
+        """Wait until all deferred writes are done or have failed."""
         if self._thread is None:
             return
         try:
             self.write(_do_nothing, timeout=timeout)
-        except StoreError as error:  # of the commit that it was to be part of, with what was put off: that has failed
+        except StoreError as error:  # its commit failed, and the deferred writes with it
             if error.retryable or self._closed:
                 raise
 
     def flush(self, *, timeout: float | None = None) -> None:
-        """The same; raises if any of it failed."""
+        """Wait for all deferred writes; raise an error if any of them failed."""
         self.settle(timeout=timeout)
         self._raise_failures()
 
     def close(self) -> None:
-        """Write what was put off, and end; `StoreBusy` if others write until the time is over."""
+        """Make the deferred writes and end; raise `StoreBusy` if others write until the timeout."""
         self._refuse_in_writer_thread()
         with self._starting.rlock:
             self._closed = True
         if (
             self._thread is not None and threading.current_thread() in _WRITER_THREADS
-        ):  # the collector's doing, amid a change
+        ):  # garbage collection during a write of another store
             _finish_thread(self._queue, self._thread)
             return
         self._queue.close()
@@ -104,19 +104,19 @@ class SqliteWriter:
         self._raise_failures()
 
     def start_exit_flush(self) -> "Future[None] | None":
-        """Have what was put off written, and then all of the log moved into the file; the promise that it was tried."""
-        with suppress(StoreError):  # it was closed, and took back what it did not write
+        """Start the deferred writes and a checkpoint of the log; return a future, or None."""
+        with suppress(StoreError):  # it is closed and has cancelled what it did not write
             return self._enqueue(WriteRequest(_truncate_log, alone=True)) if self._thread is not None else None
         return None
 
     def report_unflushed(self) -> None:
-        """Tell that what was put off is not written, since the process ends."""
+        """Log how many deferred writes were not made because the process ends."""
         if changes := len(self._deferred):
             self._deferred.clear()
             _LOG.warning("changes_put_off_not_written", extra={"store": self._database.name, "changes": changes})
 
     def after_fork(self) -> None:
-        """Begin with nothing: the thread is the parent's, and so is what waits for it."""
+        """Start with an empty queue: the thread and its writes belong to the parent."""
         if self._finalizer is not None:
             self._finalizer.detach()
         self._deferred: set[Future[Any]] = set()
@@ -126,7 +126,7 @@ class SqliteWriter:
         self._failures = 0
 
     def _run(self, act: Callable[[apsw.Connection], T], timeout: float | None, *, alone: bool = False) -> T:
-        """What came of it, when it is done."""
+        """Queue the request and return its result when it is done."""
         self._refuse_in_writer_thread()
         patience = self._wait_seconds(timeout)
         asked = WriteRequest(act, alone=alone)
@@ -135,10 +135,10 @@ class SqliteWriter:
             self._enqueue(asked)
             with suppress(TimeoutError, CancelledError):
                 promise.exception(patience)
-        except BaseException:  # an interrupted caller gets no answer, so it takes its change back if it can
+        except BaseException:  # an interrupted caller gets no answer, so its change is cancelled if possible
             promise.cancel()
             raise
-        if promise.cancel():  # impossible once it has begun
+        if promise.cancel():  # fails once it has begun
             raise StoreBusy(f"{self._database.name}: others were writing for {patience:.3g} s; try again")
         return promise.result()
 
@@ -169,7 +169,7 @@ class SqliteWriter:
             raise InvalidInput("a change cannot wait for another one; write both in one change, or use `defer`")
 
     def _note_result(self, promise: "Future[Any]") -> None:
-        """Keep what became of a change that nobody waits for."""
+        """Keep the error of a deferred write."""
         error = None if promise.cancelled() else promise.exception()
         if error is not None:
             _LOG.error("change_put_off_failed", exc_info=error, extra={"store": self._database.name})
@@ -186,22 +186,22 @@ class SqliteWriter:
 
 
 _WRITER_THREADS: WeakSet[threading.Thread] = WeakSet()
-"""The threads of this process that write."""
+"""The writer threads of this process."""
 
 
 def _finish_thread(waiting: WriteQueue, thread: threading.Thread) -> None:
-    """Have a thread end when it has done what is left to do."""
+    """Let the thread end once the queue is empty."""
     join_at_exit(thread)
     waiting.add(WriteRequest(_truncate_log, alone=True))
     waiting.close()
 
 
 def _do_nothing(_: apsw.Connection) -> None:
-    """A change that changes nothing, to wait for those before it."""
+    """Change nothing; used to wait for earlier writes."""
 
 
 def _truncate_log(db: apsw.Connection) -> None:
-    """Move all of the log into the file, unless somebody reads or writes: who comes later will see to it."""
+    """Move all of the log into the file, unless the file is in use; a later process can do it."""
     patience = int(db.pragma("busy_timeout"))
     db.set_busy_timeout(0)
     with suppress(apsw.Error):

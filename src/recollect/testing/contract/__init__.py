@@ -1,1 +1,1 @@
-"""What every store promises, as tests by subject; `StoreContract` has all of them."""
+"""The contract tests of a store, by subject; `StoreContract` combines them."""

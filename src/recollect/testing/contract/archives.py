@@ -1,4 +1,4 @@
-"""A store says how much it holds, gives all of it away, and takes in what another one gave."""
+"""Contract: statistics, export and import of a store."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -35,7 +35,7 @@ CHILD_SCOPE, PARENT_SCOPE, OTHER_SCOPE = Scope.parse("acme/ana/below"), Scope.pa
 
 
 def fill_store(writer: Store, clock: ManualClock) -> None:
-    """Some of everything: memories of several scopes, versions, uses, votes, a key and contexts."""
+    """Write some of everything: several scopes, versions, uses, votes, a key and contexts."""
     put(writer, a_note("a", kind=Kind.FACT), a_note("b", shared=True), a_note("c", scope=CHILD_SCOPE))
     clock.move(timedelta(hours=1))
     put(writer, a_note("a", text="another", kind=Kind.FACT), a_note("x", scope=OTHER_SCOPE, status=Status.FORGOTTEN))
@@ -57,7 +57,7 @@ def fill_store(writer: Store, clock: ManualClock) -> None:
 
 
 def export_items(store: Store, scope: Scope | None = None) -> tuple[Encoder | None, list[ArchiveItem]]:
-    """All that a store gives away, with the model of its vectors."""
+    """Return all items that a store exports, with the model of its vectors."""
     inventory, items = store.export(scope)
     held = list(items)
     memories = [item for item in held if isinstance(item, ArchivedMemory)]
@@ -67,12 +67,12 @@ def export_items(store: Store, scope: Scope | None = None) -> tuple[Encoder | No
 
 
 def import_items(writer: Store, items: list[ArchiveItem], encoder: Encoder | None = ENCODER) -> ImportReport:
-    """Take in what another store gave."""
+    """Import items that another store exported."""
     return writer.write(lambda writing: writing.load(items, encoder))
 
 
 class StatsContract:
-    """How much there is, of a scope, of those below it, and of all."""
+    """A store counts its contents: of one scope, with the scopes below it, or of all scopes."""
 
     @affected_by(Variant.IN_MEMORY)
     def test_what_there_is_is_counted(self, store: Store, writer: Store, clock: ManualClock) -> None:
@@ -108,7 +108,7 @@ class StatsContract:
 
 
 class ArchiveContract:
-    """What is given away is all there is, and what is taken in is what was given."""
+    """An export is complete, and an import restores exactly what was exported."""
 
     @affected_by(Variant.IN_MEMORY)
     def test_all_that_is_known_is_given_away_in_the_order_it_came(
@@ -223,7 +223,7 @@ class ArchiveContract:
 
 
 def _rename_memory(item: ArchiveItem) -> ArchiveItem:
-    """The same memory under another id."""
+    """Return the same memory under another id."""
     assert isinstance(item, ArchivedMemory)
     versions = tuple((memory.changed(id=MemoryId(f"{memory.id}-2")), place) for memory, place in item.versions)
     return replace(item, versions=versions, keys=())

@@ -1,4 +1,4 @@
-"""What a store makes of names: which memories mention them, and how a question is linked to these."""
+"""Contract: which memories mention a name, and how a query is linked to them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,10 +24,10 @@ LinksById = dict[str, tuple[float | None, str | None]]
 
 
 class EntityLinkContract:
-    """Names link what may be recalled, and nothing else; the same on every store, to the last bit."""
+    """Names link only memories that may be recalled, with the same values on every store."""
 
     def make_notes(self) -> list[Memory]:
-        """Memories with names in common."""
+        """Return memories that have names in common."""
         return [
             a_note("a", text="Ana Souza works at Access Bank"),
             a_note("b", text="the branch of Access Bank in Rio", title="On Rio"),
@@ -43,7 +43,7 @@ class EntityLinkContract:
         return {id: (one.linked, one.link) for id, one in found.items()}
 
     def compute_links(self, notes: Sequence[Memory], question: str) -> LinksById:
-        """What the formula says of these."""
+        """Return the links of these memories as the formula defines them."""
         links = link_memories(
             {row: find_entities(one.searched_text, one.speaker) for row, one in enumerate(notes)},
             find_candidate_names(question),

@@ -1,4 +1,4 @@
-"""What is erased was never there: nothing of it is found, by whatever way."""
+"""Contract: no read finds anything of an erased memory."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -41,12 +41,15 @@ def erase(writer: Store, *names: str) -> ErasedRows:
 
 
 def expected_erasure(*names: str, versions: int, contexts: int = 0) -> ErasedRows:
-    """What is said of an erasure, but for the bytes to look for, where every version has a vector and nothing else."""
+    """Return the expected counts of an erasure whose versions each have a vector and no more.
+
+    The bytes to search for are left out.
+    """
     return ErasedRows(ids=tuple(ids(*names)), versions=versions, vectors=versions, contexts=contexts)
 
 
 class ErasureContract:
-    """An erased memory is found by nobody and nowhere, and all else stays as it was."""
+    """No read returns an erased memory, and all other memories stay as they were."""
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_nothing_of_an_erased_memory_is_found(self, store: Store, writer: Store, clock: ManualClock) -> None:
@@ -74,11 +77,11 @@ class ErasureContract:
         assert [one.id for one in store.memories(SCOPE, below=True, statuses=tuple(Status))] == ["stays"]
         assert store.gather(a_probe("first second")).pinned.tolist() == []
 
-        def left(writing: WriteTransaction) -> list[object]:
+        def find_traces(writing: WriteTransaction) -> list[object]:
             found: list[object] = [find_duplicate(writing, a_note("x", text=text)) for text in ("first", "second")]
             return [*found, writing.topic(SCOPE, "topic"), writing.get(SCOPE, note.id), writing.kept(SCOPE, "key")]
 
-        assert writer.write(left) == [None, None, None, None, None]
+        assert writer.write(find_traces) == [None, None, None, None, None]
 
     @affected_by(Variant.SECOND_WRITER)
     def test_no_context_mentions_an_erased_memory_whosever_context_it_is(self, store: Store, writer: Store) -> None:
@@ -101,7 +104,7 @@ class ErasureContract:
     def test_only_the_scopes_own_memories_are_erased_and_counted_once(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"), a_note("theirs", scope=SIBLING_SCOPE), a_note("c", scope=CHILD_SCOPE))
         put(writer, a_note("above", scope=Scope.parse("acme"), shared=True))
-        assert erase(writer, "a", "a", "theirs", "c", "above", "nobody") == expected_erasure("a", versions=1)
+        assert erase(writer, "a", "a", "theirs", "c", "above", "missing") == expected_erasure("a", versions=1)
         assert erase(writer, "a") == expected_erasure(versions=0)
         assert [visible_ids(store, scope) for scope in (SCOPE, SIBLING_SCOPE, CHILD_SCOPE)] == [
             ["above", "b"],
@@ -237,8 +240,8 @@ class ErasureContract:
         (team,) = [one for one in store.export(None)[1] if isinstance(one, ArchivedMemory)]
         assert [one.context for one in team.uses] == [None, "theirs"]
         said = [(one.vote.context, one.vote.by) for one in team.votes]
-        nobody = "erased 1", "erased 1"
-        assert said == [nobody, ("theirs", "ben"), ("erased 1", "erased 2"), nobody]
+        unknown = "erased 1", "erased 1"
+        assert said == [unknown, ("theirs", "ben"), ("erased 1", "erased 2"), unknown]
 
     @affected_by(Variant.SECOND_WRITER)
     def test_who_votes_for_several_scopes_is_several_once_one_of_them_is_erased(
@@ -293,7 +296,7 @@ class ErasureContract:
             lambda writing: writing.set_checkpoint(SCOPE, "topics", "of a"),
             lambda writing: writing.set_checkpoint(SIBLING_SCOPE, "how far", "up to theirs"),
         )
-        assert erase(writer, "nobody") == expected_erasure(versions=0)
+        assert erase(writer, "missing") == expected_erasure(versions=0)
         assert erase(writer, "a") == replace(expected_erasure("a", versions=1), checkpoints=2)
         assert writer.write(lambda writing: writing.checkpoint(SIBLING_SCOPE, "how far")) == "up to theirs"
         gone = writer.write(lambda writing: writing.erase_all(SIBLING_SCOPE))
@@ -334,7 +337,7 @@ class ErasureContract:
         ]
         erase(writer, "b")
         assert {one.id for one in store.lineage(SCOPE)} == {"a", "away", "plain"}
-        assert store.lineage(Scope.parse("acme/nobody")) == []
+        assert store.lineage(Scope.parse("acme/missing")) == []
 
     @affected_by(Variant.SECOND_WRITER, Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_looking_for_what_was_erased_changes_nothing_for_the_others(self, store: Store, writer: Store) -> None:

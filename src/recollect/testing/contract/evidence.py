@@ -1,4 +1,7 @@
-"""What a store finds: evidence for every memory that may be recalled, exact, by the scope's own statistics."""
+"""Contract: a store returns exact evidence for every memory that may be recalled.
+
+The statistics behind it are those of the scope alone.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -53,7 +56,7 @@ SAMPLE_TEXTS = [
 
 
 def compute_shares(question: str, texts: Sequence[str]) -> list[float | None]:
-    """How much of the question's words each of these has, if they are all that is eligible."""
+    """Return the lexical score of each text for a question, if these are all eligible texts."""
     terms = list(dict.fromkeys(tokenizer.tokenize(question)))
     counts = [tokenizer.count_terms(text) for text in texts]
     statistics = bm25.count_terms(terms, counts)
@@ -61,13 +64,13 @@ def compute_shares(question: str, texts: Sequence[str]) -> list[float | None]:
 
 
 def found_shares(found: RecallEvidence, names: Sequence[str]) -> list[float | None]:
-    """The lexical evidence that was found for these."""
+    """Return the lexical score that the store found for each of these memories."""
     known = candidates(found)
     return [known[MemoryId(name)].lexical for name in names]
 
 
 class EligibilityContract:
-    """Every memory that the scope may see is found once, or barred for one reason."""
+    """Each memory that the scope may see is found once, or excluded for one reason."""
 
     def test_an_empty_store_finds_nothing_whatever_is_asked(self, store: Store) -> None:
         for probe in (a_probe(), a_probe("why?"), a_probe("the of"), a_probe("why?", known_at=NOW)):
@@ -199,19 +202,19 @@ class EligibilityContract:
 
 
 def assert_barred(found: RecallEvidence, visible: Sequence[Memory], at: datetime) -> None:
-    """These are all that is visible: each is eligible, or counted with what bars it."""
+    """Check that each visible memory is eligible, or counted under the reason that excludes it."""
     barriers = {one.id: find_barrier(one, at) for one in visible}
     assert eligible_ids(found) == sorted(id for id, barred in barriers.items() if barred is None)
     assert dict(found.barred) == Counter[Barrier](barred for barred in barriers.values() if barred is not None)
 
 
 def list_pinned(found: RecallEvidence) -> list[MemoryId]:
-    """The ids of the pinned rows."""
+    """Return the ids of the pinned rows."""
     return sorted(found.table.ids[row] for row in found.pinned.tolist())
 
 
 class EvidenceContract:
-    """Evidence is exact, and made of nothing but what the scope may recall."""
+    """Evidence is exact, and depends only on memories that the scope may recall."""
 
     def test_a_candidate_has_all_that_ranking_may_know(self, store: Store, writer: Store) -> None:
         note = a_note(
@@ -372,7 +375,7 @@ class EvidenceContract:
         ) == compute_shares("Friday deploys", tomorrow)
 
     OTHER_MEMORIES = 10_000
-    """How many memories another scope gets, which must make no difference."""
+    """How many memories another scope gets, which must not change a score."""
 
     def test_ten_thousand_writes_elsewhere_move_no_score(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(text, text=text) for text in SAMPLE_TEXTS))

@@ -1,6 +1,6 @@
-"""The two clocks: what a store knew at any moment since, and what was so at a moment by all that it knows.
+"""Contract: reads of the past, by what a store knew at a time and what was true at a time.
 
-A store as it was after any of its commits, however many share a moment, and whichever way clocks went.
+Both are also read as of any commit, even if several commits have the same time or a clock was set back.
 """
 
 from dataclasses import replace
@@ -40,7 +40,7 @@ MEMORY_ID = MemoryId("a")
 
 
 class KnownAtContract:
-    """`known_at` is the store as it was: what came later is not known, and what is gone since was there."""
+    """`known_at` shows the store as it was: without later changes, with what is gone since."""
 
     @affected_by(Variant.SMALL_CACHE, Variant.IN_MEMORY)
     def test_versions_are_given_as_they_were_known(self, store: Store, writer: Store, clock: ManualClock) -> None:
@@ -50,7 +50,7 @@ class KnownAtContract:
             moments += [(clock.now, kept), (clock.now + DAY - TICK, kept)]
             clock.move(DAY)
         for known_at, expected in moments:
-            assert store.get(SCOPE, ids("a", "nobody"), known_at=known_at) == expected
+            assert store.get(SCOPE, ids("a", "missing"), known_at=known_at) == expected
             found = store.gather(a_probe(known_at=known_at))
             assert list(found.memories(found.rows.tolist())) == expected
 
@@ -170,14 +170,14 @@ class KnownAtContract:
         put(writer, a_note("b", text="later"), a_note("other", scope=PARENT_SCOPE))
         expected = {"a": (1, 3 / 4, NOW), "team": (1, 1 / 3, NOW), "b": (0, None, None), "new": (0, None, None)}
 
-        def known(days: int) -> dict[MemoryId, tuple[int | None, float | None, datetime | None]]:
+        def usage_after(days: int) -> dict[MemoryId, tuple[int | None, float | None, datetime | None]]:
             found = candidates(store.gather(a_probe(known_at=NOW + days * DAY)))
             return {id: (one.served, one.usefulness, one.last_accessed_at) for id, one in found.items()}
 
-        assert known(1) == {"b": (0, None, None)}
-        assert known(2) == expected
-        assert known(0) == {"a": (1, 2 / 3, NOW), "team": (1, 1 / 3, NOW), "b": (0, None, None)}
-        assert known(2) == expected
+        assert usage_after(1) == {"b": (0, None, None)}
+        assert usage_after(2) == expected
+        assert usage_after(0) == {"a": (1, 2 / 3, NOW), "team": (1, 1 / 3, NOW), "b": (0, None, None)}
+        assert usage_after(2) == expected
 
     def test_of_a_principals_votes_the_newest_few_are_those_taken_in_last_until_then(
         self, store: Store, writer: Store, clock: ManualClock
@@ -220,7 +220,7 @@ class KnownAtContract:
 
 
 class AsOfContract:
-    """For a moment before a revision, a memory is what it was then, and stands where it stands by all that is known."""
+    """At a time before a revision, a memory has its text of then and its latest known status."""
 
     WINDOW = a_note("a", text="window", created_at=NOW - 3 * DAY, updated_at=NOW - 3 * DAY, importance=0.25)
     AISLE = WINDOW.changed(text="aisle", updated_at=NOW - DAY, importance=0.75, revisions=2)
@@ -284,7 +284,7 @@ class AsOfContract:
 
 
 def load_visible(store: Store, at: datetime, *, known_at: datetime | None = None) -> list[Memory | None]:
-    """The memories that a reader is shown who asks about a moment."""
+    """Return the memories that a reader sees for a given time."""
     found = store.gather(a_probe(at=at, known_at=known_at))
     return list(found.memories(found.rows.tolist()))
 
@@ -294,7 +294,7 @@ ALL_LEVELS = frozenset({None, *Level})
 
 
 class AfterCommitContract:
-    """What is known after a commit stays what it was, as long as nothing of it is erased."""
+    """What was known after a commit never changes, unless some of it is erased."""
 
     @affected_by(Variant.SMALL_CACHE)
     def test_commits_of_one_moment_are_told_apart(self, store: Store, writer: Store, clock: ManualClock) -> None:
@@ -374,7 +374,7 @@ class AfterCommitContract:
 
 
 class DroppedVectorContract:
-    """A direction that has left its index is missed only by those who ask for what was known before."""
+    """A vector removed from its index is missing only in reads of what was known before."""
 
     EVENT = a_note("a", level=Level.EVENT)
 
@@ -421,7 +421,7 @@ class DroppedVectorContract:
 
 
 class ImportedContextContract:
-    """A context that comes from another store names a commit of that one: it is kept, or said to be elsewhere."""
+    """An imported context keeps the commit of its own store, or is marked as from elsewhere."""
 
     def test_a_new_store_counts_on_from_the_last_commit_that_a_context_knew(self, store: Store, writer: Store) -> None:
         memory = a_note("a", commit=3, recorded_at=NOW)
@@ -455,19 +455,19 @@ class ImportedContextContract:
 
 
 def describe_evidence(found: RecallEvidence) -> object:
-    """All that is found, by id."""
+    """Return everything that was found, by id."""
     rows, names = found.rows.tolist(), found.table.ids
     shown = {names[row]: one for row, one in zip(rows, found.memories(rows), strict=True)}
     return candidates(found), shown, {names[row] for row in found.pinned.tolist()}, dict(found.barred)
 
 
 def load_memories(found: RecallEvidence) -> list[Memory | None]:
-    """The memories that are found."""
+    """Return the memories that were found."""
     return list(found.memories(found.rows.tolist()))
 
 
 def _drop_vector(writer: Store, event: Memory) -> int:
-    """Let the event leave the index of directions; gives the commit."""
+    """Remove the event from the vector index; return the commit."""
     return _get_commit(writer.write(lambda writing: writing.put(event.changed(left=(Index.VECTOR,)), None)))
 
 

@@ -1,6 +1,6 @@
-"""What is put is kept: as it was, in every version, under one commit after the other.
+"""Contract: a memory is stored as it was put, in every version, in numbered commits.
 
-What a commit wrote can be found again, and what was there before it.
+Readers can look up what a commit wrote, and what was there before it.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ FULL_MEMORY = a_note(
 
 
 class VersionContract:
-    """A memory that is put under a known id is a new version of it; none is lost."""
+    """A memory put under an existing id becomes a new version; no version is lost."""
 
     @pytest.mark.parametrize("memory", [a_note("plain"), FULL_MEMORY], ids=["plain", "full"])
     @affected_by(Variant.IN_MEMORY)
@@ -106,7 +106,7 @@ class VersionContract:
         assert len({one.commit for one in versions}) == 1
 
     def test_a_memory_nobody_put_has_no_history(self, store: Store) -> None:
-        assert store.history(SCOPE, MemoryId("nobody")) == []
+        assert store.history(SCOPE, MemoryId("missing")) == []
 
     def test_an_id_that_another_scope_has_is_refused_and_stays_theirs(self, store: Store, writer: Store) -> None:
         (theirs,) = put(writer, a_note("a", scope=SIBLING_SCOPE))
@@ -242,7 +242,7 @@ class VersionContract:
 
 
 class TransactionContract:
-    """All that a write does is kept, or nothing of it; commits and their dates only go up."""
+    """A write is stored as a whole or not at all; commit numbers and times never go down."""
 
     def test_a_write_gives_what_its_change_gives(self, writer: Store) -> None:
         assert writer.write(lambda writing: ("found", writing.get(SCOPE, MemoryId("a")))) == ("found", None)
@@ -308,8 +308,8 @@ class TransactionContract:
     def test_a_change_that_only_reads_is_no_commit(self, store: Store, writer: Store, clock: ManualClock) -> None:
         (first,) = put(writer, a_note("a"))
         clock.move(DAY)
-        writer.write(lambda writing: [writing.get(SCOPE, first.id), writing.erase(SCOPE, ids("nobody"))])
-        writer.write(lambda writing: writing.record(SCOPE, ids("nobody"), Use.SERVED, NOW, None))
+        writer.write(lambda writing: [writing.get(SCOPE, first.id), writing.erase(SCOPE, ids("missing"))])
+        writer.write(lambda writing: writing.record(SCOPE, ids("missing"), Use.SERVED, NOW, None))
         assert store.gather(a_probe()).commit == first.commit
         clock.move(-DAY)
         (second,) = put(writer, a_note("b"))
@@ -334,12 +334,12 @@ class TransactionContract:
         (kept,) = put(writer, a_note("a"))
         writer.write(lambda writing: writing.record(SCOPE, [kept.id], Use.ECHOED, NOW, None))
 
-        def told(writing: WriteTransaction) -> tuple[object, ...]:
+        def look_up(writing: WriteTransaction) -> tuple[object, ...]:
             for scope in (SIBLING_SCOPE, Scope.parse("acme"), Scope.parse("others")):
                 writing.get(scope, MemoryId("nothing"))
             return writing.standing_since(kept), writing.direction(kept) is not None, writing.echoed(kept, NOW)
 
-        assert writer.write(told) == (kept.recorded_at, True, True)
+        assert writer.write(look_up) == (kept.recorded_at, True, True)
 
     def test_a_writing_knows_its_date_and_commit_before_it_writes(self, writer: Store, clock: ManualClock) -> None:
         (before,) = put(writer, a_note("a"))
@@ -380,29 +380,32 @@ class TransactionContract:
 
 
 def fail_later(writer: Store, change: Callable[[WriteTransaction], None]) -> None:
-    """Have done later what fails, and wait for it; a store may say so at once, or when it is waited for."""
+    """Queue a change that fails, and wait for it.
+
+    A store may raise the error at once or when it is waited for.
+    """
     writer.later(change)
     writer.flush()
 
 
 def list_written(store: Store, commit: int | None, scope: Scope = SCOPE) -> list[MemoryId]:
-    """The scope's memories that the commit wrote."""
+    """Return the ids of the scope's memories that the commit wrote."""
     return store.write(lambda writing: writing.written_by(scope, commit or 0))
 
 
 def get_previous(store: Store, memory: Memory, scope: Scope = SCOPE) -> tuple[Memory, Vector | None] | None:
-    """What the memory was before the commit of this version."""
+    """Return the memory as it was before the commit of this version, with its vector."""
     return store.write(lambda writing: writing.before(scope, memory.id, memory.commit or 0))
 
 
 def get_all_previous(store: Store, *versions: Memory) -> list[Memory | None]:
-    """The same without directions, for each of these."""
+    """Return what each of these memories was before, without vectors."""
     found = [get_previous(store, one) for one in versions]
     return [None if one is None else one[0] for one in found]
 
 
 class CommitHistoryContract:
-    """A commit is known by the memories it wrote, and each of them by what it was before."""
+    """A commit lists the memories it wrote, and each of them as it was before."""
 
     def test_a_commit_wrote_what_was_put_in_it_and_nothing_else(self, writer: Store) -> None:
         first, *_ = put(writer, a_note("b"), a_note("a"))
@@ -436,7 +439,7 @@ class CommitHistoryContract:
         assert get_all_previous(writer, *versions) == [None, *versions[:-1]]
         later = versions[-1].changed(commit=(versions[-1].commit or 0) + 9)
         assert get_all_previous(writer, later) == versions[-1:]
-        assert get_all_previous(writer, a_note("nobody", commit=9)) == [None]
+        assert get_all_previous(writer, a_note("missing", commit=9)) == [None]
 
     def test_of_several_versions_of_one_commit_the_last_one_is_what_was_before_the_next(self, writer: Store) -> None:
         versions = put(writer, *(a_note("a", text=f"version {number}") for number in range(3)))

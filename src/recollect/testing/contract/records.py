@@ -1,4 +1,4 @@
-"""Records of what happened: each has a level, is of a moment, and says nothing again that a plain memory says."""
+"""Contract: records, which have a level and a time and are no duplicates of plain memories."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -39,12 +39,15 @@ EVENT_LEVELS = (Level.EVENT,)
 
 
 def an_event(id: str, after: timedelta = timedelta(0), **given: Any) -> Memory:
-    """A record of something that happened so long after the usual moment."""
+    """Return a record of an event that happened this long after `NOW`."""
     return a_note(id, **{"level": Level.EVENT, "kind": Kind.EVENT, "created_at": NOW + after, **given})
 
 
 def find_levels(store: Store, **given: Any) -> dict[str, Level | None]:
-    """The level of each memory that may be recalled, by what is found where no other level is asked for."""
+    """Return the level of each memory that may be recalled.
+
+    Each is found by asking for one level at a time.
+    """
     found = [(level, visible_ids(store, SCOPE, levels=frozenset({level}), **given)) for level in (None, *Level)]
     told = {str(id): level for level, ids in found for id in ids}
     assert (
@@ -56,12 +59,12 @@ def find_levels(store: Store, **given: Any) -> dict[str, Level | None]:
 
 
 def list_ids(records: list[Memory]) -> list[str]:
-    """The ids of these, in their order."""
+    """Return the ids of these records, in their order."""
     return [one.id for one in records]
 
 
 class RecordLevelContract:
-    """A memory is kept with its level, and found with it."""
+    """A memory is stored with its level and found by it."""
 
     def test_every_level_is_kept_as_it_was_put_and_so_is_none(self, store: Store, writer: Store) -> None:
         kept = put(writer, a_note("plain"), *(a_note(level, level=level) for level in Level))
@@ -168,7 +171,7 @@ class RecordLevelContract:
 
 
 class RecordDuplicateContract:
-    """That something happened is another thing than that it is so, or that it happened again."""
+    """A record is never a duplicate, neither of a plain memory nor of another record."""
 
     def test_two_records_that_say_the_same_are_both_active(self, store: Store, writer: Store) -> None:
         put(writer, *(an_event(id, text="good morning", speaker="ana") for id in "abc"))
@@ -182,14 +185,14 @@ class RecordDuplicateContract:
         text = "Ana lives in Rome"
         record, plain = an_event("event", text=text, kind=kind), a_note("plain", text=text, kind=kind)
 
-        def heard(writing: WriteTransaction) -> list[object]:
+        def find_sayings(writing: WriteTransaction) -> list[object]:
             found: list[object] = [writing.sayings(one) for one in (record, plain)]
             return [*found, find_duplicate(writing, record), find_duplicate(writing, plain)]
 
         (kept,) = put(writer, record)
-        assert writer.write(heard) == [[], [], None, None]
+        assert writer.write(find_sayings) == [[], [], None, None]
         (said,) = put(writer, plain)
-        assert writer.write(heard) == [[], [said], None, said]
+        assert writer.write(find_sayings) == [[], [said], None, said]
         assert store.get(SCOPE, ids("event", "plain")) == [kept, said]
 
     @pytest.mark.parametrize("text", ["event a", "event\na", "eventa", "event:a"])
@@ -221,12 +224,12 @@ class RecordDuplicateContract:
         put(writer, plain)
         put(writer, plain.changed(text="Ana moved to Oslo"))
 
-        def known(writing: WriteTransaction) -> list[list[Memory]]:
+        def find_like_plain(writing: WriteTransaction) -> list[list[Memory]]:
             return [writing.said_before(plain), writing.about(SCOPE, "ana: lives in", NOW - DAY)]
 
-        assert [list_ids(found) for found in writer.write(known)] == [["a"], ["a"]]
+        assert [list_ids(found) for found in writer.write(find_like_plain)] == [["a"], ["a"]]
         (record,) = put(writer, plain.changed(text="Ana moved to Oslo", level=Level.EVENT))
-        assert writer.write(known) == [[], []]
+        assert writer.write(find_like_plain) == [[], []]
         assert writer.write(lambda writing: writing.said_before(record)) == []
         put(writer, plain.changed(text="Ana lives in Rome", level=None))
         assert writer.write(lambda writing: writing.said_before(record)) == []
@@ -239,7 +242,7 @@ class RecordDuplicateContract:
 
 
 class TimelineContract:
-    """The records of a scope by when they happened, and those that changed since somebody looked."""
+    """A timeline lists a scope's records by time, and those changed since a commit."""
 
     def test_records_come_in_the_order_of_time_and_then_of_ids(self, store: Store, writer: Store) -> None:
         when = {"late": 2 * DAY, "b": DAY, "a": DAY, "B": DAY, "ä": DAY, "first": -TICK, "second": timedelta(0)}
@@ -285,8 +288,8 @@ class TimelineContract:
         for scope in scopes:
             assert list_ids(store.timeline(scope, EVENT_LEVELS)) == [str(scope)]
             assert store.touched(scope, Level.EVENT, 0)[0] == [NOW]
-        assert store.timeline(Scope.parse("nobody"), EVENT_LEVELS) == []
-        assert store.touched(Scope.parse("nobody"), Level.EVENT, 7) == ([], 7)
+        assert store.timeline(Scope.parse("missing"), EVENT_LEVELS) == []
+        assert store.touched(Scope.parse("missing"), Level.EVENT, 7) == ([], 7)
 
     @affected_by(Variant.SECOND_WRITER)
     def test_a_record_that_changed_is_in_it_as_it_is_now(self, store: Store, writer: Store) -> None:
@@ -336,7 +339,7 @@ class TimelineContract:
 
 
 class CheckpointContract:
-    """How far something got with a scope is noted, and forgotten with anything of it that is erased."""
+    """A scope's checkpoint is stored, and deleted when any memory of the scope is erased."""
 
     @affected_by(Variant.SECOND_WRITER)
     def test_a_checkpoint_is_what_was_noted_last(self, store: Store, writer: Store) -> None:
@@ -403,7 +406,7 @@ class CheckpointContract:
         put(writer, a_note("a"), a_note("b"), an_event("theirs", scope=PARENT_SCOPE, shared=True))
         for scope in (SCOPE, PARENT_SCOPE, CHILD_SCOPE):
             writer.write(lambda writing, scope=scope: writing.set_checkpoint(scope, "how far", "here"))  # type: ignore[misc]
-        writer.write(lambda writing: writing.erase(SCOPE, ids("nobody", "theirs")))
+        writer.write(lambda writing: writing.erase(SCOPE, ids("missing", "theirs")))
         assert store.checkpoint(SCOPE, "how far") == "here"
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
         assert [store.checkpoint(scope, "how far") for scope in (SCOPE, PARENT_SCOPE, CHILD_SCOPE)] == [

@@ -1,7 +1,4 @@
-"""Whatever a text or an id is made of, a store takes it as it is.
-
-A store is used from many threads at once, and each sees a whole.
-"""
+"""Contract: a store accepts any text as it is, and any number of threads at once."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -55,7 +52,7 @@ HOSTILE_TEXTS = {
 
 
 class HostileTextContract:
-    """Whatever a text is made of, it is kept as it is, found by its words, and disturbs no other."""
+    """Any text is stored unchanged, found by its terms, and does not affect other memories."""
 
     def test_texts_of_any_characters_are_kept_and_found_and_disturb_nothing(self, store: Store, writer: Store) -> None:
         kept = put(writer, *(a_note(name, text=text, metadata={"said": text}) for name, text in HOSTILE_TEXTS.items()))
@@ -109,13 +106,13 @@ THREAD_COUNT = 4
 
 
 def run_in_threads(*tasks: Callable[[], object]) -> list[object]:
-    """What these give, each run in a thread of its own."""
+    """Run each of these in its own thread, and return their results."""
     with ThreadPoolExecutor(len(tasks)) as pool:
         return [future.result() for future in [pool.submit(task) for task in tasks]]
 
 
 class ConcurrencyContract:
-    """Writes come one after the other, and a reader sees all of each or nothing of it."""
+    """Writes happen one after another, and a reader sees each write whole or not at all."""
 
     @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_what_a_change_has_read_stays_true_until_it_has_written(self, store: Store, writer: Store) -> None:
@@ -172,7 +169,7 @@ class ConcurrencyContract:
 
     @affected_by(Variant.SECOND_WRITER, Variant.IN_MEMORY)
     def test_a_page_of_a_list_is_of_one_moment(self, store: Store, writer: Store) -> None:
-        """Of two memories one is always active, so whoever asks for one that is gets it."""
+        """One of two memories is always active, so a list of the active ones always has one."""
         put(writer, *make_alternating(0))
 
         def write() -> None:
@@ -214,13 +211,13 @@ class ConcurrencyContract:
 
 
 def make_alternating(number: int) -> list[Memory]:
-    """Two memories of which one is active and the other forgotten, each in its turn."""
+    """Return two memories, one active and one forgotten; they swap with each number."""
     statuses = (Status.ACTIVE, Status.FORGOTTEN)
     return [a_note(id, status=statuses[(number + place) % 2]) for place, id in enumerate(("odd", "even"))]
 
 
 def make_pair(number: int) -> list[Memory]:
-    """Two memories that are always written together."""
+    """Return two memories that are always written together."""
     return [
         a_note(id, scope=scope, shared=True, revisions=number)
         for id, scope in (("left", SCOPE), ("right", PARENT_SCOPE))

@@ -1,4 +1,4 @@
-"""Whose memories a scope may see: its own, and what its ancestors share; no other, by whatever way."""
+"""Contract: a scope sees its own memories and what its ancestors share, and nothing else."""
 
 from recollect.model.context import NO_USAGE, Usage, Use
 from recollect.model.enums import Status
@@ -15,11 +15,11 @@ SIMILAR_SCOPES = [
     *("acme/ana", "acme/ana0", "acme/an", "acme/Ana", "acme-labs/ana", "ana", "ana/acme", "acme/ana/acme"),
     *("a.b", "a", "b", "a/b", "a:b", "a-b", "a_b", "axb", "a/b/c", "a/b-c", "a/b.c", "a#b", "a@b", "a+b", "a=b", "a~b"),
 ]
-"""Scopes that look alike; whose ancestor one is goes by whole parts and nothing else."""
+"""Scopes with similar names; only whole parts decide which is an ancestor of another."""
 
 
 class ScopeContract:
-    """Visibility goes by whole parts of a scope, and is the same whichever way one looks."""
+    """Visibility depends on whole parts of a scope, and is the same for every kind of read."""
 
     def test_a_scope_sees_its_own_memories(self, store: Store, writer: Store) -> None:
         put(writer, a_note("mine", scope=ANA), a_note("mine-too", scope=ANA, shared=True))
@@ -96,7 +96,7 @@ class ScopeContract:
 
     def test_memories_come_in_the_order_asked_and_those_not_seen_are_skipped(self, store: Store, writer: Store) -> None:
         put(writer, *(a_note(id, scope=ANA) for id in "abc"), a_note("theirs", scope=BEN))
-        found = store.get(ANA, ids("c", "theirs", "a", "nobody", "c"))
+        found = store.get(ANA, ids("c", "theirs", "a", "missing", "c"))
         assert [one.id for one in found] == ["c", "a", "c"]
         assert store.get(ANA, []) == []
 
@@ -104,11 +104,11 @@ class ScopeContract:
         put(writer, a_note("theirs", scope=BEN), a_note("team", scope=TEAM, shared=True))
         writer.write(lambda writing: writing.record(BEN, ids("theirs", "team"), Use.SERVED, NOW, None))
         used = Usage(served=1, last_served_at=NOW)
-        assert store.usage(ANA, ids("theirs", "nobody", "team")) == [NO_USAGE, NO_USAGE, used]
+        assert store.usage(ANA, ids("theirs", "missing", "team")) == [NO_USAGE, NO_USAGE, used]
 
     def test_uses_and_votes_count_only_for_what_the_scope_may_see(self, store: Store, writer: Store) -> None:
         put(writer, a_note("theirs", scope=BEN), a_note("team", scope=TEAM, shared=True), a_note("own", scope=TEAM))
-        named = ids("theirs", "team", "own", "nobody")
+        named = ids("theirs", "team", "own", "missing")
         writer.write(lambda writing: writing.record(ANA, named, Use.SERVED, NOW, None))
         writer.write(lambda writing: writing.vote(ANA, [a_vote(one) for one in named]))
         assert store.usage(BEN, ids("theirs")) == [NO_USAGE]
@@ -189,7 +189,7 @@ class ScopeContract:
         assert listed(TEAM, Status.FORGOTTEN, Status.FORGOTTEN, limit=2) == ["e"]
         assert listed(TEAM, limit=2) == []
         assert listed(ANA, Status.ACTIVE, after="c", limit=1) == ["d"]
-        assert listed(ANA, Status.ACTIVE, after="cc, which nobody has", limit=9) == ["d", "f"]
+        assert listed(ANA, Status.ACTIVE, after="cc, which is missing", limit=9) == ["d", "f"]
         assert listed(ANA, Status.ACTIVE, after="f", limit=9) == []
 
     @affected_by(Variant.IN_MEMORY)

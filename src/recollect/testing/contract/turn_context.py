@@ -1,4 +1,4 @@
-"""What a store makes of sessions and speakers: a memory as a turn, with what was said before it."""
+"""Contract: sessions and speakers, where a memory is a turn with the turns before it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,13 +19,13 @@ from recollect.text import questions, tokenizer
 
 
 class TurnContextContract:
-    """As a turn of its session a memory is heard with what was said before it, as far as that may be recalled."""
+    """A turn is scored together with the turns before it, as far as these may be recalled."""
 
     LONG_TEXT = " ".join(f"word{number}" for number in range(90))
     TURN_TEXTS = ("where shall we meet?", LONG_TEXT, "at noon", "on Friday at the pier", "fine")
 
     def make_conversation(self) -> list[Memory]:
-        """What was said in one session, a minute apart; ids are in no order."""
+        """Return the turns of one session, a minute apart; their ids are in no order."""
         ids = ("d", "a", "e", "b", "c")
         return [
             a_note(id, text=text, session="s", created_at=NOW - (9 - place) * TICK)
@@ -33,7 +33,10 @@ class TurnContextContract:
         ]
 
     def make_shared_conversation(self) -> list[Memory]:
-        """The same, but every other turn was said in a session of that name in the scope above, which shares it."""
+        """Return the same turns, but every other one is shared by the scope above.
+
+        Those belong to a session with the same name in that scope.
+        """
         return [
             one.changed(scope=PARENT_SCOPE, shared=True) if place % 2 else one
             for place, one in enumerate(self.make_conversation())
@@ -46,7 +49,10 @@ class TurnContextContract:
     def compute_scores(
         self, question: str, notes: Sequence[Memory], before: Mapping[str, str]
     ) -> dict[str, tuple[float | None, float | None]]:
-        """What the formulas say of these, where each was said after another."""
+        """Return the scores of these turns as the formulas define them.
+
+        `before` maps each turn to the one before it.
+        """
         terms = list(dict.fromkeys(tokenizer.tokenize(question)))
         counts: dict[str, dict[str, int]] = {one.id: tokenizer.count_terms(one.searched_text) for one in notes}
         earlier = {id: [one for one in (before.get(id), before.get(before.get(id, ""))) if one] for id in counts}
@@ -256,7 +262,7 @@ class TurnContextContract:
         )
         assert store.speakers(a_probe()) == {"Ana", "Eva"}
         assert store.speakers(a_probe(at=NOW + DAY)) == {"Ana", "Ben", "Eva"}
-        assert store.speakers(a_probe(scope=Scope.parse("nobody"))) == frozenset()
+        assert store.speakers(a_probe(scope=Scope.parse("missing"))) == frozenset()
         found = candidates(store.gather(a_probe()))
         assert [found[MemoryId(id)].speaker for id in "ade"] == ["Ana", None, "Eva"]
 

@@ -1,6 +1,6 @@
-"""What happened to a memory is counted beside it: uses, votes, keys and contexts.
+"""Contract: uses, votes, idempotency keys and contexts, which are stored beside a memory.
 
-What speaks for a memory without anybody saying so is noted once for a context, and moves nothing.
+Implicit feedback (signs) is stored once for each context, and changes no score.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -49,21 +49,21 @@ MEMORY_ID = MemoryId("a")
 
 
 def record_use(writer: Store, use: Use, *names: str, at: datetime = NOW) -> None:
-    """Count a use of each of these."""
+    """Record a use of each of these memories."""
     writer.write(lambda writing: writing.record(SCOPE, ids(*names), use, at, "context"))
 
 
 def cast_votes(writer: Store, *votes: Vote) -> None:
-    """Cast these votes at once."""
+    """Cast these votes in one write."""
     writer.write(lambda writing: writing.vote(SCOPE, votes))
 
 
 class UseContract:
-    """Every use counts once, for the memory it was of, and the memory itself stays as it is."""
+    """Each use counts once, for the memory that was used; the memory itself does not change."""
 
     def test_a_memory_that_was_never_used_has_no_usage(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
-        assert store.usage(SCOPE, ids("a", "nobody")) == [NO_USAGE, NO_USAGE]
+        assert store.usage(SCOPE, ids("a", "missing")) == [NO_USAGE, NO_USAGE]
 
     def test_uses_are_counted_by_sort_and_the_latest_of_each_is_known(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
@@ -77,7 +77,7 @@ class UseContract:
 
     def test_one_call_counts_a_memory_as_often_as_it_is_named(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
-        record_use(writer, Use.SERVED, "a", "nobody", "a")
+        record_use(writer, Use.SERVED, "a", "missing", "a")
         assert store.usage(SCOPE, ids("a")) == [Usage(served=2, last_served_at=NOW)]
 
     def test_a_use_changes_nothing_of_the_memory(self, store: Store, writer: Store) -> None:
@@ -132,7 +132,7 @@ class UseContract:
 
 
 class VoteContract:
-    """One vote per principal, context and memory; of one principal's the newest few count."""
+    """A principal has one vote per context and memory; only the newest few on a memory count."""
 
     def test_votes_are_counted_by_what_they_say(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
@@ -219,7 +219,7 @@ SAMPLE_VERDICTS: list[Verdict] = [Created(), Updated(3), Reinforced(MEMORY_ID), 
 
 
 class IdempotencyKeyContract:
-    """What was said under a key is known for thirty days, in its scope."""
+    """The result of a write under a key is remembered for thirty days, in its scope."""
 
     @affected_by(Variant.SECOND_WRITER)
     def test_a_key_is_known_in_its_scope_with_all_that_became_of_it(self, store: Store, writer: Store) -> None:
@@ -257,13 +257,13 @@ class IdempotencyKeyContract:
 
 
 def a_key(key: str, **given: object) -> IdempotencyRecord:
-    """A key under which the memory `a` was created."""
+    """Return a record of a key under which the memory `a` was created."""
     fields: dict[str, object] = {"scope": SCOPE, "body": "said", "memory": MEMORY_ID, "verdict": Created(), "at": NOW}
     return IdempotencyRecord(key=key, **{**fields, **given})  # type: ignore[arg-type]
 
 
 def find_key(store: Store, writer: Store, key: str, path: str = str(SCOPE)) -> IdempotencyRecord | None:
-    """What is known of the key in a scope: the same to who writes and to who only reads."""
+    """Return the record of a key in a scope; readers and writers must see the same one."""
     scope = Scope.parse(path)
     inside = writer.write(lambda writing: writing.kept(scope, key))
     assert store.kept(scope, key) == inside
@@ -271,7 +271,7 @@ def find_key(store: Store, writer: Store, key: str, path: str = str(SCOPE)) -> I
 
 
 class ContextRecordContract:
-    """What a context was made of is kept whole."""
+    """The record of a context is stored whole."""
 
     def test_a_trace_is_kept_whole(self, store: Store, writer: Store) -> None:
         trace = a_context_record(
@@ -341,22 +341,22 @@ FIRST_ID, SECOND_ID = MemoryId("a"), MemoryId("b")
 
 
 def record_context(writer: Store, id: str, *packed: str, scope: Scope = SCOPE) -> None:
-    """Keep what a context was made of."""
+    """Store the record of a context."""
     writer.write(lambda writing: writing.trace(a_context_record(id, *packed, scope=scope)))
 
 
 def record_sign(writer: Store, use: Use, *names: str, context: str = "context", scope: Scope = SCOPE) -> None:
-    """Note a sign of each of these in a context."""
+    """Record a sign for each of these memories in a context."""
     writer.write(lambda writing: writing.record(scope, ids(*names), use, NOW, context))
 
 
 class ImplicitFeedbackContract:
-    """A sign is of a context, a memory and a use, however often and by whomever it is noted."""
+    """A sign is stored once per context, memory and use, however often it is recorded."""
 
     def test_a_sign_is_counted_once_for_a_context(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"), a_note("b"))
         for _ in range(3):
-            record_sign(writer, Use.QUOTED, "a", "a", "nobody")
+            record_sign(writer, Use.QUOTED, "a", "a", "missing")
             record_sign(writer, Use.FOLLOWED, "a", "b")
         record_sign(writer, Use.QUOTED, "a", context="another")
         assert store.usage(SCOPE, ids("a", "b")) == [Usage(quoted=2, followed=1), Usage(followed=1)]
@@ -475,11 +475,11 @@ class ImplicitFeedbackContract:
             writer.write(lambda writing: writing.retract(scope, ids(*names), use, "context"))
 
         retract(Use.FOLLOWED, "a", "b", scope=SIBLING_SCOPE)
-        retract(Use.QUOTED, "b", "nobody")
+        retract(Use.QUOTED, "b", "missing")
         before = [Usage(followed=2), Usage(quoted=1, followed=2), Usage(followed=2)]
         assert store.usage(SCOPE, ids("team", "a", "b")) == before
         for _ in range(2):
-            retract(Use.FOLLOWED, "team", "a", "nobody")
+            retract(Use.FOLLOWED, "team", "a", "missing")
             after = [Usage(followed=1), Usage(quoted=1, followed=1), Usage(followed=2)]
             assert store.usage(SCOPE, ids("team", "a", "b")) == after
         record_sign(writer, Use.FOLLOWED, "a")

@@ -1,1 +1,1 @@
-"""Plain English statements of which only one can be true at a time, such as where somebody lives."""
+"""Claims: plain English statements of which only one can be true at a time, such as a home town."""

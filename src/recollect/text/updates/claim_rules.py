@@ -1,8 +1,7 @@
-"""Choices: statements that are the same but for one side of a contrast, a grade, or what is preferred to what.
+"""Claim rules for preferences and contrasts, for states that hold or not, and for numbers.
 
-Truths: statements that are the same but for whether they hold, or in which state something is.
-
-Amounts of subjects: statements that are the same but for one number, or the value of one setting.
+Statements share a subject if they are equal except for one side of a contrast, a job grade, the order of a preference,
+whether they hold, the state of a thing, one number, or the value of one setting.
 """
 
 import re
@@ -38,7 +37,7 @@ _MAX_CHOICE_WORDS = 9
 
 
 def read_choice_claim(said: Statement, who: SpeakerContext) -> Claim | None:
-    """Somebody prefers one to the other, or wants it short; in which grade somebody works."""
+    """Read a preference, a wish for short answers and the like, or the grade of a job."""
     words, lowered = said.words, said.lowered
     for at in range(1, min(len(words), MAX_VERB_POSITION)):
         if lowered[at] not in _CHOICE_VERBS:
@@ -60,7 +59,7 @@ _CHOICE_VERBS = word_set("prefers prefer wants want is am")
 
 
 def _read_preference_pair(words: Sequence[str]) -> str | None:
-    """Both sides of a preference, whichever is preferred."""
+    """Return both sides of a preference in a fixed order, no matter which is preferred."""
     lowered = [word.lower() for word in words]
     at = next((at for at, word in enumerate(lowered) if word in ("over", "to") and 0 < at < len(words) - 1), None)
     if at is None:
@@ -70,13 +69,16 @@ def _read_preference_pair(words: Sequence[str]) -> str | None:
 
 
 def _mask_contrast(said: str, words: Sequence[str]) -> str | None:
-    """The words with one side of a contrast as both; one may want and have both, but for how answers are."""
+    """Return the words with both sides of the contrast in place of the one that is named.
+
+    With "want" only the style of answers counts: of other things a person may want, and have, both.
+    """
     verb, answers = base_form(said), not _ANSWER_NOUNS.isdisjoint(word.lower() for word in words)
     contrasts = _ANSWER_CONTRASTS if answers else _CONTRASTS if verb == "prefer" else {}
     masked, count = list[str](), 0
     for word in words:
         contrast = contrasts.get(word.lower().strip(","))
-        if contrast is None or masked[-1:] != [contrast]:  # long, detailed answers
+        if contrast is None or masked[-1:] != [contrast]:  # "long, detailed answers" is one contrast
             count += contrast is not None
             masked.append(contrast or word)
     return f"{verb} {canonical_key(' '.join(masked))}" if count == 1 and len(words) > 1 else None
@@ -108,7 +110,7 @@ _ANSWER_CONTRASTS = _label_contrasts(
 
 
 def _read_job(words: Sequence[str]) -> str | None:
-    """The job of somebody at one employer; or what somebody is with any grade."""
+    """Return the job of a person at one employer, or the job with any grade."""
     lowered = [word.lower() for word in words]
     if lowered[0] not in ("a", "an") or len(words) < 3:
         return None
@@ -125,7 +127,7 @@ _MAX_TRUTH_WORDS = 9
 
 
 def read_truth_claim(said: Statement, who: SpeakerContext) -> Claim | None:
-    """Something holds or does not: all but the negation is the subject."""
+    """Read a statement that holds or does not: all but the negation is the subject."""
     words, lowered = said.words, said.lowered
     if lowered[0] in ("always", *_ACTION_VERBS) and who.context_suffix is not None:
         rest = words[1:] if lowered[0] == "always" else words
@@ -145,7 +147,7 @@ def read_truth_claim(said: Statement, who: SpeakerContext) -> Claim | None:
             if not rest:
                 return None
             verb, rest = (f"can {base_form(rest[0].lower())}" if somebody else base_form(rest[0].lower())), rest[1:]
-        if somebody and somebody != who.me:  # what others say of somebody, each may take back
+        if somebody and somebody != who.me:  # each speaker takes back only their own words about others
             whose = f"{somebody}{who.speaker_suffix}"
         return _read_state(whose, verb, rest, negated=said.negated)
     return None
@@ -189,12 +191,15 @@ def _read_state(whose: str, verb: str, rest: Sequence[str], *, negated: bool) ->
 
 
 def _yes_or_no(*, denied: bool) -> tuple[str]:
-    """On which side of whether it holds a statement is."""
+    """Return the value of a yes-or-no statement."""
     return ("no" if denied else "yes",)
 
 
 def _join_canonical(words: Sequence[str]) -> str:
-    """All of it; who has a key may not have the key."""
+    """Return the key of all the words.
+
+    "The" stays, because a person who has a key may not have the key.
+    """
     rest = [word for word in words[1:] if word.lower() not in ("a", "an")]
     parts = [list[str]([words[0].lower()])]
     for word in rest:
@@ -206,7 +211,7 @@ def _join_canonical(words: Sequence[str]) -> str:
 
 
 def _resolve_plural(words: Sequence[str], who: SpeakerContext) -> str | None:
-    """All of a kind: deploys, pull requests."""
+    """Return the key for all of a kind, if the words are a plural: deploys, pull requests."""
     plural = len(words) <= 2 and words[-1].lower().endswith("s") and (words[-1][:1].islower() or len(words) == 1)
     return resolve_kind(words, who) if plural else None
 
@@ -232,7 +237,7 @@ _STATE_VERBS = (
     log encrypt permit follow
 """)
 )
-"""Verbs that say how somebody or something is for a while, not what was done once."""
+"""Verbs for how a person or a thing is for a while, not for what was done once."""
 
 _MOMENT_WORDS = WEEKDAY_WORDS | MONTH_WORDS | word_set("this late early ready here now away back home later")
 _LASTING_ACTIVITIES = word_set(
@@ -258,7 +263,7 @@ _STATE_KINDS = {
     }.items()
     for state in (one.replace("_", " ") for one in states.split())
 }
-"""States of which one excludes the others of its kind."""
+"""States that exclude the other states of their kind."""
 
 _STATE_SYNONYMS = {
     other: state
@@ -280,25 +285,25 @@ _STATE_SYNONYMS = {
     }.items()
     for other in (one.replace("_", " ") for one in others.split())
 }
-"""States that are the same in other words."""
+"""States that mean the same in other words."""
 
 _BINARY_STATE_KINDS = frozenset(
     ("on or off", "up or down", "working or not", "locked or not", "married or not", "pregnant or not", "done or not")
 )
-"""Kinds of which not to be one is to be the other; what is not pending may be accepted, or rejected."""
+"""Kinds with two states, where a denial of one means the other; one that is not pending may be accepted or rejected."""
 
 _ONE_WAY_STATES = word_set("single divorced fixed repaired out_of_order")
-"""States that are more than their side of a kind: who is not divorced may be unmarried."""
+"""States that say more than their side of a kind: a person who is not divorced may be unmarried."""
 
 _ACTION_VERBS = word_set("""
     deploy use run commit push merge send call write add include ask show give answer format sign log cache store build
     test review squash rebase mention reply explain translate summarise summarize
 """)
-"""What can be asked for, or not."""
+"""Actions that can be requested or forbidden."""
 
 
 def read_number_claim(said: Statement, who: SpeakerContext) -> Claim | None:
-    """Something has so many, costs so much, runs on such a version: all but the number is the subject."""
+    """Read a count, a price, a version and the like: all but the number is the subject."""
     words, lowered = said.words, said.lowered
     if lowered[0] in _ORDER_VERBS and len(words) > 2 and who.context_suffix is not None:
         masked = _mask_number(words[1:]) if _has_object(lowered[1:]) else None
@@ -333,13 +338,16 @@ def read_number_claim(said: Statement, who: SpeakerContext) -> Claim | None:
 
 
 def _has_object(lowered: Sequence[str]) -> bool:
-    """Whether it is said to what something is to be done, in a word that means the same each time."""
+    """Return whether the order names its object in a word that always means the same."""
     known = lowered[0] not in BINDING_PREPOSITIONS and lowered[0][:1].isalpha() and len(lowered) > 1
     return known and not set(lowered) & POINTER_WORDS and canonicalize_text(lowered[0])[0].kind != "number"
 
 
 def _names_measured_thing(verb: str, masked: Sequence[str]) -> bool:
-    """Whether a number is one of something of which there are not several: 32 GB may be of this or that."""
+    """Return whether the number measures something that exists once.
+
+    "Has 32 GB" does not tell of what.
+    """
     needed = {"take": "of", "pay": "for"}.get(verb)
     if needed is not None:
         return needed in masked or masked == ["#time"]
@@ -347,8 +355,9 @@ def _names_measured_thing(verb: str, masked: Sequence[str]) -> bool:
 
 
 def _count_possessions(words: Sequence[str], *, negated: bool) -> tuple[str | None, str] | None:
-    """How many of a kind somebody has who may have any number of it for years, if that is said, and the kind; nothing
-    of any others.
+    """Return how many of a countable kind a person has, and the kind; None for other nouns.
+
+    The number is None if the text does not tell it. Only kinds count of which a person may have any number for years.
     """
     kind = _COUNTED_FORMS.get(words[-1].lower()) if 0 < len(words) <= 2 else None
     if kind is None:
@@ -382,16 +391,19 @@ _COUNTED_FORMS = {form: one for one in _COUNTED_NOUNS for form in (one, f"{one}s
     "puppies": "puppy",
 }
 _PROCESS_NOUNS = word_set("deploy deployment build release")
-"""What is done again and again, and takes about as long each time."""
+"""Work that is done again and again, and takes about as long each time."""
 
 
 def _applies_to_people(said: Sequence[str]) -> bool:
-    """Whether it can be said of whoever or whatever has a name; that somebody is number 5 need not last."""
+    """Return whether the phrase can be said of any person or thing with a name.
+
+    "Is number 5" cannot, because it need not last.
+    """
     return said[0] in _VERBS_OF_ANYONE or said[1:2] == ["pinned"] or said[1:3] == ["at", "version"]
 
 
 def _mask_number(words: Sequence[str]) -> str | None:
-    """The words with a mark in place of their only number, with what it measures; none if there is not exactly one."""
+    """Replace the only number by a mark for what it measures; None unless there is exactly one."""
     lowered = {word.lower().strip(",") for word in words}
     if not 0 < len(words) <= _MAX_NUMBER_WORDS or lowered & _TIME_WORDS or any("," in word[-1:] for word in words):
         return None
@@ -407,7 +419,7 @@ def _mask_number(words: Sequence[str]) -> str | None:
 
 
 def _is_label(before: Token, token: Token) -> bool:
-    """Whether it is a letter or a code that counts like a number: revision C, level P2."""
+    """Return whether it is a letter or a code that counts like a number: revision C, level P2."""
     return before.key in _LABELED_NOUNS and _LABEL.fullmatch(token.text) is not None
 
 
@@ -428,12 +440,12 @@ _QUANTITY_VERBS = _VERBS_OF_ANYONE | word_set("""
     allow keeps keep holds hold seats seat contains contain measures measure employs employ charges charge ends
     retries must accommodates fits covers consumes draws rotates refreshes polls syncs consists comprises
 """)
-"""Verbs of which the number tells how it is, not what happened or how often."""
+"""Verbs with which a number tells how a thing is, not what happened or how often."""
 
 _NUMBER_VERBS = _QUANTITY_VERBS | _HABIT_VERBS
 
 _ORDER_VERBS = word_set("pin retry limit cap set keep restrict throttle")
-"""What can be ordered only in one way."""
+"""Orders of which only one can be in force."""
 
 _TIME_WORDS = (
     WEEKDAY_WORDS
@@ -447,11 +459,11 @@ _MAX_NUMBER_WORDS = 9
 
 
 _SETTING_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z][\w.-]{2,60}) ?= ?(?P<value>\S{1,60})")
-"""A setting and its value."""
+"""A setting and its value, as in MAX_UPLOADS = 5."""
 
 
 def read_setting(text: str, who: SpeakerContext) -> str | None:
-    """A setting as code has it: MAX_UPLOADS = 5."""
+    """Return the subject of a setting as code has it: MAX_UPLOADS = 5."""
     found = _SETTING_ASSIGNMENT.fullmatch(text)
     if found is None or who.context_suffix is None or not (found["name"].isupper() or "_" in found["name"].strip("_")):
         return None

@@ -1,4 +1,4 @@
-"""Subject: what a text is about, where only one thing of that can be true at a time."""
+"""Claims: what a text is about, if only one statement about it can be true at a time."""
 
 from recollect.model.enums import Provenance
 from recollect.model.memory import Memory
@@ -8,32 +8,33 @@ from recollect.text.updates.relations import read_event_claim, read_person_claim
 from recollect.text.updates.statement import Claim, canonical_key, fold_case, parse_statement, resolve_speaker
 
 MAX_TEXT_CHARS = 200
-"""Longer texts say more than one thing."""
+"""Maximum length of a text with a claim; a longer text says more than one thing."""
 
 MAX_SUBJECT_CHARS = 120
-"""Longer subjects are none: nobody would name it again in the same words."""
+"""Maximum length of a subject; a longer one would never be named again in the same words."""
 
 UNNAMED_USER = "user"
-"""What somebody without a name is called to whom a scope belongs."""
+"""The name of an unnamed user who owns a scope."""
 
 _CLAIM_READERS = (read_person_claim, read_property_claim, read_event_claim, read_number_claim, read_choice_claim)
 
 
 def find_subject(text: str, speaker: str | None, me: str | None, within: str | None = None) -> str | None:
-    """What the text gives the present value of, as "ana: lives in"; none if anything about that is in doubt.
+    """Return the subject whose present value the text gives, such as "ana: lives in".
 
-    Only one short statement in the present tense has a subject: nothing hedged, asked, conditional, counted up or bound
-    to a moment. "I" and "the user" are the speaker, or else `me`, if the text is the user's own or a record of what
-    they said; without either nothing is known of them. What has neither a name nor an owner is another one `within`
-    each of what may stand beside a text, as its title. Two texts have the same subject only if both cannot be true, or
-    if one denies what the other may say, or both say the same of it: `are_compatible` tells.
+    None if anything about it is in doubt. Only one short statement in the present tense has a subject: nothing hedged,
+    asked, conditional, listed or bound to a moment. "I" and "the user" are the speaker, or else `me`, if the text is
+    the user's own or a record of what they said; without either, they are unknown. A thing without a name or an owner
+    is a different one in each `within`, which is what stands beside a text, such as its title. Two texts have the same
+    subject only if both cannot be true, or if one denies what the other may say, or if both say the same:
+    `are_compatible` tells these apart.
     """
     found = read_claim(text, speaker, me, within)
     return None if found is None else found.subject
 
 
 def read_claim(text: str, speaker: str | None, me: str | None, within: str | None = None) -> Claim | None:
-    """The subject of the text, and what it says of that."""
+    """Return the subject of the text and its value; None without a subject."""
     if len(text) > MAX_TEXT_CHARS:
         return None
     if "=" in text:
@@ -47,16 +48,17 @@ def read_claim(text: str, speaker: str | None, me: str | None, within: str | Non
     found = next((one for one in (read(said, who) for read in _CLAIM_READERS) if one is not None), None)
     if found is None:
         found = read_truth_claim(said, who)
-    elif said.negated and not found.value:  # that it is not this value says nothing of which one it is
+    elif said.negated and not found.value:  # a denial alone does not tell the true value
         return None
     return found if found is not None and len(found.subject) <= MAX_SUBJECT_CHARS else None
 
 
 def are_compatible(one: Memory, other: Memory) -> bool:
-    """Whether two memories of one subject can both be true, as far as their texts tell: both affirm it or both deny it,
-    they give it the same value, one of them in more words, or one denies another value than the other one gives.
+    """Return whether two memories with one subject can both be true, judging by their texts.
 
-    Of a subject that was given and that is not the text's own, nothing is told.
+    They can if both affirm or both deny the same thing, if they give it the same value, one of them in more words, or
+    if one denies another value than the other gives. The result is False for a subject that was given and that is not
+    the text's own.
     """
     known, read = _read_own_claim(one), _read_own_claim(other)
     if known is None or read is None or known.subject != read.subject or not known.value or not read.value:
@@ -79,7 +81,10 @@ def _is_same_value(one: str | None, other: str | None) -> bool:
 
 
 def _is_part(one: str, other: str) -> bool:
-    """Whether the other value says all of the one and more: Bo and Bo Hansen, a folder and a file in it."""
+    """Return whether the other value says all of this one and more.
+
+    For example Bo and Bo Hansen, or a folder and a file in it.
+    """
     less, more = (set(said.lower().replace(",", " ").split()) for said in (one, other))
     return less <= more or other.startswith(f"{one.rstrip('/')}/")
 
@@ -92,15 +97,15 @@ def _read_own_claim(memory: Memory) -> Claim | None:
 
 
 def distinguishing_context(memory: Memory) -> str | None:
-    """What stands beside the text of a memory and gives "the …" its meaning: its title, or else whence or in which
-    session it came.
-    """
+    """Return what gives "the …" in a memory its meaning: its title, its source or its session."""
     return memory.title or memory.source or memory.session
 
 
 def first_person_name(provenance: Provenance) -> str | None:
-    """Who "I" and "the user" are in what came that way, if nobody else is named: the user in their own words, in a
-    model's record of them and in an operator's; nobody known in what tools, documents and imports say.
+    """Return who "I" and "the user" are in a text from there, if it names no speaker.
+
+    The user, in their own words, in a model's record of them and in an operator's; unknown in what tools, documents and
+    imports say.
     """
     return UNNAMED_USER if provenance in _USER_PROVENANCES else None
 
@@ -109,10 +114,10 @@ _USER_PROVENANCES = frozenset({Provenance.DIRECT_USER, Provenance.MODEL_INFERENC
 
 
 def normalize_subject(subject: str) -> str:
-    """A subject that was given, as one that is read from a text would be written: "Ana:  Lives in" as "ana: lives in".
+    """Return a given subject in the spelling of subjects that are read from texts.
 
-    Small letters, single blanks, one behind each colon; names of one or two letters behind another word keep their
-    case, as in "repo A: owner".
+    "Ana:  Lives in" becomes "ana: lives in": lower case, single blanks, one after each colon. Names of one or two
+    letters behind another word keep their case, as in "repo A: owner".
     """
     parts = (fold_case(" ".join(part.split())) for part in to_nfc(subject).split(":"))
     return ": ".join(parts).strip() or subject

@@ -1,6 +1,7 @@
-"""Relations and properties: somebody lives in, works at, is so old; something is called, is at, is so much.
+"""Claim rules for relations, events and properties, and the shapes of their values.
 
-Values: how what a statement gives a subject must look, so that it is its value and nothing beside.
+A person lives in, works at or is so old; a thing is called, takes place or costs so much. The shape of a value ensures
+that the words are that value and nothing else.
 """
 
 import re
@@ -35,11 +36,11 @@ from recollect.text.updates.statement import (
     resolve_thing,
 )
 
-# ── somebody: lives in, works at, is married to, is so old ─────────────────────────────────────────────────────────
+# ── a person: lives in, works at, is married to, is so old ───────────────────────────────────────────────────────────
 
 
 def read_person_claim(said: Statement, who: SpeakerContext) -> Claim | None:
-    """What is true of somebody in one way at a time."""
+    """Read a relation that a person has in one way at a time."""
     words, lowered = said.words, said.lowered
     for at in range(1, min(len(words), _MAX_RELATION_POSITION)):
         for phrase, relation, shape in _RELATIONS.get(lowered[at], ()):
@@ -58,7 +59,10 @@ def read_person_claim(said: Statement, who: SpeakerContext) -> Claim | None:
 
 
 def _read_employment(whose: str, relation: str, words: Sequence[str], *, denied: bool) -> Claim | None:
-    """For whom somebody works; as what is another matter, unless it is a job of which one has one."""
+    """Read the employer of a person.
+
+    The role is ignored, unless it is a job of which a person has one at an employer.
+    """
     lowered = [word.lower() for word in words]
     at = lowered.index("as") if "as" in lowered else len(words)
     employer, role = words[:at], words[at + 1 :]
@@ -75,7 +79,7 @@ def _read_employment(whose: str, relation: str, words: Sequence[str], *, denied:
 
 
 def _read_age(words: Sequence[str], who: SpeakerContext) -> Claim | None:
-    """Somebody is 30 years old, or 180 cm tall."""
+    """Read an age or a height: 30 years old, 180 cm tall."""
     found = _AGE.fullmatch(" ".join(words))
     whose = None if found is None else resolve_person(found["who"].split(), who)
     return Claim(f"{whose}: is {found['what'].lower()}") if found is not None and whose else None
@@ -88,7 +92,7 @@ _AGE = re.compile(
 )
 _MAX_RELATION_POSITION = 6
 _RELATIONS: dict[str, list[tuple[list[str], str, str]]] = {}
-"""By its first word every way to put a relation, what it is called, and how the other side of it looks."""
+"""By its first word, every way to word a relation: the phrase, the relation, and the shape of its value."""
 
 for _verbs, _relation, _value in (
     ("lives in|live in|resides in|reside in", "lives in", "name"),
@@ -112,11 +116,11 @@ for _verbs, _relation, _value in (
         _RELATIONS.setdefault(_verb.split()[0], []).append((_verb.split(), _relation, _value))
 
 
-# ── something: is at, expires on, takes place in ───────────────────────────────────────────────────────────────────
+# ── a thing: is at, expires on, takes place in ───────────────────────────────────────────────────────────────────────
 
 
 def read_event_claim(said: Statement, who: SpeakerContext) -> Claim | None:
-    """Something definite is at a time, on a day, or in a place where it can only be once."""
+    """Read when or where a definite thing takes place, if it is one that happens once."""
     words, lowered = said.words, said.lowered
     for at in range(1, len(words)):
         if lowered[at] not in _EVENT_VERBS:
@@ -147,7 +151,7 @@ def _strip_time_preposition(words: Sequence[str]) -> str:
 
 
 def _happens_once(words: Sequence[str]) -> bool:
-    """Whether something happens once, and is not done week by week; a meeting only with somebody by name."""
+    """Return whether a thing happens once; a meeting only with a person who is named."""
     head, lowered = head_noun(words), [word.lower() for word in words]
     if head in ("meeting", "call"):
         return "with" in lowered and is_name(words[lowered.index("with") + 1 :]) and _ROUTINE_WORDS.isdisjoint(lowered)
@@ -165,7 +169,10 @@ _PERMANENT_RELATIONS = frozenset(("is founded", "expires"))
 
 
 def _read_location(words: Sequence[str]) -> tuple[str, str] | None:
-    """How and where something is that is in one place at a time; what is in a town may be in a garage of it."""
+    """Return how and where a thing is that has one place at a time.
+
+    A place by name is a relation of its own: what is in a town may also be in a garage there.
+    """
     lowered = [word.lower() for word in words]
     at = 2 if lowered[1:2] and lowered[1] in ("parked", "kept", "stored", "hidden", "located") else 1
     rest = words[at + 1 :]
@@ -204,17 +211,17 @@ for _verbs, _relation, _value in (
         _EVENT_VERBS.setdefault(_verb.split()[0], []).append((_verb.split(), _relation, _value))
 
 
-# ── a property: favourite colour, email, deadline, port ────────────────────────────────────────────────────────────
+# ── a property: favorite color, email, deadline, port ────────────────────────────────────────────────────────────────
 
 
 def read_property_claim(said: Statement, who: SpeakerContext) -> Claim | None:
-    """What somebody's or something's property is."""
+    """Read the value of a person's or a thing's property."""
     words, lowered = said.words, said.lowered
     labelled = next((at for at, word in enumerate(words[:_MAX_RELATION_POSITION]) if word.endswith(":")), None)
     if labelled is not None:
         label = [*words[:labelled], words[labelled][:-1]]
         owned = label[0].lower() in ("my", "our") or "'s" in " ".join(label) or "of" in label
-        if not owned and not who.source_suffix:  # of what it is the deadline, only the page tells
+        if not owned and not who.source_suffix:  # only the page tells what it is the deadline of
             return None
         label[0] = label[0] if label[0].isupper() else label[0].lower()
         label = label if owned else [word.lower() for word in label]
@@ -244,7 +251,7 @@ def _read_property(words: Sequence[str], value: Sequence[str], who: SpeakerConte
 
 
 def _value_qualifier(value: Sequence[str], shape: str, what: Sequence[str]) -> str:
-    """What tells values of a property apart that may both be true: amounts in two currencies, a weekday and a date."""
+    """Return what separates values that may both be true: two currencies, a weekday and a date."""
     if shape == "day":
         return " (weekday)" if time_parts([word for word in value if word.lower() != "on"]) == "weekday" else ""
     if shape == "name" and what[-1].lower() in _PLACE_PROPERTIES:
@@ -261,7 +268,10 @@ _PLACE_PROPERTIES = word_set("destination hometown birthplace")
 
 
 def _read_naming(words: Sequence[str], name: Sequence[str], who: SpeakerContext, *, denied: bool) -> Claim | None:
-    """Something definite is called so; not somebody, who would rather be somebody else by another name."""
+    """Read what a definite thing is called.
+
+    A person is left out: another name would mean another person.
+    """
     what = resolve_thing(words, who)
     if what is None or set(what.split()) & REPEATABLE_RELATIONS:
         return None
@@ -270,7 +280,7 @@ def _read_naming(words: Sequence[str], name: Sequence[str], who: SpeakerContext,
 
 
 def _value_shape(what: Sequence[str]) -> str | None:
-    """What a value of the property looks like; none if the property may have several values."""
+    """Return the shape of the property's value; None if the property may have several values."""
     lowered = [word.lower() for word in what]
     if lowered[0] in UNIQUE_ADJECTIVES and len(what) > 1:
         return "free"
@@ -327,7 +337,7 @@ _PROPERTY_SHAPES = {
     }.items()
     for name in names.split("|")
 }
-"""How the value of each property looks; without that, "her email is broken" would be her new address."""
+"""The shape of each property's value; without it, "her email is broken" would be her new address."""
 
 _CLOCK = (
     r"(?:\d{1,2}(?:[:.]\d\d|h\d{0,2})?(?: ?[ap]\.?m\b\.?)?(?: o'clock)?(?: (?:CET|CEST|UTC|GMT|EST|PST|BST|ET|PT)\b)?"
@@ -356,8 +366,9 @@ _TIME_ZONE = re.compile(r" ([A-Z]{2,4})$", re.IGNORECASE)
 
 
 def time_parts(words: Sequence[str]) -> str | None:
-    """Which parts of a time the words give and nothing else: at, on, in, weekday, or "at on"; none if they give
-    another. A clock time in a zone is that of the zone.
+    """Return which parts of a time the words give: at, on, in, weekday, or both as in "at on".
+
+    None if the words are anything else. A clock time with a zone gives the zone as well.
     """
     found = _TIME_EXPRESSION.fullmatch(" ".join(words))
     if found is None:
@@ -375,7 +386,7 @@ def _time_part(name: str, value: str) -> str:
 
 
 def measure_mark(words: Sequence[str]) -> str | None:
-    """The mark for what a number with its unit measures; none if the words are anything besides."""
+    """Return the mark for what an amount measures; None if the words are anything else."""
     found = canonicalize_text(" ".join(words)) if words else ()
     if not found or found[0].kind != "number":
         return None
@@ -384,7 +395,7 @@ def measure_mark(words: Sequence[str]) -> str | None:
 
 
 def dimension_mark(found: Sequence[Token], at: int) -> tuple[str, int]:
-    """The mark for what a number measures, and how many tokens behind it are its unit."""
+    """Return the mark for what a number measures, and how many tokens behind it are its unit."""
     unit = found[at].key.partition("·")[2]
     if unit:
         return f"#{_UNIT_DIMENSIONS.get(unit, unit)}", 0
@@ -418,11 +429,11 @@ _UNIT_DIMENSIONS = {name: name for name in _CURRENCY_WORDS} | {
     }.items()
     for unit in units.replace(" ", "|").replace("_", " ").split("|")
 }
-"""What two amounts of which each can be put in the other's unit without a table are of; rates and systems differ."""
+"""Units of one dimension convert into each other without a table; currencies and systems of units stay apart."""
 
 
 def fits_shape(value: Sequence[str], shape: str) -> bool:
-    """Whether the words look like one value of that shape, and say nothing beside."""
+    """Return whether the words look like one value of that shape, and say nothing else."""
     if not value:
         return False
     first, lowered = value[0], [word.lower() for word in value]
@@ -494,7 +505,7 @@ _NOT_NAME_WORDS = (
     republican democrat bavarian parisian
 """)
 )
-"""Words with a capital that are no name: times, and how somebody is."""
+"""Capitalized words that are not names: times, nationalities, religions and the like."""
 _PERSON_TITLES = word_set("mr mrs ms dr prof sir señor señora miss")
 
 

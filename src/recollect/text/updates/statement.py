@@ -1,8 +1,7 @@
-"""A statement: the only sentence of a short text in the present tense, with its negation told apart.
+"""Statements: the only sentence of a short text, in the present tense and without negation.
 
-Moves: what somebody did of late that says how it is now, as that they live where they moved to.
-
-Things and people that a statement may be about: whose words say for certain who or what is meant.
+In reading order: parsing, changes that tell how it is now (a move to a town means living there), and the people and
+things that a statement may be about, as far as its words identify them with certainty.
 """
 
 import re
@@ -30,10 +29,10 @@ from recollect.text.lexicon import (
 from recollect.text.paraphrase import canonical_keys
 
 MAX_VERB_POSITION = 10
-"""Behind how many words the verb of a statement is not looked for."""
+"""Maximum position, in words, of the verb of a statement."""
 
 MAX_STATEMENT_WORDS = 24
-"""More words say more than one thing."""
+"""Maximum words in a statement; a longer one says more than one thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +49,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a statement is about, and what it says of that in its words, part by part as far as it is known; if it is
-    `denied`, that it is not so. Without any value nothing is known of what it says.
+    """What a statement is about, and what it says of that in its own words.
+
+    The value has several parts, as far as they are known; without any value, nothing is known of it. `denied` means
+    that the statement denies the value.
     """
 
     subject: str
@@ -60,7 +61,10 @@ class Claim:
 
 
 def parse_statement(text: str) -> Statement | None:
-    """The statement that a text is; none if it is more than one, asked, hedged, past, conditional or counted up."""
+    """Return the statement that a text is, without its negation.
+
+    None if the text has several statements, or is a question, a list, hedged, conditional or about the past.
+    """
     plain = " ".join(to_nfc(text).replace("\u2019", "'").split()).strip()
     plain = _OPENING_FILLER.sub("", plain).rstrip(".! ")
     if not plain or _NOT_STATEMENT.search(plain):
@@ -84,8 +88,9 @@ def parse_statement(text: str) -> Statement | None:
 
 _MAX_SPLIT_WORDS = 2 * MAX_STATEMENT_WORDS
 _ALWAYS_DOUBTFUL = DOUBTFUL_WORDS - word_set("may was been ago last yesterday today instead about")
-"""What makes a statement doubtful wherever it stands, and is looked for first; the others may be part of a moment or of
-what came to be.
+"""Words that make a statement doubtful wherever they stand, checked first.
+
+The others may be part of a moment or of a change.
 """
 
 
@@ -106,7 +111,7 @@ _NEGATED_WORD = re.compile(r"n't$|'(?:d|ll|ve|re|m)$|^(?:not|no|never)$")
 
 
 def _resolve_perfect(words: list[str]) -> list[str]:
-    """The words with what something came to as what it now is: has been paid, was merged."""
+    """Replace a change by its result: "has been paid" and "was merged" become "is …"."""
     for at in range(1, len(words) - 1):
         said = words[at].lower()
         end = at + 2 if said == "has" and words[at + 1].lower() == "been" else at + 1
@@ -116,7 +121,7 @@ def _resolve_perfect(words: list[str]) -> list[str]:
 
 
 def _is_lasting(said: Sequence[str]) -> bool:
-    """Whether what was done goes on being so, and was done once."""
+    """Return whether the result of an action lasts, and the action was done once."""
     return (len(said) == 1 and said[0] in _LASTING_PARTICIPLES) or tuple(said[:2]) in _LASTING_PHRASES
 
 
@@ -133,7 +138,7 @@ _LASTING_PHRASES = {
 
 
 def _strip_negations(words: Sequence[str]) -> tuple[list[str], int]:
-    """The words without what negates them, and how often they were negated."""
+    """Strip negations, and return the other words and the number of negations."""
     kept, count, at = list[str](), 0, 0
     lowered = [word.lower() for word in words]
     while at < len(words):
@@ -162,7 +167,7 @@ _WORDS_BEFORE_NO = frozenset(["has", "have", "needs", "need", "requires", "requi
 
 
 def base_form(verb: str) -> str:
-    """The verb as it is without who does it."""
+    """Return the base form of a verb."""
     if verb in _IRREGULAR_VERBS:
         return _IRREGULAR_VERBS[verb]
     if verb.endswith("ies") and len(verb) > 4:
@@ -176,8 +181,10 @@ _IRREGULAR_VERBS = {"is": "be", "am": "be", "are": "be", "has": "have", "does": 
 
 
 def resolve_state_change(words: Sequence[str]) -> tuple[list[str], bool]:
-    """The words as what is so since, and whether that is denied: whoever moved to Porto lives in Porto, and what was
-    switched from one to the other does not use the one. Any other words as they are.
+    """Return how it is since a change, and whether that is denied.
+
+    A move to Porto means living in Porto; a switch from one tool to another denies that the first is used. Any other
+    words are returned unchanged.
     """
     for at in range(1, min(len(words) - 2, _MAX_CHANGE_POSITION)):
         said = words[at].lower()
@@ -209,7 +216,7 @@ def _read_move(words: Sequence[str], at: int) -> tuple[list[str], bool] | None:
 
 
 def _read_replacement(words: Sequence[str], at: int) -> tuple[list[str], bool] | None:
-    """Something is used instead of another one, which is not."""
+    """Read that one tool is used instead of another, as a denial of the other."""
     rest = _strip_moment(words[at + 1 :])
     lowered = [word.lower() for word in rest]
     if "instead" not in lowered[1:-2] or lowered[lowered.index("instead") + 1] != "of":
@@ -223,7 +230,10 @@ def _read_replacement(words: Sequence[str], at: int) -> tuple[list[str], bool] |
 
 
 def _strip_perfect(words: Sequence[str]) -> list[str]:
-    """Who did it: "I have just" is I."""
+    """Return the subject without auxiliaries: "I have just" becomes "I".
+
+    Empty if another auxiliary or a negation is among the words.
+    """
     kept = ["I"] if [*words[:1]] == ["I've"] else ["We"] if [*words[:1]] == ["We've"] else [*words[:1]]
     kept += words[1:]
     while len(kept) > 1 and kept[-1].lower() in _PERFECT_WORDS:
@@ -236,7 +246,7 @@ _NOT_PERFECT = re.compile(r"n't$|^(?:not|never|no|is|am|are|was|were|be|been|got
 
 
 def _strip_moment(words: Sequence[str]) -> Sequence[str]:
-    """The words but for a moment at their end that is not long past."""
+    """Strip a moment at the end that is not long past."""
     said = " ".join(words)
     found = _RECENT_MOMENT.search(said)
     return said[: found.start()].split() if found else words
@@ -252,7 +262,7 @@ _RECENT_MOMENT = re.compile(
 
 
 def _is_tool(words: Sequence[str]) -> bool:
-    """Whether the words name one thing that is used, and say nothing of where or what for."""
+    """Return whether the words name one tool that is used, and not where or for what."""
     lowered = [word.lower() for word in words]
     plain = all(word.isascii() and not any(char.isdigit() or char == "," for char in word) for word in words)
     return (
@@ -271,15 +281,16 @@ def _share_words(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 MAX_SUBJECT_WORDS = 8
-"""How many words name something."""
+"""Maximum words that name a thing."""
 
 MAX_NAME_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerContext:
-    """Who "I" and "the user" are, and in whose conversation and beside what "the meeting" is one that is known; none if
-    unknown.
+    """Who "I" and "the user" are, and in which context "the meeting" is a known one.
+
+    The suffixes become part of subjects that are unique only there; None means unknown.
     """
 
     me: str | None
@@ -289,7 +300,10 @@ class SpeakerContext:
 
 
 def resolve_speaker(speaker: str | None, me: str | None, within: str | None = None) -> SpeakerContext:
-    """Who speaks: somebody with a name of their own, or else whoever the unnamed user is; and what stands beside it."""
+    """Return who speaks, and what stands beside the text.
+
+    The speaker is a name, or else the unnamed user if there is one.
+    """
     named = None if speaker is None or speaker.strip().lower() in _UNNAMED_LABELS else canonical_key(speaker)
     own = None if me is None else _user_key(me)
     beside = "" if within is None else _make_source_suffix(within)
@@ -301,7 +315,10 @@ def resolve_speaker(speaker: str | None, me: str | None, within: str | None = No
 
 
 def _make_source_suffix(within: str) -> str:
-    """What stands beside a text, as a part of its subject; of what is long its beginning, and what tells it apart."""
+    """Return what stands beside a text as a part of its subject.
+
+    A long one is cut, and the beginning of its hash tells it apart.
+    """
     said = " ".join(to_nfc(within).replace(":", " ").split())
     if len(said) > _MAX_SOURCE_CHARS:
         said = f"{said[:_MAX_SOURCE_CHARS].rstrip()}… {content_hash(within)[:8]}"
@@ -313,22 +330,25 @@ _MAX_SOURCE_CHARS = 32
 
 @lru_cache(maxsize=8)
 def _user_key(me: str) -> str:
-    """What an unnamed user is called, who is nearly always called the same."""
+    """Return the key of an unnamed user, which is cached as it is nearly always the same."""
     return canonical_key(me)
 
 
 _MACHINE_LABELS = word_set("assistant ai bot model agent tool function system developer")
 _UNNAMED_LABELS = _MACHINE_LABELS | {"user", "human", "the user", ""}
-"""What speakers are called who have no name: two of them are not the same."""
+"""Labels of speakers without a name; two such speakers are not the same."""
 
 
 def canonical_key(words: str) -> str:
-    """The words in their canonical form; a name of one or two letters behind another word keeps its case."""
+    """Return the canonical form of the words; short names keep their case as in `fold_case`."""
     return fold_case(" ".join(canonical_keys(words)))
 
 
 def fold_case(words: str) -> str:
-    """The words in small letters, but for names of one or two letters that stand behind another word: repo A."""
+    """Return the words in lower case, except short names behind another word: repo A.
+
+    Short names have one or two letters.
+    """
     parts = words.split()
     return " ".join(
         part
@@ -343,7 +363,7 @@ _SMALL_WORDS = BINDING_PREPOSITIONS | word_set("is as by my be am an or no do it
 
 
 def resolve_person(words: Sequence[str], who: SpeakerContext) -> str | None:
-    """Who is spoken of: the speaker, a user, a name, or somebody of whom a person has but one."""
+    """Return the person meant: the speaker, a name, or a relation of which a person has one."""
     said = " ".join(words)
     if said.lower() in ("i", "user", "the user"):
         return who.me
@@ -356,7 +376,7 @@ def resolve_person(words: Sequence[str], who: SpeakerContext) -> str | None:
 
 
 def is_name(words: Sequence[str]) -> bool:
-    """Whether the words are a name of somebody."""
+    """Return whether the words are a name."""
     return bool(words) and all(map(is_name_word, words)) and words[0].lower() not in NEVER_NAME_STARTS
 
 
@@ -366,7 +386,7 @@ def is_name_word(word: str) -> bool:
 
 
 def resolve_thing(words: Sequence[str], who: SpeakerContext) -> str | None:
-    """What is spoken of, if it is one certain thing: the …, my …, somebody's …, ticket 7."""
+    """Return the thing meant, if it is a certain one: the …, my …, Ana's …, ticket 7."""
     owner, rest = _resolve_owner(words, who)
     if owner:
         return (
@@ -385,14 +405,15 @@ def resolve_thing(words: Sequence[str], who: SpeakerContext) -> str | None:
 
 
 def has_owner(words: Sequence[str]) -> bool:
-    """Whether somebody has it: the gate for Ana's flight is nobody's."""
+    """Return whether the thing has an owner; "the gate for Ana's flight" has none."""
     return any(word.endswith("'s") for word in words[: _head_end(words)])
 
 
 def resolve_property(words: Sequence[str], who: SpeakerContext) -> tuple[str | None, Sequence[str]]:
-    """Whose property and which, as somebody's email; "" if it is of nobody in particular, none if that is unknown.
+    """Return whose property it is and which, such as Ana's email.
 
-    The deadline of project Y is project Y's deadline.
+    The owner is "" or a context suffix if the property has none in particular, and None if it is unknown. The deadline
+    of project Y is project Y's deadline.
     """
     owner, what = _resolve_owner(words, who)
     if owner:
@@ -415,7 +436,10 @@ def resolve_property(words: Sequence[str], who: SpeakerContext) -> tuple[str | N
 
 
 def _resolve_owner(words: Sequence[str], who: SpeakerContext) -> tuple[str | None, Sequence[str]]:
-    """Whose it is, and what; nobody if it is nobody's, or of one of several."""
+    """Return the owner and the thing.
+
+    The owner is None if the thing has none, or if it belongs to one of several.
+    """
     if not words:
         return None, words
     first = words[0].lower()
@@ -442,7 +466,7 @@ def _resolve_owner(words: Sequence[str], who: SpeakerContext) -> tuple[str | Non
 
 
 def _resolve_ownership(owner: str | None, rest: Sequence[str]) -> tuple[str | None, Sequence[str]]:
-    """Whose it is in the end: my wife's email is hers; of one of my daughters nothing is certain."""
+    """Return the final owner: my wife's email is hers; "my daughter's" may be one of several."""
     whose = next((at for at, word in enumerate(rest) if word.endswith("'s")), None)
     if owner is None or not rest or whose is None:
         return (owner if rest else None), rest
@@ -454,7 +478,7 @@ def _resolve_ownership(owner: str | None, rest: Sequence[str]) -> tuple[str | No
 
 
 def is_single_thing(words: Sequence[str]) -> bool:
-    """Whether the words name one thing: no list, and no more than one."""
+    """Return whether the words name one thing: no list and no plural."""
     if (
         not 0 < len(words) <= MAX_SUBJECT_WORDS
         or words[0].lower() in NEVER_NAME_STARTS
@@ -468,7 +492,7 @@ def is_single_thing(words: Sequence[str]) -> bool:
 
 
 def head_noun(words: Sequence[str]) -> str:
-    """The noun of which the other words say which."""
+    """Return the noun that the other words describe."""
     return words[_head_end(words) - 1].lower()
 
 
@@ -477,7 +501,10 @@ def _head_end(words: Sequence[str]) -> int:
 
 
 def _is_certain(words: Sequence[str], *, owned: bool = False) -> bool:
-    """Whether it is certain which one is meant: not one of several, nor one after the other, unless more is said."""
+    """Return whether it is certain which thing is meant.
+
+    It is not for one of several, nor for one in a series, unless the words say more.
+    """
     head = head_noun(words)
     if head in REPEATABLE_RELATIONS:
         return False
@@ -495,7 +522,7 @@ _SINGLE_EVENT_WORDS = word_set("final annual weekly daily monthly quarterly year
 
 
 def _is_specific(words: Sequence[str]) -> bool:
-    """Whether the words themselves tell it from others of its kind, in whatever conversation."""
+    """Return whether the words identify the thing in any conversation."""
     return any(map(_is_specific_word, words))
 
 
@@ -508,7 +535,7 @@ _ACRONYMS = word_set("""
     api url ttl vpn ceo cto cfo coo db ui ip id pr ci cd pin sql http https ssh dns ram cpu gpu os wifi wi-fi tv qr vm
     cli sdk tls ssl llm ai hr it gp phd rfc sla
 """)
-"""Capitals that are no name."""
+"""Acronyms, whose capitals do not make a name."""
 
 
 def _add_context(words: Sequence[str], who: SpeakerContext) -> str | None:
@@ -516,12 +543,12 @@ def _add_context(words: Sequence[str], who: SpeakerContext) -> str | None:
 
 
 def _add_context_to_owner(of: str, who: SpeakerContext) -> str | None:
-    """A thing that only a conversation tells from others."""
+    """Return the owner with the context that identifies it; None if that is unknown."""
     return None if who.context_suffix is None else f"{of}{who.context_suffix}".strip()
 
 
 def _is_numbered(words: Sequence[str]) -> bool:
-    """Whether it is a ticket, a sprint or the like with its number, or an identifier."""
+    """Return whether it is a ticket, a sprint or the like with its number, or an identifier."""
     if not 0 < len(words) <= _MAX_NUMBERED_WORDS or not is_single_thing(words):
         return False
     if len(words) == 1:
@@ -535,7 +562,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z][\w.-]{0,60}[_\d][\w.-]{0,60}|[A-Z]{1,8}-\d{1
 
 
 def resolve_kind(words: Sequence[str], who: SpeakerContext) -> str | None:
-    """What is said of all of a kind, or of what there is but one of: backups, p50 latency."""
+    """Return the key for all of a kind, or for what exists once: backups, p50 latency."""
     words = words[1:] if words[0].lower() == "the" and words[-1].lower().endswith("s") else words
     small = all(word[:1].islower() or not word[:1].isalpha() for word in words[1:])
     lowered = [word.lower() for word in words]
