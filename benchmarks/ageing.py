@@ -74,7 +74,7 @@ def measure(count: int, folder: Path) -> None:
     with recollect.open(folder / "life.db", embedder="hashing", clock=lambda: LATER, settings=SETTINGS) as engine:
         measured = Measured(engine)
         measured.observe(life(count, days=364))
-        measured.tell("rollup", lambda: engine.rollup(scope=SCOPE), lambda rolled: rolled.records_written)
+        measured.tell("rollup", lambda: engine.rollup(scope=SCOPE), lambda rolled: rolled.changed)
         pruned = measured.age(Job.PRUNE_VECTORS)
         rebuilt = measured.age(Job.REBUILD_INDEX)
         measured.undo(rebuilt)

@@ -62,7 +62,7 @@ def measure(count: int, folder: Path) -> None:
         kept, observing = timed(lambda: observe(life(count, DAYS)))
         print(f"observed {kept:,} events in {observing:.1f} s, {kept / observing:,.0f} a second")
         done, first = timed(lambda: engine.rollup(scope=SCOPE))
-        _tell(f"first rollup, {done.records_written:,} records", first, observing)
+        _tell(f"first rollup, {done.changed:,} records", first, observing)
         _, idle = timed(lambda: engine.rollup(scope=SCOPE))
         _tell("again, with nothing to do but to look at what the first one wrote", idle, observing)
         _, idle = timed(lambda: engine.rollup(scope=SCOPE))
@@ -70,7 +70,7 @@ def measure(count: int, folder: Path) -> None:
         more = BEGAN + timedelta(days=DAYS, hours=9)
         engine.observe([{"text": "one more day", "at": more, "session": "last"}], scope=SCOPE)
         done, day = timed(lambda: engine.rollup(scope=SCOPE))
-        _tell(f"after one day more, {done.records_written:,} records", day, observing)
+        _tell(f"after one day more, {done.changed:,} records", day, observing)
         for key in (None, "2025", "2025-06", "2025-06-03"):
             _, browsing = timed(lambda key=key: engine.browse(key, scope=SCOPE))  # type: ignore[misc]
             _tell(f"browsing {key or 'all years'}", browsing, observing)

@@ -117,7 +117,7 @@ PROMPTS: Mapping[str, Prompt] = {
 class Fixtures(McpHandlers):
     """Our face with what the suite calls beside what it has."""
 
-    def server(self) -> Server[Any]:
+    def create_server(self) -> Server[Any]:
         """It as a server, which completes arguments too."""
         made = super().create_server()
         made.add_request_handler("completion/complete", CompleteRequestParams, _complete)

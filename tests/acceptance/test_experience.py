@@ -45,7 +45,7 @@ class Agent:
         return found
 
     def told(self, profile: str = "default", scope: str = ANA) -> tuple[TrainingExample, ...]:
-        return self.engine.experience(scope=scope, profile=profile).examples
+        return self.engine.experience(scope=scope, profile=profile).told
 
     def judged(self, question: str = "which seats on flights?", **more: object) -> recollect.Context:
         """A context of which somebody said that its first memory helped."""
@@ -86,7 +86,7 @@ def test_signals_say_what_they_said_when_it_was_asked(agent: Agent, profile: str
     agent.engine.feedback(context.id or "", scope=ANA, helped=[context.packed[0].id])
     everything_since(agent, [scored.id for scored in context.ranking if str(scored.memory.scope) == ANA])
     found = next(one for one in agent.told(profile) if one.context == context.id)
-    assert found.signal_values.T.tolist() == [list(expected[id]) for id in sorted(expected)]
+    assert found.opinions.T.tolist() == [list(expected[id]) for id in sorted(expected)]
     assert found.question == ("which seats on flights?",)
     assert [sorted(expected)[one.candidate] for one in found.shown] == [scored.id for scored in context.packed]
 
@@ -106,7 +106,7 @@ def test_what_another_profile_ranked_is_left_out(agent: Agent) -> None:
     agent.judged(profile="five-signal")
     ours = agent.judged(profile="default")
     found = agent.engine.experience(scope=ANA, profile="default")
-    assert ([one.context for one in found.examples], dict(found.skipped)) == ([ours.id], {SkipReason.OTHER_PROFILE: 1})
+    assert ([one.context for one in found.told], dict(found.left_out)) == ([ours.id], {SkipReason.OTHER_PROFILE: 1})
 
 
 def test_a_profile_is_another_one_as_soon_as_a_number_is(agent: Agent) -> None:
@@ -115,7 +115,7 @@ def test_a_profile_is_another_one_as_soon_as_a_number_is(agent: Agent) -> None:
     first, second, *rest = five.terms
     moved = replace(first, weight=first.weight - 0.01), replace(second, weight=second.weight + 0.01), *rest
     for other in (replace(five, terms=moved), replace(five, min_score=0.1)):
-        assert agent.engine.experience(scope=ANA, profile=other).skipped == {SkipReason.OTHER_PROFILE: 1}
+        assert agent.engine.experience(scope=ANA, profile=other).left_out == {SkipReason.OTHER_PROFILE: 1}
 
 
 def test_the_same_formula_under_another_name_is_the_same_profile(agent: Agent) -> None:
@@ -123,7 +123,7 @@ def test_the_same_formula_under_another_name_is_the_same_profile(agent: Agent) -
     renamed = replace(
         builtin_profile("five-signal"), name="ours", version="7", about="Ours.", report="ours.report.json"
     )
-    (found,) = agent.engine.experience(scope=ANA, profile=renamed).examples
+    (found,) = agent.engine.experience(scope=ANA, profile=renamed).told
     assert found.context == context.id
 
 
@@ -132,8 +132,8 @@ def test_that_success_followed_tells_no_memory_from_another(agent: Agent) -> Non
     task = agent.engine.episodes.start("Book a flight", scope=ANA)
     agent.engine.episodes.complete(task.id, 1.0, scope=ANA, contexts=[context.id or "", both.id or ""])
     found = agent.engine.experience(scope=ANA)
-    assert ([one.context for one in found.examples], dict(found.skipped)) == ([both.id], {SkipReason.ONLY_FOLLOWED: 1})
-    assert {sign.use for sign in found.examples[0].signs} == {Use.FOLLOWED}
+    assert ([one.context for one in found.told], dict(found.left_out)) == ([both.id], {SkipReason.ONLY_FOLLOWED: 1})
+    assert {sign.use for sign in found.told[0].signs} == {Use.FOLLOWED}
 
 
 def test_who_is_shown_for_being_pinned_and_does_not_pass_the_gates_is_no_candidate(agent: Agent) -> None:
@@ -142,7 +142,7 @@ def test_who_is_shown_for_being_pinned_and_does_not_pass_the_gates_is_no_candida
     assert pinned in {scored.id for scored in context.packed}
     found = agent.only("default")
     assert {one.memory for one in found.shown} == {scored.id for scored in context.packed} - {pinned}
-    assert found.signal_values.shape[1] == len(agent.engine.search("vegan", scope=ANA, limit=50))
+    assert found.opinions.shape[1] == len(agent.engine.search("vegan", scope=ANA, limit=50))
 
 
 @on_both_stores
@@ -157,7 +157,7 @@ def test_only_contexts_that_anybody_said_anything_of_teach_and_each_scope_its_ow
     assert silent.id not in {one.context for one in agent.told()}
     assert [one.context for one in agent.told(scope="acme/ben")] == [theirs.id]
     none = agent.engine.experience(scope="acme")
-    assert (none.examples, none.skipped, [str(one) for one in none.scopes]) == ((), {}, ["acme"])
+    assert (none.told, none.left_out, [str(one) for one in none.scopes]) == ((), {}, ["acme"])
 
 
 def test_signs_teach_as_votes_do(agent: Agent) -> None:
@@ -175,7 +175,7 @@ def test_a_brief_teaches_what_takes_no_question_and_a_question_what_needs_one(ag
         agent.engine.feedback(one.id or "", scope=ANA, helped=[one.packed[0].id])
     assert agent.only("default").context == asked.id
     assert (agent.only("session").context, agent.only("session").question) == (brief.id, ())
-    left_out = [agent.engine.experience(scope=ANA, profile=profile).skipped for profile in ("default", "session")]
+    left_out = [agent.engine.experience(scope=ANA, profile=profile).left_out for profile in ("default", "session")]
     assert left_out == [{SkipReason.NO_QUESTION: 1}, {SkipReason.HAS_QUESTION: 1}]
 
 
@@ -185,7 +185,7 @@ def test_learning_counts_as_no_use_and_writes_nothing(agent: Agent) -> None:
     agent.engine.feedback(context.id or "", scope=ANA, helped=[context.packed[0].id])
     before = agent.engine.stats(), [agent.engine.usage(scored.id, scope=ANA) for scored in context.packed]
     first, again = agent.only(), agent.only()
-    assert np.array_equal(first.signal_values, again.signal_values)
+    assert np.array_equal(first.opinions, again.opinions)
     assert before == (agent.engine.stats(), [agent.engine.usage(scored.id, scope=ANA) for scored in context.packed])
 
 
@@ -197,7 +197,7 @@ def test_what_was_erased_since_was_not_shown(agent: Agent) -> None:
     agent.engine.erase(scope=ANA, id=gone.id)
     found = agent.only()
     assert gone.id not in {one.memory for one in found.shown} | {vote.memory for vote in found.votes}
-    assert found.signal_values.shape[1] == len(context.ranking) - 1
+    assert found.opinions.shape[1] == len(context.ranking) - 1
     assert {vote.memory for vote in found.votes} == {kept.id}
     agent.engine.erase(scope=ANA, everything=True)
     assert agent.told() == ()
@@ -238,7 +238,7 @@ def test_a_context_that_came_from_another_store_is_left_out(
         engine.remember("Ben wants nothing", scope="acme/ben")
         engine.import_(exported)
         found = engine.experience(scope=ANA)
-        assert (found.examples, found.skipped) == ((), {SkipReason.OTHER_STORE: 1})
+        assert (found.told, found.left_out) == ((), {SkipReason.OTHER_STORE: 1})
 
 
 def test_how_far_it_is_is_told_to_the_end(agent: Agent) -> None:
@@ -282,7 +282,7 @@ class TestNothingLeavesTheMachine:
             engine.remember_all([{"text": f"Ana wants seat {n}"} for n in range(3)], scope=ANA)
             made = self.live(engine, "which seat?", "which of the seats?")
         found = self.experience(target, model)
-        assert ([one.context for one in found.examples], dict(found.skipped)) == (made, {})
+        assert ([one.context for one in found.told], dict(found.left_out)) == (made, {})
 
     @on_both_stores
     def test_contexts_of_another_model_are_left_out(self, target: str) -> None:
@@ -292,7 +292,7 @@ class TestNothingLeavesTheMachine:
         model = Silenced()
         recollect.re_embed(target, embedder=model)
         found = self.experience(target, model)
-        assert (found.examples, found.skipped) == ((), {SkipReason.UNRECORDED: 1})
+        assert (found.told, found.left_out) == ((), {SkipReason.UNRECORDED: 1})
 
     def test_contexts_that_lack_what_the_model_said_are_left_out(self, target: str, tmp_path: Path) -> None:
         model = Silenced()
@@ -304,7 +304,7 @@ class TestNothingLeavesTheMachine:
         with recollect.open(other, embedder=model) as engine:
             engine.import_(lines)
         found = self.experience(other, model)
-        assert (found.examples, found.skipped) == ((), {SkipReason.UNRECORDED: 1})
+        assert (found.told, found.left_out) == ((), {SkipReason.UNRECORDED: 1})
 
     @on_both_stores
     def test_contexts_of_records_that_lost_their_directions_since_are_left_out(self, target: str) -> None:
@@ -317,4 +317,4 @@ class TestNothingLeavesTheMachine:
             clock.move(timedelta(days=60))
             engine.run("prune-vectors", scope=ANA)
         found = self.experience(target, model)
-        assert (found.examples, found.skipped) == ((), {SkipReason.UNRECORDED: 1})
+        assert (found.told, found.left_out) == ((), {SkipReason.UNRECORDED: 1})

@@ -165,7 +165,7 @@ def test_a_library_imports_what_others_exported_from_lines_that_are_read_once() 
     with recollect.open(":memory:", embedder="hashing") as engine:
         lines = (json.dumps(one) for one in MOVED)
         dry = engine.import_from(lines, format="mem0", scope="acme/ana", dry_run=True)
-        assert (dry.read_count, engine.memories(scope="acme/ana")) == (5, [])
+        assert (dry.read, engine.memories(scope="acme/ana")) == (5, [])
         taken = engine.import_from([json.dumps(one) for one in MOVED], format="mem0", scope="acme/ana", name="theirs")
         assert taken.verdicts == dry.verdicts
         assert sorted(one.text for one in engine.memories(scope="acme/ana")) == [

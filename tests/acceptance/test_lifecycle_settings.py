@@ -90,7 +90,7 @@ def test_another_summariser_than_before_makes_all_records_anew(tmp_path: Path) -
     ):
         done = memory.rollup(scope=ANA)
         assert {level.value: count for level, count in done.revised.items()} == dict.fromkeys(LEVELS, 1)
-        assert memory.rollup(scope=ANA).records_written == 0
+        assert memory.rollup(scope=ANA).changed == 0
         assert len(server.asked) == len(LEVELS)
 
 

@@ -254,7 +254,7 @@ class TestRollingUp:
         memory.rollup(scope=ANA)
         before = everything(memory)
 
-        assert memory.rollup(scope=ANA).records_written == 0
+        assert memory.rollup(scope=ANA).changed == 0
         assert everything(memory) == before
 
     @on_both_stores
@@ -280,13 +280,13 @@ class TestRollingUp:
         clock.now = BEGAN
         file.observe(told(SEATS, BEGAN - 3 * MINUTE), scope=ANA)
 
-        assert file.rollup(scope=ANA).records_written == 0  # somebody may still be talking
+        assert file.rollup(scope=ANA).changed == 0  # somebody may still be talking
         clock.now = BEGAN + HOUR
         assert set(file.rollup(scope=ANA).made) == {Level.SEGMENT, Level.GRIP}
         clock.now = BEGAN + 2 * HOUR
         assert set(file.rollup(scope=ANA, unfinished=True).made) == {Level.DAY, Level.WEEK, Level.MONTH, Level.YEAR}
         clock.now = BEGAN + 400 * DAY
-        assert file.rollup(scope=ANA).records_written == 0
+        assert file.rollup(scope=ANA).changed == 0
         assert file.rollup(scope=ANA).under_way == 0
 
     @on_both_stores
@@ -374,7 +374,7 @@ class TestRollingUp:
 
         (restored,) = records(memory, level)
         assert "Bruno" in restored.text
-        assert memory.rollup(scope=ANA).records_written == 0
+        assert memory.rollup(scope=ANA).changed == 0
 
     def test_what_is_forgotten_is_told_no_more_by_what_is_under_way(
         self, file: recollect.Engine, clock: ManualClock
@@ -633,7 +633,7 @@ class TestRollingUpBesideOthers:
         for level in (Level.SEGMENT, Level.DAY, Level.WEEK, Level.MONTH):
             (one,) = records(memory, level)
             assert late in one.text
-        assert memory.rollup(scope=ANA).records_written == 0
+        assert memory.rollup(scope=ANA).changed == 0
 
     @on_both_stores
     def test_what_was_erased_meanwhile_is_not_written_again(
@@ -687,7 +687,7 @@ class TestRollingUpBesideOthers:
         memory.observe(told(SEATS, BEGAN), scope=ANA)
         embedder.before.append(lambda: memory.rollup(scope=ANA))
 
-        assert slow.rollup(scope=ANA).records_written == 0
+        assert slow.rollup(scope=ANA).changed == 0
 
         found = memory.memories(scope=ANA, statuses=tuple(recollect.Status))
         assert {one.revisions for one in found} == {1}

@@ -218,8 +218,8 @@ class Year:
         found += self._silent(engine, day)
         for scope in PEOPLE:
             again = engine.rollup(scope=scope)
-            if again.records_written:
-                found.append(f"another rollup of {scope} changes {again.records_written} records: {again}")
+            if again.changed:
+                found.append(f"another rollup of {scope} changes {again.changed} records: {again}")
         return found
 
     def _silent(self, engine: recollect.Engine, day: Day) -> Iterator[str]:

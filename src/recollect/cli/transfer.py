@@ -228,12 +228,12 @@ def _write_export(engine: Engine, scope: Scope | None, to: TextIO) -> ArchiveInf
 def format_foreign_import(taken: FileImportReport) -> Iterator[str]:
     """Yield the result of an import from another program as lines for people."""
     became = ", ".join(f"{count} {verdict}" for verdict, count in taken.verdicts.items()) or "nothing was written"
-    ended = f"nothing was written; it would be {became}" if taken.dry_run and taken.verdicts else became
-    yield f"read {format_count(taken.read_count, 'memory', 'memories')} of the format {taken.format}: {ended}"
-    for id, receipt in taken.notable_receipts[:MAX_LISTED_ERRORS]:
+    ended = f"nothing was written; it would be {became}" if taken.dry and taken.verdicts else became
+    yield f"read {format_count(taken.read, 'memory', 'memories')} of the format {taken.format}: {ended}"
+    for id, receipt in taken.telling[:MAX_LISTED_ERRORS]:
         draft, verdict = _describe_draft(taken, id, receipt), formatting.describe_verdict(receipt.verdict)
         yield f"  {make_printable(draft)}: {make_printable(verdict)}"
-    yield from format_remainder(len(taken.notable_receipts))
+    yield from format_remainder(len(taken.telling))
     yield from format_redactions(taken.redacted, "memory", "memories")
     yield from format_notes(taken.notes)
 
@@ -242,12 +242,11 @@ def foreign_import_fields(taken: FileImportReport) -> dict[str, Any]:
     """Return the result of an import from another program as JSON fields."""
     return {
         "format": taken.format,
-        "dry_run": taken.dry_run,
-        "read": taken.read_count,
+        "dry_run": taken.dry,
+        "read": taken.read,
         "verdicts": dict(taken.verdicts),
         "receipts": [
-            {**json_values.receipt_fields(one), "given": id, **_location_fields(taken, id)}
-            for id, one in taken.notable_receipts
+            {**json_values.receipt_fields(one), "given": id, **_location_fields(taken, id)} for id, one in taken.telling
         ],
         "redacted": dict(taken.redacted),
         **notes_fields(taken.notes),
@@ -261,11 +260,11 @@ def _describe_draft(taken: FileImportReport, id: MemoryId | None, receipt: Recei
     """
     if receipt.kept:
         return shorten(receipt.memory.text)
-    return str(id if id is None else taken.locations.get(id, id))
+    return str(id if id is None else taken.spots.get(id, id))
 
 
 def _location_fields(taken: FileImportReport, id: MemoryId | None) -> dict[str, Any]:
-    spot = None if id is None else taken.locations.get(id)
+    spot = None if id is None else taken.spots.get(id)
     return {"line": None, "within": None} if spot is None else {"line": spot.line, "within": spot.path or None}
 
 

@@ -228,7 +228,7 @@ def _make_feedback_tuner(place: StoreTarget, scopes: Sequence[Scope], *, seed: i
 def _name_scopes_below(engine: Engine, several: "Sequence[TrainingSet]") -> str:
     """Name the first scopes that have contexts, below those without usable feedback."""
     asked = {scope for one in several for scope in one.scopes}
-    empty = [scope for one in several if not one.examples for scope in one.scopes]
+    empty = [scope for one in several if not one.told for scope in one.scopes]
     below = dict.fromkeys(other for scope in empty for other in engine.scopes(scope=scope) if other not in asked)
     near = islice(below, MAX_SCOPES_CHECKED)
     found = (make_printable(str(one)) for one in near if engine.stats(scope=one, below=False).contexts)

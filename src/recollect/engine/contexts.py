@@ -351,7 +351,7 @@ def collect_training_examples(
         except _VectorNotRecorded:
             left_out[SkipReason.UNRECORDED] += 1
         progress(done, len(fit))
-    return TrainingSet(scopes=(scope,), examples=tuple(sorted(found, key=lambda one: one.sort_key)), skipped=left_out)
+    return TrainingSet(scopes=(scope,), told=tuple(sorted(found, key=lambda one: one.sort_key)), left_out=left_out)
 
 
 class _VectorNotRecorded(Exception):
@@ -431,7 +431,7 @@ def _make_training_example(world: Dependencies, told: JudgedContext, profile: Pr
         scope=trace.scope,
         question=trace.question,
         made_at=trace.made_at,
-        signal_values=np.array(said, dtype=np.float64).reshape(len(said), len(profile.uses)).T,
+        opinions=np.array(said, dtype=np.float64).reshape(len(said), len(profile.uses)).T,
         shown=tuple(
             ShownMemory(MemoryId(id), place, candidates[id])
             for id, place in zip(packed, places, strict=True)

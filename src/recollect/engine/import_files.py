@@ -63,13 +63,13 @@ class FileImportReport:
     """
 
     format: str
-    read_count: int
+    read: int
     notes: ImportNotes
     verdicts: Mapping[str, int]
-    notable_receipts: tuple[tuple[MemoryId | None, Receipt], ...] = ()
-    locations: Mapping[MemoryId, RecordLocation] = field(default_factory=dict[MemoryId, RecordLocation])
+    telling: tuple[tuple[MemoryId | None, Receipt], ...] = ()
+    spots: Mapping[MemoryId, RecordLocation] = field(default_factory=dict[MemoryId, RecordLocation])
     redacted: Mapping[str, int] = field(default_factory=dict[str, int])
-    dry_run: bool = False
+    dry: bool = False
 
 
 def import_from(
@@ -97,13 +97,13 @@ def import_from(
     counts = {**verdicts, ALREADY_THERE: known} if given else {}
     return FileImportReport(
         format=source.format.name,
-        read_count=len(given),
+        read=len(given),
         notes=reading.notes,
         verdicts=counts,
-        notable_receipts=tuple(telling),
-        locations={id: reading.spots[id] for id, _ in telling if id is not None and id in reading.spots},
+        telling=tuple(telling),
+        spots={id: reading.spots[id] for id, _ in telling if id is not None and id in reading.spots},
         redacted=dict(redacted),
-        dry_run=dry,
+        dry=dry,
     )
 
 

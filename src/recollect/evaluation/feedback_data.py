@@ -296,7 +296,7 @@ def estimate_position_bias(experiences: Sequence[TrainingExample], heard: Weighe
     return fit_position_bias(
         np.array([number for number, *_ in rows], dtype=np.intp),
         np.array([showing.place for *_, showing in rows], dtype=np.intp),
-        np.array([one.signal_values[:, showing.candidate] for _, one, showing in rows], dtype=np.float64).T,
+        np.array([one.opinions[:, showing.candidate] for _, one, showing in rows], dtype=np.float64).T,
         np.abs(words),
     )
 
@@ -313,7 +313,7 @@ def build_feedback_training_set(
         words = [(showing, heard.worth_by_memory.get((one.context, showing.memory))) for showing in one.shown]
         said = [(showing, worth) for showing, worth in words if worth is not None]
         for candidates, worth in _candidate_lists(one, said, places):
-            opinions.append(one.signal_values[:, candidates])
+            opinions.append(one.opinions[:, candidates])
             counts.append(worth)
             queries.append(numbers.setdefault(_question_key(one, seed), len(numbers)))
     starts = np.cumsum([0, *(len(one) for one in counts)], dtype=np.intp)
@@ -338,7 +338,7 @@ def _candidate_lists(
 
     A list without votes is left out.
     """
-    everyone = np.arange(one.signal_values.shape[1])
+    everyone = np.arange(one.opinions.shape[1])
     looked_at = _examined_candidates(one, said)
     counts = np.zeros(len(everyone))
     for showing, value in said:
@@ -448,7 +448,7 @@ def tune_on_feedback(
     Numbers that have nothing in common with the present ones must be better by one standard error of the present worth:
     the more is known, the smaller that is. Without `places`, the position bias is estimated from the votes.
     """
-    told = sorted(experiences.examples, key=lambda one: one.sort_key)
+    told = sorted(experiences.told, key=lambda one: one.sort_key)
     heard = weigh_votes(told)
     found = estimate_position_bias(told, heard) if places is None else places
     material = build_feedback_training_set(told, heard, found, profile, seed=seed)
@@ -462,7 +462,7 @@ def tune_on_feedback(
         training_set=material,
         contexts=len(spoken_of),
         unplaced_contexts=sum(not one.has_all_places for one in told if one.context in spoken_of),
-        left_out=experiences.skipped,
+        left_out=experiences.left_out,
         votes=heard,
         position_bias=found,
         seed=seed,
@@ -479,10 +479,10 @@ def describe_left_out(left_out: Mapping[SkipReason, int]) -> Iterator[str]:
 
 
 def _too_few_questions_error(experiences: TrainingSet, questions: int) -> InvalidInput:
-    left_out = ", ".join(describe_left_out(experiences.skipped))
+    left_out = ", ".join(describe_left_out(experiences.left_out))
     asked, scopes = format_count(questions, "question"), _name_scopes(experiences.scopes)
     told = f"there is feedback on what was shown for {asked} in {scopes}"
-    remedy = OTHER_PROFILE_REMEDY if experiences.skipped.get(SkipReason.OTHER_PROFILE) else "give more"
+    remedy = OTHER_PROFILE_REMEDY if experiences.left_out.get(SkipReason.OTHER_PROFILE) else "give more"
     return InvalidInput(
         f"{told}{f' (left out: {left_out})' if left_out else ''}, and fewer than {MIN_QUESTIONS} cannot tell better "
         f"weights from chance; {remedy}, or name more scopes"

@@ -140,10 +140,10 @@ class RollupReport:
     @property
     def is_empty(self) -> bool:
         """Whether there was nothing to summarize."""
-        return not (self.records_written or self.under_way or any(self.unchanged.values()))
+        return not (self.changed or self.under_way or any(self.unchanged.values()))
 
     @property
-    def records_written(self) -> int:
+    def changed(self) -> int:
         """How many records were written."""
         return sum(sum(one.values()) for one in (self.made, self.revised, self.archived))
 

@@ -42,17 +42,17 @@ class TrainingExample:
     scope: Scope
     question: tuple[str, ...]
     made_at: datetime
-    signal_values: Floats = field(repr=False)
+    opinions: Floats = field(repr=False)
     shown: tuple[ShownMemory, ...]
     votes: tuple[Vote, ...]
     signs: tuple[Sign, ...]
 
     def __post_init__(self) -> None:
-        if self.signal_values.ndim != 2 or not np.all((self.signal_values >= 0.0) & (self.signal_values <= 1.0)):
+        if self.opinions.ndim != 2 or not np.all((self.opinions >= 0.0) & (self.opinions <= 1.0)):
             raise InvalidInput(f"the opinions on the candidates of {self.context!r} are not all numbers within 0..1")
         candidates = [one.candidate for one in self.shown]
         places = [one.place for one in self.shown if one.place is not None]
-        if any(not 0 <= one < self.signal_values.shape[1] for one in candidates) or any(place < 1 for place in places):
+        if any(not 0 <= one < self.opinions.shape[1] for one in candidates) or any(place < 1 for place in places):
             raise InvalidInput(f"a memory that {self.context!r} shows is no candidate of it, or has no place")
         if len(set(candidates)) < len(candidates) or len(set(places)) < len(places):
             raise InvalidInput(f"two memories that {self.context!r} shows are one, or have one place")
@@ -95,17 +95,17 @@ class TrainingSet:
     """The training examples of some scopes, oldest first, and the number skipped by reason."""
 
     scopes: tuple[Scope, ...]
-    examples: tuple[TrainingExample, ...]
-    skipped: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int], hash=False)
+    told: tuple[TrainingExample, ...]
+    left_out: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int], hash=False)
 
     @classmethod
     def merge(cls, several: Sequence["TrainingSet"]) -> Self:
         """Merge training sets; their order makes no difference."""
         left_out = Counter[SkipReason]()
         for one in several:
-            left_out.update(one.skipped)
+            left_out.update(one.left_out)
         return cls(
             scopes=tuple(sorted({scope for one in several for scope in one.scopes}, key=str)),
-            examples=tuple(sorted((one for some in several for one in some.examples), key=lambda one: one.sort_key)),
-            skipped=left_out,
+            told=tuple(sorted((one for some in several for one in some.told), key=lambda one: one.sort_key)),
+            left_out=left_out,
         )

@@ -56,7 +56,7 @@ class Listening(OperationRunner):
         self.fault: Exception | None = None
         self.unfit: Answer = {}
 
-    def answer(self, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
+    def run(self, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
         """What every service answers, unless a fault of ours is wanted, or an answer that fits no message."""
         if self.fault is not None:
             raise self.fault

@@ -114,7 +114,7 @@ def test_the_name_is_that_of_the_model_and_the_words_are_its_own() -> None:
         named: Summarizer = summariser(server, key="sk-hunter2")
     assert named.name == "llm:m"
     assert not named.verbatim
-    assert repr(named) == f"ChatSummariser(m at {server.url}/chat/completions)"
+    assert repr(named) == f"ChatSummarizer(m at {server.url}/chat/completions)"
 
 
 def test_points_are_put_in_the_order_in_which_things_happened() -> None:

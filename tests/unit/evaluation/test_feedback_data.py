@@ -209,7 +209,7 @@ def test_who_is_shown_is_a_candidate_with_a_place_of_its_own(showings: list[tupl
             scope=ANA,
             question=(),
             made_at=BEGAN,
-            signal_values=np.array([[0.5, 0.5]]),
+            opinions=np.array([[0.5, 0.5]]),
             shown=tuple(ShownMemory(MemoryId(f"m{n}"), place, column) for n, (place, column) in enumerate(showings)),
             votes=(),
             signs=(),

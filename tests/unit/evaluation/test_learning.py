@@ -182,7 +182,7 @@ def test_too_few_questions_are_refused_in_words() -> None:
 def test_a_refusal_says_where_it_looked_and_what_it_left_out() -> None:
     scopes = tuple(Scope.parse(f"acme/{who}") for who in ("ana", "ben", "cleo", "dan", "eve"))
     left_out = {SkipReason.UNRECORDED: 2, SkipReason.OTHER_STORE: 1}
-    nothing = TrainingSet(scopes=scopes, examples=(), skipped=left_out)
+    nothing = TrainingSet(scopes=scopes, told=(), left_out=left_out)
     with pytest.raises(InvalidInput) as refused:
         tune_on_feedback(nothing, profile(), folds=5, seed=0, tell=untold)
     said = "1 context made in another store, 2 contexts that cannot be asked again without asking a model"
@@ -193,7 +193,7 @@ def test_a_refusal_says_where_it_looked_and_what_it_left_out() -> None:
 
 
 def test_where_another_profile_ranked_contexts_the_refusal_says_what_to_do() -> None:
-    others = replace(told(Users().asked(1, 5)), skipped={SkipReason.OTHER_PROFILE: 40, SkipReason.ONLY_FOLLOWED: 1})
+    others = replace(told(Users().asked(1, 5)), left_out={SkipReason.OTHER_PROFILE: 40, SkipReason.ONLY_FOLLOWED: 1})
     with pytest.raises(InvalidInput) as refused:
         tune_on_feedback(others, profile(), folds=5, seed=0, tell=untold)
     said = "1 context of which only success is known, and not what led to it, 40 contexts ranked by another profile"

@@ -120,6 +120,6 @@ def _choices(experiences: list[TrainingExample]) -> ConditionalLogit:
     return ConditionalLogit.of(
         np.array([number for number, *_ in rows]),
         np.array([showing.place for *_, showing in rows]),
-        np.array([one.signal_values[:, showing.candidate] for _, one, showing in rows]).T,
+        np.array([one.opinions[:, showing.candidate] for _, one, showing in rows]).T,
         np.array([abs(worth) if worth else 0.0 for worth in words]),
     )

@@ -62,7 +62,7 @@ def an_experience(
         scope=scope,
         question=question,
         made_at=BEGAN + timedelta(days=days),
-        signal_values=np.array(opinions, dtype=np.float64),
+        opinions=np.array(opinions, dtype=np.float64),
         shown=tuple(ShownMemory(MemoryId(f"{name}{one}"), place, one) for place, one in enumerate(shown, start=1)),
         votes=tuple(votes),
         signs=tuple(signs),
@@ -71,7 +71,7 @@ def an_experience(
 
 def told(experiences: Sequence[TrainingExample]) -> TrainingSet:
     """These contexts, as they are looked at for a scope."""
-    return TrainingSet(scopes=(ANA,), examples=tuple(experiences))
+    return TrainingSet(scopes=(ANA,), told=tuple(experiences))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
