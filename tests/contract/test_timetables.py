@@ -177,7 +177,7 @@ def test_what_nobody_comes_back_from_is_failed_in_the_end_and_the_next_is_begun(
     assert (new.due_at, new.attempt) == (due, 1)
     _, failed = kept(known)
     assert (failed.state, failed.attempt, failed.ended_at) == (JobState.FAILED, MAX_ATTEMPTS, at)
-    assert failed.problem == "worker died without a result 5 times; giving up"
+    assert failed.problem == "no result after 5 attempts; giving up"
 
 
 def test_who_did_not_hear_the_answer_may_ask_again(known: JobStore) -> None:

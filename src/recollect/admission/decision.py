@@ -96,8 +96,9 @@ Decision = Admit | ReviseMemory | Echo | Supersede | Precede | Reactivate | Leav
 class Neighborhood:
     """The memories of a scope that are related to a draft.
 
-    `topic` is the active memory of its topic. `same_text` say the same word for word and `paraphrases` in other words,
-    whatever their status. `same_subject` are the active and superseded ones of its subject. `inactive_since` has the
+    `topic` is the active memory of its topic. `same_text` say the same word for word, or were
+    merged from memories that do, and `paraphrases` say it in other words, whatever their status. `same_subject` are the
+    active and superseded ones of its subject that have not ended by then. `inactive_since` has the
     time since when a memory is inactive. `forgotten_in_quarantine` has those that were in quarantine when forgotten, in
     that state. `injection` is the part of the draft's text that reads like instructions to a model, if any. A draft
     that `is_undated` is said now, and so later than all of these, whatever the clock says.
@@ -120,9 +121,9 @@ class Neighborhood:
 def decide(proposed: Memory, known: Neighborhood, policy: AdmissionPolicy) -> Decision:
     """Decide about a draft: by its topic first, then by its text, then by its subject.
 
-    A less trusted draft changes nothing about a more trusted memory. What an operator quarantined by hand does not come
-    back because a model, a tool or a document repeats it: the draft waits too, even if the quarantined memory was
-    forgotten since. Only the user and an operator can say it anew.
+    While the policy has quarantine enabled, a less trusted draft changes nothing about a more trusted memory. What an
+    operator quarantined by hand does not come back because a model, a tool or a document repeats it: the draft waits
+    too, even if the quarantined memory was forgotten since.
     """
     if known.topic is not None:
         return _decide_topic(proposed, known.topic, known, policy)
@@ -142,8 +143,9 @@ def decide(proposed: Memory, known: Neighborhood, policy: AdmissionPolicy) -> De
 def decide_exact(proposed: Memory, known: Neighborhood, policy: AdmissionPolicy) -> Admit | ReviseMemory | Quarantine:
     """Decide about a draft to store unchanged: a new revision of its topic, or a new memory.
 
-    The same text elsewhere counts as another thing. A less trusted draft changes nothing here either. A draft waits in
-    quarantine if an operator quarantined the same by hand, or if it reads like instructions and is new to the topic.
+    The same text elsewhere counts as another thing. While quarantine is enabled, a less trusted draft changes nothing
+    here either. A draft waits in quarantine if an operator quarantined the same by hand, or if it reads like
+    instructions and is new to the topic.
     """
     topic = known.topic
     new = topic is None or topic.hash != proposed.hash
@@ -311,7 +313,8 @@ def _inactive_since(memory: Memory, known: Neighborhood) -> datetime:
 def _must_wait(memory: Memory, proposed: Memory) -> bool:
     """Whether the draft must wait with this quarantined memory.
 
-    It must if an operator quarantined that by hand, or if the draft is not more trusted.
+    It must if an operator quarantined that by hand and the draft comes from a model, a tool or a document, or if the
+    draft is not more trusted.
     """
     if find_quarantined_by_hand([memory], proposed) is not None:
         return True

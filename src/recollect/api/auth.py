@@ -150,7 +150,9 @@ class HostPolicy:
     def require_allowed(self, host: str | None, origin: str | None) -> None:
         """Raise AccessDenied if the host or the origin of a request is not allowed."""
         if host is None or not self._allows_host(host):
-            raise AccessDenied(f"host {show(host)} is not allowed; add it to server.hosts")
+            raise AccessDenied(
+                f"host {show(host)} is not allowed; if this server has that name, add it to server.hosts"
+            )
         if origin is not None and origin not in self.origins and origin.lower() not in _own_origins(host):
             raise AccessDenied(f"a page of {show(origin)} may not ask here; name it in server.origins if that is meant")
 

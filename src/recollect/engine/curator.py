@@ -85,9 +85,9 @@ class Curator:
         )
 
     def release(self, id: str, *, scope: str | Scope) -> Receipt:
-        """Release a quarantined memory, so that it is recalled again.
+        """Release a quarantined memory to the status that it had before.
 
-        It supersedes memories that contradict it and began earlier; one that began later supersedes it.
+        If that is active, it ends memories of its subject or topic that began earlier; one that began later ends it.
         """
         return release(self._opened(), as_scope(scope), id)
 

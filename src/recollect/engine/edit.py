@@ -432,6 +432,8 @@ def _is_unchanged(revised: Memory, former: Memory) -> bool:
 def restore(world: Dependencies, scope: Scope, id: str) -> Receipt:
     """Restore a memory: a forgotten one to its former status, any other to active.
 
+    One that was not superseded may be ended at once, by a rival that began later.
+
     This is an operator's action, and may end memories with higher trust; the receipt says what it ended.
     """
     now = world.now()

@@ -105,12 +105,12 @@ class Engine:
 
     @property
     def closed(self) -> bool:
-        """Whether the engine was closed. A closed engine raises on every call."""
+        """Whether the engine was closed; then all but `close` and the health properties raise."""
         return self._closed
 
     @property
     def takes_writes(self) -> bool:
-        """Whether the store's last write succeeded. Reading this property writes nothing."""
+        """False after a write has failed, until one succeeds; a busy store is no failure."""
         return self._world.store.takes_writes
 
     @property
@@ -365,8 +365,8 @@ class Engine:
 
         It ranks every memory of the scope and those that parent scopes share, so the result is exact. With
         `exact="preferred"`, PostgreSQL may use an approximate index of a large scope; `Ranking.proof` says whether the
-        result is still exact. With `below`, each scope below this one is searched on its own, and memories shared by
-        parent scopes are left out.
+        result is still exact. With `below`, the scopes below are searched too, each on its own, and memories shared
+        by parent scopes are left out.
 
         A query is a text, or the turns of a conversation, of which the last three count. `as_of` asks what was true at
         a moment, `known_at` what the store knew then. With `past`, memories that are no longer valid are ranked too.
@@ -566,10 +566,12 @@ class Engine:
         return edit.forget(self._dependencies, as_scope(scope), id, by)
 
     def restore(self, id: str, *, scope: str | Scope) -> Receipt:
-        """Bring back a forgotten, superseded or archived memory.
+        """Bring back a memory that is forgotten, superseded or otherwise inactive.
 
-        A forgotten memory gets the status that it had, any other becomes active. Memories that replaced it are
-        superseded. A quarantined memory raises `Conflict`: use `curator.release`.
+        A forgotten memory gets the status that it had, any other becomes active. The replacement and the active rivals
+        of a superseded memory are ended. Any other memory takes its place among its rivals: it ends those that began
+        earlier, and one that began later ends it at once. A quarantined memory raises `Conflict`: use
+        `curator.release`.
         """
         return restore(self._dependencies, as_scope(scope), id)
 
@@ -768,7 +770,7 @@ class Engine:
     def erasable(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
     ) -> list[MemoryId]:
-        """Return the ids of the memories that `erase` would remove; nothing is written."""
+        """Return the ids, sorted, of the memories that `erase` would remove; nothing is written."""
         world, whose = self._dependencies, as_scope(scope)
         match id, source, everything:
             case str(), None, False:

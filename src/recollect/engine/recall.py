@@ -279,7 +279,8 @@ _DEEPENING_FACTOR = 4
 def recall(world: Dependencies, request: RecallRequest, budget: Budget, depth: int) -> Context:
     """Find, rank and pack; record the context, and count its memories as served.
 
-    A read-only store records nothing, so its contexts have no id and take no feedback.
+    A recall of what was known at an earlier moment counts nothing as served. A read-only store records nothing, so its
+    contexts have no id and take no feedback.
     """
     validation.require_limit("depth", depth)
     found = find_evidence(world, request)
@@ -320,7 +321,7 @@ def _with_memories(ranking: Ranking, memories: Sequence[Memory | None]) -> Ranki
 
 
 def with_pinned(ranking: Ranking, found: "RecallEvidence", request: RecallRequest) -> Ranking:
-    """Return the ranking with every pinned memory in place, even if a gate or the depth cut it."""
+    """Return the ranking with every eligible pinned memory, even one that a gate or the depth cut."""
     import numpy as np
 
     from recollect.ranking.selection import explain_rows

@@ -18,7 +18,7 @@ from recollect.ranking.result import Proof, StopReason
 from recollect.retrieval.evidence import RemoteSimilarities
 
 FIRST_BATCH_ROWS = 1_024
-"""How many similarities the first request fetches; one more fetches all that still matter.
+"""How many similarities the first request fetches; later ones fetch all that may still matter.
 
 Each request is a round trip.
 """

@@ -115,7 +115,7 @@ def _compute_newest(signal: Newest, columns: SignalColumns, rows: Rows) -> SetSi
 def _share_voice(columns: SignalColumns, rows: Rows) -> NDArray[np.bool_]:
     """Return for each pair of rows whether they have the same session and speaker.
 
-    Rows without a speaker count as one speaker.
+    Rows without a session share none. Within a session, rows without a speaker count as one speaker.
     """
     sessions, speakers = columns.label_codes("session", rows), columns.label_codes("speaker", rows)
     together = (sessions[:, None] == sessions[None, :]) & (sessions != NO_LABEL)[:, None]
@@ -124,7 +124,7 @@ def _share_voice(columns: SignalColumns, rows: Rows) -> NDArray[np.bool_]:
 
 
 def _dissimilarity(cosine: float, above: float, same: float | None) -> float:
-    """Return how far a newer memory is from a duplicate: 0 from the cosine `same` on."""
+    """Return 1 at the cosine `above`, falling to 0 at `same`; always 0 if `same` is None."""
     return 0.0 if same is None else max((same - cosine) / (same - above), 0.0)
 
 

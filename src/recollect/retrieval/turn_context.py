@@ -226,7 +226,7 @@ def _values_at(values: Floats, rows: Rows) -> Floats:
 
 
 def _find_runs(places: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Return the runs of adjacent positions as ranges that end after the tied pair."""
+    """Return runs of adjacent positions as ranges; position p stands for the pair p, p + 1."""
     if not len(places):
         return []
     breaks = np.flatnonzero(np.diff(places) > 1) + 1

@@ -38,7 +38,7 @@ def refuse_mismatched_vector(vector: Vector | None, encoder: Encoder | None) -> 
     if vector is None:
         return
     if encoder is None:
-        raise InvalidInput("vector has no known model; set the store's encoder first")
+        raise InvalidInput("the model of the vector is not known; call `adopt` with the model before `put`")
     if vector.shape != (encoder.dimensions,):
         raise FieldError(f"numbers of shape {vector.shape}; the vectors of {encoder} are asked for", field="vector")
 

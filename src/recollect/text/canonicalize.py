@@ -70,7 +70,7 @@ _KIN_TITLES = frozenset(split_words("mother mommy mum father daddy"))
 """Words that may be a title when a name follows."""
 
 _PROPER_NOUNS = frozenset(split_words("united european postgresql k8s dr"))
-"""Capitalized words whose replacement is capitalized too."""
+"""Capitalized words that are replaced all the same, though a name follows."""
 
 _WORDS_BEFORE_DAY = frozenset(split_words("on every each"))
 
@@ -381,7 +381,7 @@ _EVENT_NOUNS = frozenset(
 
 
 def canonicalize_sentence(sentence: list[Token]) -> list[Token]:
-    """Return the canonical form of a non-empty sentence; empty if it has no content."""
+    """Return the canonical form of a non-empty sentence; it may be empty, as that of a mere courtesy."""
     has = set(chain.from_iterable(sentence))  # keys mixed with kinds and texts: a needless step only costs time
     if not CASE_SENSITIVE_NOUNS.isdisjoint(has):
         sentence = _restore_case(sentence)
@@ -502,7 +502,7 @@ _STATING_VERBS = frozenset(
 
 
 def _normalize_articles(sentence: list[Token]) -> list[Token]:
-    """Drop "the", and write every other article as "a".
+    """Drop "the", and write other articles as "a"; before a number they go too.
 
     After "prefer" it is the other way round: "the" stays and "a" goes, unless "a" carries meaning.
     """
@@ -551,7 +551,7 @@ _QUANTITIES_AFTER_A = frozenset(split_words("few little bit lot number couple wh
 
 
 def _normalize_punctuation(sentence: list[Token]) -> list[Token]:
-    """Keep only the commas and dashes that may separate items of a list."""
+    """Drop commas and marks that change nothing; a dash becomes a comma, or "to" between numbers."""
     found: list[Token] = []
     last = len(sentence) - 1
     for at, token in enumerate(sentence):
@@ -597,4 +597,4 @@ _REMOVAL_STEPS: tuple[_RewriteStep, ...] = (
     (_ARTICLES, _normalize_articles),
     (_COMMA_KEYS | _TRAILING_MARKS, _normalize_punctuation),
 )
-"""Steps that only remove tokens, so the words from before them decide whether each is needed."""
+"""Last steps. They add no word that another of them looks for, so the words before them decide which are needed."""

@@ -114,7 +114,7 @@ def select_tools(wanted: Toolsets) -> Mapping[str, ToolEntry]:
 
 
 def list_allowed_tools(wanted: Toolsets, caller: Caller) -> list[ToolEntry]:
-    """Return the tools of the toolsets that the caller may use in any scope."""
+    """Return the tools of the toolsets that the caller may use in at least one scope."""
     rights = frozenset[Right]().union(*(grant.rights for grant in caller.grants))
     return [one for one in select_tools(wanted).values() if one.right in rights]
 

@@ -205,9 +205,9 @@ class McpHandlers:
         return GetPromptResult(description=found.about, messages=[message])
 
     def _unknown_name_error(self, what: str, name: str, known: Iterable[str], context: RequestContext) -> MCPError:
-        """Return the error for an unknown name; record it without the name.
+        """Return the error for an unknown name, and report the refusal.
 
-        The name may say anything, so it stays out of logs and metrics.
+        The name may say anything, so logs and metrics take only the code of the refusal.
         """
         told = f"there is no {what} {show(name)}; {suggest(name, known)}"
         self._refused(None, self._who(context), NotFound(told))
@@ -232,7 +232,7 @@ async def _to_tool_result(answering: Awaitable[CallToolResult]) -> CallToolResul
 
 
 async def _translate_errors(asking: Awaitable[Any], context: RequestContext, **about: str) -> Any:
-    """Return the result; raise errors as errors of the protocol, with the problem as data."""
+    """Return the result; raise a RecollectError as an error of the protocol, with the problem as data."""
     try:
         return await asking
     except RecollectError as error:
@@ -358,7 +358,8 @@ TEXT_TOOLS: Final = frozenset({"recall", "brief"})
 def tool_result(name: str, answer: Mapping[str, Any], caller: Caller, kept: FieldSelection | None) -> CallToolResult:
     """Return the answer as JSON, and as text that a model can use at once.
 
-    With `kept`, the JSON has only these fields. If there is no ready text, the text is the same JSON.
+    With `kept`, the JSON is compact: only these fields, and counts of what was left out. If there is no ready text, the
+    text is the same JSON.
     """
     fields = dict(answer) if kept is None else catalog.compact_answer(kept, answer)
     texts = render_context(answer, caller) if name in TEXT_TOOLS else [to_json_line(fields)]

@@ -137,7 +137,7 @@ class McpHttpApp:
 
 
 class _RequestRecorder:
-    """Records a request, so that it is not taken for a notification because of its id."""
+    """Records a request and watches its answer, so that its id never makes it a notification."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send

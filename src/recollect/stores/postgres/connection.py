@@ -110,7 +110,8 @@ class PostgresDatabase:
     def retry(self, act: Callable[[], T]) -> T:
         """Return what `act` returns; retry it until the timeout if an error is transient.
 
-        Transient errors are a lost connection, a server that is away and colliding transactions.
+        Transient errors are a lost connection, a server that is away or has too many connections, and colliding
+        transactions.
         """
         over, pause = time.monotonic() + self._timeout, FIRST_RETRY_SECONDS
         while True:

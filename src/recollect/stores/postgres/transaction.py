@@ -252,7 +252,7 @@ class PostgresTransaction:
             self._db.execute(sql.SQL("; ").join(together))
 
     def _next_number(self, place: int) -> int:
-        """Return the number of the next content or memory; each reserved batch is twice the last."""
+        """Return the number of the next content or memory; each reserved batch is twice the last, up to a limit."""
         if not self._numbers[place]:
             found = self.fetch_all("next_numbers", count=self._batch_size)
             self._numbers = tuple(deque(numbers) for numbers in zip(*found, strict=True))

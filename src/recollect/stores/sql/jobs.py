@@ -11,7 +11,7 @@ from recollect.model.validation import MAX_CLOCK_LEAD
 from recollect.stores.sql.rows import from_micros, from_optional_micros, to_micros, to_optional_micros
 from recollect.stores.sql.transaction import Row, Transaction, TransactionRunner
 
-GIVEN_UP_MESSAGE = f"worker died without a result {MAX_ATTEMPTS} times; giving up"
+GIVEN_UP_MESSAGE = f"no result after {MAX_ATTEMPTS} attempts; giving up"
 
 
 class SqlJobStore:

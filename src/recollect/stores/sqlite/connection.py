@@ -75,7 +75,7 @@ class SqliteDatabase:
         self._identity = FileIdentity(name, path) if path and not self.read_only else None
         self._uri = _connection_uri(path, read_only=self.read_only)
         self.takes_writes = True
-        """Whether the last attempt to write did not fail."""
+        """False after a write has failed, until one succeeds; a busy file is no failure."""
         self._inherited = False
         self._schema: int | None = None
         # an in-memory database lives as long as a connection to it
@@ -311,7 +311,7 @@ def _connection_uri(path: Path | None, *, read_only: bool) -> str | None:
 
 
 def _is_read_only(path: Path) -> bool:
-    """Whether the file exists but it, or a log beside it, cannot be written."""
+    """Whether the file is readable and cannot be written, or has no log and none can be created."""
     if not path.is_file() or not os.access(path, os.R_OK):
         return False
     has_log = os.access(path.parent, os.W_OK | os.X_OK) or companion_path(path, "-wal").exists()

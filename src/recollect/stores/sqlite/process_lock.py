@@ -3,7 +3,8 @@
 SQLite's own lock makes waiting processes retry after pauses, so luck decides and some wait for seconds. Here they queue
 with locks on a companion file, which the kernel hands on and which vanish when a process dies. The queue is only a
 courtesy: SQLite's lock still keeps writers apart, so a process that ignores the queue does no harm. A process that
-waits for a stalled one, such as a suspended one, therefore waits only a moment and then passes it.
+waits for a stalled one, such as a suspended one, therefore waits only a moment and then passes it; the log event for
+that is `line_stands_still`.
 """
 
 import os

@@ -36,7 +36,7 @@ POINTER_BYTES = 4
 
 
 def scrub_files(path: Path, writer: SqliteWriter, pieces: Set[bytes], *, patience: float) -> ResidueSearch:
-    """Search every file of the store for needles, and rebuild the file if a page has any.
+    """Search every file of the store for erased byte strings, and rebuild the file if a page has any.
 
     SQLite overwrites what it deletes. But when it moves rows between pages, it may leave a copy in an unused part of a
     page. Only a rebuilt file is free of such copies.
@@ -97,7 +97,7 @@ def _rebuild(db: apsw.Connection) -> None:
 
 
 def search_files(path: Path, db: apsw.Connection | None, wanted: Set[bytes]) -> ResidueSearch:
-    """Search every file of the store for needles.
+    """Search every file of the store for erased byte strings.
 
     With a connection that holds the write lock, and an empty log, bytes that belong to live rows are told apart.
     """

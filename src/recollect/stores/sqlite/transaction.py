@@ -143,7 +143,7 @@ class ReaderPool:
 
     @contextmanager
     def borrow(self) -> Iterator[apsw.Connection]:
-        """Lend a connection whose statements all see the database as it is now."""
+        """Lend a connection whose statements all see one snapshot, whatever is written meanwhile."""
         with fork.delay_forks(), translate_errors(self._database.name):
             db = self._take_connection()
             try:

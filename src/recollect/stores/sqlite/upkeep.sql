@@ -63,8 +63,8 @@ SELECT p.number FROM scopes p WHERE p.path = :path AND EXISTS (SELECT 1 FROM che
 DELETE FROM contexts WHERE id = :id;
 
 -- name: votes_above
--- All votes on those memories of the scope's ancestors that the scope voted on: in one of these contexts, or by its
--- name.
+-- All votes on those memories of the scope's ancestors that the scope voted on: in one of these
+-- contexts, or by its name.
 SELECT v.memory, m.scope, v.number, v.context, v.by, v.use, v.at
 FROM votes v JOIN memories m ON m.number = v.memory
 WHERE v.memory IN (

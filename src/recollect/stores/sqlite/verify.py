@@ -398,7 +398,7 @@ def _names(db: apsw.Connection) -> Problems:
     for (models,) in db.execute(SQL["check_present_models"]):
         yield f"several models are the present one: {models}"
     for (vectors,) in db.execute(SQL["check_no_present_model"]):
-        yield f"no model is the current one, though there are {vectors} vectors, so they cannot be searched"
+        yield f"no model is the present one, though there are {vectors} vectors, so they cannot be searched"
 
 
 def _usage(db: apsw.Connection) -> Problems:

@@ -95,7 +95,7 @@ class WriteQueue:
         return len(taken)
 
     def close(self) -> None:
-        """Refuse further requests; those in the queue are due at once."""
+        """Mark the queue as closed: the caller adds nothing more, and queued requests are due at once."""
         with self._lock:
             self._closed = True
             self._changed.notify()
@@ -113,7 +113,7 @@ BUSY_RETRY_SECONDS = 0.25
 """Seconds to wait for SQLite's own lock before checking whether any request is still wanted."""
 
 CHECKPOINT_PAGES = 1000
-"""Number of pages in the log, not yet in the file, that are worth a checkpoint."""
+"""Number of pages by which the log grows until the next checkpoint."""
 
 LONG_LOG_PAGES = 4 * CHECKPOINT_PAGES
 """Number of pages from which the log is restarted even if readers must be waited for."""
@@ -272,11 +272,11 @@ class WriterThread:
             _LOG.warning("checkpoint_failed", exc_info=error, extra={"store": self._database.name, "pages": log})
 
     def _error_for_one(self, error: BaseException) -> BaseException:
-        """Return the error for a caller whose own request failed."""
+        """Return the error for a caller whose own request failed; a failure of SQLite is noted for the health check."""
         return self._error_for_all(error) if isinstance(error, apsw.Error) else error
 
     def _error_for_all(self, error: BaseException) -> StoreError:
-        """Return the error for each of several callers whose common transaction failed."""
+        """Return the error for each caller of a failed transaction; noted for the health check too."""
         name = self._database.name
         if isinstance(error, apsw.Error):
             told = translate_error(error, name)
