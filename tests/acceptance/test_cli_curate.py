@@ -211,7 +211,7 @@ def test_a_purge_shows_what_it_would_forget_and_forgets_it_when_told(shell: Shel
     assert [line.split("\t")[0] for line in dry.stdout.splitlines()] == sorted(letter)
     assert dry.stderr == "3 memories of acme/ana came from letter-7\n"
     assert statuses(shell, *letter) == ["active"] * 3
-    assert "say --yes or --dry-run" in shell("curate", "purge", "letter-7", *ANA, code=2).stderr
+    assert "pass --yes to forget it all, or --dry-run" in shell("curate", "purge", "letter-7", *ANA, code=2).stderr
     done = shell.json("curate", "purge", "letter-7", *ANA, "--yes")
     assert (done["source"], [one["id"] for one in done["memories"]]) == ("letter-7", sorted(letter))
     assert statuses(shell, *letter, stays) == ["forgotten"] * 3 + ["active"]

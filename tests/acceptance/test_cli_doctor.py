@@ -304,7 +304,7 @@ def test_a_store_that_may_only_be_read_and_cannot_be_is_a_problem(make: Callable
     store = told_who_may_not_write(make, code=1)["store"]
     assert store["finding"] == "problem"
     assert seen in store["seen"]
-    assert store["remedy"].startswith("let somebody open ")
+    assert store["remedy"].startswith("open ")
 
 
 def test_what_is_not_installed_is_named_with_the_fix_and_a_store_that_needs_it_is_a_problem(shell: Shell) -> None:

@@ -111,7 +111,7 @@ def test_everything_is_everything_of_exactly_that_scope(filled: Shell) -> None:
 
 def test_a_pipe_is_not_asked_and_nothing_is_erased_without_yes(filled: Shell) -> None:
     outcome = filled.process("erase", *ANA, "--id", "allergy", code=2)
-    assert "say --yes if that is meant" in outcome.stderr
+    assert "pass --yes to erase for good" in outcome.stderr
     assert outcome.stdout == ""
     assert "allergy" in ids(filled, *ANA)
 
@@ -170,7 +170,7 @@ def test_nothing_to_erase_has_exit_code_3(what: tuple[str, ...], filled: Shell) 
 def test_an_erasure_that_somebody_keeps_from_being_proved_has_exit_code_1(filled: Shell) -> None:
     with held(filled.store, "BEGIN"):
         outcome = filled("erase", *ANA, "--id", "allergy", "--yes", code=1, RECOLLECT_BUSY_TIMEOUT="0.1")
-    assert "not proved   agent.db: somebody still reads it" in outcome.stdout
+    assert "not proved   agent.db: another connection still reads" in outcome.stdout
     assert "close what has it open" in outcome.stdout
     assert "left         agent.db" in outcome.stdout
     assert "allergy" not in ids(filled, *ANA)

@@ -349,7 +349,7 @@ def test_what_is_quarantined_is_not_recalled_and_says_why_until_it_is_released(
     with pytest.raises(recollect.Conflict, match="is active; only what is quarantined is released"):
         curator.release(id, scope=ANA)
     memory.forget(id, scope=ANA)
-    with pytest.raises(recollect.Conflict, match="is forgotten, and is not recalled; nothing to quarantine"):
+    with pytest.raises(recollect.Conflict, match="is forgotten and is not recalled; nothing to quarantine"):
         curator.quarantine(id, "a joke", scope=ANA)
     for wrong in ("", " ", "x" * 513, 7):
         with pytest.raises(recollect.FieldError, match="field 'reason'"):

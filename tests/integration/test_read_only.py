@@ -141,7 +141,7 @@ def test_what_is_still_in_the_log_is_not_left_out_but_told(folder: Path, tmp_pat
     with permitted(killed, file=0o444, inside=0o555), closing(Reader(killed / "agent.db")) as reader:
         said = reader.hear()["open"]
     assert said.startswith(f"StoreError: {killed / 'agent.db'} may only be read, and a part of it is still in its log")
-    assert "let somebody open and close it who may write to it" in said
+    assert "open and close it once with an account that may write to it" in said
     with an_engine(killed / "agent.db") as engine:
         assert len(engine.memories(scope=SCOPE)) == 3
     with permitted(killed, file=0o444, inside=0o555), closing(Reader(killed / "agent.db")) as reader:

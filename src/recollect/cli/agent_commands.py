@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from recollect.api.auth import WHOLE_STORE, Caller, Grant, Reach, Right
+from recollect.cli.entrypoint import HELP_FLAGS
 from recollect.cli.hook_runner import (
     DEFAULT_BUDGET_MS,
     DEFAULT_TOKENS,
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from recollect.server.mcp.catalog import Toolsets
 
 
+HELP_SETTINGS = {"help_option_names": list(HELP_FLAGS)}
+"""As the command line has them; click keeps what the first context of a command says, and that may be without it."""
+
+
 class HookCommand(click.Command):
     """A command that warns about wrong arguments and exits with 0, so that no agent is blocked."""
 
@@ -47,7 +52,11 @@ class HookCommand(click.Command):
             ctx.exit(0)
 
 
-@click.command(cls=HookCommand, short_help="Tell a coding agent what is known, in time or not at all.")
+@click.command(
+    cls=HookCommand,
+    context_settings=HELP_SETTINGS,
+    short_help="Tell a coding agent what is known, in time or not at all.",
+)
 @click.argument("event", type=click.Choice(list(HOOK_EVENTS)))
 @click.option("--scope", metavar="S", required=True, help="Whose memory, as acme/ana.")
 @click.option(
@@ -94,7 +103,7 @@ MCP_NOT_INSTALLED = (
 )
 
 
-@click.command(short_help="Be the memory of an agent that speaks MCP.")
+@click.command(context_settings=HELP_SETTINGS, short_help="Be the memory of an agent that speaks MCP.")
 @click.option(
     "--scope",
     metavar="S",

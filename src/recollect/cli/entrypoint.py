@@ -13,7 +13,7 @@ from recollect.cli.hook_runner import HOOK_EVENTS, parse_plain_arguments, run_ho
 GLOBAL_OPTIONS: Final = ("--db", "--config", "--setting")
 """The options that may stand before a command; each takes one value."""
 
-HELP_FLAGS: Final = frozenset({"-h", "--help"})
+HELP_FLAGS: Final = ("-h", "--help")
 
 Launcher = Callable[[], None]
 
@@ -22,7 +22,7 @@ def main() -> None:
     """Run the command line."""
     typed = sys.argv[1:]
     before, rest = split_command(typed)
-    quick = None if not rest or HELP_FLAGS & set(rest) else FAST_COMMANDS.get(rest[0])
+    quick = None if not rest or set(HELP_FLAGS) & set(rest) else FAST_COMMANDS.get(rest[0])
     begin = None if quick is None else quick(before, rest[1:])
     if begin is None and is_misplaced_hook(typed, rest):
         begin = _warn_misplaced_hook
@@ -52,7 +52,7 @@ def is_misplaced_hook(typed: Sequence[str], rest: Sequence[str]) -> bool:
     Such a call is only warned about, so that it never blocks an agent's prompt.
     """
     meant = any(one == "hook" and event in HOOK_EVENTS for one, event in pairwise(typed))
-    return meant and not HELP_FLAGS & set(typed) and (not rest or rest[0] in HOOK_EVENTS)
+    return meant and not set(HELP_FLAGS) & set(typed) and (not rest or rest[0] in HOOK_EVENTS)
 
 
 def _warn_misplaced_hook() -> None:

@@ -17,6 +17,7 @@ from recollect.cli.agent_commands import hook, mcp
 from recollect.cli.curate import curate
 from recollect.cli.demo import demo
 from recollect.cli.doctor import config_command, doctor
+from recollect.cli.entrypoint import HELP_FLAGS
 from recollect.cli.episodes import episodes
 from recollect.cli.evaluate import evaluate
 from recollect.cli.events import browse, expand, observe
@@ -167,7 +168,7 @@ def _complete_settings(_: click.Context, __: click.Parameter, incomplete: str) -
     return [f"{name}=" for name in names if name.startswith(incomplete)]
 
 
-@click.group(cls=MainGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=COMPLETION_HELP)
+@click.group(cls=MainGroup, context_settings={"help_option_names": list(HELP_FLAGS)}, epilog=COMPLETION_HELP)
 @click.option(
     "--db",
     "target",

@@ -1,9 +1,11 @@
 """How a hook is read, and why it steps aside, in a line that its agent may show."""
 
 import pytest
+from click.testing import CliRunner
 
-from recollect.cli.agent_commands import hook
+from recollect.cli.agent_commands import hook, parse_hook
 from recollect.cli.hook_runner import describe_failure, parse_plain_arguments
+from recollect.cli.main import cli
 from recollect.errors import InvalidInput
 from tests.tables import table
 
@@ -60,3 +62,8 @@ def test_a_plain_call_is_read_as_the_whole_command_line_reads_it(typed: str) -> 
 )
 def test_any_other_call_is_left_to_who_can_tell_what_is_wrong(typed: str) -> None:
     assert parse_plain_arguments(typed.split()) is None
+
+
+def test_help_offers_both_flags_also_after_a_hook_was_parsed_without_the_command_line() -> None:
+    parse_hook(["prompt", "--nonsense"])
+    assert "-h, --help" in CliRunner().invoke(cli, ["hook", "--help"]).output
