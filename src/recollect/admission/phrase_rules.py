@@ -10,7 +10,7 @@ from recollect.admission.screening import redact_private
 from recollect.model.conversation import ConversationTurn, Extract, Role
 from recollect.model.enums import Kind
 from recollect.model.memory import content_hash
-from recollect.text.extraction_vocabulary import alternation
+from recollect.text.data_files import alternation
 from recollect.text.first_person import FIRST_PERSON_RULES
 from recollect.text.sentences import TextSpan, find_sentence_spans, replace_typography
 from recollect.text.standalone_sentences import (

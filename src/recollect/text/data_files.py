@@ -1,27 +1,49 @@
 """Data files: the word lists, patterns and rules that the pure packages keep as TOML beside their code.
 
 A module reads its file once, when it is imported. This is part of loading the code, as with the built-in profiles.
+
+A pattern may name fragments of the same file: `{weekday}` stands for the pattern `patterns.weekday`, or for any of the
+comma-separated words in `lists.weekday`. Quantifiers such as `{2,3}` are left alone.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_FRAGMENT = re.compile(r"\{([a-z][a-z_]*)\}")
 
-@dataclass(frozen=True, slots=True)
+
+def alternation(words: str) -> str:
+    """Return a pattern for any of the comma-separated words or patterns.
+
+    A list may be broken across lines between words or after a bar.
+    """
+    return f"(?:{'|'.join(' '.join(word.split()).replace('| ', '|') for word in words.split(','))})"
+
+
 class DataFile:
     """The contents of a TOML file. A key may be dotted: `time.months`."""
 
-    name: str
-    tables: Mapping[str, Any]
+    def __init__(self, name: str, tables: Mapping[str, Any]) -> None:
+        self.name = name
+        self._tables = tables
+        self._fragments: dict[str, str] = {}
 
     def text(self, key: str) -> str:
-        """Return a string, such as a pattern."""
+        """Return a string."""
         return self._get(key, str)
+
+    def pattern(self, key: str) -> str:
+        """Return a pattern with its fragments filled in."""
+        return self.expand(self.text(key))
+
+    def expand(self, pattern: str) -> str:
+        """Fill in the fragments of a pattern that stands in a row of this file."""
+        return _FRAGMENT.sub(lambda found: self._fragment(found[1]), pattern)
 
     def words(self, key: str) -> tuple[str, ...]:
         """Return the words of a string, split at white space."""
@@ -39,8 +61,16 @@ class DataFile:
         """Return an array of tables."""
         return tuple(self._get(key, list))
 
+    def _fragment(self, name: str) -> str:
+        if name not in self._fragments:
+            if name in self._tables.get("lists", {}):
+                self._fragments[name] = alternation(self.pattern(f"lists.{name}"))
+            else:
+                self._fragments[name] = self.pattern(f"patterns.{name}")
+        return self._fragments[name]
+
     def _get(self, key: str, kind: type[T]) -> T:
-        value: Any = self.tables
+        value: Any = self._tables
         for part in key.split("."):
             if not isinstance(value, Mapping) or part not in value:
                 raise LookupError(f"{self.name} has no {key!r}")

@@ -1,13 +1,6 @@
 """Word lists, as parts of patterns, for sentences in which people speak about themselves."""
 
-
-def alternation(words: str) -> str:
-    """Return a pattern for any of the comma-separated words or patterns.
-
-    A list may be broken across lines between words or after a bar.
-    """
-    return f"(?:{'|'.join(' '.join(word.split()).replace('| ', '|') for word in words.split(','))})"
-
+from recollect.text.data_files import alternation
 
 ADVERB = alternation("""
     really, also, just, still, actually, absolutely, definitely, totally, truly, personally, mostly, generally,

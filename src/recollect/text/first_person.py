@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from recollect.model.enums import Kind
+from recollect.text.data_files import alternation
 from recollect.text.extraction_vocabulary import (
     ACTIVITY_VERB,
     ADVERB,
@@ -24,7 +25,6 @@ from recollect.text.extraction_vocabulary import (
     SEASON,
     WEEKDAY,
     WISH_VERB,
-    alternation,
 )
 
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from recollect.text.extraction_vocabulary import SEASON, alternation
+from recollect.text.data_files import alternation
+from recollect.text.extraction_vocabulary import SEASON
 from recollect.text.sentences import TextSpan
 
 MIN_WORDS, MIN_CHARS = 2, 6
