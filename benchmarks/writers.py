@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import recollect
 from recollect.errors import RecollectError
 from recollect.stores.sqlite.connection import SqliteDatabase
-from recollect.stores.sqlite.writer import SqliteWriter
+from recollect.stores.sqlite.write_queue import SqliteWriter
 
 Write = Callable[[], int | str]
 """Writes one memory and gives its id."""

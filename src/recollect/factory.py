@@ -27,10 +27,9 @@ from recollect.jobs.scheduler import JOBS, JobListener, Scheduler
 from recollect.lifecycle.extractive_summarizer import ExtractiveSummarizer
 from recollect.lifecycle.schedule import NEVER_EXPRESSION, Schedule
 from recollect.model import validation
-from recollect.model.archive import MoveReport, VerifyReport
+from recollect.model.archive import MoveReport, SweepReport, VerifyReport
 from recollect.model.conversation import ModelPrices
 from recollect.model.encoder import Encoder, ReembeddingProgress, ReembeddingReport, ScopeVectorIndex
-from recollect.model.erasure import SweepReport
 from recollect.model.scope import Scope, as_scope
 from recollect.packing.tokens import Estimate
 from recollect.protocols import Embedder, Extractor, JobStore, Store, Summarizer
@@ -523,7 +522,7 @@ def _choose_embedder(store: Store, wanted: Embedder | None) -> Embedder:
     """
     from recollect.providers import registry
     from recollect.providers.base import MissingEmbedder
-    from recollect.stores.write_checks import refuse_other_encoder
+    from recollect.stores.sql.rows import refuse_other_encoder
 
     recorded = store.encoder()
     if wanted is not None:

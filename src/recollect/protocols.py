@@ -5,15 +5,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from recollect.model.archive import ArchiveInfo, ArchiveItem, ImportReport, Stats
+from recollect.model.archive import ArchiveInfo, ArchiveItem, ErasedRows, ImportReport, Lineage, ResidueSearch, Stats
 from recollect.model.context import ContextRecord, Sign, Usage, Use, Vote
 from recollect.model.conversation import ConversationTurn, Extraction, LlmUsage
 from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import ContentRow, EmbeddingBatch, Encoder, VectorRemoval
 from recollect.model.enums import Level, Status
-from recollect.model.erasure import ErasedRows, Lineage, ResidueSearch
-from recollect.model.job_runs import JobOccurrence, JobRecord
 from recollect.model.memory import Memory, MemoryId
+from recollect.model.plan import JobOccurrence, JobRecord
 from recollect.model.scope import Scope
 from recollect.model.timeline import Passage, Summary
 

@@ -20,9 +20,8 @@ import pytest
 from recollect.api.auth import WHOLE_STORE, Grant, Right
 from recollect.api.keys import KeyFile, issue_key
 from recollect.cli.doctor import diagnose
-from recollect.cli.doctor_checks import FRAMEWORK_PACKAGES, SERVER_PACKAGES
+from recollect.cli.doctor_checks import FRAMEWORK_PACKAGES, SERVER_PACKAGES, Check, CheckStatus
 from recollect.config import Settings
-from recollect.model.diagnosis import Check, CheckStatus
 from recollect.model.encoder import Encoder
 from recollect.providers.registry import PROVIDERS
 from recollect.stores.sqlite.store import SqliteReembedding

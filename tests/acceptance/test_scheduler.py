@@ -12,7 +12,7 @@ import pytest
 import recollect
 from recollect.errors import FieldError, NotFound
 from recollect.jobs.scheduler import JOBS, JobFailure
-from recollect.model.job_runs import JobOccurrence, JobState
+from recollect.model.plan import JobOccurrence, JobState
 from recollect.testing.builders import ManualClock
 from tests.contract.timetables import a_timetable
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.testing.variants import is_affected
+from recollect.testing.store_contract import is_affected
 from tests.contract import sorts
 from tests.contract.sorts import Sort
 

@@ -23,8 +23,7 @@ from recollect.testing.builders import (
     put,
     visible_ids,
 )
-from recollect.testing.store_contract import StoreContract
-from recollect.testing.variants import Variant
+from recollect.testing.store_contract import StoreContract, Variant
 from tests.contract.other_process import OtherProcess, OtherStore
 
 

@@ -18,7 +18,7 @@ import recollect
 from recollect.errors import FieldError, ProviderBusy, StoreBusy
 from recollect.jobs.scheduler import JOBS, TAKEN_OVER_PROBLEM, JobFailure, JobResult, Lease, run_in_every_scope
 from recollect.lifecycle.schedule import Schedule, SchedulerPolicy
-from recollect.model.job_runs import JobOccurrence, JobState
+from recollect.model.plan import JobOccurrence, JobState
 from recollect.model.scope import Scope
 from recollect.protocols import JobStore, WriteTransaction
 from recollect.stores.sql.jobs import SqlJobStore

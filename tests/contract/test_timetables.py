@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.model.job_runs import MAX_ATTEMPTS, MAX_OCCURRENCES, JobOccurrence, JobState
+from recollect.model.plan import MAX_ATTEMPTS, MAX_OCCURRENCES, JobOccurrence, JobState
 from recollect.protocols import JobStore
 from tests.contract.timetables import DAY, HOUR, LEASE, MINUTE, NOON, a_timetable
 

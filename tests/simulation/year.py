@@ -11,7 +11,7 @@ from typing import Any
 import recollect
 from recollect.errors import NotFound
 from recollect.jobs.scheduler import JobFailure
-from recollect.model.job_runs import JobOccurrence, JobState
+from recollect.model.plan import JobOccurrence, JobState
 from recollect.testing.builders import ManualClock
 
 from .crash import killed

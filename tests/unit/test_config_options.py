@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from recollect import config
 from recollect.admission.policy import AdmissionPolicy
-from recollect.config import OPTIONS, Option, Sources, toml_writer
+from recollect.config import OPTIONS, Option, Sources
 from recollect.config.loader import (
     OTHER_VARIABLES,
     ArgumentOrigin,
@@ -24,6 +24,8 @@ from recollect.config.loader import (
     EnvironmentOrigin,
     FileOrigin,
     FlagOrigin,
+    render_settings_json,
+    render_settings_toml,
 )
 from recollect.config.settings import SECTION_NAMES
 from recollect.errors import FieldError
@@ -196,8 +198,8 @@ def test_what_is_given_wins_over_flags_those_over_the_environment_and_that_over_
 @PATHS
 def test_it_is_shown_with_its_value_and_where_it_comes_from_and_a_secret_is_not(option: Option) -> None:
     found = config.load_configuration(as_document(option))
-    shown = "\n".join(toml_writer.render_lines(found, origins=True))
-    row = next(one for one in toml_writer.to_json(found, origins=True) if one["name"] == option.path)
+    shown = "\n".join(render_settings_toml(found, origins=True))
+    row = next(one for one in render_settings_json(found, origins=True) if one["name"] == option.path)
     if option.secret:
         assert f"# {option.name} is set  # given" in shown
         assert row == {"name": option.path, "set": True, "origin": "given"}
@@ -212,16 +214,14 @@ def test_what_is_shown_is_a_file_that_comes_to_the_same(tmp_path: Path) -> None:
     for one in OPTIONS.values():
         if not one.secret:
             found = config.load_configuration(as_document(one))
-            (tmp_path / "shown.toml").write_text(
-                "\n".join(toml_writer.render_lines(found, origins=True)), encoding="utf-8"
-            )
+            (tmp_path / "shown.toml").write_text("\n".join(render_settings_toml(found, origins=True)), encoding="utf-8")
             assert config.load_file_configuration(tmp_path / "shown.toml").settings == found.settings
 
 
 @given(st.text(), st.dictionaries(st.text(), st.floats(0, 1)))
 def test_any_text_is_written_as_toml_reads_it(text: str, table: dict[str, float]) -> None:
     found = config.load_configuration({"extraction": {"model": text}, "duplicates": {"by_embedder": table}})
-    lines = list(toml_writer.render_lines(found, origins=False))
+    lines = list(render_settings_toml(found, origins=False))
     assert all(line.isprintable() for line in lines)
     document = tomllib.loads("\n".join(lines))
     assert document["duplicates"]["by_embedder"] == table
@@ -231,12 +231,12 @@ def test_any_text_is_written_as_toml_reads_it(text: str, table: dict[str, float]
 def test_an_address_is_shown_without_what_may_be_secret_in_it() -> None:
     found = config.load_configuration({"embedder": "https://ana:hunter2@host/v1?key=hunter3#m"})
     for shown in (
-        "\n".join(toml_writer.render_lines(found, origins=True)),
-        str(toml_writer.to_json(found, origins=True)),
+        "\n".join(render_settings_toml(found, origins=True)),
+        str(render_settings_json(found, origins=True)),
     ):
         assert "https://…host/v1…" in shown
         assert "hunter" not in shown
-    assert "embedder" not in tomllib.loads("\n".join(toml_writer.render_lines(found, origins=False)))
+    assert "embedder" not in tomllib.loads("\n".join(render_settings_toml(found, origins=False)))
 
 
 def test_the_reference_has_every_setting_with_its_variable_its_default_and_what_it_is() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import recollect
-from recollect.model.job_runs import JobState
+from recollect.model.plan import JobState
 from recollect.protocols import JobStore
 from recollect.testing.builders import ManualClock
 

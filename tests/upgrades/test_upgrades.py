@@ -20,7 +20,7 @@ from recollect.cli.main import cli
 from recollect.engine.archive_format import FORMAT_NUMBER as EXPORT_FORMAT
 from recollect.model.context import ContextRecipe, ContextRecord, Use
 from recollect.model.draft import IdempotencyRecord
-from recollect.model.job_runs import JobState
+from recollect.model.plan import JobState
 from recollect.stores.postgres.connection import MIGRATIONS as POSTGRES_MIGRATIONS
 from recollect.stores.sql.migrations import load_migrations
 from recollect.stores.sqlite import store_files

@@ -16,11 +16,12 @@ import click
 from recollect import config
 from recollect import config as configured
 from recollect.cli import doctor_checks, options, output
+from recollect.cli.doctor_checks import Check, CheckStatus, check_from_error, ok, problem
 from recollect.cli.options import StoreTarget, pass_target
-from recollect.config import Settings, toml_writer
+from recollect.config import Settings
+from recollect.config.loader import render_settings_json, render_settings_toml
 from recollect.errors import RecollectError
 from recollect.factory import is_database
-from recollect.model.diagnosis import Check, CheckStatus, check_from_error, ok, problem
 from recollect.model.format import format_count, make_printable
 from recollect.render.tables import Paint, TextStyle, paint_plain
 
@@ -160,9 +161,9 @@ def show(origin: bool, as_json: bool) -> None:
     """
     found = configured.load_configuration()
     if as_json:
-        output.print_json(toml_writer.to_json(found, origins=origin))
+        output.print_json(render_settings_json(found, origins=origin))
     else:
-        output.print_lines(toml_writer.render_lines(found, origins=origin))
+        output.print_lines(render_settings_toml(found, origins=origin))
     for line in configured.find_unknown_variables():
         output.print_note(line)
 
@@ -174,7 +175,7 @@ def check(file: Path, as_json: bool) -> None:
     """Check the configuration in FILE by itself, and say what is wrong with it if anything is."""
     found = configured.load_file_configuration(file)
     if as_json:
-        output.print_json(toml_writer.to_json(found, origins=True))
+        output.print_json(render_settings_json(found, origins=True))
     else:
         said = sum(1 for origin in found.origins.values() if isinstance(origin, configured.FileOrigin))
         count = "1 setting" if said == 1 else f"{said} settings"

@@ -7,7 +7,9 @@ database.
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -16,7 +18,6 @@ from recollect.config import Settings
 from recollect.engine.dependencies import embed
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.factory import find_named_embedder
-from recollect.model.diagnosis import Check, check_from_error, ok, problem, warning
 from recollect.model.encoder import Encoder, ScopeVectorIndex
 from recollect.model.format import format_count
 from recollect.server.authenticator import keys_path, token_path
@@ -30,6 +31,50 @@ from recollect.stores.postgres.inspect import (
     StoreTable,
 )
 from recollect.version import __version__
+
+
+class CheckStatus(StrEnum):
+    """The status of a check."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check; a warning or a problem comes with a remedy."""
+
+    name: str
+    finding: CheckStatus
+    seen: str
+    remedy: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.remedy is None) != (self.finding is CheckStatus.OK):
+            raise InvalidInput(f"check {self.name!r}: a remedy is for what is not well, and only for that")
+
+
+def ok(name: str, seen: str) -> Check:
+    """Return a passed check."""
+    return Check(name, CheckStatus.OK, seen)
+
+
+def warning(name: str, seen: str, remedy: str) -> Check:
+    """Return a check that found something to improve."""
+    return Check(name, CheckStatus.WARNING, seen, remedy)
+
+
+def problem(name: str, seen: str, remedy: str) -> Check:
+    """Return a check that failed."""
+    return Check(name, CheckStatus.PROBLEM, seen, remedy)
+
+
+def check_from_error(name: str, error: RecollectError, finding: CheckStatus = CheckStatus.PROBLEM) -> Check:
+    """Return the check for an error whose message ends in the remedy."""
+    seen, _, remedy = str(error).rpartition("; ")
+    return Check(name, finding, seen or remedy, remedy if seen else "see what it says")
+
 
 MIN_PYTHON = (3, 11)
 SAMPLE_TEXT = "Ana prefers window seats"

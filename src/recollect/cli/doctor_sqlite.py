@@ -9,11 +9,20 @@ from pathlib import Path
 
 import apsw
 
-from recollect.cli.doctor_checks import check_model, check_re_embedding, format_megabytes
+from recollect.cli.doctor_checks import (
+    Check,
+    CheckStatus,
+    check_from_error,
+    check_model,
+    check_re_embedding,
+    format_megabytes,
+    ok,
+    problem,
+    warning,
+)
 from recollect.config import Settings
 from recollect.errors import RecollectError
 from recollect.factory import refuse_url
-from recollect.model.diagnosis import Check, CheckStatus, check_from_error, ok, problem, warning
 from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.stores.sqlite.connection import resolve_store_path
 from recollect.stores.sqlite.process_lock import NoWriteLock, WriteLock, open_process_lock

@@ -20,7 +20,7 @@ from recollect.cli.doctor import config_command, doctor
 from recollect.cli.entrypoint import HELP_FLAGS
 from recollect.cli.episodes import episodes
 from recollect.cli.evaluate import evaluate
-from recollect.cli.events import browse, expand, observe
+from recollect.cli.events import browse, expand, graph, observe, topics
 from recollect.cli.extract import extract
 from recollect.cli.memories import erase, forget, history, list_memories, pin, remember, restore, revise, show, unpin
 from recollect.cli.options import DEFAULT_TARGET, StoreTarget, expand_home
@@ -28,7 +28,6 @@ from recollect.cli.profiles import profiles, rank
 from recollect.cli.recall import brief, feedback, recall, replay, search, why
 from recollect.cli.scheduler import scheduler
 from recollect.cli.serve import keys, serve
-from recollect.cli.topics import graph, topics
 from recollect.cli.transfer import backup, export, import_, verify
 from recollect.errors import FieldError, InvalidInput, NotFound, RecollectError, SignalMissing
 from recollect.model.format import make_printable

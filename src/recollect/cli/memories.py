@@ -15,9 +15,9 @@ from recollect.cli import formatting, options, output
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import find_replacements
 from recollect.engine.engine import Engine
+from recollect.model.archive import ErasureReceipt, SweepReport
 from recollect.model.draft import read_draft
 from recollect.model.enums import Kind, Status
-from recollect.model.erasure import ErasureReceipt, SweepReport
 from recollect.model.format import format_count, make_printable
 from recollect.model.scope import Scope
 from recollect.render import json_values

@@ -19,7 +19,7 @@ from recollect.cli.options import StoreTarget, pass_target
 from recollect.errors import RecollectError
 from recollect.jobs.scheduler import JOBS, JobFailure, Scheduler
 from recollect.model.format import format_moment, make_printable
-from recollect.model.job_runs import JobOccurrence, JobState, JobStatus
+from recollect.model.plan import JobOccurrence, JobState, JobStatus
 from recollect.render.tables import TextTable
 
 EXIT_JOB_FAILED = 1

@@ -13,7 +13,7 @@ from typing import Any
 
 from recollect.admission.policy import SecretsPolicy
 from recollect.admission.screening import redact_text
-from recollect.engine.context_records import read_formula
+from recollect.engine.recall import read_formula
 from recollect.errors import FieldError, ProfileError, show
 from recollect.model import validation
 from recollect.model.context import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry

@@ -9,9 +9,15 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from recollect.admission.screening import redact_text
-from recollect.engine.context_records import make_context_record, read_formula
 from recollect.engine.dependencies import Dependencies
-from recollect.engine.recall import RecallRequest, find_evidence, make_context, select_rows
+from recollect.engine.recall import (
+    RecallRequest,
+    find_evidence,
+    make_context,
+    make_context_record,
+    read_formula,
+    select_rows,
+)
 from recollect.errors import Conflict, FieldError, InvalidInput, NotFound, ProfileError, show
 from recollect.model import validation
 from recollect.model.context import ContextRecord, Noted, Sign, Use, Vote, compare_records

@@ -26,12 +26,11 @@ from recollect.engine.sessions import Sessions
 from recollect.errors import FieldError, InvalidInput, RecollectError, show
 from recollect.fork_safety import ForkSafeLock
 from recollect.model import validation
-from recollect.model.archive import ImportReport, Stats
+from recollect.model.archive import ErasureReceipt, ImportReport, Stats
 from recollect.model.context import Noted, Usage
 from recollect.model.conversation import ConversationTurn
 from recollect.model.draft import Draft, Receipt, read_draft
 from recollect.model.enums import Kind, Level, Provenance, Status, parse_choice
-from recollect.model.erasure import ErasureReceipt
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.plan import Job, Plan, RetentionOverrides, Run, UndoReport
 from recollect.model.scope import Scope, as_scope

@@ -9,8 +9,8 @@ from recollect.engine.edit import memory_not_found
 from recollect.engine.supersession import find_rivals, load_prior_version
 from recollect.errors import NotFound, show
 from recollect.model import validation
+from recollect.model.archive import ErasedRows, ErasureReceipt, Lineage, ResidueSearch
 from recollect.model.enums import Status
-from recollect.model.erasure import ErasedRows, ErasureReceipt, Lineage, ResidueSearch
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import SupportsForget, WriteTransaction

@@ -1,8 +1,11 @@
-"""Recall: find, rank and pack the memories that best answer a query.
+"""Recall: find, rank and pack the memories that best answer a query, and record what was packed.
 
 Also explains why a memory was recalled or not, and counts memories that a caller serves without packing.
 """
 
+import base64
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,14 +13,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recollect.admission.screening import redact_text
-from recollect.engine.context_records import make_context_record
 from recollect.engine.dependencies import Dependencies, require_not_future
 from recollect.engine.edit import get_visible, require_memory_id
-from recollect.errors import FieldError
+from recollect.errors import FieldError, ProfileError, show
 from recollect.model import validation
 from recollect.model.candidate import Candidate
-from recollect.model.context import ContextRecord, Use
-from recollect.model.enums import BRIEF_LEVELS, RECALL_LEVELS, Kind, Level, parse_choice, parse_level
+from recollect.model.context import ContextRecipe, ContextRecord, OmittedEntry, PackedEntry, Use
+from recollect.model.enums import BRIEF_LEVELS, PLAIN_LEVEL_NAME, RECALL_LEVELS, Kind, Level, parse_choice, parse_level
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope, as_scope
 from recollect.packing.budget import Budget
@@ -26,11 +28,12 @@ from recollect.packing.prompt import Prompt
 from recollect.protocols import WriteTransaction
 from recollect.ranking import scorer
 from recollect.ranking.profile import Hearing, Profile
-from recollect.ranking.profile_toml import ProfileDocument
+from recollect.ranking.profile_toml import ProfileDocument, profile_to_document
 from recollect.ranking.result import PRUNED, Exact, Ranking, Scored, merge, order_exclusions
 from recollect.ranking.why import Barred, Ranked, Why
 from recollect.retrieval.eligibility import Barrier, find_barrier, version_at
 from recollect.retrieval.query import Query, QueryAnalysis
+from recollect.text import entities, tokenizer
 from recollect.text.entities import find_candidate_names
 from recollect.text.tokenizer import tokenize
 
@@ -441,3 +444,68 @@ def count_served(world: Dependencies, scope: Scope, handed: Iterable[Scored | st
 
 def _id_of(one: Scored | str) -> MemoryId:
     return one.id if isinstance(one, Scored) else MemoryId(validation.require_text("handed", one))
+
+
+def make_context_record(
+    world: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence", depth: int
+) -> ContextRecord:
+    """Return the record of a context made from this evidence."""
+    ranking = context.ranking
+    every_kind = len(request.kinds) == len(Kind)
+    return ContextRecord(
+        id=context.id or "",
+        scope=request.scope,
+        made_at=request.made_at,
+        at=request.at,
+        commit=found.commit,
+        known_at=request.known_at,
+        question=() if request.question is None else request.question.turns,
+        profile=ranking.profile,
+        version=ranking.version,
+        formula=json.dumps(profile_to_document(request.profile)),
+        tokens=context.tokens,
+        budget=context.budget.tokens,
+        depth=depth,
+        past=request.past,
+        kinds=() if every_kind else tuple(sorted(kind.value for kind in request.kinds)),
+        levels=tuple(sorted(PLAIN_LEVEL_NAME if one is None else one.value for one in request.levels)),
+        marker=context.marker,
+        packed=tuple(PackedEntry(scored.id, float(scored.score)) for scored in context.packed),
+        omitted=tuple(
+            OmittedEntry(one.scored.id, float(one.scored.score), one.reason.value, one.cost) for one in context.omitted
+        ),
+        excluded=dict(ranking.excluded),
+        making=_make_recipe(world, context, request, found),
+    )
+
+
+def read_formula(text: str) -> ProfileDocument:
+    """Read the profile document in a context record; raise ProfileError if it is not one."""
+    try:
+        written = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ProfileError(str(error)) from error
+    if not isinstance(written, dict):
+        raise ProfileError(f"{show(written)} is no profile")
+    return written
+
+
+def _make_recipe(
+    world: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence"
+) -> ContextRecipe:
+    budget, vectors = context.budget, found.vectors
+    return ContextRecipe(
+        present=request.present,
+        reserves={kind.value: room for kind, room in budget.reserves.items()},
+        items=budget.items,
+        pinned_share=budget.pinned_share,
+        counter=world.count_tokens.name,
+        analyser=tokenizer.VERSION,
+        naming=entities.VERSION,
+        encoder=None if request.question is None else world.encoder,
+        directions=None if vectors is None else base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii"),
+        directed=found.similarity_count,
+        packed=len(context.packed),
+        omitted=len(context.omitted),
+        text=hashlib.sha256(context.text.encode()).hexdigest(),
+    )

@@ -22,8 +22,7 @@ from recollect.lifecycle.schedule import NEVER_EXPRESSION, Schedule, SchedulerPo
 from recollect.model import validation
 from recollect.model.enums import Status
 from recollect.model.format import format_count
-from recollect.model.job_runs import JobOccurrence, JobState, JobStatus
-from recollect.model.plan import Job, Run
+from recollect.model.plan import Job, JobOccurrence, JobState, JobStatus, Run
 from recollect.model.scope import Scope
 from recollect.protocols import JobStore
 

@@ -7,11 +7,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, assert_never
 
-from recollect.model.archive import ImportReport, Stats, VerifyReport
+from recollect.model.archive import ErasureReceipt, ImportReport, Stats, VerifyReport
 from recollect.model.context import Noted, Usage
 from recollect.model.draft import Receipt
 from recollect.model.encoder import Encoder
-from recollect.model.erasure import ErasureReceipt
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
 from recollect.packing.pack import Context, Omitted

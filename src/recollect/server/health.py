@@ -19,7 +19,7 @@ from recollect.config import Settings
 from recollect.engine.engine import Engine
 from recollect.errors import NotFound, RecollectError
 from recollect.jobs.scheduler import JobFailure
-from recollect.model.job_runs import JobOccurrence, JobState
+from recollect.model.plan import JobOccurrence, JobState
 from recollect.server.authenticator import AUTH_OK, AuthStatus
 from recollect.server.authenticator import DEGRADED_AUTH_MODES as OF_LETTING
 

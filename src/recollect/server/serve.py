@@ -37,7 +37,7 @@ from recollect.config import Settings
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError, StoreError
 from recollect.jobs.scheduler import JobFailure
-from recollect.model.job_runs import JobOccurrence
+from recollect.model.plan import JobOccurrence
 from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.server import telemetry
 from recollect.server.authenticator import Authentication, create_authentication, create_host_policy

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from recollect.api.dispatcher import RequestOutcome
 from recollect.api.operations import OPERATIONS
 from recollect.jobs.scheduler import JobFailure
-from recollect.model.job_runs import JobOccurrence
+from recollect.model.plan import JobOccurrence
 from recollect.server.json_log import JsonFormatter
 from recollect.version import __version__
 

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from recollect.model.archive import ArchivedContent, ArchivedMemory, ArchivedUse, ArchivedVote
+from recollect.model.archive import ArchivedContent, ArchivedMemory, ArchivedUse, ArchivedVote, Lineage
 from recollect.model.context import ContextRecord, Usage, Use, Vote, count_votes, select_current_votes
 from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Index, Level, Status
-from recollect.model.erasure import Lineage
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.retrieval.eligibility import version_at, was_revised_since

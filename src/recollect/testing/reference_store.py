@@ -14,13 +14,12 @@ import numpy as np
 
 from recollect.errors import RecollectError
 from recollect.fork_safety import ForkSafeLock
-from recollect.model.archive import MAX_NAMED_SCOPES, ArchiveInfo, ArchiveItem, Stats
+from recollect.model.archive import MAX_NAMED_SCOPES, ArchiveInfo, ArchiveItem, Lineage, ResidueSearch, Stats
 from recollect.model.candidate import Candidate
 from recollect.model.context import NO_USAGE, SIGN_USES, ContextRecord, Sign, Usage, Use, Vote, select_current_votes
 from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Index, Level, Status
-from recollect.model.erasure import Lineage, ResidueSearch
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.table import CandidateTable
@@ -30,7 +29,7 @@ from recollect.retrieval.eligibility import Barrier, find_barrier
 from recollect.retrieval.entity_links import EntityLink
 from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, Vectors
 from recollect.retrieval.vectors import nearest_cosines
-from recollect.stores.write_checks import refuse_other_encoder
+from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.testing.reference_state import MemoryVersion, ReferenceState, can_see
 from recollect.testing.reference_writer import ReferenceWriter
 from recollect.text import questions, tokenizer

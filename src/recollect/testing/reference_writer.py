@@ -7,17 +7,16 @@ from itertools import takewhile
 
 import numpy as np
 
-from recollect.model.archive import ArchivedMemory, ArchiveItem, ImportReport, strip_store_fields
+from recollect.model.archive import ArchivedMemory, ArchiveItem, ErasedRows, ImportReport, Lineage, strip_store_fields
 from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote, anonymize_votes
 from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Index, Level, Status
-from recollect.model.erasure import ErasedRows, Lineage
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval.evidence import Vector
-from recollect.stores.write_checks import (
+from recollect.stores.sql.rows import (
     COUNTED_USES,
     VOTE_USES,
     context_taken_error,

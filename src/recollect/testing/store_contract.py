@@ -8,13 +8,40 @@ class TestMyStore(StoreContract):
         store.close()
 """
 
-from typing import ClassVar
+from collections.abc import Callable
+from enum import StrEnum
+from typing import ClassVar, TypeVar
 
 import pytest
 
 from recollect.protocols import Store
 from recollect.testing.builders import ManualClock
-from recollect.testing.variants import Variant
+
+ContractTest = TypeVar("ContractTest", bound=Callable[..., None])
+
+
+class Variant(StrEnum):
+    """A way to run a store under which its behavior must stay the same."""
+
+    SECOND_WRITER = "second writer"
+    SMALL_CACHE = "small cache"
+    IN_MEMORY = "in memory"
+
+
+def affected_by(*variants: Variant) -> Callable[[ContractTest], ContractTest]:
+    """Mark a test that these variants can break."""
+
+    def mark(promise: ContractTest) -> ContractTest:
+        promise.__dict__["variants"] = frozenset(variants)
+        return promise
+
+    return mark
+
+
+def is_affected(promise: Callable[..., object], variant: Variant) -> bool:
+    """Return whether the test is marked as one that the variant can break."""
+    return variant in getattr(promise, "variants", frozenset[Variant]())
+
 
 pytest.register_assert_rewrite("recollect.testing.contract")  # before the imports: a failed assertion shows its values
 

@@ -19,9 +19,9 @@ from psycopg import sql
 import recollect
 from recollect.errors import StoreBusy, StoreError
 from recollect.factory import index_scope, re_embed, sweep
+from recollect.model.archive import UNREACHABLE_SERVER_COPIES
 from recollect.model.context import Use
 from recollect.model.enums import Level
-from recollect.model.erasure import UNREACHABLE_SERVER_COPIES
 from recollect.model.scope import Scope
 from recollect.stores.postgres import erasure as table_rewrite
 from recollect.stores.postgres import pool as admin_connection

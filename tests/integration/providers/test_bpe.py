@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from recollect.providers.bpe import MAX_CACHED_CHARS, SPACE_MARK, BytePairTokenizer
 from recollect.providers.embedder_assets import STATIC_TOKENIZER_FILE
+from recollect.providers.static import MAX_CACHED_CHARS, SPACE_MARK, BytePairTokenizer
 from tests.gate.bench import JUDGEMENTS
 
 CONTENT = STATIC_TOKENIZER_FILE.read()

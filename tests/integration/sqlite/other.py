@@ -17,7 +17,7 @@ from recollect.errors import RecollectError
 from recollect.stores.sql import deferred
 from recollect.stores.sqlite import store_files
 from recollect.stores.sqlite.process_lock import _byte_lock
-from recollect.stores.sqlite.writer import SqliteWriter
+from recollect.stores.sqlite.write_queue import SqliteWriter
 from tests.integration.sqlite.scene import a_database, note
 
 

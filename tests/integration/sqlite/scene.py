@@ -13,7 +13,7 @@ import apsw
 
 from recollect.stores.sqlite.connection import SqliteDatabase
 from recollect.stores.sqlite.transaction import ReaderPool
-from recollect.stores.sqlite.writer import SqliteWriter
+from recollect.stores.sqlite.write_queue import SqliteWriter
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import recollect
 from recollect.factory import verify
+from recollect.model.archive import UNREACHABLE_COPIES, ErasureReceipt, ResidueSearch
 from recollect.model.context import Use
-from recollect.model.erasure import UNREACHABLE_COPIES, ErasureReceipt, ResidueSearch
 from recollect.model.scope import Scope
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.text import tokenizer

@@ -20,7 +20,7 @@ from recollect.stores.sql import deferred
 from recollect.stores.sqlite import fork
 from recollect.stores.sqlite.connection import SqliteDatabase
 from recollect.stores.sqlite.transaction import ReaderPool
-from recollect.stores.sqlite.writer import SqliteWriter
+from recollect.stores.sqlite.write_queue import SqliteWriter
 from tests.integration.sqlite.engines import SCOPE, an_engine
 from tests.integration.sqlite.scene import a_database, a_writer, note, notes
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.model.erasure import ResidueSearch
+from recollect.model.archive import ResidueSearch
 from recollect.stores.sql import erasure
 from recollect.stores.sql.erasure import ANCHOR_BYTES, NEEDLE_BYTES, NeedleFinder, cut_needles, join_ranges
 from recollect.stores.sqlite.residue import find_cells, search_files

@@ -20,8 +20,7 @@ from recollect.errors import InvalidInput, StoreBusy, StoreError
 from recollect.stores.sqlite import process_lock, write_queue
 from recollect.stores.sqlite.connection import PAGE_SIZE, SqliteDatabase
 from recollect.stores.sqlite.transaction import ReaderPool
-from recollect.stores.sqlite.write_queue import CHECKPOINT_PAGES, WriteRequest
-from recollect.stores.sqlite.writer import MAX_DEFERRED_WRITES, SqliteWriter
+from recollect.stores.sqlite.write_queue import CHECKPOINT_PAGES, MAX_DEFERRED_WRITES, SqliteWriter, WriteRequest
 from tests.integration.sqlite.scene import Other, a_database, a_writer, note, notes
 
 MOMENT = 0.05

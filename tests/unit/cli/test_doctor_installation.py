@@ -4,8 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from recollect.cli.doctor_checks import MIN_PYTHON, check_cache_folders, check_python, format_megabytes
-from recollect.model.diagnosis import Check, CheckStatus, ok
+from recollect.cli.doctor_checks import (
+    MIN_PYTHON,
+    Check,
+    CheckStatus,
+    check_cache_folders,
+    check_python,
+    format_megabytes,
+    ok,
+)
 from tests.tables import table
 
 

@@ -1,8 +1,7 @@
 """The models of a store: whether the one it needs is to be had, and whether it is on its way to another."""
 
-from recollect.cli.doctor_checks import check_model, check_re_embedding
+from recollect.cli.doctor_checks import CheckStatus, check_model, check_re_embedding
 from recollect.config import Settings
-from recollect.model.diagnosis import CheckStatus
 from recollect.model.encoder import Encoder
 from tests.tables import table
 

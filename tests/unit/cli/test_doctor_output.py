@@ -1,7 +1,7 @@
 """A diagnosis, told."""
 
 from recollect.cli import doctor
-from recollect.model.diagnosis import ok, problem, warning
+from recollect.cli.doctor_checks import ok, problem, warning
 
 CHECKS = [
     ok("python", "3.11"),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from recollect.cli.doctor_checks import (
+    CheckStatus,
     check_catalog,
     check_database_store,
     check_encoding,
@@ -14,7 +15,6 @@ from recollect.cli.doctor_checks import (
     check_writable,
 )
 from recollect.config import Settings
-from recollect.model.diagnosis import CheckStatus
 from recollect.model.encoder import Encoder
 from recollect.stores.postgres.inspect import (
     DatabaseCatalog,

@@ -1,7 +1,7 @@
 """The place: which SQLite and how much room will do."""
 
+from recollect.cli.doctor_checks import CheckStatus
 from recollect.cli.doctor_sqlite import LOW_DISK_BYTES, MIN_DISK_BYTES, check_disk, check_sqlite_versions
-from recollect.model.diagnosis import CheckStatus
 from tests.tables import table
 
 

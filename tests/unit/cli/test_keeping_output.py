@@ -4,11 +4,18 @@ import json
 from typing import Any
 
 from recollect.cli import admin, formatting, memories, transfer
-from recollect.model.archive import ImportReport, Stats, VerifyReport
+from recollect.model.archive import (
+    UNREACHABLE_COPIES,
+    ErasureReceipt,
+    ImportReport,
+    ResidueSearch,
+    Stats,
+    SweepReport,
+    VerifyReport,
+)
 from recollect.model.context import Use
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Kind, Status
-from recollect.model.erasure import UNREACHABLE_COPIES, ErasureReceipt, ResidueSearch, SweepReport
 from recollect.model.format import QUOTE_CHARS
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from recollect.cli import scheduler
-from recollect.model.job_runs import JobOccurrence, JobState, JobStatus
+from recollect.model.plan import JobOccurrence, JobState, JobStatus
 from tests.tables import table
 
 DUE = datetime(2026, 11, 16, 1, tzinfo=UTC)

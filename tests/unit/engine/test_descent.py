@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.engine.erase import find_descendants
-from recollect.model.erasure import Lineage
+from recollect.model.archive import Lineage
 from recollect.model.memory import MemoryId
 
 names = st.sampled_from("abcdefgh").map(MemoryId)

@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 from recollect.lifecycle.episodes import FailureMode, Similar
-from recollect.model.archive import Stats
+from recollect.model.archive import ErasureReceipt, ResidueSearch, Stats
 from recollect.model.context import DifferenceKind, Noted, ReplayDifference, Usage, Use
 from recollect.model.draft import Changed, Created, Receipt, Reinforced, Unchanged, Updated, Verdict
 from recollect.model.enums import Kind, Status
 from recollect.model.episode import Action, Episode, Outcome
-from recollect.model.erasure import ErasureReceipt, ResidueSearch
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.ranking.explanation import Explanation, ScorePart

@@ -2,8 +2,8 @@
 
 import pytest
 
+from recollect.cli.doctor_checks import Check, CheckStatus, check_from_error, problem, warning
 from recollect.errors import InvalidInput, ProviderError
-from recollect.model.diagnosis import Check, CheckStatus, check_from_error, problem, warning
 from tests.tables import table
 
 

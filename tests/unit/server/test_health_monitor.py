@@ -20,8 +20,8 @@ from recollect.api.dispatcher import RequestOutcome
 from recollect.errors import ProviderError, StoreError
 from recollect.jobs.scheduler import JobFailure
 from recollect.model.draft import Refused
-from recollect.model.job_runs import JobOccurrence, JobState
 from recollect.model.memory import MemoryId
+from recollect.model.plan import JobOccurrence, JobState
 from recollect.model.scope import Scope
 from recollect.protocols import Purpose, WriteTransaction
 from recollect.providers.hashing import HashingEmbedder

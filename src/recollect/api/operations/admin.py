@@ -6,8 +6,7 @@ from pydantic import Field, model_validator
 
 from recollect.api import operation, schemas
 from recollect.api.auth import WHOLE_STORE, Caller, Right
-from recollect.api.fields import Id, ScopePath, choice_schema
-from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
+from recollect.api.operation import Answer, Effect, Id, Operation, OperationRequest, ScopePath, Toolset, choice_schema
 from recollect.engine.engine import Engine
 from recollect.errors import Conflict, FieldError, NotFound
 from recollect.model.enums import Level

@@ -7,24 +7,28 @@ from pydantic import BeforeValidator, Field
 
 from recollect.api import operation, schemas
 from recollect.api.auth import Caller, Right
-from recollect.api.fields import (
+from recollect.api.operation import (
     FRACTION_SCHEMA,
     PROVENANCE_HELP,
+    Answer,
+    Effect,
     Id,
     IdempotencyKey,
     JsonObject,
     Limit,
     Names,
+    Operation,
+    OperationRequest,
     ProvenanceName,
     ScopePath,
     ShortText,
     Text,
     Texts,
     Timestamp,
+    Toolset,
     UnitFloat,
     choice_schema,
 )
-from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
 from recollect.api.operations.memories import require_trust, resolve_provenance
 from recollect.engine.engine import Engine
 from recollect.engine.episodes import DEFAULT_FAILURE_MODES, DEFAULT_LISTED_EPISODES, DEFAULT_SIMILAR_EPISODES

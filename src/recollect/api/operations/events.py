@@ -7,18 +7,22 @@ from pydantic import Field
 
 from recollect.api import operation, schemas
 from recollect.api.auth import Caller, Right
-from recollect.api.fields import (
+from recollect.api.operation import (
     MAX_BATCH_ITEMS,
+    Answer,
+    Effect,
     Id,
     IdempotencyKey,
     Limit,
+    Operation,
+    OperationRequest,
     ProvenanceName,
     RoleName,
     ScopePath,
     Text,
     Timestamp,
+    Toolset,
 )
-from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
 from recollect.api.operations.memories import render_receipt
 from recollect.api.schemas import Receipts
 from recollect.engine.engine import Engine

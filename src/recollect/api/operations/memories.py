@@ -6,15 +6,19 @@ from pydantic import Field
 
 from recollect.api import operation, schemas
 from recollect.api.auth import Caller, Right
-from recollect.api.fields import (
+from recollect.api.operation import (
     MAX_BATCH_ITEMS,
     PROVENANCE_HELP,
+    Answer,
+    Effect,
     Id,
     IdempotencyKey,
     JsonObject,
     KindName,
     Limit,
     Names,
+    Operation,
+    OperationRequest,
     ProvenanceName,
     ScopePath,
     ShortText,
@@ -22,9 +26,9 @@ from recollect.api.fields import (
     Text,
     Texts,
     Timestamp,
+    Toolset,
     UnitFloat,
 )
-from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
 from recollect.engine.engine import Engine
 from recollect.errors import AccessDenied, NotFound, show
 from recollect.model.draft import Receipt

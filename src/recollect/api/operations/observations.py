@@ -7,8 +7,19 @@ from pydantic import BaseModel, Field
 
 from recollect.api import operation
 from recollect.api.auth import Caller, Right
-from recollect.api.fields import Id, KindName, ScopePath, ShortText, Text
-from recollect.api.operation import Answer, AnswerSchema, Effect, Operation, OperationRequest, Toolset
+from recollect.api.operation import (
+    Answer,
+    AnswerSchema,
+    Effect,
+    Id,
+    KindName,
+    Operation,
+    OperationRequest,
+    ScopePath,
+    ShortText,
+    Text,
+    Toolset,
+)
 from recollect.api.operations.memories import require_trust
 from recollect.compat import observation_memory as dialect
 from recollect.compat.observation_memory import MAX_SEARCH_RESULTS, ObservationMemory

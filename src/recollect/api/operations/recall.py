@@ -6,24 +6,28 @@ from pydantic import Field, model_validator
 
 from recollect.api import operation, schemas
 from recollect.api.auth import Caller, Right
-from recollect.api.fields import (
+from recollect.api.operation import (
     MAX_BATCH_ITEMS,
+    Answer,
     Depth,
+    Effect,
     Id,
     Ids,
     JsonObject,
     KindName,
     LevelName,
     Limit,
+    Operation,
+    OperationRequest,
     ProfileName,
     RoleName,
     ScopePath,
     Text,
     Timestamp,
     Tokens,
+    Toolset,
     choice_schema,
 )
-from recollect.api.operation import Answer, Effect, Operation, OperationRequest, Toolset
 from recollect.engine.engine import DEFAULT_DEPTH, Engine
 from recollect.errors import AccessDenied, FieldError, show
 from recollect.model.conversation import Role

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from psycopg import errors, sql
 
 from recollect.errors import StoreBusy, StoreError
-from recollect.model.erasure import UNREACHABLE_SERVER_COPIES, ResidueSearch, SweepReport
+from recollect.model.archive import UNREACHABLE_SERVER_COPIES, ResidueSearch, SweepReport
 from recollect.model.scope import Scope
 from recollect.stores.postgres.connection import SCHEMA_NAME, PostgresDatabase
 from recollect.stores.postgres.pool import (

@@ -14,9 +14,15 @@ from datetime import datetime
 from typing import TypeVar
 
 from recollect.errors import Conflict, show
-from recollect.model.archive import ArchivedMemory, ArchiveInfo, ArchiveItem, Stats
+from recollect.model.archive import (
+    UNREACHABLE_SERVER_COPIES,
+    ArchivedMemory,
+    ArchiveInfo,
+    ArchiveItem,
+    ResidueSearch,
+    Stats,
+)
 from recollect.model.context import ContextRecord
-from recollect.model.erasure import UNREACHABLE_SERVER_COPIES, ResidueSearch
 from recollect.model.format import make_printable
 from recollect.model.scope import Scope
 from recollect.model.validation import BUSY_TIMEOUT_SECONDS, CACHE_BYTES, copy_with
@@ -39,8 +45,8 @@ from recollect.stores.sql.archive import ArchiveLoader, keep_items, open_export
 from recollect.stores.sql.column_cache import RemoteVectors
 from recollect.stores.sql.deferred import BackgroundWrites
 from recollect.stores.sql.reader import ColumnSnapshot, SqlReader, count_stats
+from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.stores.sql.transaction import Transaction, read_current_encoder
-from recollect.stores.write_checks import refuse_other_encoder
 
 T = TypeVar("T")
 

@@ -26,8 +26,8 @@ from recollect.stores.postgres.pool import Connection, exclusive_connection, is_
 from recollect.stores.postgres.sql import RlsScope
 from recollect.stores.postgres.transaction import ALL_SCOPES, PostgresTransaction, read_with_retry
 from recollect.stores.sql.merged_columns import MergedColumns
+from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.stores.sql.transaction import Transaction, load_statements, read_current_encoder
-from recollect.stores.write_checks import refuse_other_encoder
 
 T = TypeVar("T")
 

@@ -29,8 +29,8 @@ from recollect.model.scope import Scope
 from recollect.retrieval import bm25, entity_links
 from recollect.stores.sql import rows
 from recollect.stores.sql.duplicate_guard import explain_conflict
+from recollect.stores.sql.rows import context_taken_error, history_differs_error, id_taken_error
 from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, subtree_params
-from recollect.stores.write_checks import context_taken_error, history_differs_error, id_taken_error
 from recollect.text import entities, tokenizer
 from recollect.text.paraphrase import paraphrase_key
 

@@ -13,8 +13,8 @@ from recollect.errors import Conflict
 from recollect.model.enums import Status
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
+from recollect.stores.sql.rows import duplicate_text_error, id_taken_error, topic_taken_error
 from recollect.stores.sql.transaction import Transaction, visible_params
-from recollect.stores.write_checks import duplicate_text_error, id_taken_error, topic_taken_error
 from recollect.text.paraphrase import NO_KEY
 
 LOOKUPS_BEFORE_PRELOAD = 8

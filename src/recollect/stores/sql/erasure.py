@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.model.archive import ErasedRows
 from recollect.model.context import anonymize_votes, count_votes, select_current_votes
-from recollect.model.erasure import ErasedRows
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.stores.sql import rows

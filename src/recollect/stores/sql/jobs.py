@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from recollect.model.job_runs import MAX_ATTEMPTS, MAX_OCCURRENCES, JobOccurrence, JobRecord, JobState
+from recollect.model.plan import MAX_ATTEMPTS, MAX_OCCURRENCES, JobOccurrence, JobRecord, JobState
 from recollect.model.validation import MAX_CLOCK_LEAD
 from recollect.stores.sql.rows import from_micros, from_optional_micros, to_micros, to_optional_micros
 from recollect.stores.sql.transaction import Row, Transaction, TransactionRunner

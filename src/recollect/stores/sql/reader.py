@@ -16,20 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.model import validation
-from recollect.model.archive import MAX_NAMED_SCOPES, Stats
+from recollect.model.archive import MAX_NAMED_SCOPES, Lineage, Stats
 from recollect.model.context import NO_USAGE, ContextRecord, Sign, Usage, Use, Vote, select_current_votes
 from recollect.model.draft import IdempotencyRecord
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Kind, Level, Status
-from recollect.model.erasure import Lineage
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.retrieval.evidence import EvidenceRequest, RecallEvidence, RemoteSimilarities
 from recollect.stores.sql import rows
 from recollect.stores.sql.column_cache import ColumnCache, RemoteVectors, has_lost_vector
 from recollect.stores.sql.merged_columns import MergedColumns
+from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, subtree_params, visible_params
-from recollect.stores.write_checks import refuse_other_encoder
 from recollect.text import tokenizer
 
 T = TypeVar("T")

@@ -8,32 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from recollect.model.archive import ArchiveItem, ImportReport
+from recollect.model.archive import ArchiveItem, ErasedRows, ImportReport, Lineage
 from recollect.model.context import SIGN_USES, ContextRecord, Use, Vote, count_votes, select_current_votes
 from recollect.model.draft import IDEMPOTENCY_KEY_LIFETIME, IdempotencyRecord
 from recollect.model.encoder import Encoder
 from recollect.model.enums import Index, Kind, Level, Status
-from recollect.model.erasure import ErasedRows, Lineage
 from recollect.model.memory import Memory, MemoryId, content_hash
 from recollect.model.scope import Scope
 from recollect.model.validation import MAX_NEIGHBORS
 from recollect.retrieval import bm25, entity_links
 from recollect.retrieval.evidence import Vector
-from recollect.stores import write_checks
 from recollect.stores.sql import erasure, reader, rows
 from recollect.stores.sql.archive import ArchiveLoader
 from recollect.stores.sql.duplicate_guard import DuplicateIndex, MissingMatches, explain_conflict, refuse_duplicate
-from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, visible_params
-from recollect.stores.write_checks import (
+from recollect.stores.sql.rows import (
     COUNTED_USES,
     VOTE_USES,
     id_taken_error,
+    next_commit_time,
     refuse_invalid_checkpoint,
     refuse_mismatched_vector,
     refuse_other_encoder,
     refuse_sign_without_context,
     refuse_unsupported_use,
 )
+from recollect.stores.sql.transaction import Row, Transaction, read_current_encoder, visible_params
 from recollect.text import entities, tokenizer
 from recollect.text.paraphrase import paraphrase_key
 
@@ -91,7 +90,7 @@ class SqlWriteTransaction:
         realm = self._db.realm
         if realm not in self._commits:
             last, recorded = self._fetch_first("last_commit") or (0, 0)
-            after = rows.to_micros(write_checks.next_commit_time(self._now, rows.from_micros(recorded)))
+            after = rows.to_micros(next_commit_time(self._now, rows.from_micros(recorded)))
             self._commits[realm] = _Commit(int(last) + 1, after)
         return self._commits[realm]
 

@@ -16,11 +16,11 @@ import apsw
 
 from recollect.atomic_files import companion_path, remove_abandoned_folders
 from recollect.errors import StoreBusy, StoreError
-from recollect.model.erasure import ResidueSearch
+from recollect.model.archive import ResidueSearch
 from recollect.stores.sql.erasure import NEEDLE_BYTES, NeedleFinder, find_needles, join_ranges
 from recollect.stores.sqlite import store_files
 from recollect.stores.sqlite.transaction import SQL
-from recollect.stores.sqlite.writer import SqliteWriter
+from recollect.stores.sqlite.write_queue import SqliteWriter
 
 RESERVED_BYTES_OFFSET = 20
 """Where a SQLite file says how many bytes at the end of each page are reserved."""

@@ -16,9 +16,8 @@ from typing import TypeVar
 import apsw
 
 from recollect.atomic_files import companion_path
-from recollect.model.archive import ArchiveInfo, ArchiveItem, Stats
+from recollect.model.archive import ArchiveInfo, ArchiveItem, ResidueSearch, Stats
 from recollect.model.encoder import Encoder
-from recollect.model.erasure import ResidueSearch
 from recollect.model.format import make_printable
 from recollect.model.scope import Scope
 from recollect.model.validation import BUSY_TIMEOUT_SECONDS, CACHE_BYTES
@@ -34,7 +33,7 @@ from recollect.stores.sqlite.backup import write_backup
 from recollect.stores.sqlite.connection import MIGRATIONS, SqliteDatabase, is_claimed, translate_errors
 from recollect.stores.sqlite.residue import scrub_files
 from recollect.stores.sqlite.transaction import ReaderPool, SqliteTransaction, fetch_all
-from recollect.stores.sqlite.writer import SqliteWriter
+from recollect.stores.sqlite.write_queue import SqliteWriter
 
 T = TypeVar("T")
 

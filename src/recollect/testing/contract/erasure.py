@@ -3,11 +3,10 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from recollect.model.archive import ArchivedMemory
+from recollect.model.archive import ArchivedMemory, ErasedRows, Lineage
 from recollect.model.context import MAX_COUNTED_VOTES, NO_USAGE, Usage, Use
 from recollect.model.draft import Created, IdempotencyRecord
 from recollect.model.enums import Status
-from recollect.model.erasure import ErasedRows, Lineage
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.protocols import Store, WriteTransaction
@@ -30,7 +29,7 @@ from recollect.testing.builders import (
     visible_ids,
     write_together,
 )
-from recollect.testing.variants import Variant, affected_by
+from recollect.testing.store_contract import Variant, affected_by
 
 PARENT_SCOPE, CHILD_SCOPE, SIBLING_SCOPE = map(Scope.parse, ("acme", "acme/ana/below", "acme/ben"))
 

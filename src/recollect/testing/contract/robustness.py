@@ -26,7 +26,7 @@ from recollect.testing.builders import (
     visible_ids,
 )
 from recollect.testing.contract.evidence import compute_shares, found_shares
-from recollect.testing.variants import Variant, affected_by
+from recollect.testing.store_contract import Variant, affected_by
 
 HOSTILE_TEXTS = {
     "fts-quotes": '"unbalanced',
