@@ -14,11 +14,12 @@ from recollect.text.lexicon import (
     CONTRACTIONS,
     FUNCTION_WORDS,
     FUNCTION_WORDS_AS_TITLES,
+    LEXICON,
     MONTHS,
     NAME_HOMOGRAPHS,
+    SHORT_MONTHS,
     SHORT_WEEKDAYS,
     VERB_FORMS,
-    split_words,
     to_american,
 )
 from recollect.text.tokens import (
@@ -111,7 +112,7 @@ def _unwrap_emphasis(found: re.Match[str]) -> str:
 
 
 _MONTH_NUMBERS = {name[:3]: at for at, name in enumerate(MONTHS, start=1)}
-_MONTH = rf"(?i:{'|'.join(MONTHS)})\b|(?i:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
+_MONTH = rf"(?i:{'|'.join(MONTHS)})\b|(?i:{'|'.join(SHORT_MONTHS)})\b\.?"
 _DAY = "(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
 _YEAR = "[12][0-9]{3}"
 _NUMBER_END = r"(?![\w@/\\]|[.,:][0-9]|-[0-9])"
@@ -123,12 +124,7 @@ _AM_PM = r" ?(?P<half>[aApP])\.?[mM]\b\.?"
 _CLOCK_END = r"(?<=:[0-9]{2})(?P<zulu>Z?)(?![\w:]|\.[0-9])"
 _JOINED_LETTER = "(?!T[0-9]{2}:[0-9]{2})[^\\W0-9]"
 
-_GLUED_UNITS = """
-km/h kmh kph mph kbps Mbps Gbps KiB MiB GiB TiB kWh MWh mAh kcal km² m² km cm mm kg mg µg lbs lb oz ml mL cl hrs hr h
-mins min secs sec s ms ns µs yrs yr wks wk kB KB MB GB TB PB kHz MHz GHz Hz kW MW GW W mV kV V mA °C °F px ft yd mi %
-l L g
-"""
-"""Units that may follow a number without a blank; their case matters."""
+_GLUED_UNIT = "|".join(map(re.escape, LEXICON.words("units.glued")))
 
 _MAX_RUN_WORDS = 50
 _WORD_RUN = rf"(?:[A-Za-z]+ (?![0-9])){{1,{_MAX_RUN_WORDS}}}(?:[A-Za-z]+(?=[.,;!?](?: (?![0-9])|\Z)))?"
@@ -139,7 +135,7 @@ _NUMERIC_PATTERNS = (
     rf"(?P<xyz>(?<![\w./-])(?P<x>[0-9]{{1,2}})/(?P<z>[0-9]{{1,2}})/(?P<y4>{_YEAR})(?![\w/-]))",
     rf"(?P<dmy>(?<![\w.:/-])(?P<d2>{_DAY}) (?:of )?(?P<m2>{_MONTH})(?:,? (?P<y2>{_YEAR}){_NUMBER_END})?)",
     rf"(?P<clock>(?:(?<=[0-9])T|(?<![\w.:]))(?P<h>[01]?[0-9]|2[0-3]){_MINUTES}(?:{_AM_PM}|{_CLOCK_END}))",
-    rf"(?P<measure>(?<![\w.])[-+]?{NUMBER_PATTERN}(?:{'|'.join(map(re.escape, _GLUED_UNITS.split()))}){_NUMBER_END})",
+    rf"(?P<measure>(?<![\w.])[-+]?{NUMBER_PATTERN}(?:{_GLUED_UNIT}){_NUMBER_END})",
     rf"(?P<number>(?<![\w.,@/])(?:(?<![)\]])[-+])?{NUMBER_PATTERN}{_NUMBER_END})",
 )
 _CODE_PATTERNS = (
@@ -203,9 +199,7 @@ class _SentenceBuilder:
 _EXACT_WINDOW_TOKENS = 6
 """How many tokens after a case-sensitive noun case still matters."""
 
-_ABBREVIATIONS = frozenset(
-    split_words("dr mr mrs ms prof st vs etc approx dept jr sr tel ext fig tue tues wed thu thur thurs fri")
-)
+_ABBREVIATIONS = frozenset({*LEXICON.words("case.abbreviations"), *SHORT_WEEKDAYS})
 
 
 def _read_date(reading: _SentenceBuilder, found: re.Match[str]) -> None:

@@ -11,6 +11,8 @@ from itertools import groupby
 
 import Stemmer  # type: ignore[import-not-found]
 
+from recollect.text.lexicon import LEXICON
+
 VERSION = "1"
 """Stored with a store's terms; any change to the terms of any text, new stems included, needs a new version."""
 
@@ -20,20 +22,10 @@ MAX_TERM_CHARS = 64
 MAX_TERM_COUNT = 65_535
 """Maximum count of a term in one text, which is what a stored count has room for."""
 
-_STOP_WORDS = """
-i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its
-itself they them their theirs themselves what which who whom whose this that these those am is are was were be been
-being have has had having do does did doing done a an the and but if or because as until while of at by for with about
-against between into through during before after above below to from up down in out on off over under again further
-then once here there when where why how all any both each few more most other some such no nor not only own same so
-than too very s t can will just don should now d ll m re ve ain aren couldn didn doesn hadn hasn haven isn ma mightn
-mustn needn shan shouldn wasn weren won wouldn could would may might must shall also let us im
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+STOP_WORDS = frozenset(LEXICON.words("search.stop_words"))
 """English words that find nothing, because nearly every text has them.
 
-Negations are among them on purpose: "does not eat meat" must be found by "eats meat", and its "not" would only find
-every other negation. Shared terms cannot show that the two differ; code that compares memories must.
+Negations are among them: terms cannot show that two texts differ by a "not"; code that compares memories must.
 """
 
 MAX_MARKS = 30

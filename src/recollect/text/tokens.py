@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal, NamedTuple
 
-from recollect.text.lexicon import FUNCTION_WORDS, RECURRING_TIMES, split_words
+from recollect.text.lexicon import FUNCTION_WORDS, LEXICON, RECURRING_TIMES
 
 TokenKind = Literal[
     "number", "date", "time", "unit", "name", "negation", "quantity", "modality", "question", "word", "order", "text"
@@ -37,18 +37,10 @@ def matches_phrase(sentence: Sequence[Token], at: int, phrase: Sequence[str]) ->
     return True
 
 
-_NEGATIONS = "not no never none nobody nothing nowhere neither nor without hardly barely scarcely rarely seldom cannot"
-_QUANTITIES = """
-all some most many few several only every each any both half more less fewer least enough always usually often
-sometimes everyone everybody someone somebody anyone everything something
-"""
-_MODALS = "must may might should shall can could would will ought"
-_WORDS_BY_KIND: tuple[tuple[TokenKind, str], ...] = (
-    ("negation", _NEGATIONS),
-    ("quantity", _QUANTITIES),
-    ("modality", _MODALS),
-)
-WORD_KINDS: dict[str, TokenKind] = {word: sort for sort, words in _WORDS_BY_KIND for word in words.split()}
+_LISTED_KINDS: tuple[TokenKind, ...] = ("negation", "quantity", "modality")
+WORD_KINDS: dict[str, TokenKind] = {
+    word: kind for kind in _LISTED_KINDS for word in LEXICON.words(f"grammar.kinds.{kind}")
+}
 
 
 def classify_word(word: str) -> TokenKind:
@@ -206,13 +198,9 @@ def _is_unit_symbol(token: Token) -> bool:
     return len(said) < _MIN_SPELLED_CHARS - 1 or not said[1:].islower() or token.key in _AMBIGUOUS_SYMBOLS
 
 
-_AMBIGUOUS_SYMBOLS = frozenset({"cal", "gal"})
-
-
-_LENGTH_SYMBOLS = {"m": "metre", "'": "foot"}
-"""Symbols of several units, which mean this one before one of `_LENGTH_ADJECTIVES`."""
-
-_LENGTH_ADJECTIVES = frozenset(split_words("tall long wide high deep thick away"))
+_AMBIGUOUS_SYMBOLS = frozenset(LEXICON.words("units.ambiguous_symbols"))
+_LENGTH_SYMBOLS = LEXICON.mapping("units.length_symbols")
+_LENGTH_ADJECTIVES = frozenset(LEXICON.words("units.length_adjectives"))
 
 
 def _merge_quantities(sentence: list[Token]) -> list[Token]:
@@ -236,124 +224,36 @@ def _merge_quantities(sentence: list[Token]) -> list[Token]:
 
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,6})?")
 _UNIT_FACTORS = {
-    unit: (sign, Decimal(times))
-    for sign, units in {
-        "s": {"ns": "1e-9", "µs": "1e-6", "ms": "0.001", "min": "60", "h": "3600"},
-        "day": {"week": "7"},
-        "month": {"year": "12"},
-        "metre": {"mm": "0.001", "cm": "0.01", "km": "1000"},
-        "g": {"µg": "1e-6", "mg": "0.001", "kg": "1000"},
-        "l": {"ml": "0.001"},
-        "W": {"mW": "0.001", "kW": "1000", "MW": "1e6", "GW": "1e9"},
-        "Hz": {"kHz": "1000", "MHz": "1e6", "GHz": "1e9"},
-    }.items()
-    for unit, times in units.items()
+    unit: (base, Decimal(factor))
+    for unit, measure in LEXICON.mapping("units.factors").items()
+    for factor, base in [measure.split()]
 }
-"""How much of another unit a unit always is; a day is not always 24 hours, nor a kB always 1000 bytes."""
 
 ORDINAL = re.compile("[0-9]+th")
-CURRENCY_SYMBOLS = {"$": "dollar", "€": "eur", "£": "gbp", "₹": "inr", "¥": "¥"}
+CURRENCY_SYMBOLS = LEXICON.mapping("currencies.symbols")
 _CURRENCY_KEYS = frozenset(CURRENCY_SYMBOLS.values())
-_CURRENCY_CODES = frozenset({"USD", "EUR", "GBP", "CHF", "INR", "JPY", "CAD", "AUD"})
+_CURRENCY_CODES = frozenset(LEXICON.words("currencies.codes"))
 
 
 def _is_currency(token: Token) -> bool:
     return token.key in _CURRENCY_KEYS or token.text in _CURRENCY_CODES
 
 
-_SMALL_NUMBERS = {
-    word: value
-    for value, word in enumerate(
-        split_words("""
-        zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-        eighteen nineteen
-        """)
-    )
-} | {word: 20 + 10 * at for at, word in enumerate(split_words("twenty thirty forty fifty sixty seventy eighty ninety"))}
-_MULTIPLIERS = {
-    "hundred": 100,
-    "thousand": 1000,
-    "million": 10**6,
-    "billion": 10**9,
-    "dozen": 12,
-    "lakh": 10**5,
-    "crore": 10**7,
+_SMALL_NUMBERS = {word: value for value, word in enumerate(LEXICON.words("numbers.small"))} | {
+    word: value for value, word in zip(range(20, 100, 10), LEXICON.words("numbers.tens"), strict=True)
 }
+_MULTIPLIERS = {word: int(value) for word, value in LEXICON.mapping("numbers.multipliers").items()}
 SCALE_FACTORS = {word: Decimal(value) for word, value in _MULTIPLIERS.items()}
-_ORDINAL_WORDS = {
-    word: f"{value}th"
-    for value, word in enumerate(
-        split_words("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"), start=1
-    )
-}
+_ORDINAL_WORDS = {word: f"{value}th" for value, word in enumerate(LEXICON.words("numbers.ordinals"), start=1)}
 
 NUMBER_WORDS = frozenset([*_SMALL_NUMBERS, *_MULTIPLIERS, *_ORDINAL_WORDS])
 """A sentence without one of these has no number words."""
 
 UNITS = {
-    word: line.split("=")[0].strip()
-    for line in """
-km = kilometre | kilometres | kilometer | kilometers | km
-cm = centimetre | centimetres | centimeter | centimeters | cm
-mm = millimetre | millimetres | millimeter | millimeters | mm
-metre = metre | metres | meter | meters
-mile = mile | miles | mi
-foot = foot | feet | ft
-inch = inch | inches | "
-yard = yard | yards | yd
-kg = kilogram | kilograms | kilogramme | kilogrammes | kilo | kilos | kg | kgs
-g = gram | grams | gramme | grammes | g
-mg = milligram | milligrams | mg
-µg = microgram | micrograms | µg | mcg
-lb = lb | lbs
-oz = ounce | ounces | oz
-l = litre | litres | liter | liters | l | L
-ml = millilitre | millilitres | milliliter | milliliters | ml | mL
-h = hour | hours | hr | hrs | h
-min = minute | minutes | min | mins
-s = second | seconds | sec | secs | s
-ms = millisecond | milliseconds | ms
-µs = microsecond | microseconds | µs
-ns = nanosecond | nanoseconds | ns
-day = day | days
-week = week | weeks | wk | wks
-month = month | months
-year = year | years | yr | yrs
-kB = kilobyte | kilobytes | kB | KB
-MB = megabyte | megabytes | MB
-GB = gigabyte | gigabytes | GB
-TB = terabyte | terabytes | TB
-Hz = hertz | Hz
-kHz = kilohertz | kHz
-MHz = megahertz | MHz
-GHz = gigahertz | GHz
-W = watt | watts | W
-kW = kilowatt | kilowatts | kW
-kWh = kilowatt hour | kilowatt hours | kWh
-V = volt | volts | V
-mW = milliwatt | milliwatts | mW
-MW = megawatt | megawatts | MW
-GW = gigawatt | gigawatts | GW
-Mb = megabit | megabits | Mb
-Gb = gigabit | gigabits | Gb
-Mbps = Mbps
-Gbps = Gbps
-mA = mA
-mAh = mAh
-kcal = kilocalorie | kilocalories | kcal
-°C = degree celsius | degrees celsius | celsius | degree centigrade | degrees centigrade | °C | ° C
-°F = degree fahrenheit | degrees fahrenheit | fahrenheit | °F | ° F
-mph = mile per hour | miles per hour | mph
-km/h = kilometre per hour | kilometres per hour | kilometer per hour | kilometers per hour | km/h | kmh | kph
-% = percent | per cent | %
-dollar = dollar | dollars
-eur = euro | euros | EUR
-usd = us dollar | us dollars | US dollar | US dollars | USD
-gbp = GBP | british pound | british pounds | pound sterling | pounds sterling
-px = pixel | pixels | px
-""".strip().splitlines()
-    for word in (part.strip() for part in line.split("=", 1)[1].split("|"))
+    spelling.strip(): symbol
+    for symbol, spellings in LEXICON.mapping("units.spellings").items()
+    for spelling in spellings.split("|")
 }
-"""The symbol of each unit by the ways to write it after a number; "pound" has two meanings, and "m" has three."""
+"""The symbol of each unit by the ways to write it after a number."""
 
 _UNIT_FIRST_WORDS = frozenset(written.split()[0] for written in UNITS)
