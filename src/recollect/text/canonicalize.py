@@ -1,12 +1,13 @@
 """Canonical form of a sentence: drop what carries no meaning, use one wording for the rest.
 
 In reading order: synonyms, courtesies ("please note that …"), word order, and the steps that build the canonical form.
-Stored keys depend on all of it: a change needs a new `VERSION` in `paraphrase`.
+The words are in `en/paraphrase.toml`. Stored keys depend on all of it: a change needs a new `VERSION` in `paraphrase`.
 """
 
 from collections.abc import Callable, Sequence
 from itertools import chain
 
+from recollect.text.data_files import load_data_file
 from recollect.text.lexicon import (
     AUXILIARIES,
     CASE_SENSITIVE_NOUNS,
@@ -16,7 +17,6 @@ from recollect.text.lexicon import (
     REPORTING_VERBS,
     VERB_FORMS,
     WEEKDAYS,
-    split_words,
     to_american,
 )
 from recollect.text.tokens import (
@@ -32,6 +32,12 @@ from recollect.text.tokens import (
     parse_number_words,
     singularize,
 )
+
+_WORDS = load_data_file("recollect.text", "en/paraphrase.toml")
+
+
+def _word_set(key: str) -> frozenset[str]:
+    return frozenset(_WORDS.words(key))
 
 
 def exchange_synonyms(sentence: list[Token]) -> list[Token]:
@@ -66,114 +72,32 @@ def _is_in_name(sentence: Sequence[Token], at: int, length: int) -> bool:
     return any(token.kind == "name" and token.text[1:].islower() for token in sentence[at : at + length])
 
 
-_KIN_TITLES = frozenset(split_words("mother mommy mum father daddy"))
-"""Words that may be a title when a name follows."""
+_KIN_TITLES = _word_set("names.kin_titles")
+_PROPER_NOUNS = _word_set("names.proper_nouns")
+_WORDS_BEFORE_DAY = frozenset({"on", "every", "each"})
 
-_PROPER_NOUNS = frozenset(split_words("united european postgresql k8s dr"))
-"""Capitalized words that are replaced all the same, though a name follows."""
+_Phrase = tuple[str, ...]
 
-_WORDS_BEFORE_DAY = frozenset(split_words("on every each"))
 
-_SYNONYM_PHRASES: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
-for _line in """
-prefer = like better
-prefers = likes better
-preferred = liked better
-no one = noone
-nobody = no one
-somebody = someone
-everybody = everyone
-anybody = anyone
-email = email address | e-mail address | mail address
-phone number = telephone number | phone no | telephone no | phone nr
-phone = telephone
-cell phone = mobile phone | cellphone
-photo = photograph
-photos = photographs
-fridge = refrigerator
-television = tv | TV | tele | telly
-car = automobile
-movie = film
-movies = films
-maybe = perhaps
-buy = purchase
-buys = purchases
-bought = purchased
-live = reside
-lives = resides
-lived = resided
-almost = nearly
-begin = start
-begins = starts
-began = started
-help = assist
-helps = assists
-use = utilize
-uses = utilizes
-used = utilized
-daily = every day | each day | everyday
-weekly = every week | each week
-monthly = every month | each month
-yearly = every year | each year | annually | once a year
-currently = at the moment | at present | right now | at this time | as of now
-because of = due to | owing to | on account of
-to = in order to | so as to
-lots of = a lot of
-for example = eg | for instance
-etc = and so on | and so forth | et cetera
-can = is able to | are able to | am able to
-can not = is not able to | are not able to | am not able to | is unable to | are unable to | am unable to
-is located in = is situated in
-versus = vs
-information = info
-repository = repo
-repositories = repos
-configuration = config
-database = db
-databases = dbs
-documentation = docs
-kubernetes = k8s | K8s
-javascript = js | JS
-typescript = ts | TS
-postgres = postgresql
-university = uni
-department = dept
-children = kids
-at least = no less than | no fewer than
-at most = no more than
-mom = mother | mommy | mum
-dad = father | daddy
-okay = ok | alright | all right
-thank you = thanks
-approximately = approx
-between = in between
-outside = outside of
-inside = inside of
-both = both of
-version = ver
-usa = united states | united states of america | US | U.S | USA
-uk = united kingdom | UK
-eu = european union | EU
-doctor = dr
-too = as well
-two times = twice
-three times = thrice
-""".strip().splitlines():
-    _instead, _, _ways = _line.partition("=")
-    for _way in _ways.split("|"):
-        _phrase = tuple(_way.split())
-        _SYNONYM_PHRASES.setdefault(_phrase[0], []).append((_phrase, tuple(_instead.split())))
-for _day in WEEKDAYS:
-    for _every in ("every", "each"):
-        _SYNONYM_PHRASES.setdefault(_every, []).append(((_every, _day), ("on", f"{_day}s")))
-    _SYNONYM_PHRASES.setdefault("on", []).append((("on", "every", _day), ("on", f"{_day}s")))
-for _short, _day in zip(split_words("mon tue wed thu fri sat sun"), WEEKDAYS, strict=True):
-    _SYNONYM_PHRASES.setdefault("on", []).append((("on", _short), ("on", _day)))
-_SYNONYM_PHRASES["on"].append((("on", "Sun"), ("on", "sunday")))  # in lower case, "sun" is the star
-for _ways_of in _SYNONYM_PHRASES.values():
-    _ways_of.sort(key=lambda way: (-len(way[0]), way))
+def _read_synonyms() -> dict[str, list[tuple[_Phrase, _Phrase]]]:
+    """Return the phrases that are replaced and what replaces them, by first word and with the longest first."""
+    pairs = [
+        (tuple(way.split()), tuple(instead.split()))
+        for instead, ways in _WORDS.mapping("synonyms").items()
+        for way in ways.split("|")
+    ]
+    for day in WEEKDAYS:
+        pairs += [(("every", day), ("on", f"{day}s")), (("each", day), ("on", f"{day}s"))]
+        pairs += [(("on", "every", day), ("on", f"{day}s")), (("on", day[:3]), ("on", day))]
+    pairs.append((("on", "Sun"), ("on", "sunday")))  # in lower case, "sun" is the star
+    by_first_word: dict[str, list[tuple[_Phrase, _Phrase]]] = {}
+    for phrase, instead in pairs:
+        by_first_word.setdefault(phrase[0], []).append((phrase, instead))
+    return {word: sorted(found, key=lambda pair: (-len(pair[0]), pair)) for word, found in by_first_word.items()}
 
-_COMMON_WORDS = frozenset(split_words("a and are as at in is of on to"))
+
+_SYNONYM_PHRASES = _read_synonyms()
+_COMMON_WORDS = frozenset({"a", "and", "are", "as", "at", "in", "is", "of", "on", "to"})
 SYNONYM_TRIGGERS = frozenset(
     max(phrase, key=lambda word: (word not in _COMMON_WORDS, len(word)))
     for ways in _SYNONYM_PHRASES.values()
@@ -225,32 +149,25 @@ def is_greeting(sentence: Sequence[Token]) -> bool:
     return len(sentence) <= _MAX_GREETING_WORDS and tuple([token.key for token in sentence]) in _GREETINGS
 
 
-_OPENING_PHRASES: dict[str, list[tuple[str, ...]]] = {}
-for _opening in """
-please note that|please note :|please note ,|please note|please remember that|please remember :|note that|note :|nb :
-please be aware that|please|kindly|remember that|remember :|remember ,|reminder :|reminder that|a reminder that
-just a reminder that|just a reminder :|friendly reminder :|as a reminder ,|as a reminder :|as a reminder
-just so you know ,|just so you know :|just so you know|just fyi ,|just fyi :|just fyi|fyi ,|fyi :|fyi
-btw ,|btw :|btw
-for your information ,|for your information :|for your information|by the way ,|by the way|also ,|actually ,|well ,|so ,
-oh ,|ok ,|okay ,|hey ,|hi ,|hello ,|basically ,|of course ,|keep in mind that|please keep in mind that|keep in mind :
-bear in mind that|it should be noted that|it is worth noting that|worth noting :|important to note :|to be clear ,
-just to be clear ,|for the record ,|for reference ,|for reference :|memo :|indeed ,|just note that
-just wanted to say that|i just wanted to say that|i want you to know that|please know that|know that
-""".replace("\n", "|").split("|"):
-    if _opening:
-        _OPENING_PHRASES.setdefault(_opening.split()[0], []).append(tuple(_opening.split()))
-for _phrases in _OPENING_PHRASES.values():
-    _phrases.sort(key=lambda phrase: (-len(phrase), phrase))
+def _phrases(key: str) -> list[tuple[str, ...]]:
+    return [tuple(line.split()) for line in _WORDS.lines(key)]
 
-_REQUEST_PHRASES = frozenset((verb, "you", "please") for verb in ("can", "could", "would", "will"))
-for _request in sorted(_REQUEST_PHRASES):
-    _OPENING_PHRASES.setdefault(_request[0], []).append(_request)
-_THANKS_PHRASES = ((",", "thanks"), (",", "thank", "you"), (",", "please"))
+
+def _read_openings() -> dict[str, list[tuple[str, ...]]]:
+    """Return the openings by first word, the longest first and requests last."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for phrase in sorted(_phrases("courtesies.openings"), key=lambda phrase: (-len(phrase), phrase)):
+        found.setdefault(phrase[0], []).append(phrase)
+    for phrase in _phrases("courtesies.requests"):
+        found.setdefault(phrase[0], []).append(phrase)
+    return found
+
+
+_OPENING_PHRASES = _read_openings()
+_REQUEST_PHRASES = frozenset(_phrases("courtesies.requests"))
+_THANKS_PHRASES = tuple(_phrases("courtesies.thanks"))
 _THANKS_LAST_WORDS = frozenset(thanks[-1] for thanks in _THANKS_PHRASES)
-_GREETINGS = frozenset([("hi",), ("hello",), ("hey",), ("thanks",), ("thank", "you"), ("okay",)])
-"""Sentences without content."""
-
+_GREETINGS = frozenset(_phrases("courtesies.greetings"))
 _MAX_GREETING_WORDS = max(map(len, _GREETINGS))
 
 _MAX_PHRASE_TOKENS = 8
@@ -349,35 +266,14 @@ def _sort_times(sentence: list[Token]) -> list[Token]:
     return sentence[: phrases[0][0]] + [token for part in parts for token in part]
 
 
-_TIME_WORDS = frozenset(
-    [
-        *(*WEEKDAYS, *RECURRING_TIMES, *MONTHS, "May", "March", "August", "April", "June"),
-        *split_words("today tomorrow yesterday tonight morning afternoon evening night weekend weekday noon midnight"),
-        *split_words("week month year quarter summer winter autumn afternoons day utc gmt cet cest est pst"),
-    ]
-) - {"may", "march"}
-_BARE_TIMES = frozenset(split_words("today tomorrow yesterday tonight"))
-_TIME_PREPOSITIONS = frozenset(split_words("on in at since until before after during by from"))
-_TIME_DETERMINERS = frozenset(split_words("every each last next this early late other"))
-_FRONTABLE_WORDS = frozenset(split_words("if when whenever unless while once because during before after since until"))
-"""Words that open a phrase that can be moved; not "where", which may tell where a person is from."""
-
-_NEVER_AFTER_FRONT = frozenset(split_words("of and or to , : - 's"))
-_CLAUSE_WORDS = frozenset(
-    split_words("""
-    and or but , : ; if when whenever unless while because that who which whose whom where whether although though so
-    than before after until since once
-    """)
-)
-_EVENT_NOUNS = frozenset(
-    split_words("""
-    meeting meetings appointment appointments flight flights call calls trip trips booking reservation ticket tickets
-    event events deadline delivery party interview interviews exam exams lesson lessons class classes session sessions
-    shift shifts conference visit visits release launch deployment concert show dinner lunch train bus talk report game
-    match news note email message letter order plan plans election vote review
-    """)
-)
-"""Nouns with a time of their own, so that a time after them may belong to them."""
+_TIME_WORDS = frozenset({*WEEKDAYS, *RECURRING_TIMES, *MONTHS, *_WORDS.words("order.time_words")}) - {"may", "march"}
+_BARE_TIMES = _word_set("order.bare_times")
+_TIME_PREPOSITIONS = _word_set("order.time_prepositions")
+_TIME_DETERMINERS = _word_set("order.time_determiners")
+_FRONTABLE_WORDS = _word_set("order.frontable_words")
+_NEVER_AFTER_FRONT = _word_set("order.never_after_front")
+_CLAUSE_WORDS = _word_set("order.clause_words")
+_EVENT_NOUNS = _word_set("order.events")
 
 
 def canonicalize_sentence(sentence: list[Token]) -> list[Token]:
@@ -440,9 +336,9 @@ def _expand_contractions(sentence: list[Token]) -> list[Token]:
 
 
 _SHORT_FORMS = frozenset({POSSESSIVE, "'d"})
-_WORDS_BEFORE_IS = frozenset(split_words("he she it that there what who where here how when this everything"))
-_PARTICIPLES = frozenset(split_words("gone done left made come sent lost held kept met read put set cut hit built"))
-_WISH_VERBS = frozenset(split_words("like love prefer rather want"))
+_WORDS_BEFORE_IS = _word_set("contractions.before_is")
+_PARTICIPLES = _word_set("contractions.participles")
+_WISH_VERBS = _word_set("contractions.wishes")
 
 
 def _normalize_agreement(sentence: list[Token]) -> list[Token]:
@@ -488,17 +384,10 @@ def _is_filler(sentence: Sequence[Token], at: int) -> bool:
             return after in ("", "?")
 
 
-_FILLERS = frozenset(split_words("really actually also basically indeed kindly"))
+_FILLERS = _word_set("fillers.anywhere")
 _POSSIBLE_FILLERS = _FILLERS | {"just", "too", "please", ":", "that"}
-_VERBS_AFTER_JUST = frozenset(split_words("love like prefer hate adore"))
-"""Verbs before which "just" only emphasizes; before others it may mean "only"."""
-
-_STATING_VERBS = frozenset(
-    split_words(
-        "say says said state states stated mention mentions mentioned think thinks believe believes confirm confirmed"
-    )
-)
-"""After these verbs "that" only joins; after others it may point at something."""
+_VERBS_AFTER_JUST = _word_set("fillers.after_just")
+_STATING_VERBS = _word_set("fillers.stating_verbs")
 
 
 def _normalize_articles(sentence: list[Token]) -> list[Token]:
@@ -538,16 +427,8 @@ def _keeps_article(sentence: Sequence[Token], at: int, *, chosen: bool) -> bool:
     return sentence[at].key == "a" and at > 0 and sentence[at - 1].key in _LETTERED_NOUNS
 
 
-_LETTERED_NOUNS = frozenset(
-    split_words("""
-    plan vitamin hepatitis type option team group class grade section point exhibit model version variant block building
-    terminal gate list appendix part step level tier series phase route line zone unit room row seat column category
-    influenza schedule blood side
-    """)
-)
-"""Nouns that "A" may label, as in "plan A"."""
-
-_QUANTITIES_AFTER_A = frozenset(split_words("few little bit lot number couple while third half quarter"))
+_LETTERED_NOUNS = _word_set("articles.lettered_nouns")
+_QUANTITIES_AFTER_A = _word_set("articles.quantities_after_a")
 
 
 def _normalize_punctuation(sentence: list[Token]) -> list[Token]:
@@ -580,7 +461,7 @@ def _normalize_punctuation(sentence: list[Token]) -> list[Token]:
 
 _COMMA_KEYS = frozenset({",", "-"})
 _TRAILING_MARKS = frozenset({",", ":"})
-_KEYS_AFTER_COMMA = frozenset(split_words(", and or but ? because so then if when while although though unless since"))
+_KEYS_AFTER_COMMA = _word_set("commas.dropped_before")
 _NUMERIC_KINDS: frozenset[TokenKind] = frozenset({"number", "date", "time", "unit"})
 
 
