@@ -17,9 +17,9 @@ from recollect.errors import FieldError, show
 from recollect.model import validation
 from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
 from recollect.model.validation import to_nfc
+from recollect.text.lexer import POSSESSIVE
 from recollect.text.lexicon import split_words
 from recollect.text.paraphrase import MAX_COMPARED_CHARS, SameMeaning, canonicalize_text, compare_meanings
-from recollect.text.tokens import POSSESSIVE
 
 IMPORTANCE_BONUS = 0.1
 """How much the importance of the lead is raised above its most important member, once."""

@@ -7,7 +7,9 @@ The words are in `en/paraphrase.toml`. Stored keys depend on all of it: a change
 from collections.abc import Callable, Sequence
 from itertools import chain
 
+from recollect.text.amounts import NUMBER_WORDS, ORDINAL, merge_units, parse_number_words
 from recollect.text.data_files import load_data_file
+from recollect.text.lexer import COMMA, POSSESSIVE, Token, TokenKind, classify_word, singularize
 from recollect.text.lexicon import (
     AUXILIARIES,
     CASE_SENSITIVE_NOUNS,
@@ -18,19 +20,6 @@ from recollect.text.lexicon import (
     VERB_FORMS,
     WEEKDAYS,
     to_american,
-)
-from recollect.text.tokens import (
-    COMMA,
-    NUMBER_WORDS,
-    ORDINAL,
-    POSSESSIVE,
-    Token,
-    TokenKind,
-    classify_word,
-    matches_phrase,
-    merge_units,
-    parse_number_words,
-    singularize,
 )
 
 _WORDS = load_data_file("recollect.text", "en/paraphrase.toml")
@@ -49,7 +38,7 @@ def exchange_synonyms(sentence: list[Token]) -> list[Token]:
     at = 0
     while at < len(sentence):
         for phrase, instead in _SYNONYM_PHRASES.get(sentence[at].key, ()):
-            if matches_phrase(sentence, at, phrase) and not _is_in_name(sentence, at, len(phrase)):
+            if _matches_phrase(sentence, at, phrase) and not _is_in_name(sentence, at, len(phrase)):
                 said = " ".join(token.text for token in sentence[at : at + len(phrase)])
                 named = any(token.kind == "name" for token in sentence[at : at + len(phrase)])
                 found += [Token(word, "name" if named else classify_word(word), said) for word in instead]
@@ -59,6 +48,17 @@ def exchange_synonyms(sentence: list[Token]) -> list[Token]:
             found.append(sentence[at])
             at += 1
     return found
+
+
+def _matches_phrase(sentence: Sequence[Token], at: int, phrase: Sequence[str]) -> bool:
+    """Return whether the sentence has the phrase at this place."""
+    if len(sentence) - at < len(phrase):
+        return False
+    for word in phrase:
+        if sentence[at].key != word:
+            return False
+        at += 1
+    return True
 
 
 def _is_in_name(sentence: Sequence[Token], at: int, length: int) -> bool:
@@ -129,7 +129,7 @@ def strip_courtesies(sentence: list[Token]) -> list[Token]:
 def _match_opening(sentence: Sequence[Token], at: int) -> tuple[str, ...]:
     """Return the opening phrase at this place if something follows it, else an empty tuple."""
     for phrase in _OPENING_PHRASES.get(sentence[at].key, ()):
-        if at + len(phrase) < len(sentence) and matches_phrase(sentence, at, phrase):
+        if at + len(phrase) < len(sentence) and _matches_phrase(sentence, at, phrase):
             return phrase
     return ()
 
@@ -139,7 +139,7 @@ def _strip_thanks(sentence: list[Token]) -> list[Token]:
     if sentence[-1].key not in _THANKS_LAST_WORDS:
         return sentence
     for thanks in _THANKS_PHRASES:
-        if len(sentence) > len(thanks) + 1 and matches_phrase(sentence, len(sentence) - len(thanks), thanks):
+        if len(sentence) > len(thanks) + 1 and _matches_phrase(sentence, len(sentence) - len(thanks), thanks):
             return sentence[: -len(thanks)]
     return sentence
 

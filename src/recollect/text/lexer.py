@@ -3,6 +3,7 @@
 import re
 from datetime import date
 from decimal import Decimal
+from typing import Literal, NamedTuple
 
 from recollect.text.lexicon import (
     ACRONYM_HOMOGRAPHS,
@@ -12,30 +13,61 @@ from recollect.text.lexicon import (
     CLOCK_WORDS,
     CONTRACTION_ENDINGS,
     CONTRACTIONS,
+    CURRENCY_SYMBOLS,
     FUNCTION_WORDS,
     FUNCTION_WORDS_AS_TITLES,
     LEXICON,
     MONTHS,
+    MULTIPLIERS,
     NAME_HOMOGRAPHS,
+    RECURRING_TIMES,
     SHORT_MONTHS,
     SHORT_WEEKDAYS,
+    UNITS,
     VERB_FORMS,
     to_american,
 )
-from recollect.text.tokens import (
-    AMBIGUOUS_THOUSANDS,
-    COMMA,
-    CURRENCY_SYMBOLS,
-    LEADING_NUMBER,
-    NUMBER_PATTERN,
-    POSSESSIVE,
-    SCALE_FACTORS,
-    UNITS,
-    WORD_KINDS,
-    Token,
-    TokenKind,
-    classify_word,
-)
+
+TokenKind = Literal[
+    "number", "date", "time", "unit", "name", "negation", "quantity", "modality", "question", "word", "order", "text"
+]
+"""The kind of a token or difference; "text" is for texts in which nothing can be read."""
+
+
+class Token(NamedTuple):
+    """One word of a canonical form: its key, its kind, and how the text has it."""
+
+    key: str
+    kind: TokenKind
+    text: str
+
+
+SENTENCE_BREAK = Token("|", "word", "")
+COMMA = Token(",", "word", ",")
+POSSESSIVE = "'s"
+
+
+_LISTED_KINDS: tuple[TokenKind, ...] = ("negation", "quantity", "modality")
+WORD_KINDS: dict[str, TokenKind] = {
+    word: kind for kind in _LISTED_KINDS for word in LEXICON.words(f"grammar.kinds.{kind}")
+}
+
+
+def classify_word(word: str) -> TokenKind:
+    """Return the kind of a word by itself; "word" for most."""
+    return WORD_KINDS.get(word, "word")
+
+
+def singularize(token: Token) -> str:
+    """Return the singular of a noun; a name stays as it is, because it may end in "s"."""
+    word = token.key
+    if token.text != token.text.lower() or len(word) < 4 or word in RECURRING_TIMES or not word.isalpha():
+        return word
+    if word.endswith(("ss", "us", "is", "as", "os")) or not word.endswith("s"):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zzes")) else word[:-1]
 
 
 def tokenize_sentences(text: str) -> list[list[Token]]:
@@ -110,6 +142,11 @@ def _unwrap_emphasis(found: re.Match[str]) -> str:
     named = found[1].startswith("_") and found[2].islower() and found[2].isidentifier()
     return found[0] if named else found[2]
 
+
+NUMBER_PATTERN = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
+LEADING_NUMBER = re.compile(rf"[-+]?{NUMBER_PATTERN}")
+AMBIGUOUS_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+"""Three digits behind a point are thousands in half of the world, so such a number equals only itself."""
 
 _MONTH_NUMBERS = {name[:3]: at for at, name in enumerate(MONTHS, start=1)}
 _MONTH = rf"(?i:{'|'.join(MONTHS)})\b|(?i:{'|'.join(SHORT_MONTHS)})\b\.?"
@@ -434,7 +471,7 @@ def _read_code(reading: _SentenceBuilder, said: str) -> None:
         for part in found[2].split("-"):
             reading.add(to_american(part), classify_word(part), part)
     elif (found := _ABBREVIATED_AMOUNT.fullmatch(said)) and _is_money_amount(reading, found[1]):
-        amount = Decimal(found[1]) * SCALE_FACTORS[_AMOUNT_SUFFIXES[found[2].lower()]]
+        amount = Decimal(found[1]) * MULTIPLIERS[_AMOUNT_SUFFIXES[found[2].lower()]]
         reading.add(format(amount.normalize(), "f"), "number", said)
     elif _HOUR_WITH_H.fullmatch(said) and reading.tokens and reading.tokens[-1].key == "at":
         _read_number(reading, said)

@@ -49,6 +49,17 @@ WEEKDAY_WORDS = frozenset(WEEKDAYS)
 RECURRING_TIMES = frozenset({*(f"{day}s" for day in WEEKDAYS), *LEXICON.words("time.recurring")})
 CLOCK_WORDS = LEXICON.mapping("time.clock")
 
+MULTIPLIERS = {word: int(value) for word, value in LEXICON.mapping("numbers.multipliers").items()}
+
+UNITS = {
+    spelling.strip(): symbol
+    for symbol, spellings in LEXICON.mapping("units.spellings").items()
+    for spelling in spellings.split("|")
+}
+"""The symbol of each unit by the ways to write it after a number."""
+
+CURRENCY_SYMBOLS = LEXICON.mapping("currencies.symbols")
+
 DOUBTFUL_WORDS = _entries("claims.doubtful")
 POINTER_WORDS = _entries("claims.pointers")
 NEVER_NAME_STARTS = POINTER_WORDS | _entries("claims.never_name_starts")

@@ -13,8 +13,7 @@ from recollect.model.enums import Kind
 from recollect.model.memory import Memory, build_embedded_text
 from recollect.model.validation import to_nfc
 from recollect.text.canonicalize import canonicalize_sentence, is_greeting
-from recollect.text.lexer import tokenize_sentences
-from recollect.text.tokens import LEADING_NUMBER, SENTENCE_BREAK, Token, TokenKind
+from recollect.text.lexer import LEADING_NUMBER, SENTENCE_BREAK, Token, TokenKind, tokenize_sentences
 
 VERSION = "2"
 """Prefix of every key; any change to the canonical form of any text needs a new version."""

@@ -7,6 +7,7 @@ whether they hold, the state of a thing, one number, or the value of one setting
 import re
 from collections.abc import Sequence
 
+from recollect.text.lexer import Token
 from recollect.text.lexicon import (
     BINDING_PREPOSITIONS,
     JOB_GRADES,
@@ -17,7 +18,6 @@ from recollect.text.lexicon import (
     word_set,
 )
 from recollect.text.paraphrase import canonicalize_text
-from recollect.text.tokens import Token
 from recollect.text.updates.relations import dimension_mark
 from recollect.text.updates.statement import (
     MAX_VERB_POSITION,

@@ -7,6 +7,7 @@ that the words are that value and nothing else.
 import re
 from collections.abc import Sequence
 
+from recollect.text.lexer import Token
 from recollect.text.lexicon import (
     BINDING_PREPOSITIONS,
     CONTEXT_NOUNS,
@@ -21,7 +22,6 @@ from recollect.text.lexicon import (
     word_set,
 )
 from recollect.text.paraphrase import canonicalize_text
-from recollect.text.tokens import Token
 from recollect.text.updates.statement import (
     Claim,
     SpeakerContext,

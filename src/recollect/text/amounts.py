@@ -1,69 +1,11 @@
-"""Tokens: the words of a canonical form; and numbers with their units in one notation."""
+"""Amounts: number words as digits, and numbers with their units and currencies in one notation."""
 
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Literal, NamedTuple
 
-from recollect.text.lexicon import FUNCTION_WORDS, LEXICON, RECURRING_TIMES
-
-TokenKind = Literal[
-    "number", "date", "time", "unit", "name", "negation", "quantity", "modality", "question", "word", "order", "text"
-]
-"""The kind of a token or difference; "text" is for texts in which nothing can be read."""
-
-
-class Token(NamedTuple):
-    """One word of a canonical form: its key, its kind, and how the text has it."""
-
-    key: str
-    kind: TokenKind
-    text: str
-
-
-SENTENCE_BREAK = Token("|", "word", "")
-COMMA = Token(",", "word", ",")
-POSSESSIVE = "'s"
-
-
-def matches_phrase(sentence: Sequence[Token], at: int, phrase: Sequence[str]) -> bool:
-    """Return whether the sentence has the phrase at this place."""
-    if len(sentence) - at < len(phrase):
-        return False
-    for word in phrase:
-        if sentence[at].key != word:
-            return False
-        at += 1
-    return True
-
-
-_LISTED_KINDS: tuple[TokenKind, ...] = ("negation", "quantity", "modality")
-WORD_KINDS: dict[str, TokenKind] = {
-    word: kind for kind in _LISTED_KINDS for word in LEXICON.words(f"grammar.kinds.{kind}")
-}
-
-
-def classify_word(word: str) -> TokenKind:
-    """Return the kind of a word by itself; "word" for most."""
-    return WORD_KINDS.get(word, "word")
-
-
-def singularize(token: Token) -> str:
-    """Return the singular of a noun; a name stays as it is, because it may end in "s"."""
-    word = token.key
-    if token.text != token.text.lower() or len(word) < 4 or word in RECURRING_TIMES or not word.isalpha():
-        return word
-    if word.endswith(("ss", "us", "is", "as", "os")) or not word.endswith("s"):
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return f"{word[:-3]}y"
-    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zzes")) else word[:-1]
-
-
-NUMBER_PATTERN = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
-LEADING_NUMBER = re.compile(rf"[-+]?{NUMBER_PATTERN}")
-AMBIGUOUS_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
-"""Three digits behind a point are thousands in half of the world, so such a number equals only itself."""
+from recollect.text.lexer import AMBIGUOUS_THOUSANDS, LEADING_NUMBER, SENTENCE_BREAK, Token, singularize
+from recollect.text.lexicon import CURRENCY_SYMBOLS, FUNCTION_WORDS, LEXICON, MULTIPLIERS, UNITS
 
 
 def parse_number_words(sentence: list[Token]) -> list[Token]:
@@ -94,7 +36,7 @@ def _parse_number(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
     """Return the number that begins there (None without one), and where it ends."""
     first = sentence[at]
     if first.kind == "number" and first.key not in _SMALL_NUMBERS:
-        scale = SCALE_FACTORS.get(sentence[at + 1].key) if at + 1 < len(sentence) else None
+        scale = MULTIPLIERS.get(sentence[at + 1].key) if at + 1 < len(sentence) else None
         if scale is None or len(first.key) > _MAX_DIGITS or not LEADING_NUMBER.fullmatch(first.key):
             return None, at
         if AMBIGUOUS_THOUSANDS.fullmatch(first.key):
@@ -103,7 +45,7 @@ def _parse_number(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
         whole = scaled == scaled.to_integral_value()
         return (str(int(scaled)), at + 2) if whole else (None, at)
     after_article = at > 0 and sentence[at - 1].key in ("a", "an")
-    if first.key not in _SMALL_NUMBERS and not (after_article and first.key in _MULTIPLIERS):
+    if first.key not in _SMALL_NUMBERS and not (after_article and first.key in MULTIPLIERS):
         return None, at
     total, part, last = 0, 1, 0
     if first.key in _SMALL_NUMBERS:
@@ -111,12 +53,12 @@ def _parse_number(sentence: Sequence[Token], at: int) -> tuple[str | None, int]:
         at += 1
     while at < len(sentence):
         key = sentence[at].key
-        if key in _MULTIPLIERS and part:
+        if key in MULTIPLIERS and part:
             if key == "hundred":
                 part *= 100
             else:
-                total, part = total + part * _MULTIPLIERS[key], 0
-            last = _MULTIPLIERS[key]
+                total, part = total + part * MULTIPLIERS[key], 0
+            last = MULTIPLIERS[key]
             at += 1
             if total > 10**_MAX_DIGITS or part > 10**_MAX_DIGITS:
                 break
@@ -230,7 +172,6 @@ _UNIT_FACTORS = {
 }
 
 ORDINAL = re.compile("[0-9]+th")
-CURRENCY_SYMBOLS = LEXICON.mapping("currencies.symbols")
 _CURRENCY_KEYS = frozenset(CURRENCY_SYMBOLS.values())
 _CURRENCY_CODES = frozenset(LEXICON.words("currencies.codes"))
 
@@ -242,18 +183,9 @@ def _is_currency(token: Token) -> bool:
 _SMALL_NUMBERS = {word: value for value, word in enumerate(LEXICON.words("numbers.small"))} | {
     word: value for value, word in zip(range(20, 100, 10), LEXICON.words("numbers.tens"), strict=True)
 }
-_MULTIPLIERS = {word: int(value) for word, value in LEXICON.mapping("numbers.multipliers").items()}
-SCALE_FACTORS = {word: Decimal(value) for word, value in _MULTIPLIERS.items()}
 _ORDINAL_WORDS = {word: f"{value}th" for value, word in enumerate(LEXICON.words("numbers.ordinals"), start=1)}
 
-NUMBER_WORDS = frozenset([*_SMALL_NUMBERS, *_MULTIPLIERS, *_ORDINAL_WORDS])
+NUMBER_WORDS = frozenset([*_SMALL_NUMBERS, *MULTIPLIERS, *_ORDINAL_WORDS])
 """A sentence without one of these has no number words."""
-
-UNITS = {
-    spelling.strip(): symbol
-    for symbol, spellings in LEXICON.mapping("units.spellings").items()
-    for spelling in spellings.split("|")
-}
-"""The symbol of each unit by the ways to write it after a number."""
 
 _UNIT_FIRST_WORDS = frozenset(written.split()[0] for written in UNITS)
