@@ -140,6 +140,7 @@ def _is_unit_symbol(token: Token) -> bool:
     return len(said) < _MIN_SPELLED_CHARS - 1 or not said[1:].islower() or token.key in _AMBIGUOUS_SYMBOLS
 
 
+_UNIT_FIRST_WORDS = frozenset(spelling.split()[0] for spelling in UNITS)
 _AMBIGUOUS_SYMBOLS = frozenset(LEXICON.words("units.ambiguous_symbols"))
 _LENGTH_SYMBOLS = LEXICON.mapping("units.length_symbols")
 _LENGTH_ADJECTIVES = frozenset(LEXICON.words("units.length_adjectives"))
@@ -172,6 +173,7 @@ _UNIT_FACTORS = {
 }
 
 ORDINAL = re.compile("[0-9]+th")
+
 _CURRENCY_KEYS = frozenset(CURRENCY_SYMBOLS.values())
 _CURRENCY_CODES = frozenset(LEXICON.words("currencies.codes"))
 
@@ -187,5 +189,3 @@ _ORDINAL_WORDS = {word: f"{value}th" for value, word in enumerate(LEXICON.words(
 
 NUMBER_WORDS = frozenset([*_SMALL_NUMBERS, *MULTIPLIERS, *_ORDINAL_WORDS])
 """A sentence without one of these has no number words."""
-
-_UNIT_FIRST_WORDS = frozenset(written.split()[0] for written in UNITS)

@@ -1,4 +1,7 @@
-"""Lexer: splits a text into sentences of tokens, from which canonical forms are made."""
+"""Lexer: splits a text into sentences of tokens, from which canonical forms are made.
+
+The patterns here are notation: numbers, dates, clock times, code. Words come from the lexicon.
+"""
 
 import re
 from datetime import date
@@ -45,7 +48,6 @@ class Token(NamedTuple):
 SENTENCE_BREAK = Token("|", "word", "")
 COMMA = Token(",", "word", ",")
 POSSESSIVE = "'s"
-
 
 _LISTED_KINDS: tuple[TokenKind, ...] = ("negation", "quantity", "modality")
 WORD_KINDS: dict[str, TokenKind] = {

@@ -1,7 +1,7 @@
 """Lexicon: what is known about single English words, loaded once from `en/lexicon.toml`.
 
-The comments of the file say what each list is for. This module offers the lists in the order of the file; the lexer and
-the tokenizer read from `LEXICON` what only they need.
+The comments of the file say what each list is for. The lists here are in the order of the file; what only the lexer,
+amounts or the tokenizer need, they read from `LEXICON` themselves.
 """
 
 import re
