@@ -15,11 +15,11 @@ from recollect.text.lexicon import (
     MONTH_WORDS,
     POINTER_WORDS,
     WEEKDAY_WORDS,
-    word_set,
 )
 from recollect.text.paraphrase import canonicalize_text
 from recollect.text.updates.relations import dimension_mark
 from recollect.text.updates.statement import (
+    DATA,
     MAX_VERB_POSITION,
     UNCOUNTED_SUBJECTS,
     Claim,
@@ -28,6 +28,8 @@ from recollect.text.updates.statement import (
     base_form,
     canonical_key,
     is_name,
+    load_groups,
+    load_words,
     resolve_kind,
     resolve_person,
     resolve_thing,
@@ -55,7 +57,7 @@ def read_choice_claim(said: Statement, who: SpeakerContext) -> Claim | None:
     return None
 
 
-_CHOICE_VERBS = word_set("prefers prefer wants want is am")
+_CHOICE_VERBS = load_words("choices.verbs")
 
 
 def _read_preference_pair(words: Sequence[str]) -> str | None:
@@ -84,29 +86,17 @@ def _mask_contrast(said: str, words: Sequence[str]) -> str | None:
     return f"{verb} {canonical_key(' '.join(masked))}" if count == 1 and len(words) > 1 else None
 
 
-def _label_contrasts(*groups: str) -> dict[str, str]:
-    return {word: "/".join(group.split()[:2]) for group in groups for word in group.split()}
+_ANSWER_NOUNS = load_words("choices.answer_nouns")
 
 
-_ANSWER_NOUNS = word_set("answers replies responses explanations summaries answer reply")
-_LENGTH_WORDS = "short long brief concise detailed lengthy terse verbose"
-_CONTRASTS = _label_contrasts(
-    "window aisle",
-    _LENGTH_WORDS,
-    "dark light",
-    "hot cold warm",
-    "early late",
-    "before after",
-    "remote on-site onsite hybrid",
-    "formal informal casual",
-    "tabs spaces",
-    "metric imperial",
-)
-_ANSWER_CONTRASTS = _label_contrasts(
-    _LENGTH_WORDS,
-    "formal informal casual",
-    "english french german spanish italian portuguese dutch polish russian chinese japanese korean arabic turkish",
-)
+def _load_contrasts(*keys: str) -> dict[str, str]:
+    """Return the contrast that each word is a side of, named by its first two words."""
+    contrasts = [line.split() for key in keys for line in DATA.lines(key)]
+    return {word: "/".join(words[:2]) for words in contrasts for word in words}
+
+
+_CONTRASTS = _load_contrasts("choices.style_contrasts", "choices.thing_contrasts")
+_ANSWER_CONTRASTS = _load_contrasts("choices.style_contrasts", "choices.language_contrasts")
 
 
 def _read_job(words: Sequence[str]) -> str | None:
@@ -185,7 +175,7 @@ def _read_state(whose: str, verb: str, rest: Sequence[str], *, negated: bool) ->
         return None
     verb = "feel about" if verb == "can stand" else verb
     bare = [_OPPOSITES.get(word.lower(), word) for word in rest]
-    if not bare and verb not in ("smoke", "drink", "drive", "can swim", "swim", "can drive", "cook", "snore"):
+    if not bare and verb not in _COMPLETE_VERBS:
         return None
     return Claim(f"{whose}: whether {_join_canonical([verb, *bare])}", _yes_or_no(denied=denied))
 
@@ -216,90 +206,23 @@ def _resolve_plural(words: Sequence[str], who: SpeakerContext) -> str | None:
     return resolve_kind(words, who) if plural else None
 
 
-_DISLIKE_VERBS = word_set("hate dislike detest loathe")
-_FEELING_VERBS = _DISLIKE_VERBS | word_set("like love enjoy adore")
-_OPPOSITES = {"distrust": "trust", "exclude": "include", "disallow": "allow", "forbid": "allow"} | {
+_DISLIKE_VERBS = load_words("truths.dislike_verbs")
+_FEELING_VERBS = _DISLIKE_VERBS | load_words("truths.liking_verbs")
+_OPPOSITES = DATA.mapping("truths.opposites") | {
     f"{prefix}{word}": word
-    for prefix, words in {
-        "un": "available safe married employed happy able signed necessary reliable stable insured supported encrypted",
-        "in": "active valid secure compatible complete dependent",
-        "im": "possible",
-        "il": "legal",
-    }.items()
+    for prefix, words in DATA.mapping("truths.opposite_prefixes").items()
     for word in words.split()
 }
-_STATE_VERBS = (
-    _FEELING_VERBS
-    | _OPPOSITES.keys()
-    | word_set("""
-    be have drink eat smoke own speak support handle include require allow accept use trust want need play drive can
-    work swim cook wear offer provide contain know believe celebrate wear vote snore return validate check cache store
-    log encrypt permit follow
-""")
-)
-"""Verbs for how a person or a thing is for a while, not for what was done once."""
-
-_MOMENT_WORDS = WEEKDAY_WORDS | MONTH_WORDS | word_set("this late early ready here now away back home later")
-_LASTING_ACTIVITIES = word_set(
-    "working living studying using taking learning training looking smoking breastfeeding missing"
-)
-_PASSIVE_PARTICIPLES = word_set("told asked given shown sent")
-_STATE_KINDS = {
-    state: kind
-    for kind, states in {
-        "open or closed": "open closed merged",
-        "on or off": "on off enabled disabled",
-        "up or down": "up down online offline",
-        "done or not": "finished done completed complete unfinished",
-        "accepted or not": "pending accepted approved rejected declined under_review",
-        "paid or not": "paid unpaid overdue",
-        "working or not": "working broken out_of_order fixed repaired",
-        "in force or not": "in_force lifted suspended",
-        "locked or not": "locked unlocked",
-        "married or not": "single married divorced unmarried",
-        "pregnant or not": "pregnant",
-        "public or private": "public private",
-        "paid how often": "paid_weekly paid_monthly paid_fortnightly paid_biweekly paid_daily paid_hourly",
-    }.items()
-    for state in (one.replace("_", " ") for one in states.split())
-}
-"""States that exclude the other states of their kind."""
-
-_STATE_SYNONYMS = {
-    other: state
-    for state, others in {
-        "closed": "merged",
-        "unpaid": "overdue",
-        "unmarried": "single divorced",
-        "pending": "under_review",
-        "lifted": "suspended",
-        "on": "enabled",
-        "off": "disabled",
-        "up": "online",
-        "down": "offline",
-        "done": "finished completed complete",
-        "broken": "out_of_order",
-        "working": "fixed repaired",
-        "rejected": "declined",
-        "accepted": "approved",
-    }.items()
-    for other in (one.replace("_", " ") for one in others.split())
-}
-"""States that mean the same in other words."""
-
-_BINARY_STATE_KINDS = frozenset(
-    ("on or off", "up or down", "working or not", "locked or not", "married or not", "pregnant or not", "done or not")
-)
-"""Kinds with two states, where a denial of one means the other; one that is not pending may be accepted or rejected."""
-
-_ONE_WAY_STATES = word_set("single divorced fixed repaired out_of_order")
-"""States that say more than their side of a kind: a person who is not divorced may be unmarried."""
-
-_ACTION_VERBS = word_set("""
-    deploy use run commit push merge send call write add include ask show give answer format sign log cache store build
-    test review squash rebase mention reply explain translate summarise summarize
-""")
-"""Actions that can be requested or forbidden."""
+_STATE_VERBS = _FEELING_VERBS | _OPPOSITES.keys() | load_words("truths.state_verbs")
+_COMPLETE_VERBS = load_words("truths.complete_verbs")
+_MOMENT_WORDS = WEEKDAY_WORDS | MONTH_WORDS | load_words("truths.moment_words")
+_LASTING_ACTIVITIES = load_words("truths.lasting_activities")
+_PASSIVE_PARTICIPLES = load_words("truths.passive_participles")
+_STATE_KINDS = load_groups("states.kinds")
+_STATE_SYNONYMS = load_groups("states.synonyms")
+_BINARY_STATE_KINDS = load_words("states.binary_kinds")
+_ONE_WAY_STATES = load_words("states.one_way")
+_ACTION_VERBS = load_words("truths.action_verbs")
 
 
 def read_number_claim(said: Statement, who: SpeakerContext) -> Claim | None:
@@ -368,30 +291,17 @@ def _count_possessions(words: Sequence[str], *, negated: bool) -> tuple[str | No
     if said in ("a", "an"):
         return "1", kind
     if not said:
-        return (
-            (None, kind) if words[0].lower() not in (*_COUNTED_NOUNS, "child", "kid", "grandchild", "puppy") else None
-        )
+        return (None, kind) if words[0].lower() not in _COUNTED_SINGULARS else None
     number = canonicalize_text(said)[0]
     return (number.key, kind) if number.kind == "number" else None
 
 
-_COUNTED_NOUNS = word_set("""
-    dog cat pet horse rabbit parrot hamster kitten son daughter brother sister sibling grandson granddaughter nephew
-    niece
-    car bike bicycle motorbike motorcycle boat
-""")
-_COUNTED_FORMS = {form: one for one in _COUNTED_NOUNS for form in (one, f"{one}s")} | {
-    "child": "children",
-    "children": "children",
-    "kid": "children",
-    "kids": "children",
-    "grandchild": "grandchild",
-    "grandchildren": "grandchild",
-    "puppy": "puppy",
-    "puppies": "puppy",
-}
-_PROCESS_NOUNS = word_set("deploy deployment build release")
-"""Work that is done again and again, and takes about as long each time."""
+_COUNTED_NOUNS = load_words("numbers.counted_nouns")
+_COUNTED_SINGULARS = _COUNTED_NOUNS | load_words("numbers.counted_irregular")
+_COUNTED_FORMS = {form: one for one in _COUNTED_NOUNS for form in (one, f"{one}s")} | DATA.mapping(
+    "numbers.counted_forms"
+)
+_PROCESS_NOUNS = load_words("numbers.process_nouns")
 
 
 def _applies_to_people(said: Sequence[str]) -> bool:
@@ -423,38 +333,16 @@ def _is_label(before: Token, token: Token) -> bool:
     return before.key in _LABELED_NOUNS and _LABEL.fullmatch(token.text) is not None
 
 
-_LABELED_NOUNS = word_set("revision version tier level grade class terminal gate platform zone plan floor row seat bay")
+_LABELED_NOUNS = load_words("numbers.labeled_nouns")
 _LABEL = re.compile(r"[A-Z]|[A-Z]{1,2}\d{1,3}[A-Z]?")
 
-
-_VERBS_OF_ANYONE = word_set("""
-    has have takes take owes weighs weigh earns earn pays pay shares share lives live costs lasts
-    requires allows targets seats
-""")
-_HABIT_VERBS = word_set(
-    "sleeps sleep drinks drink works work runs run walks walk smokes smoke eats eat reads read swims swim"
-)
-_PERIOD_NOUNS = word_set("day night week month year hour")
-_QUANTITY_VERBS = _VERBS_OF_ANYONE | word_set("""
-    needs need is are costs cost lasts last runs run uses use targets target requires require allows
-    allow keeps keep holds hold seats seat contains contain measures measure employs employ charges charge ends
-    retries must accommodates fits covers consumes draws rotates refreshes polls syncs consists comprises
-""")
-"""Verbs with which a number tells how a thing is, not what happened or how often."""
-
+_VERBS_OF_ANYONE = load_words("numbers.verbs_of_anyone")
+_HABIT_VERBS = load_words("numbers.habit_verbs")
+_PERIOD_NOUNS = load_words("numbers.period_nouns")
+_QUANTITY_VERBS = _VERBS_OF_ANYONE | load_words("numbers.quantity_verbs")
 _NUMBER_VERBS = _QUANTITY_VERBS | _HABIT_VERBS
-
-_ORDER_VERBS = word_set("pin retry limit cap set keep restrict throttle")
-"""Orders of which only one can be in force."""
-
-_TIME_WORDS = (
-    WEEKDAY_WORDS
-    | MONTH_WORDS
-    | {f"{day}s" for day in WEEKDAY_WORDS}
-    | word_set("""
-    weekend may this ago late early left called named
-""")
-)
+_ORDER_VERBS = load_words("numbers.order_verbs")
+_TIME_WORDS = WEEKDAY_WORDS | MONTH_WORDS | {f"{day}s" for day in WEEKDAY_WORDS} | load_words("numbers.time_words")
 _MAX_NUMBER_WORDS = 9
 
 

@@ -19,10 +19,10 @@ from recollect.text.lexicon import (
     WEEKDAY_WORDS,
     is_person_name,
     place_suffix,
-    word_set,
 )
 from recollect.text.paraphrase import canonicalize_text
 from recollect.text.updates.statement import (
+    DATA,
     Claim,
     SpeakerContext,
     Statement,
@@ -31,6 +31,8 @@ from recollect.text.updates.statement import (
     is_name,
     is_name_word,
     is_single_thing,
+    load_groups,
+    load_words,
     resolve_person,
     resolve_property,
     resolve_thing,
@@ -85,35 +87,20 @@ def _read_age(words: Sequence[str], who: SpeakerContext) -> Claim | None:
     return Claim(f"{whose}: is {found['what'].lower()}") if found is not None and whose else None
 
 
-_AGE = re.compile(
-    r"(?P<who>.{1,80}?) (?:is|am) [\w.,-]{1,20} ?(?:years?|cm|m|metres?|meters?|centimetres?|centimeters?)"
-    r" (?P<what>old|tall)",
-    re.IGNORECASE,
-)
+_AGE = re.compile(DATA.pattern("patterns.age"), re.IGNORECASE)
 _MAX_RELATION_POSITION = 6
-_RELATIONS: dict[str, list[tuple[list[str], str, str]]] = {}
-"""By its first word, every way to word a relation: the phrase, the relation, and the shape of its value."""
 
-for _verbs, _relation, _value in (
-    ("lives in|live in|resides in|reside in", "lives in", "name"),
-    ("lives at|live at|resides at|reside at", "lives at", "place"),
-    ("lives on|live on", "lives on", "street"),
-    ("is based in|am based in", "is based in", "name"),
-    ("works at|work at|is employed at|am employed at|is employed by|am employed by", "works at", "employer"),
-    ("works for|work for", "works for", "employer"),
-    ("is married to|am married to", "is married to", "name"),
-    ("is engaged to|am engaged to", "is engaged to", "name"),
-    ("reports to|report to", "reports to", "name"),
-    ("goes by|go by", "goes by", "name"),
-    ("is born in|am born in", "is born in", "name"),
-    ("is born on|am born on", "is born on", "day"),
-    ("goes to bed at|go to bed at", "goes to bed", "clock"),
-    ("wakes up at|wake up at|gets up at|get up at", "gets up", "clock"),
-    ("starts work at|start work at", "starts work", "clock"),
-    ("finishes work at|finish work at", "finishes work", "clock"),
-):
-    for _verb in _verbs.split("|"):
-        _RELATIONS.setdefault(_verb.split()[0], []).append((_verb.split(), _relation, _value))
+
+def _load_relations(key: str) -> dict[str, list[tuple[list[str], str, str]]]:
+    """Return every wording of the relations by its first word: the phrase, the relation and the shape of its value."""
+    relations: dict[str, list[tuple[list[str], str, str]]] = {}
+    for row in DATA.rows(key):
+        for phrase in (wording.split("_") for wording in row["wordings"].split()):
+            relations.setdefault(phrase[0], []).append((phrase, row["relation"], row["value"]))
+    return relations
+
+
+_RELATIONS = _load_relations("people.relations")
 
 
 # ── a thing: is at, expires on, takes place in ───────────────────────────────────────────────────────────────────────
@@ -159,13 +146,9 @@ def _happens_once(words: Sequence[str]) -> bool:
     return (head in _ONE_TIME_EVENTS or numbered) and _ROUTINE_WORDS.isdisjoint(lowered)
 
 
-_ONE_TIME_EVENTS = word_set("""
-    exam wedding interview launch release deadline appointment surgery operation keynote offsite ceremony funeral
-    graduation hearing election kickoff kick-off go-live freeze review presentation christening defence defense contract
-    lease warranty sprint support semester internship cutover handover inauguration
-""")
-_ROUTINE_WORDS = word_set("weekly daily monthly quarterly yearly annual regular recurring biweekly fortnightly")
-_PERMANENT_RELATIONS = frozenset(("is founded", "expires"))
+_ONE_TIME_EVENTS = load_words("events.one_time_events")
+_ROUTINE_WORDS = load_words("events.routine_words")
+_PERMANENT_RELATIONS = load_words("events.permanent_relations")
 
 
 def _read_location(words: Sequence[str]) -> tuple[str, str] | None:
@@ -174,9 +157,9 @@ def _read_location(words: Sequence[str]) -> tuple[str, str] | None:
     A place by name is a relation of its own: what is in a town may also be in a garage there.
     """
     lowered = [word.lower() for word in words]
-    at = 2 if lowered[1:2] and lowered[1] in ("parked", "kept", "stored", "hidden", "located") else 1
+    at = 2 if lowered[1:2] and lowered[1] in _PLACE_PARTICIPLES else 1
     rest = words[at + 1 :]
-    if lowered[0] != "is" or not rest or lowered[at] not in ("in", "at", "on", "under", "behind", "near"):
+    if lowered[0] != "is" or not rest or lowered[at] not in _PLACE_PREPOSITIONS:
         return None
     said = " ".join(rest)
     if fits_shape(rest, "name"):
@@ -184,31 +167,10 @@ def _read_location(words: Sequence[str]) -> tuple[str, str] | None:
     return (f"where {lowered[at]}", said) if fits_shape(rest, "spot") else None
 
 
-_PLACED_THINGS = word_set("""
-    key passport car bike bicycle wallet suitcase toolbox ladder van gym hq headquarters head_office main_office
-""")
-_EVENT_VERBS: dict[str, list[tuple[list[str], str, str]]] = {}
-for _verbs, _relation, _value in (
-    ("is due|is scheduled for|is moved to|is postponed to|is rescheduled to|is rescheduled for", "is", "when"),
-    ("takes place in|is held in", "is held in", "name"),
-    ("takes place at|is held at", "is held at", "name"),
-    ("takes place|is held|happens", "is", "when"),
-    ("is founded in|is established in", "is founded", "when"),
-    ("is led by|is headed by|is chaired by", "is led by", "name"),
-    ("is managed by", "is managed by", "name"),
-    ("is hosted on", "is hosted on", "name"),
-    ("is headquartered in|is based in|is located in", "is based in", "name"),
-    ("expires|runs out", "expires", "when"),
-    ("ends|end|finishes", "ends", "when"),
-    ("begins|begin|starts|start|kicks off", "starts", "when"),
-    ("runs until|lasts until", "ends", "when"),
-    ("is", "is", "when"),
-    ("is in", "is in path", "path"),
-    ("is at", "is at path", "path"),
-    ("is under", "is under path", "path"),
-):
-    for _verb in _verbs.split("|"):
-        _EVENT_VERBS.setdefault(_verb.split()[0], []).append((_verb.split(), _relation, _value))
+_PLACED_THINGS = load_words("events.placed_things")
+_PLACE_PARTICIPLES = load_words("events.place_participles")
+_PLACE_PREPOSITIONS = load_words("events.place_prepositions")
+_EVENT_VERBS = _load_relations("events.relations")
 
 
 # ── a property: favorite color, email, deadline, port ────────────────────────────────────────────────────────────────
@@ -264,7 +226,7 @@ def _value_qualifier(value: Sequence[str], shape: str, what: Sequence[str]) -> s
     return f" ({f'{mark} {period}'.strip()})" if mark or period else ""
 
 
-_PLACE_PROPERTIES = word_set("destination hometown birthplace")
+_PLACE_PROPERTIES = load_words("properties.place_properties")
 
 
 def _read_naming(words: Sequence[str], name: Sequence[str], who: SpeakerContext, *, denied: bool) -> Claim | None:
@@ -294,74 +256,10 @@ def _value_shape(what: Sequence[str]) -> str | None:
     return _PROPERTY_SHAPES.get(two, _PROPERTY_SHAPES.get(head))
 
 
-_NOT_CURRENT_WORDS = word_set("former old ex previous next new second third another future past last first one")
-_PROPERTY_SHAPES = {
-    name: shape
-    for shape, names in {
-        "address": "email|e-mail|email address|e-mail address",
-        "number": (
-            "age|height|weight|budget|price|cost|timeout|temperature|quota|interval|retention|ttl|dose|dosage|deposit|"
-            "mileage"
-        ),
-        "pay": "salary|wage|rent|hourly rate|day rate|consulting rate|rate|pay|pocket money",
-        "code": (
-            "gate|terminal|platform|seat|licence plate|license plate|number plate|locker|registration number|"
-            "phone number|phone|telephone number|mobile number|port|version|room number|account number|flight number|"
-            "pin|locker number|phone extension|extension|shoe size|bust size"
-        ),
-        "date": "birthday|anniversary|wedding anniversary",
-        "day": (
-            "deadline|due date|start date|end date|launch date|release date|expiry date|"
-            "expiration date|closing date|moving date"
-        ),
-        "name": (
-            "name|surname|last name|first name|manager|boss|wife|husband|spouse|employer|ceo|cto|cfo|coo|owner|"
-            "landlord|capital|country|home country|destination|city|hometown|nickname|maiden name|dentist|gp|"
-            "family doctor|paediatrician|pediatrician|"
-            "accountant|tax advisor|tax adviser|project lead|team lead|tech lead|lead|project manager|product owner|"
-            "therapist|"
-            "scrum master|on-call engineer|emergency contact|payment provider|mobile provider|internet provider|"
-            "cloud provider|hosting provider|email provider|energy provider|chat tool|head coach|mayor|"
-            "prime minister|president|chairman|chairwoman|chairperson|headmaster|headmistress|head teacher|principal|"
-            "codename|code name|registrar|insurer|girlfriend|boyfriend|partner|fiancé|fiancée|mother|father|"
-            "supervisor|line manager|phd supervisor|godfather|godmother|primary contact|package manager|"
-            "issue tracker|version control system|web framework|birthplace|birth name|best friend"
-        ),
-        "link": "url|host|hostname|website|ip address|homepage|username|user name|handle|domain|ip",
-        "free": (
-            "job|job title|role|status|time zone|timezone|branch|region|venue|theme|native language|postcode|zip code|"
-            "blood type|primary language|main language|blood group|star sign|shirt size|eye colour|eye color|"
-            "hair colour|hair color|marital status|nationality|mother tongue"
-        ),
-        "place": "address|home address|office address|work address|mailing address|postal address|billing address",
-    }.items()
-    for name in names.split("|")
-}
-"""The shape of each property's value; without it, "her email is broken" would be her new address."""
+_NOT_CURRENT_WORDS = load_words("properties.not_current_words")
+_PROPERTY_SHAPES = load_groups("properties.shapes")
 
-_CLOCK = (
-    r"(?:\d{1,2}(?:[:.]\d\d|h\d{0,2})?(?: ?[ap]\.?m\b\.?)?(?: o'clock)?(?: (?:CET|CEST|UTC|GMT|EST|PST|BST|ET|PT)\b)?"
-    r"(?: in the (?:morning|afternoon|evening)| at night)?|noon|midnight|midday)"
-)
-_CLOCK_ALONE = r"(?=\S{0,9}(?:[:]|h\b| ?[ap]\.?m\b| o'clock)|noon|mid)"
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\.?"
-)
-_ORDINAL = r"(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\w+teenth)"
-_WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_DATE = (
-    r"(?:\d{4}-\d\d-\d\d|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}\.\d{1,2}\.\d{4}"
-    rf"|(?:the )?(?:\d{{1,2}}|{_ORDINAL}) (?:of )?{_MONTH}(?:,? \d{{4}})?"
-    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|the \d{{1,2}}(?:st|nd|rd|th))"
-)
-_DAY = rf"(?:{_WEEKDAY}(?:,? {_DATE})?|{_DATE}(?:, {_WEEKDAY})?)"
-_SPAN = rf"(?:{_MONTH}(?: (?:of )?\d{{4}})?|(?:1[89]|20|21)\d\d|(?:calendar )?week \d{{1,2}}|Q[1-4](?: \d{{4}})?)"
-_TIME_EXPRESSION = re.compile(
-    rf"(?:(?:at |{_CLOCK_ALONE})(?P<clock>{_CLOCK})|(?:on )?(?P<day>{_DAY})|(?:in )?(?P<span>{_SPAN}))"
-    rf"(?:,? (?:at (?P<clock2>{_CLOCK})|on (?P<day2>{_DAY})))?",
-    re.IGNORECASE,
-)
+_TIME_EXPRESSION = re.compile(DATA.pattern("patterns.time_expression"), re.IGNORECASE)
 _TIME_ZONE = re.compile(r" ([A-Z]{2,4})$", re.IGNORECASE)
 
 
@@ -407,29 +305,8 @@ def dimension_mark(found: Sequence[Token], at: int) -> tuple[str, int]:
     return "#", 0
 
 
-_CURRENCY_WORDS = word_set(
-    "dollar eur usd gbp yen lira kronor rupees francs pesos chf jpy pound pounds cents cent sek nok pln"
-)
-_UNIT_DIMENSIONS = {name: name for name in _CURRENCY_WORDS} | {
-    unit: dimension
-    for dimension, units in {
-        "time": "s min h ms µs ns day week month year second seconds",
-        "length": "metre km cm mm m",
-        "length-in-feet": "mile foot inch yard",
-        "mass": "g kg mg µg mcg t tonne tonnes",
-        "mass-in-pounds": "lb oz",
-        "volume": "l ml",
-        "volume-in-pints": "gallon gallons pint pints",
-        "area": "square_metres square_meters square_metre sqm m² hectares",
-        "area-in-feet": "square_feet square_foot sqft acres",
-        "celsius": "°C °_c",
-        "fahrenheit": "°F °_f",
-        "data": "kB MB GB TB kb mb gb tb KiB MiB GiB",
-        "power": "W kW MW mW",
-    }.items()
-    for unit in units.replace(" ", "|").replace("_", " ").split("|")
-}
-"""Units of one dimension convert into each other without a table; currencies and systems of units stay apart."""
+_CURRENCY_WORDS = load_words("values.currencies")
+_UNIT_DIMENSIONS = {name: name for name in _CURRENCY_WORDS} | load_groups("values.dimensions")
 
 
 def fits_shape(value: Sequence[str], shape: str) -> bool:
@@ -491,22 +368,8 @@ def _is_code(word: str) -> bool:
 
 
 _MAX_LABEL_CHARS = 3
-_NOT_NAME_WORDS = (
-    WEEKDAY_WORDS
-    | MONTH_WORDS
-    | word_set("""
-    may afghan african albanian algerian american arab arabic argentinian armenian asian australian austrian belgian
-    bolivian brazilian british bulgarian canadian chilean chinese colombian croatian cuban czech danish dutch
-    ecuadorian egyptian english estonian ethiopian european filipino finnish french georgian german ghanaian greek
-    hungarian icelandic indian indonesian iranian iraqi irish israeli italian jamaican japanese jordanian kenyan korean
-    latvian lebanese lithuanian malaysian mexican moroccan nepali nigerian norwegian pakistani peruvian polish
-    portuguese romanian russian scottish serbian slovak slovenian somali spanish swedish swiss syrian taiwanese thai
-    tunisian turkish ukrainian venezuelan vietnamese welsh yemeni buddhist catholic hindu jewish muslim protestant
-    republican democrat bavarian parisian
-""")
-)
-"""Capitalized words that are not names: times, nationalities, religions and the like."""
-_PERSON_TITLES = word_set("mr mrs ms dr prof sir señor señora miss")
+_NOT_NAME_WORDS = WEEKDAY_WORDS | MONTH_WORDS | load_words("values.not_name_words")
+_PERSON_TITLES = load_words("values.person_titles")
 
 
 def _is_free_value(lowered: Sequence[str]) -> bool:
@@ -516,7 +379,7 @@ def _is_free_value(lowered: Sequence[str]) -> bool:
     return len(lowered) <= 5 and told[0] not in STATE_WORDS and not moving and not beside
 
 
-_STREET_WORDS = word_set("street road avenue lane square drive way boulevard court close terrace st rd ave")
-_DETERMINERS = word_set("the a an my our his her their level")
-_NAME_PARTICLES = word_set("de da di van von der den la le del of the al el bin")
-_NOT_ADDRESS_WORDS = word_set("in with for at during near when if")
+_STREET_WORDS = load_words("values.street_words")
+_DETERMINERS = load_words("values.determiners")
+_NAME_PARTICLES = load_words("values.name_particles")
+_NOT_ADDRESS_WORDS = load_words("values.not_address_words")

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from recollect.model.memory import content_hash
 from recollect.model.validation import to_nfc
+from recollect.text.data_files import load_data_file
 from recollect.text.lexicon import (
     BINDING_PREPOSITIONS,
     CONTEXT_NOUNS,
@@ -27,6 +28,21 @@ from recollect.text.lexicon import (
     word_set,
 )
 from recollect.text.paraphrase import canonical_keys
+
+DATA = load_data_file("recollect.text", "en/updates.toml")
+"""The words and patterns of this package."""
+
+
+def load_words(key: str) -> frozenset[str]:
+    """Return the words under a key of the data file."""
+    return word_set(DATA.text(key))
+
+
+def load_groups(key: str) -> dict[str, str]:
+    """Return the group of each word, from a table of the data file that lists the words of each group."""
+    groups = DATA.mapping(key).items()
+    return {word.replace("_", " "): group for group, words in groups for word in words.split()}
+
 
 MAX_VERB_POSITION = 10
 """Maximum position, in words, of the verb of a statement."""
@@ -87,11 +103,8 @@ def parse_statement(text: str) -> Statement | None:
 
 
 _MAX_SPLIT_WORDS = 2 * MAX_STATEMENT_WORDS
-_ALWAYS_DOUBTFUL = DOUBTFUL_WORDS - word_set("may was been ago last yesterday today instead about")
-"""Words that make a statement doubtful wherever they stand, checked first.
-
-The others may be part of a moment or of a change.
-"""
+_ALWAYS_DOUBTFUL = DOUBTFUL_WORDS - load_words("statement.doubtful_in_places")
+"""Words that make a statement doubtful wherever they stand, checked first."""
 
 
 def _is_doubtful(word: str) -> bool:
@@ -99,15 +112,11 @@ def _is_doubtful(word: str) -> bool:
     return (said in DOUBTFUL_WORDS and word != "May") or _NEGATED_WORD.search(said) is not None
 
 
-_OPENING_FILLER = re.compile(
-    r"^(?:please )?(?:note|remember|reminder|fyi|btw|just so you know|by the way)(?: that\b|:|,)?\s+", re.IGNORECASE
-)
-_NOT_STATEMENT = re.compile(r"[?;!…\n\"“”„«»()\[\]{}]|[.] (?!\d)(?<![DM]r[.] )(?<!Mrs[.] )|n't$| - | [—–] ")
-_IDLE_ADVERBS = frozenset(["currently", "now", "actually", "really", "presently", "still", "already"])
-_CONTRACTIONS = {"I'm": ("I", "am"), "Don't": ("Do", "not"), "can't": ("can", "not"), "cannot": ("can", "not")} | {
-    f"{verb}n't": (verb, "not") for verb in ("is", "are", "do", "does")
-}
-_NEGATED_WORD = re.compile(r"n't$|'(?:d|ll|ve|re|m)$|^(?:not|no|never)$")
+_OPENING_FILLER = re.compile(DATA.pattern("patterns.opening_filler"), re.IGNORECASE)
+_NOT_STATEMENT = re.compile(DATA.pattern("patterns.not_statement"))
+_IDLE_ADVERBS = load_words("statement.idle_adverbs")
+_CONTRACTIONS = {word: tuple(full.split()) for word, full in DATA.mapping("statement.contractions").items()}
+_NEGATED_WORD = re.compile(DATA.pattern("patterns.negated_word"))
 
 
 def _resolve_perfect(words: list[str]) -> list[str]:
@@ -125,15 +134,12 @@ def _is_lasting(said: Sequence[str]) -> bool:
     return (len(said) == 1 and said[0] in _LASTING_PARTICIPLES) or tuple(said[:2]) in _LASTING_PHRASES
 
 
-_LASTING_PARTICIPLES = word_set("merged accepted approved rejected cancelled canceled paid completed resolved lifted")
+_LASTING_PARTICIPLES = load_words("statement.lasting_participles")
 _LASTING_PHRASES = {
     (verb, preposition)
-    for verbs, prepositions in (
-        ("born founded established", "in on"),
-        ("moved postponed rescheduled", "to for"),
-    )
-    for verb in verbs.split()
-    for preposition in prepositions.split()
+    for row in DATA.rows("statement.lasting_phrases")
+    for verb in row["verbs"].split()
+    for preposition in row["prepositions"].split()
 }
 
 
@@ -161,9 +167,9 @@ def _strip_negations(words: Sequence[str]) -> tuple[list[str], int]:
     return kept, count
 
 
-_NEGATING_PAIRS = {("do", "not"), ("does", "not"), ("no", "longer")}
-_WORDS_BEFORE_NOT = frozenset(["is", "am", "are", "can", "must"])
-_WORDS_BEFORE_NO = frozenset(["has", "have", "needs", "need", "requires", "require", "offers", "contains"])
+_NEGATING_PAIRS = {tuple(pair.split()) for pair in load_words("statement.negating_pairs")}
+_WORDS_BEFORE_NOT = load_words("statement.words_before_not")
+_WORDS_BEFORE_NO = load_words("statement.words_before_no")
 
 
 def base_form(verb: str) -> str:
@@ -177,7 +183,7 @@ def base_form(verb: str) -> str:
     return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") and len(verb) > 2 else verb
 
 
-_IRREGULAR_VERBS = {"is": "be", "am": "be", "are": "be", "has": "have", "does": "do", "goes": "go"}
+_IRREGULAR_VERBS = DATA.mapping("statement.irregular_verbs")
 
 
 def resolve_state_change(words: Sequence[str]) -> tuple[list[str], bool]:
@@ -196,7 +202,7 @@ def resolve_state_change(words: Sequence[str]) -> tuple[list[str], bool]:
 
 
 _MAX_CHANGE_POSITION = 8
-_MOVE_VERBS = word_set("moved relocated migrated switched")
+_MOVE_VERBS = load_words("changes.move_verbs")
 
 
 def _read_move(words: Sequence[str], at: int) -> tuple[list[str], bool] | None:
@@ -241,8 +247,8 @@ def _strip_perfect(words: Sequence[str]) -> list[str]:
     return kept if not any(_NOT_PERFECT.search(word.lower()) for word in kept) else []
 
 
-_PERFECT_WORDS = word_set("has have just recently now")
-_NOT_PERFECT = re.compile(r"n't$|^(?:not|never|no|is|am|are|was|were|be|been|got|had|did)$")
+_PERFECT_WORDS = load_words("changes.perfect_words")
+_NOT_PERFECT = re.compile(DATA.pattern("patterns.not_perfect"))
 
 
 def _strip_moment(words: Sequence[str]) -> Sequence[str]:
@@ -252,13 +258,7 @@ def _strip_moment(words: Sequence[str]) -> Sequence[str]:
     return said[: found.start()].split() if found else words
 
 
-_RECENT_MOMENT = re.compile(
-    r",? (?:yesterday|today|recently|now|this (?:week|weekend|month|morning|year|spring|summer|autumn|fall|winter)"
-    r"|last (?:week|weekend|month|night|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
-    r"|(?:a|one|two|three|four|five|six|a few|a couple of|\d{1,2}) (?:day|week|month)s? ago"
-    r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))$",
-    re.IGNORECASE,
-)
+_RECENT_MOMENT = re.compile(DATA.pattern("patterns.recent_moment"), re.IGNORECASE)
 
 
 def _is_tool(words: Sequence[str]) -> bool:
@@ -273,7 +273,7 @@ def _is_tool(words: Sequence[str]) -> bool:
 
 
 _MAX_TOOL_WORDS = 3
-_NOT_TOOL_WORDS = word_set("a an the my our your his her their its as and or when while because if but")
+_NOT_TOOL_WORDS = load_words("changes.not_tool_words")
 
 
 def _share_words(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -334,9 +334,8 @@ def _user_key(me: str) -> str:
     return canonical_key(me)
 
 
-_MACHINE_LABELS = word_set("assistant ai bot model agent tool function system developer")
-_UNNAMED_LABELS = _MACHINE_LABELS | {"user", "human", "the user", ""}
-"""Labels of speakers without a name; two such speakers are not the same."""
+_MACHINE_LABELS = load_words("speakers.machine_labels")
+_UNNAMED_LABELS = _MACHINE_LABELS | load_words("speakers.unnamed_labels") | {""}
 
 
 def canonical_key(words: str) -> str:
@@ -359,7 +358,7 @@ def fold_case(words: str) -> str:
 
 
 _MAX_SHORT_NAME_CHARS = 2
-_SMALL_WORDS = BINDING_PREPOSITIONS | word_set("is as by my be am an or no do it us me he we")
+_SMALL_WORDS = BINDING_PREPOSITIONS | load_words("things.small_words")
 
 
 def resolve_person(words: Sequence[str], who: SpeakerContext) -> str | None:
@@ -486,9 +485,10 @@ def is_single_thing(words: Sequence[str]) -> bool:
     ):
         return False
     head = head_noun(words)
-    return not (
-        head.endswith("s") and not head.endswith(("ss", "us", "is", "address", "ics", "os", "news", "headquarters"))
-    )
+    return not head.endswith("s") or head.endswith(_SINGULAR_ENDINGS)
+
+
+_SINGULAR_ENDINGS = DATA.words("things.singular_endings")
 
 
 def head_noun(words: Sequence[str]) -> str:
@@ -518,7 +518,7 @@ def _is_certain(words: Sequence[str], *, owned: bool = False) -> bool:
     return single or _head_end(words) < len(words) - 1 or any(map(_is_specific_word, words))
 
 
-_SINGLE_EVENT_WORDS = word_set("final annual weekly daily monthly quarterly yearly keynote opening closing main")
+_SINGLE_EVENT_WORDS = load_words("things.single_event_words")
 
 
 def _is_specific(words: Sequence[str]) -> bool:
@@ -531,11 +531,7 @@ def _is_specific_word(word: str) -> bool:
     return named or any(char.isdigit() or char in "_/@.#" for char in word)
 
 
-_ACRONYMS = word_set("""
-    api url ttl vpn ceo cto cfo coo db ui ip id pr ci cd pin sql http https ssh dns ram cpu gpu os wifi wi-fi tv qr vm
-    cli sdk tls ssl llm ai hr it gp phd rfc sla
-""")
-"""Acronyms, whose capitals do not make a name."""
+_ACRONYMS = load_words("things.acronyms")
 
 
 def _add_context(words: Sequence[str], who: SpeakerContext) -> str | None:
@@ -580,13 +576,7 @@ def resolve_kind(words: Sequence[str], who: SpeakerContext) -> str | None:
     return f"{canonical_key(' '.join(words))}{who.context_suffix}" if known and not is_name(words[1:]) else None
 
 
-_UNCOUNTED_NOUNS = word_set(
-    "coverage rent latency throughput uptime retention parking production staging admission tuition"
-)
+_UNCOUNTED_NOUNS = load_words("things.uncounted_nouns")
 UNCOUNTED_SUBJECTS = [[word] for word in _UNCOUNTED_NOUNS]
-_NOT_KIND_WORDS = (
-    POINTER_WORDS
-    | CONTEXT_NOUNS
-    | word_set("a an the my our your his her their its i some all most many no dinner lunch")
-)
+_NOT_KIND_WORDS = POINTER_WORDS | CONTEXT_NOUNS | load_words("things.not_kind_words")
 _MAX_KIND_WORDS = 4
