@@ -1,11 +1,46 @@
-"""Claims: what a text is about, if only one statement about it can be true at a time."""
+"""Claims: what a text is about, if only one statement about it can be true at a time.
+
+Texts share a subject if they give one relation or property of a person or a thing (see `relations`), or if they are
+equal except for one side of a contrast, a job grade, the order of a preference, whether they hold, the state of a
+thing, one number, or the value of one setting.
+"""
+
+import re
+from collections.abc import Sequence
 
 from recollect.model.enums import Provenance
 from recollect.model.memory import Memory
 from recollect.model.validation import to_nfc
-from recollect.text.updates.claim_rules import read_choice_claim, read_number_claim, read_setting, read_truth_claim
-from recollect.text.updates.relations import read_event_claim, read_person_claim, read_property_claim
-from recollect.text.updates.statement import Claim, canonical_key, fold_case, parse_statement, resolve_speaker
+from recollect.text.lexer import Token
+from recollect.text.lexicon import (
+    BINDING_PREPOSITIONS,
+    JOB_GRADES,
+    JOB_TITLES,
+    MONTH_WORDS,
+    POINTER_WORDS,
+    WEEKDAY_WORDS,
+)
+from recollect.text.paraphrase import canonicalize_text
+from recollect.text.updates.relations import dimension_mark, read_event_claim, read_person_claim, read_property_claim
+from recollect.text.updates.statement import (
+    DATA,
+    MAX_VERB_POSITION,
+    UNCOUNTED_SUBJECTS,
+    Claim,
+    SpeakerContext,
+    Statement,
+    base_form,
+    canonical_key,
+    fold_case,
+    is_name,
+    load_groups,
+    load_words,
+    parse_statement,
+    resolve_kind,
+    resolve_person,
+    resolve_speaker,
+    resolve_thing,
+)
 
 MAX_TEXT_CHARS = 200
 """Maximum length of a text with a claim; a longer text says more than one thing."""
@@ -15,8 +50,6 @@ MAX_SUBJECT_CHARS = 120
 
 UNNAMED_USER = "user"
 """The name of an unnamed user who owns a scope."""
-
-_CLAIM_READERS = (read_person_claim, read_property_claim, read_event_claim, read_number_claim, read_choice_claim)
 
 
 def find_subject(text: str, speaker: str | None, me: str | None, within: str | None = None) -> str | None:
@@ -121,3 +154,338 @@ def normalize_subject(subject: str) -> str:
     """
     parts = (fold_case(" ".join(part.split())) for part in to_nfc(subject).split(":"))
     return ": ".join(parts).strip() or subject
+
+
+# ── a choice: prefers one of two, wants short answers, has a job of some grade ────────────────────────────────────────
+
+_MAX_CHOICE_WORDS = 9
+
+
+def read_choice_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+    """Read a preference, a wish for short answers and the like, or the grade of a job."""
+    words, lowered = said.words, said.lowered
+    for at in range(1, min(len(words), MAX_VERB_POSITION)):
+        if lowered[at] not in _CHOICE_VERBS:
+            continue
+        whose, rest = resolve_person(words[:at], who), words[at + 1 :]
+        if whose is None or not 0 < len(rest) <= _MAX_CHOICE_WORDS or {word.lower() for word in rest} & POINTER_WORDS:
+            return None
+        if lowered[at] in ("is", "am"):
+            found = _read_job(rest)
+        else:
+            found = (_read_preference_pair(rest) if base_form(lowered[at]) == "prefer" else None) or _mask_contrast(
+                lowered[at], rest
+            )
+        return Claim(f"{whose}: {found}") if found else None
+    return None
+
+
+_CHOICE_VERBS = load_words("choices.verbs")
+
+
+def _read_preference_pair(words: Sequence[str]) -> str | None:
+    """Return both sides of a preference in a fixed order, no matter which is preferred."""
+    lowered = [word.lower() for word in words]
+    at = next((at for at, word in enumerate(lowered) if word in ("over", "to") and 0 < at < len(words) - 1), None)
+    if at is None:
+        return None
+    sides = sorted((canonical_key(" ".join(words[:at])), canonical_key(" ".join(words[at + 1 :]))))
+    return f"prefers {sides[0]} or {sides[1]}"
+
+
+def _mask_contrast(said: str, words: Sequence[str]) -> str | None:
+    """Return the words with both sides of the contrast in place of the one that is named.
+
+    With "want" only the style of answers counts: of other things a person may want, and have, both.
+    """
+    verb, answers = base_form(said), not _ANSWER_NOUNS.isdisjoint(word.lower() for word in words)
+    contrasts = _ANSWER_CONTRASTS if answers else _CONTRASTS if verb == "prefer" else {}
+    masked, count = list[str](), 0
+    for word in words:
+        contrast = contrasts.get(word.lower().strip(","))
+        if contrast is None or masked[-1:] != [contrast]:  # "long, detailed answers" is one contrast
+            count += contrast is not None
+            masked.append(contrast or word)
+    return f"{verb} {canonical_key(' '.join(masked))}" if count == 1 and len(words) > 1 else None
+
+
+_ANSWER_NOUNS = load_words("choices.answer_nouns")
+
+
+def _load_contrasts(*keys: str) -> dict[str, str]:
+    """Return the contrast that each word is a side of, named by its first two words."""
+    contrasts = [line.split() for key in keys for line in DATA.lines(key)]
+    return {word: "/".join(words[:2]) for words in contrasts for word in words}
+
+
+_CONTRASTS = _load_contrasts("choices.style_contrasts", "choices.thing_contrasts")
+_ANSWER_CONTRASTS = _load_contrasts("choices.style_contrasts", "choices.language_contrasts")
+
+
+def _read_job(words: Sequence[str]) -> str | None:
+    """Return the job of a person at one employer, or the job with any grade."""
+    lowered = [word.lower() for word in words]
+    if lowered[0] not in ("a", "an") or len(words) < 3:
+        return None
+    if "at" in lowered[2:-1]:
+        at = lowered.index("at")
+        where = words[at + 1 :]
+        if lowered[at - 1] in JOB_TITLES and is_name(where):
+            return f"job at {canonical_key(' '.join(where))}"
+    graded = lowered[1] in JOB_GRADES and not JOB_TITLES.isdisjoint(lowered[2:])
+    return f"is ~ {canonical_key(' '.join(words[2:]))}" if graded else None
+
+
+# ── what holds or not: uses, likes, is open ───────────────────────────────────────────────────────────────────────────
+
+_MAX_TRUTH_WORDS = 9
+
+
+def read_truth_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+    """Read a statement that holds or does not: all but the negation is the subject."""
+    words, lowered = said.words, said.lowered
+    if lowered[0] in ("always", *_ACTION_VERBS) and who.context_suffix is not None:
+        rest = words[1:] if lowered[0] == "always" else words
+        if len(rest) < 2 or rest[0].lower() not in _ACTION_VERBS:
+            return None
+        return Claim(f"order{who.context_suffix}: {_join_canonical(rest)}", _yes_or_no(denied=said.negated))
+    for at in range(1, min(len(words), MAX_VERB_POSITION)):
+        verb = base_form(lowered[at])
+        if verb not in _STATE_VERBS:
+            continue
+        somebody = resolve_person(words[:at], who)
+        whose = somebody or resolve_thing(words[:at], who) or _resolve_plural(words[:at], who)
+        if whose is None:
+            continue
+        rest = words[at + 1 :]
+        if lowered[at] == "can":
+            if not rest:
+                return None
+            verb, rest = (f"can {base_form(rest[0].lower())}" if somebody else base_form(rest[0].lower())), rest[1:]
+        if somebody and somebody != who.me:  # each speaker takes back only their own words about others
+            whose = f"{somebody}{who.speaker_suffix}"
+        return _read_state(whose, verb, rest, negated=said.negated)
+    return None
+
+
+def _read_state(whose: str, verb: str, rest: Sequence[str], *, negated: bool) -> Claim | None:
+    lowered = [word.lower() for word in rest]
+    if (
+        len(rest) > _MAX_TRUTH_WORDS
+        or set(lowered) & (POINTER_WORDS | _MOMENT_WORDS)
+        or any("," in word for word in rest)
+    ):
+        return None
+    if any(token.kind in ("date", "time", "number") for token in (canonicalize_text(" ".join(rest)) if rest else ())):
+        return None
+    if verb == "work" and not rest:
+        verb, lowered, rest = "be", ["working"], ["working"]
+    if verb == "be":
+        if not rest:
+            return None
+        state = _STATE_KINDS.get(" ".join(lowered))
+        said = " ".join(lowered)
+        if state is not None and (not negated or (state in _BINARY_STATE_KINDS and said not in _ONE_WAY_STATES)):
+            return Claim(f"{whose}: is {state}", (_STATE_SYNONYMS.get(said, said),), negated)
+        if (lowered[0].endswith("ing") and lowered[0] not in _LASTING_ACTIVITIES) or lowered[0] in _PASSIVE_PARTICIPLES:
+            return None
+    denied = (
+        negated
+        ^ (verb in _DISLIKE_VERBS)
+        ^ (verb in _OPPOSITES)
+        ^ (sum(word in _OPPOSITES for word in lowered) % 2 == 1)
+    )
+    verb = "feel about" if verb in _FEELING_VERBS else _OPPOSITES.get(verb, verb)
+    if verb == "feel about" and (not rest or lowered[0] == "about"):
+        return None
+    verb = "feel about" if verb == "can stand" else verb
+    bare = [_OPPOSITES.get(word.lower(), word) for word in rest]
+    if not bare and verb not in _COMPLETE_VERBS:
+        return None
+    return Claim(f"{whose}: whether {_join_canonical([verb, *bare])}", _yes_or_no(denied=denied))
+
+
+def _yes_or_no(*, denied: bool) -> tuple[str]:
+    """Return the value of a yes-or-no statement."""
+    return ("no" if denied else "yes",)
+
+
+def _join_canonical(words: Sequence[str]) -> str:
+    """Return the key of all the words.
+
+    "The" stays, because a person who has a key may not have the key.
+    """
+    rest = [word for word in words[1:] if word.lower() not in ("a", "an")]
+    parts = [list[str]([words[0].lower()])]
+    for word in rest:
+        if word.lower() == "the":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return " the ".join(canonical_key(" ".join(part)) for part in parts)
+
+
+def _resolve_plural(words: Sequence[str], who: SpeakerContext) -> str | None:
+    """Return the key for all of a kind, if the words are a plural: deploys, pull requests."""
+    plural = len(words) <= 2 and words[-1].lower().endswith("s") and (words[-1][:1].islower() or len(words) == 1)
+    return resolve_kind(words, who) if plural else None
+
+
+_DISLIKE_VERBS = load_words("truths.dislike_verbs")
+_FEELING_VERBS = _DISLIKE_VERBS | load_words("truths.liking_verbs")
+_OPPOSITES = DATA.mapping("truths.opposites") | {
+    f"{prefix}{word}": word
+    for prefix, words in DATA.mapping("truths.opposite_prefixes").items()
+    for word in words.split()
+}
+_STATE_VERBS = _FEELING_VERBS | _OPPOSITES.keys() | load_words("truths.state_verbs")
+_COMPLETE_VERBS = load_words("truths.complete_verbs")
+_MOMENT_WORDS = WEEKDAY_WORDS | MONTH_WORDS | load_words("truths.moment_words")
+_LASTING_ACTIVITIES = load_words("truths.lasting_activities")
+_PASSIVE_PARTICIPLES = load_words("truths.passive_participles")
+_STATE_KINDS = load_groups("states.kinds")
+_STATE_SYNONYMS = load_groups("states.synonyms")
+_BINARY_STATE_KINDS = load_words("states.binary_kinds")
+_ONE_WAY_STATES = load_words("states.one_way")
+_ACTION_VERBS = load_words("truths.action_verbs")
+
+
+# ── a number: has three children, costs 5 euros, pin version 2 ────────────────────────────────────────────────────────
+
+
+def read_number_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+    """Read a count, a price, a version and the like: all but the number is the subject."""
+    words, lowered = said.words, said.lowered
+    if lowered[0] in _ORDER_VERBS and len(words) > 2 and who.context_suffix is not None:
+        masked = _mask_number(words[1:]) if _has_object(lowered[1:]) else None
+        return Claim(f"{lowered[0]}{who.context_suffix}: {masked}") if masked else None
+    for at in range(1, min(len(words), MAX_VERB_POSITION)):
+        if lowered[at] not in _NUMBER_VERBS:
+            continue
+        verb, habit = base_form(lowered[at]), lowered[-2] in ("a", "per") and lowered[-1] in _PERIOD_NOUNS
+        whose = resolve_person(words[:at], who) if lowered[at] not in ("are", "must") else None
+        if (
+            whose is not None
+            and verb == "have"
+            and (count := _count_possessions(words[at + 1 :], negated=said.negated))
+        ):
+            return Claim(f"{whose}: have # {count[1]}", (count[0], "no" if said.negated else "yes"))
+        if lowered[:at] in UNCOUNTED_SUBJECTS:
+            whose = None
+        elif whose is not None and not (_applies_to_people(lowered[at:]) or (habit and lowered[at] in _HABIT_VERBS)):
+            return None
+        masked = _mask_number(words[at + 1 :])
+        if masked is None or not _names_measured_thing(verb, masked.split()):
+            return None
+        whose = whose or resolve_thing(words[:at], who) or resolve_kind(words[:at], who)
+        if whose is None and verb == "take" and masked == "#time" and who.context_suffix is not None:
+            whose = (
+                f"{lowered[1]}{who.context_suffix}"
+                if at == 2 and lowered[0] == "the" and lowered[1] in _PROCESS_NOUNS
+                else None
+            )
+        return Claim(f"{whose}: {verb} {masked}") if whose else None
+    return None
+
+
+def _has_object(lowered: Sequence[str]) -> bool:
+    """Return whether the order names its object in a word that always means the same."""
+    known = lowered[0] not in BINDING_PREPOSITIONS and lowered[0][:1].isalpha() and len(lowered) > 1
+    return known and not set(lowered) & POINTER_WORDS and canonicalize_text(lowered[0])[0].kind != "number"
+
+
+def _names_measured_thing(verb: str, masked: Sequence[str]) -> bool:
+    """Return whether the number measures something that exists once.
+
+    "Has 32 GB" does not tell of what.
+    """
+    needed = {"take": "of", "pay": "for"}.get(verb)
+    if needed is not None:
+        return needed in masked or masked == ["#time"]
+    return verb not in ("have", "need", "use") or len(masked) > 1
+
+
+def _count_possessions(words: Sequence[str], *, negated: bool) -> tuple[str | None, str] | None:
+    """Return how many of a countable kind a person has, and the kind; None for other nouns.
+
+    The number is None if the text does not tell it. Only kinds count of which a person may have any number for years.
+    """
+    kind = _COUNTED_FORMS.get(words[-1].lower()) if 0 < len(words) <= 2 else None
+    if kind is None:
+        return None
+    said = words[0].lower() if len(words) > 1 else ""
+    if negated:
+        return ("0", kind) if said in ("", "a", "an", "any") else None
+    if said in ("a", "an"):
+        return "1", kind
+    if not said:
+        return (None, kind) if words[0].lower() not in _COUNTED_SINGULARS else None
+    number = canonicalize_text(said)[0]
+    return (number.key, kind) if number.kind == "number" else None
+
+
+_COUNTED_NOUNS = load_words("numbers.counted_nouns")
+_COUNTED_SINGULARS = _COUNTED_NOUNS | load_words("numbers.counted_irregular")
+_COUNTED_FORMS = {form: one for one in _COUNTED_NOUNS for form in (one, f"{one}s")} | DATA.mapping(
+    "numbers.counted_forms"
+)
+_PROCESS_NOUNS = load_words("numbers.process_nouns")
+
+
+def _applies_to_people(said: Sequence[str]) -> bool:
+    """Return whether the phrase can be said of any person or thing with a name.
+
+    "Is number 5" cannot, because it need not last.
+    """
+    return said[0] in _VERBS_OF_ANYONE or said[1:2] == ["pinned"] or said[1:3] == ["at", "version"]
+
+
+def _mask_number(words: Sequence[str]) -> str | None:
+    """Replace the only number by a mark for what it measures; None unless there is exactly one."""
+    lowered = {word.lower().strip(",") for word in words}
+    if not 0 < len(words) <= _MAX_NUMBER_WORDS or lowered & _TIME_WORDS or any("," in word[-1:] for word in words):
+        return None
+    found = canonicalize_text(" ".join(words))
+    numbers = [at for at, token in enumerate(found) if token.kind == "number"]
+    numbers = numbers or [at for at, token in enumerate(found) if at and _is_label(found[at - 1], token)]
+    if len(numbers) != 1 or any(token.kind in ("date", "time", "negation", "question") for token in found):
+        return None
+    at = numbers[0]
+    mark, taken = dimension_mark(found, at)
+    said = [*(token.key for token in found[:at]), mark, *(token.key for token in found[at + 1 + taken :])]
+    return " ".join(said).lower()
+
+
+def _is_label(before: Token, token: Token) -> bool:
+    """Return whether it is a letter or a code that counts like a number: revision C, level P2."""
+    return before.key in _LABELED_NOUNS and _LABEL.fullmatch(token.text) is not None
+
+
+_LABELED_NOUNS = load_words("numbers.labeled_nouns")
+_LABEL = re.compile(r"[A-Z]|[A-Z]{1,2}\d{1,3}[A-Z]?")
+
+_VERBS_OF_ANYONE = load_words("numbers.verbs_of_anyone")
+_HABIT_VERBS = load_words("numbers.habit_verbs")
+_PERIOD_NOUNS = load_words("numbers.period_nouns")
+_QUANTITY_VERBS = _VERBS_OF_ANYONE | load_words("numbers.quantity_verbs")
+_NUMBER_VERBS = _QUANTITY_VERBS | _HABIT_VERBS
+_ORDER_VERBS = load_words("numbers.order_verbs")
+_TIME_WORDS = WEEKDAY_WORDS | MONTH_WORDS | {f"{day}s" for day in WEEKDAY_WORDS} | load_words("numbers.time_words")
+_MAX_NUMBER_WORDS = 9
+
+
+# ── a setting: MAX_UPLOADS = 5 ────────────────────────────────────────────────────────────────────────────────────────
+
+_SETTING_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z][\w.-]{2,60}) ?= ?(?P<value>\S{1,60})")
+"""A setting and its value, as in MAX_UPLOADS = 5."""
+
+
+def read_setting(text: str, who: SpeakerContext) -> str | None:
+    """Return the subject of a setting as code has it: MAX_UPLOADS = 5."""
+    found = _SETTING_ASSIGNMENT.fullmatch(text)
+    if found is None or who.context_suffix is None or not (found["name"].isupper() or "_" in found["name"].strip("_")):
+        return None
+    return f"{found['name']}{who.context_suffix}: ="
+
+
+_CLAIM_READERS = (read_person_claim, read_property_claim, read_event_claim, read_number_claim, read_choice_claim)
