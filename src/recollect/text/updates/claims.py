@@ -71,7 +71,7 @@ def read_claim(text: str, speaker: str | None, me: str | None, within: str | Non
     if len(text) > MAX_TEXT_CHARS:
         return None
     if "=" in text:
-        setting = read_setting(" ".join(to_nfc(text).split()).rstrip(". "), resolve_speaker(speaker, me, within))
+        setting = _read_setting(" ".join(to_nfc(text).split()).rstrip(". "), resolve_speaker(speaker, me, within))
         if setting is not None:
             return Claim(setting) if len(setting) <= MAX_SUBJECT_CHARS else None
     said = parse_statement(text)
@@ -80,7 +80,7 @@ def read_claim(text: str, speaker: str | None, me: str | None, within: str | Non
     who = resolve_speaker(speaker, me, within)
     found = next((one for one in (read(said, who) for read in _CLAIM_READERS) if one is not None), None)
     if found is None:
-        found = read_truth_claim(said, who)
+        found = _read_truth_claim(said, who)
     elif said.negated and not found.value:  # a denial alone does not tell the true value
         return None
     return found if found is not None and len(found.subject) <= MAX_SUBJECT_CHARS else None
@@ -156,12 +156,12 @@ def normalize_subject(subject: str) -> str:
     return ": ".join(parts).strip() or subject
 
 
-# ── a choice: prefers one of two, wants short answers, has a job of some grade ────────────────────────────────────────
+# ── a choice: prefers one of two, wants short answers, has a job of some grade ───────────────────────────────────────
 
 _MAX_CHOICE_WORDS = 9
 
 
-def read_choice_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+def _read_choice_claim(said: Statement, who: SpeakerContext) -> Claim | None:
     """Read a preference, a wish for short answers and the like, or the grade of a job."""
     words, lowered = said.words, said.lowered
     for at in range(1, min(len(words), MAX_VERB_POSITION)):
@@ -236,12 +236,12 @@ def _read_job(words: Sequence[str]) -> str | None:
     return f"is ~ {canonical_key(' '.join(words[2:]))}" if graded else None
 
 
-# ── what holds or not: uses, likes, is open ───────────────────────────────────────────────────────────────────────────
+# ── what holds or not: uses, likes, is open ──────────────────────────────────────────────────────────────────────────
 
 _MAX_TRUTH_WORDS = 9
 
 
-def read_truth_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+def _read_truth_claim(said: Statement, who: SpeakerContext) -> Claim | None:
     """Read a statement that holds or does not: all but the negation is the subject."""
     words, lowered = said.words, said.lowered
     if lowered[0] in ("always", *_ACTION_VERBS) and who.context_suffix is not None:
@@ -253,17 +253,17 @@ def read_truth_claim(said: Statement, who: SpeakerContext) -> Claim | None:
         verb = base_form(lowered[at])
         if verb not in _STATE_VERBS:
             continue
-        somebody = resolve_person(words[:at], who)
-        whose = somebody or resolve_thing(words[:at], who) or _resolve_plural(words[:at], who)
+        person = resolve_person(words[:at], who)
+        whose = person or resolve_thing(words[:at], who) or _resolve_plural(words[:at], who)
         if whose is None:
             continue
         rest = words[at + 1 :]
         if lowered[at] == "can":
             if not rest:
                 return None
-            verb, rest = (f"can {base_form(rest[0].lower())}" if somebody else base_form(rest[0].lower())), rest[1:]
-        if somebody and somebody != who.me:  # each speaker takes back only their own words about others
-            whose = f"{somebody}{who.speaker_suffix}"
+            verb, rest = (f"can {base_form(rest[0].lower())}" if person else base_form(rest[0].lower())), rest[1:]
+        if person and person != who.me:  # each speaker takes back only their own words about others
+            whose = f"{person}{who.speaker_suffix}"
         return _read_state(whose, verb, rest, negated=said.negated)
     return None
 
@@ -350,10 +350,10 @@ _ONE_WAY_STATES = load_words("states.one_way")
 _ACTION_VERBS = load_words("truths.action_verbs")
 
 
-# ── a number: has three children, costs 5 euros, pin version 2 ────────────────────────────────────────────────────────
+# ── a number: has three children, costs 5 euros, pin version 2 ───────────────────────────────────────────────────────
 
 
-def read_number_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+def _read_number_claim(said: Statement, who: SpeakerContext) -> Claim | None:
     """Read a count, a price, a version and the like: all but the number is the subject."""
     words, lowered = said.words, said.lowered
     if lowered[0] in _ORDER_VERBS and len(words) > 2 and who.context_suffix is not None:
@@ -474,13 +474,13 @@ _TIME_WORDS = WEEKDAY_WORDS | MONTH_WORDS | {f"{day}s" for day in WEEKDAY_WORDS}
 _MAX_NUMBER_WORDS = 9
 
 
-# ── a setting: MAX_UPLOADS = 5 ────────────────────────────────────────────────────────────────────────────────────────
+# ── a setting: MAX_UPLOADS = 5 ───────────────────────────────────────────────────────────────────────────────────────
 
 _SETTING_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z][\w.-]{2,60}) ?= ?(?P<value>\S{1,60})")
 """A setting and its value, as in MAX_UPLOADS = 5."""
 
 
-def read_setting(text: str, who: SpeakerContext) -> str | None:
+def _read_setting(text: str, who: SpeakerContext) -> str | None:
     """Return the subject of a setting as code has it: MAX_UPLOADS = 5."""
     found = _SETTING_ASSIGNMENT.fullmatch(text)
     if found is None or who.context_suffix is None or not (found["name"].isupper() or "_" in found["name"].strip("_")):
@@ -488,4 +488,5 @@ def read_setting(text: str, who: SpeakerContext) -> str | None:
     return f"{found['name']}{who.context_suffix}: ="
 
 
-_CLAIM_READERS = (read_person_claim, read_property_claim, read_event_claim, read_number_claim, read_choice_claim)
+_CLAIM_READERS = (read_person_claim, read_property_claim, read_event_claim, _read_number_claim, _read_choice_claim)
+"""The first that finds a claim decides; `_read_truth_claim` is asked last."""

@@ -53,7 +53,7 @@ def read_person_claim(said: Statement, who: SpeakerContext) -> Claim | None:
                 return None
             if shape == "employer":
                 return _read_employment(whose, relation, rest, denied=said.negated)
-            if time_parts(rest) != "at" if shape == "clock" else not fits_shape(rest, shape):
+            if _time_parts(rest) != "at" if shape == "clock" else not _fits_shape(rest, shape):
                 return None
             kept = place_suffix(" ".join(rest)) if shape == "name" else ""
             return Claim(f"{whose}: {relation}{kept}", (" ".join(rest),), said.negated)
@@ -70,8 +70,8 @@ def _read_employment(whose: str, relation: str, words: Sequence[str], *, denied:
     employer, role = words[:at], words[at + 1 :]
     if (
         not employer
-        or not fits_shape(employer, "name")
-        or (at < len(words) and (denied or not fits_shape(role, "role")))
+        or not _fits_shape(employer, "name")
+        or (at < len(words) and (denied or not _fits_shape(role, "role")))
     ):
         return None
     if relation == "works for" and is_person_name(employer):
@@ -124,10 +124,12 @@ def read_event_claim(said: Statement, who: SpeakerContext) -> Claim | None:
                 continue
             rest = words[at + len(phrase) :]
             if shape == "when":
-                parts = time_parts(rest)
+                parts = _time_parts(rest)
                 if parts and (relation in _PERMANENT_RELATIONS or _happens_once(words[:at])):
                     return Claim(f"{what}: {relation} {parts}", (_strip_time_preposition(rest),), said.negated)
-            elif rest and fits_shape(rest, shape) and (not relation.startswith("is held") or _happens_once(words[:at])):
+            elif (
+                rest and _fits_shape(rest, shape) and (not relation.startswith("is held") or _happens_once(words[:at]))
+            ):
                 kept = place_suffix(" ".join(rest)) if shape == "name" else ""
                 return Claim(f"{what}: {relation}{kept}", (" ".join(rest),), said.negated)
     return None
@@ -162,9 +164,9 @@ def _read_location(words: Sequence[str]) -> tuple[str, str] | None:
     if lowered[0] != "is" or not rest or lowered[at] not in _PLACE_PREPOSITIONS:
         return None
     said = " ".join(rest)
-    if fits_shape(rest, "name"):
+    if _fits_shape(rest, "name"):
         return f"where {lowered[at]} by name{place_suffix(said)}", said
-    return (f"where {lowered[at]}", said) if fits_shape(rest, "spot") else None
+    return (f"where {lowered[at]}", said) if _fits_shape(rest, "spot") else None
 
 
 _PLACED_THINGS = load_words("events.placed_things")
@@ -203,7 +205,7 @@ def _read_property(words: Sequence[str], value: Sequence[str], who: SpeakerConte
     if owner is None or not what or not value or not is_single_thing(what):
         return None
     shape = _value_shape(what)
-    if shape is None or not fits_shape(value, shape):
+    if shape is None or not _fits_shape(value, shape):
         return None
     said = f"{canonical_key(' '.join(what))}{_value_qualifier(value, shape, what)}"
     if (not owner or owner.startswith("(")) and len(what) == 1 and what[0].lower() in CONTEXT_NOUNS:
@@ -215,13 +217,13 @@ def _read_property(words: Sequence[str], value: Sequence[str], who: SpeakerConte
 def _value_qualifier(value: Sequence[str], shape: str, what: Sequence[str]) -> str:
     """Return what separates values that may both be true: two currencies, a weekday and a date."""
     if shape == "day":
-        return " (weekday)" if time_parts([word for word in value if word.lower() != "on"]) == "weekday" else ""
+        return " (weekday)" if _time_parts([word for word in value if word.lower() != "on"]) == "weekday" else ""
     if shape == "name" and what[-1].lower() in _PLACE_PROPERTIES:
         return place_suffix(" ".join(value))
     if shape not in ("number", "pay"):
         return ""
     rated = shape == "pay" and len(value) > 2 and value[-2].lower() in ("a", "an", "per")
-    mark = (measure_mark(value[:-2] if rated else value) or "#")[1:]
+    mark = (_measure_mark(value[:-2] if rated else value) or "#")[1:]
     period = f"per {value[-1].lower()}" if rated else ""
     return f" ({f'{mark} {period}'.strip()})" if mark or period else ""
 
@@ -237,7 +239,7 @@ def _read_naming(words: Sequence[str], name: Sequence[str], who: SpeakerContext,
     what = resolve_thing(words, who)
     if what is None or set(what.split()) & REPEATABLE_RELATIONS:
         return None
-    named = fits_shape(name, "name") or fits_shape(name, "word")
+    named = _fits_shape(name, "name") or _fits_shape(name, "word")
     return Claim(f"{what}: is named", (" ".join(name),), denied) if named else None
 
 
@@ -259,11 +261,14 @@ def _value_shape(what: Sequence[str]) -> str | None:
 _NOT_CURRENT_WORDS = load_words("properties.not_current_words")
 _PROPERTY_SHAPES = load_groups("properties.shapes")
 
+
+# ── the shape of a value: a time, an amount, a name ──────────────────────────────────────────────────────────────────
+
 _TIME_EXPRESSION = re.compile(DATA.pattern("patterns.time_expression"), re.IGNORECASE)
 _TIME_ZONE = re.compile(r" ([A-Z]{2,4})$", re.IGNORECASE)
 
 
-def time_parts(words: Sequence[str]) -> str | None:
+def _time_parts(words: Sequence[str]) -> str | None:
     """Return which parts of a time the words give: at, on, in, weekday, or both as in "at on".
 
     None if the words are anything else. A clock time with a zone gives the zone as well.
@@ -283,7 +288,7 @@ def _time_part(name: str, value: str) -> str:
     return "in"
 
 
-def measure_mark(words: Sequence[str]) -> str | None:
+def _measure_mark(words: Sequence[str]) -> str | None:
     """Return the mark for what an amount measures; None if the words are anything else."""
     found = canonicalize_text(" ".join(words)) if words else ()
     if not found or found[0].kind != "number":
@@ -309,7 +314,7 @@ _CURRENCY_WORDS = load_words("values.currencies")
 _UNIT_DIMENSIONS = {name: name for name in _CURRENCY_WORDS} | load_groups("values.dimensions")
 
 
-def fits_shape(value: Sequence[str], shape: str) -> bool:
+def _fits_shape(value: Sequence[str], shape: str) -> bool:
     """Return whether the words look like one value of that shape, and say nothing else."""
     if not value:
         return False
@@ -324,19 +329,19 @@ def fits_shape(value: Sequence[str], shape: str) -> bool:
         case "code":
             return len(value) <= 4 and all(map(_is_code, value)) and any(char.isdigit() for char in " ".join(value))
         case "number":
-            return measure_mark(value) is not None
+            return _measure_mark(value) is not None
         case "pay":
             return (
-                measure_mark(value[:-2] if len(value) > 2 and lowered[-2] in ("a", "an", "per") else value) is not None
+                _measure_mark(value[:-2] if len(value) > 2 and lowered[-2] in ("a", "an", "per") else value) is not None
             )
         case "street":
             return 1 < len(value) <= 4 and is_name_word(first) and lowered[-1] in _STREET_WORDS
         case "spot":
             return 1 < len(value) <= 7 and (lowered[0] in _DETERMINERS or is_name_word(first) or first.endswith("'s"))
         case "day":
-            return time_parts([word for word in value if word.lower() != "on"]) in ("on", "weekday")
+            return _time_parts([word for word in value if word.lower() != "on"]) in ("on", "weekday")
         case "date":
-            return time_parts([word for word in value if word.lower() != "on"]) == "on"
+            return _time_parts([word for word in value if word.lower() != "on"]) == "on"
         case "name":
             return _is_name_value(value)
         case "place":

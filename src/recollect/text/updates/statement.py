@@ -47,7 +47,7 @@ def load_groups(key: str) -> dict[str, str]:
 MAX_VERB_POSITION = 10
 """Maximum position, in words, of the verb of a statement."""
 
-MAX_STATEMENT_WORDS = 24
+_MAX_STATEMENT_WORDS = 24
 """Maximum words in a statement; a longer one says more than one thing."""
 
 
@@ -89,11 +89,11 @@ def parse_statement(text: str) -> Statement | None:
     if len(split) > _MAX_SPLIT_WORDS or not _ALWAYS_DOUBTFUL.isdisjoint(map(str.lower, split)):
         return None
     words = _resolve_perfect([full for word in split for full in _CONTRACTIONS.get(word, (word,))])
-    words, ceased = resolve_state_change(words)
+    words, ceased = _resolve_state_change(words)
     words = [word for at, word in enumerate(words) if at == 0 or word.lower() not in _IDLE_ADVERBS]
     if len(words) > 2 and words[-1].lower() == "again":
         words.pop()
-    if len(words) > MAX_STATEMENT_WORDS:
+    if len(words) > _MAX_STATEMENT_WORDS:
         return None
     words, negations = _strip_negations(words)
     negations += ceased
@@ -102,7 +102,7 @@ def parse_statement(text: str) -> Statement | None:
     return Statement(tuple(words), negations == 1) if words else None
 
 
-_MAX_SPLIT_WORDS = 2 * MAX_STATEMENT_WORDS
+_MAX_SPLIT_WORDS = 2 * _MAX_STATEMENT_WORDS
 _ALWAYS_DOUBTFUL = DOUBTFUL_WORDS - load_words("statement.doubtful_in_places")
 """Words that make a statement doubtful wherever they stand, checked first."""
 
@@ -186,7 +186,7 @@ def base_form(verb: str) -> str:
 _IRREGULAR_VERBS = DATA.mapping("statement.irregular_verbs")
 
 
-def resolve_state_change(words: Sequence[str]) -> tuple[list[str], bool]:
+def _resolve_state_change(words: Sequence[str]) -> tuple[list[str], bool]:
     """Return how it is since a change, and whether that is denied.
 
     A move to Porto means living in Porto; a switch from one tool to another denies that the first is used. Any other
@@ -280,7 +280,7 @@ def _share_words(one: Sequence[str], other: Sequence[str]) -> bool:
     return bool({word.lower() for word in one} & {word.lower() for word in other})
 
 
-MAX_SUBJECT_WORDS = 8
+_MAX_SUBJECT_WORDS = 8
 """Maximum words that name a thing."""
 
 MAX_NAME_WORDS = 3
@@ -393,7 +393,7 @@ def resolve_thing(words: Sequence[str], who: SpeakerContext) -> str | None:
             if is_single_thing(rest) and _is_certain(rest, owned=True)
             else None
         )
-    if not words or has_owner(words):
+    if not words or _has_owner(words):
         return None
     if words[0].lower() == "the":
         rest = words[1:]
@@ -403,7 +403,7 @@ def resolve_thing(words: Sequence[str], who: SpeakerContext) -> str | None:
     return canonical_key(" ".join(words)) if _is_numbered(words) else None
 
 
-def has_owner(words: Sequence[str]) -> bool:
+def _has_owner(words: Sequence[str]) -> bool:
     """Return whether the thing has an owner; "the gate for Ana's flight" has none."""
     return any(word.endswith("'s") for word in words[: _head_end(words)])
 
@@ -418,7 +418,7 @@ def resolve_property(words: Sequence[str], who: SpeakerContext) -> tuple[str | N
     if owner:
         return owner, what
     lowered = [word.lower() for word in words]
-    if has_owner(words):
+    if _has_owner(words):
         return None, ()
     if lowered[:1] == ["the"]:
         if lowered.count("of") == 1 and lowered.index("of") > 1:
@@ -479,7 +479,7 @@ def _resolve_ownership(owner: str | None, rest: Sequence[str]) -> tuple[str | No
 def is_single_thing(words: Sequence[str]) -> bool:
     """Return whether the words name one thing: no list and no plural."""
     if (
-        not 0 < len(words) <= MAX_SUBJECT_WORDS
+        not 0 < len(words) <= _MAX_SUBJECT_WORDS
         or words[0].lower() in NEVER_NAME_STARTS
         or any("," in word for word in words)
     ):
@@ -567,7 +567,7 @@ def resolve_kind(words: Sequence[str], who: SpeakerContext) -> str | None:
         or not 0 < len(words) <= _MAX_KIND_WORDS
         or not small
         or set(lowered) & _NOT_KIND_WORDS
-        or has_owner(words)
+        or _has_owner(words)
     ):
         return None
     if not words[0][:1].isalpha():
