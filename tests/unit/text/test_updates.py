@@ -18,6 +18,7 @@ from recollect.text.updates.claims import (
     first_person_name,
     normalize_subject,
 )
+from recollect.text.updates.statement import DATA
 from tests.tables import table
 
 TRUE_TOGETHER = Path(__file__).parent / "true_together.txt"
@@ -804,6 +805,12 @@ def test_a_subject_does_not_hang_on_the_case_of_its_first_letter(text: str) -> N
 @table("part", ["Ana lives in ", "my ", "'s ", "is ", "\u0301", "the of ", "not ", "= "])
 def test_a_megabyte_is_about_nothing(part: str) -> None:
     assert find_subject(part * (1_000_000 // len(part)), "Ana", "user") is None
+
+
+@table("key", ["properties.shapes", "states.kinds", "states.synonyms", "values.dimensions"])
+def test_no_word_of_the_data_file_stands_in_two_groups_of_a_table(key: str) -> None:
+    words = [word for group in DATA.mapping(key).values() for word in group.split()]
+    assert len(words) == len(set(words))
 
 
 # ── the labelled pairs ─────────────────────────────────────────────────────────────────────────────────────────────
