@@ -11,9 +11,8 @@ from recollect.model.conversation import ConversationTurn, Extract, Role
 from recollect.model.enums import Kind
 from recollect.model.memory import content_hash
 from recollect.text.data_files import alternation
-from recollect.text.first_person import FIRST_PERSON_RULES
-from recollect.text.sentences import TextSpan, find_sentence_spans, replace_typography
-from recollect.text.standalone_sentences import (
+from recollect.text.first_person import (
+    FIRST_PERSON_RULES,
     addresses_listener,
     find_procedures,
     has_hedge,
@@ -24,6 +23,7 @@ from recollect.text.standalone_sentences import (
     makes_hypothetical,
     names_companions,
 )
+from recollect.text.sentences import TextSpan, find_sentence_spans, replace_typography
 
 HEARD_ROLES = frozenset({Role.USER, Role.ASSISTANT})
 """The roles whose turns are read; tool output and system prompts are no person's statement."""
