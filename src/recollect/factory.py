@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect import config
-from recollect.admission.phrase_extractor import PhraseExtractor
+from recollect.admission.extraction import PhraseExtractor
 from recollect.admission.prompt_injection import find_injection
 from recollect.config import ExtractionSettings, Settings
 from recollect.engine import reembed

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from recollect.admission.phrase_extractor import PhraseExtractor
+from recollect.admission.extraction import PhraseExtractor
 from recollect.admission.policy import AdmissionPolicy
 from recollect.errors import FieldError, ProviderError, show
 from recollect.lifecycle.consolidation import ConsolidationPolicy

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.admission.phrase_rules import extract_phrases
+from recollect.admission.extraction import extract_phrases
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
 from recollect.model.conversation import ConversationTurn, Extract, Role
 from recollect.model.enums import Kind

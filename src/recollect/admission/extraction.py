@@ -1,4 +1,4 @@
-"""Phrase rules: extract memories from a conversation by sentence patterns, without a model."""
+"""Extract memories from a conversation by phrase rules, without a model."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from recollect.admission.classify import detect_importance, detect_kind
 from recollect.admission.policy import ConfidencePolicy, ImportancePolicy
 from recollect.admission.screening import redact_private
-from recollect.model.conversation import ConversationTurn, Extract, Role
+from recollect.model.conversation import ConversationTurn, Extract, Extraction, Role
 from recollect.model.enums import Kind
 from recollect.model.memory import content_hash
 from recollect.text.data_files import alternation
@@ -114,6 +114,21 @@ class _PhraseMatch:
     sentence: str
     kind: Kind
     is_explicit: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhraseExtractor:
+    """Extracts explicit statements, by rules that are narrow enough to be right."""
+
+    importance: ImportancePolicy = ImportancePolicy()
+    confidence: ConfidencePolicy = ConfidencePolicy()
+    name: str = "phrases"
+    verbatim: bool = True
+
+    def extract(self, turns: Sequence[ConversationTurn], *, most: int) -> Extraction:
+        """Return at most `most` extracts, in the words of the conversation."""
+        found = extract_phrases(turns, most=most, importance=self.importance, confidence=self.confidence)
+        return Extraction(extracts=found)
 
 
 def extract_phrases(
