@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.admission.salience import DEFAULT_SALIENCE, rate_salience
+from recollect.admission.classify import rate_salience
+from recollect.admission.policy import DEFAULT_SALIENCE
 from recollect.model.enums import Kind
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect.admission.salience import compute_salience
+from recollect.admission.classify import compute_salience
 from recollect.model.draft import Reinforced, Unchanged, Updated
 from recollect.model.memory import Memory
 from recollect.providers.hashing import HashingEmbedder

@@ -1,8 +1,8 @@
-"""Detect the importance and the kind of a text from its words."""
+"""Classify a text: its importance, its kind and its salience, by rules."""
 
 import re
 
-from recollect.admission.policy import ImportancePolicy
+from recollect.admission.policy import DEFAULT_SALIENCE, ImportancePolicy, SaliencePolicy
 from recollect.model.enums import Kind
 
 RECURRING_KINDS = frozenset({Kind.PREFERENCE, Kind.PATTERN, Kind.CONSTRAINT, Kind.PROCEDURE})
@@ -202,3 +202,20 @@ def detect_kind(text: str) -> Kind | None:
     if _HYPOTHETICAL.search(looked_at):
         return None
     return next((kind for kind, rule in _COMPILED_KIND_RULES if rule.search(looked_at)), None)
+
+
+STANDING_KINDS = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION})
+"""The kinds that stand out by themselves: they say how things should be, not how they were."""
+
+
+def rate_salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy) -> float | None:
+    """Return the salience of a memory with this text; `None` if salience is disabled."""
+    return compute_salience(text, kind, pinned=pinned, policy=policy) if policy.enabled else None
+
+
+def compute_salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy = DEFAULT_SALIENCE) -> float:
+    """Return the salience within 0..1; the length counts characters, not bytes."""
+    density = min(len(text) / policy.full_length, 1.0)
+    boost = policy.kind_boost if kind in STANDING_KINDS else 0.0
+    pin = policy.pinned_boost if pinned else 0.0
+    return min(density * policy.length_density_weight + boost + pin, 1.0)

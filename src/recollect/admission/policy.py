@@ -5,11 +5,36 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from recollect.admission.salience import SaliencePolicy
-from recollect.errors import FieldError, show
+from recollect.errors import FieldError, InvalidInput, show
 from recollect.model import validation
 
 SecretAction = Literal["redact", "refuse"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaliencePolicy:
+    """The weights of length, kind and pin (seed 004).
+
+    The weight of the length is reached at `full_length` characters; longer texts get no more. If it is not `enabled`,
+    memories have no salience.
+    """
+
+    enabled: bool = True
+    length_density_weight: float = 0.45
+    kind_boost: float = 0.20
+    pinned_boost: float = 0.20
+    full_length: int = 500
+
+    def __post_init__(self) -> None:
+        validation.require_flag("enabled", self.enabled)
+        for name in ("length_density_weight", "kind_boost", "pinned_boost"):
+            validation.require_fraction(name, getattr(self, name))
+        if not 1 <= self.full_length <= validation.MAX_COUNT:
+            raise InvalidInput(f"full_length is {self.full_length!r}; give a number of characters, at least 1")
+
+
+DEFAULT_SALIENCE = SaliencePolicy()
+"""The default weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from typing import Protocol, runtime_checkable
 
-from recollect.admission.salience import compute_salience as salience_of
+from recollect.admission.classify import compute_salience as salience_of
 from recollect.compat import coercion
 from recollect.errors import InvalidInput, show
 from recollect.lifecycle import episodes

@@ -19,10 +19,10 @@ from recollect.admission.policy import (
     KindPolicy,
     NoveltyPolicy,
     QuarantinePolicy,
+    SaliencePolicy,
     SecretsPolicy,
     TruthPolicy,
 )
-from recollect.admission.salience import SaliencePolicy
 from recollect.errors import FieldError, show, show_name, suggest
 from recollect.lifecycle.consolidation import ConsolidationPolicy
 from recollect.lifecycle.episodes import EpisodicPolicy

@@ -28,9 +28,8 @@ from recollect.admission.decision import (
     merge_validity,
     observed_at,
 )
-from recollect.admission.policy import AdmissionPolicy
+from recollect.admission.policy import AdmissionPolicy, SaliencePolicy
 from recollect.admission.prompt_injection import find_injection
-from recollect.admission.salience import SaliencePolicy
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.edit import derive_trust_fields, known_since, next_version
 from recollect.engine.supersession import place_in_subject, superseded_verdict, with_prior_quarantine, without_quotes

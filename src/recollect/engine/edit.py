@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from recollect.admission.classify import rate_salience
 from recollect.admission.decision import (
     Admit,
     Precede,
@@ -16,9 +17,8 @@ from recollect.admission.decision import (
     effective_from,
     injection_reason,
 )
-from recollect.admission.policy import AdmissionPolicy
+from recollect.admission.policy import AdmissionPolicy, SaliencePolicy
 from recollect.admission.prompt_injection import find_injection
-from recollect.admission.salience import SaliencePolicy, rate_salience
 from recollect.admission.screening import screen
 from recollect.engine.dependencies import Dependencies, require_not_future
 from recollect.engine.supersession import (

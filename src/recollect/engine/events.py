@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 from uuid import UUID
 
+from recollect.admission.classify import rate_salience
 from recollect.admission.decision import injection_reason
 from recollect.admission.policy import QuarantinePolicy
 from recollect.admission.prompt_injection import find_injection
-from recollect.admission.salience import rate_salience
 from recollect.admission.screening import screen
 from recollect.engine.admit import Proposal, find_known_events, unindexed_verdict
 from recollect.engine.dependencies import Dependencies, require_not_future

@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain
 from typing import TypeVar
 
+from recollect.admission.classify import rate_salience
 from recollect.admission.decision import effective_from, injection_reason
 from recollect.admission.policy import AdmissionPolicy
 from recollect.admission.prompt_injection import find_injection
-from recollect.admission.salience import rate_salience
 from recollect.admission.screening import screen
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.edit import get_own, get_visible, known_since, memory_not_owned

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from recollect.admission.classify import detect_importance, detect_kind
+from recollect.admission.classify import detect_importance, detect_kind, rate_salience
 from recollect.admission.policy import AdmissionPolicy, SecretsPolicy
-from recollect.admission.salience import rate_salience
 from recollect.admission.screening import Screened, ScreenedT, screen, screen_value
 from recollect.engine.admit import Proposal, admit, check_retry_key, find_known_events, raises_trust
 from recollect.engine.dependencies import Dependencies, require_not_future

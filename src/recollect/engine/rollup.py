@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from recollect.admission.salience import rate_salience
+from recollect.admission.classify import rate_salience
 from recollect.engine.dependencies import Dependencies
 from recollect.errors import StoreBusy
 from recollect.lifecycle.periods import Period

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import table
 
-from recollect.admission.salience import SaliencePolicy, compute_salience
+from recollect.admission.classify import compute_salience
+from recollect.admission.policy import SaliencePolicy
 from recollect.errors import InvalidInput
 from recollect.model.enums import Kind
 
