@@ -31,6 +31,7 @@ from recollect.providers.chat import (
     split_into_windows,
 )
 from recollect.providers.http_client import DEFAULT_RETRY_POLICY, RetryPolicy
+from recollect.text.data_files import load_data_file
 from recollect.text.grounding import SPACED_SCRIPTS_END, find_quote, fold_quotes
 
 MAX_REQUESTED_MEMORIES = 50
@@ -51,9 +52,7 @@ USER = "user"
 
 _POSSESSIVE = "'s "
 _WORD = re.compile(r"\w+")
-_NON_NAME_WORDS = frozenset(
-    {"s", "the", "of", "a", "an", "my", "his", "her", "their", "user", "speaker", "other", "person"}
-)
+_NON_NAME_WORDS = frozenset(load_data_file("recollect.text", "en/entities.toml").words("people.descriptions"))
 """Words that do not tell one person from another."""
 
 

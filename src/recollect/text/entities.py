@@ -12,6 +12,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from recollect.model.validation import find_invisible_character, to_nfc
+from recollect.text.data_files import load_data_file
+from recollect.text.lexicon import MONTHS, WEEKDAYS
 from recollect.text.questions import ROLE_LABELS
 from recollect.text.tokenizer import STOP_WORDS
 
@@ -351,6 +353,8 @@ def _is_ordinary(word: _TextWord, small: _LowercaseWords, inside: set[str]) -> b
     return common and _CAMEL_CASE.search(written) is None
 
 
+_ENGLISH = load_data_file("recollect.text", "en/entities.toml")
+
 _MAX_GAP_CHARS = 200
 """Maximum characters between two words that are searched for a sentence start; a longer gap counts as one."""
 
@@ -375,24 +379,16 @@ _SENTENCE_START = re.compile(
     r"[.!?:;\n\r\"\u201c\u201d\u201e\u00ab\u00bb(\[\u3010\u3011\u2022*\u2026>|\u2014\u2013]|(?:^|\s)-\s"
 )
 _POSSESSIVE = re.compile(r"(?:['\u2019\u02bc]s|(?<=s)['\u2019\u02bc])$")
-_CONTRACTION = re.compile(r"['\u2019\u02bc](?:m|re|ve|ll|d|t)$")
+_CONTRACTION = re.compile(_ENGLISH.pattern("patterns.contraction"))
 _CAMEL_CASE = re.compile(r"[a-z][A-Z]")
 _HANDLE = re.compile(r"@\w[\w.-]{0,63}")
 _MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
-_HOST = re.compile(
-    r"(?:[\w-]+\.)+(?:com|org|net|io|dev|ai|app|edu|gov|info|co|uk|de|fr|eu|us|br|in|jp|nl|ch|es|it|local|internal)",
-    re.IGNORECASE,
-)
+_HOST = re.compile(_ENGLISH.pattern("patterns.host"), re.IGNORECASE)
 _PATH = re.compile(r"(?:~|\.{1,2})?/?[\w@%+=-][\w.@%+=-]*(?:/[\w.@%+=-]+)*/?|/[\w.@%+=-]+(?:/[\w.@%+=-]+)*/?")
-_FILE = re.compile(
-    r"\.(?:py|js|ts|rs|go|java|c|h|cpp|rb|sh|sql|toml|json|jsonl|yaml|yml|xml|html|css|md|txt|csv|tsv|pdf|docx?|xlsx?"
-    r"|pptx?|png|jpe?g|gif|svg|mp[34]|zip|gz|tar|db|log|ini|cfg|lock|ipynb)$",
-    re.IGNORECASE,
-)
+_FILE = re.compile(_ENGLISH.pattern("patterns.file"), re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[\w.]*[^\W_]_[^\W_][\w.]*(?:\(\))?")
 
-_CONNECTOR_WORDS = "de da do dos das del della di du van von der den la le el al bin ibn of the y e"
-_CONNECTORS = frozenset(_CONNECTOR_WORDS.split())
+_CONNECTORS = frozenset(_ENGLISH.words("names.connectors"))
 """Small words inside names: Rio de Janeiro, Bank of America."""
 
 _BLANKS = (" ", "\N{NO-BREAK SPACE}")
@@ -402,59 +398,19 @@ _NAME_LINK = re.compile(rf"(?:[ \u00a0]|\. ?)(?:(?:{'|'.join(sorted(_CONNECTORS)
 
 _SMALL_WORDS = STOP_WORDS | _CONNECTORS
 
-_TITLE_WORDS = "mr mrs ms miss dr prof sir madam st jr sr"
-_PERSON_TITLES = frozenset(_TITLE_WORDS.split())
+_PERSON_TITLES = frozenset(_ENGLISH.words("people.titles") + _ENGLISH.words("people.other_titles"))
 """Titles that stand before a name and are not part of it."""
 
-_STOP_WORDS_AS_NAMES = frozenset({"will", "may", "don", "ma", "shan", "won"})
-_NEVER_NAMES = (STOP_WORDS - _STOP_WORDS_AS_NAMES) | _CONNECTORS | ROLE_LABELS | {"ok", "okay", "vs", "etc"}
+_STOP_WORDS_AS_NAMES = frozenset(_ENGLISH.words("names.stop_words"))
+_NEVER_NAMES = (STOP_WORDS - _STOP_WORDS_AS_NAMES).union(_CONNECTORS, ROLE_LABELS, _ENGLISH.words("names.never"))
 """Words that are never a name; stop words that are also given names (Will, May) are left out."""
 
-_CALENDAR_WORDS = """
-monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-october november december am pm bc ad gmt utc mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov
-dec lol omg btw fyi asap idk imo tbh faq todo
-"""
-_NEVER_NAMES_ALONE = (
-    frozenset(_CALENDAR_WORDS.split()) | (STOP_WORDS - _STOP_WORDS_AS_NAMES) | {"may"} | _CONNECTORS | _PERSON_TITLES
+_CALENDAR_WORDS = {word for name in (*MONTHS, *WEEKDAYS) for word in (name, name[:3])}
+_NEVER_NAMES_ALONE = (STOP_WORDS - _STOP_WORDS_AS_NAMES).union(
+    _CALENDAR_WORDS, _CONNECTORS, _PERSON_TITLES, _ENGLISH.words("names.never_alone")
 )
 """Words that are not a name alone; Black Friday is one."""
 
-_NAMES_IN_ING_OR_ED = """
-ahmed mohammed muhammed mohamed fred ted ed ned jed reed jared alfred wilfred winifred mildred beijing boeing sterling
-bing ming king irving fleming harding kipling spalding nanjing
-"""
-_IN_ING_OR_ED = frozenset(_NAMES_IN_ING_OR_ED.split())
-
-_SENTENCE_STARTERS = """
-about absolutely according account action actually add additional address after agent agreed ah aha ai all almost
-already alright also although always amazing and another answer any anyone anything anyway apparently appreciate are
-around as ask asked assistant assume at avoid awesome aww awww back bad basically be because been before begin being
-believe below besides best bet better between big bot both brilliant bring build but buy bye call can cannot care
-catch certainly change check cheers choose clear clearly close come congrats congratulations consider continue cool
-copy correct could crazy create cute daily damn date day dear decide decision definitely delete deploy description
-despite did do does done double down during each earlier early easy eight either else end enjoy enough ensure
-especially even eventually ever every everybody everyone everything exactly example excellent excited exciting
-fantastic far feel feels few final finally find fine first five follow following for forget fortunately found four
-friend from fun further gave generally get give glad go goal gonna good goodbye gosh got gotta great guess guys ha had
-haha half happy hard has have haven hello help hence her here hey hi highly his hmm hold home honestly hope hopefully
-how however huh human hurry idea if imagine import important in indeed initially inside instead interesting into is it
-its join just keep key kids kind know last late lately later learn leave left less let life like liked likely listen
-little live lives long look looks lots love loved loving luckily lucky made mail make many maybe me meanwhile meet
-meeting met might mine model more moreover morning most mostly move much must my naturally need needs neither never
-nevertheless new next nice night nine no nobody none nope nor normally not note notes nothing now obviously of off
-often oh okay old on once one only oof open option or other others otherwise our out over overall own part people
-perfect perhaps play please plus point possibly prefer pretty previously probably problem proposed put question quick
-quickly quite rather read ready real really recently regarding remember reminder reminds reply right run sad said same
-save say see seems send set seven several share she should show similarly simply since six so some somebody someone
-something sometimes somewhere soon sorry sort sounds speaking specifically start starting stay step still stop such
-suggestions summary super sure surely system take talk tell ten test thank thankfully thanks that the their them then
-there therefore these they thing things think this those though thought three through thus time times tip to today
-together told tomorrow tonight too took tool totally tough true truly try turn two type typically ugh ultimately under
-unfortunately unless unlike until up update upon us use used user uses using usually very via visited wait walk wanna
-want wants warning was watch way we week welcome well went were what whatever when whenever where whereas wherever
-whether which while who whoa whoever whole whom whose why will wish with within without woah wonderful woohoo works
-wow yay yeah year years yep yes yesterday yet you your yours yum yup
-"""
-_ORDINARY_WORDS = frozenset(_SENTENCE_STARTERS.split())
+_IN_ING_OR_ED = frozenset(_ENGLISH.words("names.in_ing_or_ed"))
+_ORDINARY_WORDS = frozenset(_ENGLISH.words("names.sentence_starters"))
 """Ordinary words that sentences begin with."""

@@ -5,12 +5,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from recollect.model.validation import to_nfc
+from recollect.text.data_files import load_data_file
 from recollect.text.tokenizer import STOP_WORDS
 
-USER_LABELS = frozenset({"user", "human", "me", "i", "myself", "customer", "client", "caller", "visitor", "guest"})
+_ENGLISH = load_data_file("recollect.text", "en/entities.toml")
+
+USER_LABELS = frozenset(_ENGLISH.words("people.user_labels"))
 """Speaker labels, in lower case, that mean the person who asks."""
 
-ROLE_LABELS = USER_LABELS | {"assistant", "ai", "bot", "system", "agent", "tool", "model"}
+ROLE_LABELS = USER_LABELS.union(_ENGLISH.words("people.role_labels"))
 """Speaker labels that are roles and not names; in a text they are words like any other."""
 
 QUESTION_MARKS = ("?", "？", "؟", "⁇")
@@ -150,7 +153,7 @@ def _find_possessive_end(text: str, start: int, end: int) -> int | None:
     return mark.end()
 
 
-_NON_NAMES = ROLE_LABELS | {"the", "a", "an", "my", "our", "mr", "mrs", "ms", "miss", "dr", "prof", "sir"}
+_NON_NAMES = ROLE_LABELS.union(_ENGLISH.words("people.titles"), _ENGLISH.words("people.label_starts"))
 """Words that are not a name, nor the first word of one."""
 
 _UNSPACED = (
@@ -168,6 +171,4 @@ _COMBINING_MARKS = (
 _WORD = re.compile(rf"[^\W_\u02bc{_UNSPACED}](?:[^\W_\u02bc{_UNSPACED}]|[{_COMBINING_MARKS}])*|[{_UNSPACED}]")
 _SINGLE_QUOTES = {"'", "\u2018", "\u201b"}
 _POSSESSIVE = re.compile(r"['\u2019\u02bc][sS](?![^\W_])|(?<=[sSxXzZ])['\u2019\u02bc](?![^\W_])")
-_FIRST_PERSON = re.compile(
-    r"(?<![\w.-])(?:[Ii]|(?ai:me|my|mine|myself|we|our|ours|ourselves|im|ive)|us|Us)(?!\w|[.-]\w)"
-)
+_FIRST_PERSON = re.compile(_ENGLISH.pattern("patterns.first_person"))
