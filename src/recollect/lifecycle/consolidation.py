@@ -17,8 +17,8 @@ from recollect.errors import FieldError, show
 from recollect.model import validation
 from recollect.model.memory import MAX_LIST_ITEMS, Memory, MemoryId
 from recollect.model.validation import to_nfc
+from recollect.text.data_files import load_data_file
 from recollect.text.lexer import POSSESSIVE
-from recollect.text.lexicon import split_words
 from recollect.text.paraphrase import MAX_COMPARED_CHARS, SameMeaning, canonicalize_text, compare_meanings
 
 IMPORTANCE_BONUS = 0.1
@@ -302,20 +302,6 @@ def _describe_difference(memory: Memory, other: Memory) -> str:
 
 
 MEANING_CHANGING_WORDS = frozenset(
-    {
-        POSSESSIVE,
-        *split_words("""
-        if when whenever unless whether while until till since once after before during except besides but yet although
-        though however only just almost nearly hardly barely without instead rather than otherwise or nor
-        former formerly ex past previous previously next future deputy vice assistant acting interim
-        sometimes usually often rarely seldom occasionally weekend weekends weekday weekdays
-        want wants wanted plan plans planned intend intends intended hope hopes hoped would could should might may try
-        tries tried ask asks asked wonder wonders wondered say says said tell tells told think thinks thought believe
-        believes believed consider considers considered considering promise promises promised going about dream dreams
-        pretend pretends seem seems claim claims deny denies stop stops stopped quit used wish wishes doubt doubts fail
-        fails failed refuse refuses forgot
-        kein keine keinen nicht nie pas jamais sin non nein nunca inte ikke niet geen
-        """),
-    }
+    {POSSESSIVE, *load_data_file("recollect.text", "en/sentences.toml").words("consolidation.meaning_changing")}
 )
 """Words that may change the meaning of a sentence: possession, time, condition, source."""

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from recollect.model.timeline import Passage
+from recollect.text.data_files import load_data_file
 from recollect.text.tokenizer import tokenize
 
 MAX_TURN_WORDS = 5_000
@@ -24,31 +25,14 @@ MIN_STEM_LETTERS = 3
 
 _WORD = re.compile(r"\w+(?:['.,:/@+-]\w+)*")
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`´", "'"))
-_SILENT_WORDS = frozenset(
-    _WORD.findall("""
-    a an the is are was were be been being am has have had having do does did to of in on at for with by as and that
-    this it its it's he she they his her hers their theirs him them who which i me my mine we our us myself themselves
-    himself herself i'm i've i'd i'll we've we're he's she's they're they've user user's users speaker person
-""")
-)
+_ENGLISH = load_data_file("recollect.text", "en/sentences.toml")
+
+_SILENT_WORDS = frozenset(_ENGLISH.words("grounding.silent"))
 """Words without meaning of their own, and words by which a text refers to the speaker."""
 
-_DENIAL_WORDS = frozenset(
-    _WORD.findall("""
-    no not never none nobody nothing neither nor without cannot can't don't doesn't didn't won't isn't aren't wasn't
-    weren't hasn't haven't hadn't wouldn't shouldn't couldn't mustn't ain't hardly barely except unless
-""")
-)
-_WORD_ENDINGS = (
-    ("'s", ""),
-    ("s", ""),
-    ("es", ""),
-    ("ed", ""),
-    ("d", ""),
-    ("ing", ""),
-    ("ing", "e"),
-    ("ies", "y"),
-    ("ied", "y"),
+_DENIAL_WORDS = frozenset(_ENGLISH.words("grounding.denials"))
+_WORD_ENDINGS = tuple(
+    (ending, instead) for ending, _, instead in (pair.partition(":") for pair in _ENGLISH.words("grounding.endings"))
 )
 
 

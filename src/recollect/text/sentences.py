@@ -9,38 +9,24 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from recollect.text.data_files import load_data_file
+
 MAX_SENTENCE_CHARS = 300
 """Maximum length of a sentence; rules read no longer one, so that they end quickly on any text."""
 
 TextSpan = tuple[int, int]
 """Where something begins and ends in a text."""
 
+_ENGLISH = load_data_file("recollect.text", "en/sentences.toml")
+
 _PLAIN_CHARACTERS = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "\u00a0": " ", "–": "-", "—": "-"})
 _FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
 _CITATION_MARK = re.compile(r"\s{0,8}[>|]")
 _SPEAKER_LABEL = re.compile(r"\s{0,8}([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}) ?:(?=[ \t]+\S)")
-_NON_SPEAKER_LABELS = frozenset(
-    {
-        "correction",
-        "decision",
-        "definition",
-        "edit",
-        "fyi",
-        "important",
-        "note",
-        "ps",
-        "reminder",
-        "remember",
-        "step",
-        "update",
-    }
-)
+_NON_SPEAKER_LABELS = frozenset(_ENGLISH.words("line_labels"))
 _NOTE = re.compile(r"\[[^\[\]\n]{0,400}\]|<[^<>\n]{0,400}>")
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]++[)\"']*+(?=\s)|(?<=[^\w\s.,;:!?'\"()&/-])\s(?=[A-Z])")
-_ABBREVIATION_WITH_DOT = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|jr|sr|u\.s|a\.m|p\.m)|(?<![\w'])(?-i:[A-HJ-Z]))\.$",
-    re.IGNORECASE,
-)
+_ABBREVIATION_WITH_DOT = re.compile(rf"{_ENGLISH.pattern('patterns.abbreviation_or_initial')}\.$", re.IGNORECASE)
 _BULLET = re.compile(r"\s*+(?:[-*•]\s++)?")
 
 
@@ -163,7 +149,7 @@ def split_sentences(text: str) -> list[Sentence]:
     found = list[Sentence]()
     fenced = False
     for line in text.splitlines():
-        if _CODE_FENCE.match(line):
+        if _FENCE.match(line):
             fenced = not fenced
         elif fenced:
             found += _clean_sentence(line, aside=True)
@@ -241,7 +227,6 @@ _INVISIBLE_CHARACTER = re.compile(
 )
 """Invisible characters; not joiners and variation selectors, without which some words and emoji look different."""
 
-_CODE_FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
 _HORIZONTAL_RULE = re.compile(r"[\s|:=_*-]*")
 _MARKUP = re.compile(r"[*_`#>|<\[•]|^\s*[-+]\s")
 _LINE_PREFIX = re.compile(r"^\s*(?:(?:#{1,6}|[-*+•]|\[[ xX]\])\s+|>\s*)*")
@@ -256,7 +241,4 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*(?=\S)([^*]{1,300})(?<=\S)\*(?![\w*])")
 _BRACKET_NOTE = re.compile(r"\[[^\[\]]{1,400}\]|【[^【】]{1,400}】")
 _MARK_AND_BLANK = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)]*+\s++|(?<![。！？｡])[。！？｡]++[」』”’）]*+\s*+")
 _LIST_NUMBER = re.compile(r"(?<![\w.,])\d{1,2}$")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|jr|sr|u\.s|a\.m|p\.m)|(?<![\w'])(?-i:[A-HJ-Z]))$",
-    re.IGNORECASE,
-)
+_ABBREVIATION = re.compile(rf"{_ENGLISH.pattern('patterns.abbreviation_or_initial')}$", re.IGNORECASE)
