@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from recollect.errors import FieldError
 from recollect.model import validation
 from recollect.model.table import MICROSECOND, to_microseconds
+from recollect.text.data_files import load_data_file
+from recollect.text.lexicon import MONTHS, WEEKDAYS
 
 MAX_SPANS = 8
 """Maximum number of days or periods read from one text."""
@@ -375,32 +377,29 @@ def _months_from(first: int, many: int = 1) -> _DayRange:
     return start, end
 
 
-_LONG_MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july"),
-    *("august", "september", "october", "november", "december"),
-)
-_SHORT_MONTHS = {name[:3]: number for number, name in enumerate(_LONG_MONTHS, 1) if name != "may"} | {"sept": 9}
-_MONTHS = {name: number for number, name in enumerate(_LONG_MONTHS, 1)} | _SHORT_MONTHS
-_VERB_MONTHS = {"march", "may"}
-_AMBIGUOUS_MONTHS = {*_VERB_MONTHS, "april", "june", "august"}
+_ENGLISH = load_data_file("recollect.text", "en/dates.toml")
+
+_SHORT_MONTHS = {name[:3]: number for number, name in enumerate(MONTHS, 1) if len(name) > 3} | {
+    short: MONTHS.index(name) + 1 for short, name in _ENGLISH.mapping("months.short").items()
+}
+_MONTHS = {name: number for number, name in enumerate(MONTHS, 1)} | _SHORT_MONTHS
+_VERB_MONTHS = {*_ENGLISH.words("months.verbs")}
+_AMBIGUOUS_MONTHS = _VERB_MONTHS.union(_ENGLISH.words("months.names"))
 """Months that are also verbs, names or adjectives; alone, they need a word about time before them."""
 
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_COUNT_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-_NUMBER_WORDS = {word: number for number, word in enumerate(_COUNT_WORDS, 1)} | {"a": 1, "an": 1}
-_FUTURE_WORDS = {"next", "every", "each"}
-_WORDS_BEFORE_YEARS = {"in", "of", "during", "since", "year", "early", "late", "mid"}
-_TIME_PREPOSITIONS = {"in", "during", "of", "since", "between", "from", "early", "late", "mid"}
+_WEEKDAYS = tuple(name[:3] for name in WEEKDAYS)
+_NUMBER_WORDS = {word: number for number, word in enumerate(_ENGLISH.words("counts.numbers"), 1)} | dict.fromkeys(
+    _ENGLISH.words("counts.articles"), 1
+)
+_FUTURE_WORDS = {*_ENGLISH.words("before.future")}
+_WORDS_BEFORE_YEARS = {*_ENGLISH.words("before.years")}
+_TIME_PREPOSITIONS = {*_ENGLISH.words("before.months")}
 """After these, even lower-case "march" and "may" are months."""
 
-_RANGE_JOINERS, _RANGE_ENDS = {"and", "to", "-", "–"}, {"until", "till", "through", "before"}
+_RANGE_JOINERS, _RANGE_ENDS = {*_ENGLISH.words("ranges.joiners")}, {*_ENGLISH.words("ranges.ends")}
 """What stands between the halves of "from March to June", and before the second half."""
 
-_LEAD_WORDS = {
-    *_FUTURE_WORDS,
-    *_WORDS_BEFORE_YEARS,
-    *("last", "this", "on", "by", "before", "after", "until", "till", "from", "around", "between", "through"),
-}
+_LEAD_WORDS = {*_FUTURE_WORDS, *_WORDS_BEFORE_YEARS, *_ENGLISH.words("before.others")}
 """Words before a date: some make it a date, others show that it is not in the past."""
 
 
@@ -412,24 +411,22 @@ def _ignore_case(*words: str) -> str:
     return f"(?ai:{'|'.join(sorted(words, reverse=True))})"
 
 
-_MONTH = rf"(?:{_ignore_case(*_LONG_MONTHS)}|{_ignore_case(*_SHORT_MONTHS)}\.?)(?!\w)"
+_MONTH = rf"(?:{_ignore_case(*MONTHS)}|{_ignore_case(*_SHORT_MONTHS)}\.?)(?!\w)"
 _COUNT = _ignore_case("[0-9]{1,4}", r"a\s{1,3}couple(?:\s{1,3}of)?", *_NUMBER_WORDS)
 _NUMBER_ENDS = r"(?!\w|%|[.,:/]?[0-9])"
-_ORDINAL_SUFFIX = _ignore_case("st", "nd", "rd", "th")
+_ORDINAL_SUFFIX = _ignore_case(*_ENGLISH.words("counts.ordinal_suffixes"))
 _OF, _AGO = _ignore_case("of"), _ignore_case("ago")
 _THE = rf"(?:{_ignore_case('the')}\s{{1,3}})"
 _LAST_WORD = re.compile(rf"(?<!\w)([A-Za-z]+)\s{{1,3}}{_THE}?\Z")
 _YEAR_AFTER = rf"(?:\s{{1,3}}{_OF}\s{{1,3}}|,?\s{{1,3}}|[,-])"
 _WEEKDAY = _ignore_case(
-    "(?:mon|tues|wednes|thurs|fri|satur|sun)day", "mon", "tues?", "wed", "thu(?:rs?)?", "fri", "sat", "sun"
+    f"(?:{'|'.join(name.removesuffix('day') for name in WEEKDAYS)})day", *_ENGLISH.words("weekdays.short")
 )
 _PERIOD = _ignore_case("week", "weekend", "month", "year", "night", "morning", "afternoon", "evening")
 _RELATIVE_DAY = _ignore_case("today", "tonight", "yesterday", r"day\s{1,3}before\s{1,3}yesterday")
 _UNIT = _ignore_case("day", "week", "month", "year")
 _BEFORE_WORD = _ignore_case("before")
-_VAGUE_COUNT = _ignore_case(
-    "[0-9]{1,4}[.,][0-9]{1,4}", "few", "several", "some", "many", "half", "last", "this", "every", "each"
-)
+_VAGUE_COUNT = _ignore_case("[0-9]{1,4}[.,][0-9]{1,4}", *_ENGLISH.words("counts.vague"))
 _LENGTH_DAYS = {"day": 1, "night": 1, "morning": 1, "afternoon": 1, "evening": 1, "month": 31, "year": 366}
 """Length of units in days; all others (week, weekend, weekday) reach as far as a week."""
 
