@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from recollect.errors import FieldError, show
 from recollect.model import validation
 from recollect.model.enums import CALENDAR_LEVELS, Level, require_choice
+from recollect.text.lexicon import MONTHS, WEEKDAYS
 
 _DAY = timedelta(days=1)
 _WEEK = timedelta(weeks=1)
@@ -198,12 +199,9 @@ def _parse_key(level: Level, key: str) -> date:
     return date(year, month, day)
 
 
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November"),
-    "December",
-)
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-"""English weekday names, whatever the locale."""
+_MONTHS = tuple(name.capitalize() for name in MONTHS)
+_WEEKDAYS = tuple(name.capitalize() for name in WEEKDAYS)
+"""English names, whatever the locale."""
 
 
 def _format_day(day: date) -> str:
