@@ -1,6 +1,6 @@
 """Secret rules: compile the patterns, and try each only where the text can match.
 
-A rule runs only if one of its words occurs, and only in windows around it.
+The rules are in secrets.toml. A rule runs only if one of its keywords occurs, and only in windows around it.
 """
 
 import re
@@ -10,18 +10,8 @@ from functools import cache
 from itertools import groupby
 from types import MappingProxyType
 
-from recollect.admission.secret_kinds import (
-    ASSIGNED_SECRETS,
-    FIXED_LENGTH_TOKENS,
-    MULTILINE_SECRETS,
-    NAME_TO_VALUE,
-    NAMED_TOKENS,
-    PREFIXED_TOKENS,
-    SETTINGS_FILE_SECRETS,
-    SHAPED_SECRETS,
-    TRANSPORT_SECRETS,
-)
-from recollect.admission.secret_values import is_varied, looks_random
+from recollect.admission.secret_values import VALUE_TESTS, is_varied, looks_random
+from recollect.text.data_files import load_data_file
 
 RuleMatch = tuple[int, int, int]
 """A match: start, end, and the rank of the rule."""
@@ -38,8 +28,8 @@ class SecretRule:
     """
 
     kind: str
-    about: str
-    needles: tuple[str, ...]
+    description: str
+    keywords: tuple[str, ...]
     pattern: str
     accepts: Callable[[str], bool]
     matches_lower_case: bool = False
@@ -73,8 +63,8 @@ def match_rules(text: str, long: list[tuple[int, int]]) -> list[RuleMatch]:
         for name, (gate, reach) in _NUMBER_GATES.items():
             windows = [(match.start(), match.end() + reach) for match in gate.finditer(text)]
             spans += _match_ranks(_FAMILIES[(name,)], text, folded, windows)
-    for needles in _needed_families(folded, _LONG_TEXT_FAMILIES if long else _ANY_TEXT_FAMILIES):
-        spans += _match_ranks(_FAMILIES[needles], text, folded, _find_windows(folded, needles))
+    for keywords in _needed_families(folded, _LONG_TEXT_FAMILIES if long else _ANY_TEXT_FAMILIES):
+        spans += _match_ranks(_FAMILIES[keywords], text, folded, _find_windows(folded, keywords))
     return spans
 
 
@@ -116,7 +106,7 @@ def find_long_words(text: str) -> list[tuple[int, int]]:
 
 
 def _needed_families(folded: str, guarded: "_GuardedFamilies") -> Iterable[tuple[str, ...]]:
-    """Return the families of rules that have one of their words in the text."""
+    """Return the families of rules that have one of their keywords in the text."""
     needed: dict[tuple[str, ...], None] = {}
     for guard, words in guarded:
         if guard in folded:
@@ -155,13 +145,13 @@ def _match_ranks(
             yield start, end, rank
 
 
-def _find_windows(folded: str, needles: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return windows around the words: their lines, and as far beyond as a rule reads."""
-    if len(folded) <= 2 * _CHARS_BEFORE or needles in _WHOLE_TEXT_FAMILIES:
+def _find_windows(folded: str, keywords: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Return windows around the keywords: their lines, and as far beyond as a rule reads."""
+    if len(folded) <= 2 * _CHARS_BEFORE or keywords in _WHOLE_TEXT_FAMILIES:
         return [(0, len(folded))]
     windows: list[tuple[int, int]] = []
     first = last = 0
-    for at in sorted({at for needle in needles for at in _find_needle(folded, needle)}):
+    for at in sorted({at for keyword in keywords for at in _find_keyword(folded, keyword)}):
         if at + _CHARS_AFTER <= last:
             continue
         start = max(folded.rfind("\n", max(0, at - _CHARS_BEFORE), at) + 1, at - _CHARS_BEFORE, 0)
@@ -176,11 +166,11 @@ def _find_windows(folded: str, needles: tuple[str, ...]) -> list[tuple[int, int]
     return windows
 
 
-def _find_needle(folded: str, needle: str) -> Iterator[int]:
-    at = folded.find(needle)
+def _find_keyword(folded: str, keyword: str) -> Iterator[int]:
+    at = folded.find(keyword)
     while at >= 0:
         yield at
-        at = folded.find(needle, at + len(needle))
+        at = folded.find(keyword, at + len(keyword))
 
 
 def _window_end(folded: str, at: int) -> int:
@@ -205,7 +195,7 @@ def _compile(pattern: str) -> tuple[re.Pattern[str], str | int]:
 
 
 _CHARS_BEFORE, _CHARS_AFTER, _GAP_CHARS = 200, 1000, 9
-"""How far a rule reads from its words: back, ahead, and across blanks between two lines."""
+"""How far a rule reads from its keywords: back, ahead, and across blanks between two lines."""
 
 _WHITESPACE = re.compile(r"\s")
 _LOWER_CASE = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
@@ -217,33 +207,44 @@ _NUMBER_GATES = {
     "<digits>": (re.compile(r"[0-9]{4}[ -]?[0-9]{4}"), 30),
     "<account>": (re.compile(r"[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4}"), 60),
 }
-"""For rules without words: a pattern that must occur, and how far to read beyond it."""
+"""For rules without keywords: a pattern that must occur, and how far to read beyond it."""
+
+_FILE = load_data_file("recollect.admission", "secrets.toml")
 
 
-def _build_rules() -> Iterator[SecretRule]:
-    for kind, about, prefixes, rest in PREFIXED_TOKENS:
-        begin = "|".join(re.escape(prefix) for prefix in prefixes.split())
-        yield SecretRule(kind, about, (), rf"(?:{begin}){rest}", is_varied)
-    for kind, about, words, pattern, accepts in (*MULTILINE_SECRETS, *SHAPED_SECRETS):
-        yield SecretRule(kind, about, tuple(words.split()), pattern, accepts, needs_long_word=True)
-    for kind, about, words, names, value in NAMED_TOKENS:
-        told = rf"(?:{names}){NAME_TO_VALUE}(?P<s>{value})(?![A-Za-z0-9])"
-        yield SecretRule(
-            kind, about, tuple(words.split()), told, looks_random, matches_lower_case=True, needs_long_word=True
-        )
-    for kind, about, words, pattern, accepts in (*TRANSPORT_SECRETS, *ASSIGNED_SECRETS):
-        yield SecretRule(kind, about, tuple(words.split()), pattern, accepts, matches_lower_case=True)
-    for kind, about, words, pattern, accepts in SETTINGS_FILE_SECRETS:
-        yield SecretRule(kind, about, tuple(words.split()), pattern, accepts)
+def _read_rules() -> Iterator[SecretRule]:
+    for row in _FILE.rows("rule.prefixed"):
+        yield _build_rule(row, f"(?:{'|'.join(map(re.escape, row['prefixes'].split()))}){row['rest']}", is_varied)
+    for name in ("rule.multiline", "rule.shaped"):
+        for row in _FILE.rows(name):
+            yield _build_rule(row, row["pattern"], VALUE_TESTS[row["test"]], needs_long_word=True)
+    for row in _FILE.rows("rule.named"):
+        pattern = rf"(?:{row['names']}){{name_to_value}}(?P<s>{row['value']})(?![A-Za-z0-9])"
+        yield _build_rule(row, pattern, looks_random, matches_lower_case=True, needs_long_word=True)
+    for row in _FILE.rows("rule.assigned"):
+        yield _build_rule(row, row["pattern"], VALUE_TESTS[row["test"]], matches_lower_case=True)
+    for row in _FILE.rows("rule.settings"):
+        yield _build_rule(row, row["pattern"], VALUE_TESTS[row["test"]])
 
 
-RULES: tuple[SecretRule, ...] = tuple(_build_rules())
+def _build_rule(row: Mapping[str, str], pattern: str, accepts: Callable[[str], bool], **flags: bool) -> SecretRule:
+    return SecretRule(
+        kind=row["kind"],
+        description=row.get("description", ""),
+        keywords=tuple(_FILE.expand(row.get("keywords", "")).split()),
+        pattern=_FILE.expand(pattern).replace("\n", ""),
+        accepts=accepts,
+        **flags,
+    )
+
+
+RULES: tuple[SecretRule, ...] = tuple(_read_rules())
 """Every rule, the most specific first."""
 
-KINDS: Mapping[str, str] = MappingProxyType({rule.kind: rule.about for rule in RULES if rule.about})
+KINDS: Mapping[str, str] = MappingProxyType({rule.kind: rule.description for rule in RULES if rule.description})
 """The description of each kind of secret."""
 
-_RANKS = {prefix: rank for rank, (_, _, prefixes, _) in enumerate(PREFIXED_TOKENS) for prefix in prefixes.split()}
+_RANKS = {prefix: rank for rank, rule in enumerate(_FILE.rows("rule.prefixed")) for prefix in rule["prefixes"].split()}
 _BY_PREFIX = {
     long: tuple(rank for prefix, rank in _RANKS.items() if long.startswith(prefix)) for long in _RANKS
 }  # a token that begins with sk-ant- also begins with sk-
@@ -257,17 +258,17 @@ _PREFIX = re.compile(
 )
 
 _FAMILIES = {
-    needles: tuple(rank for rank, rule in enumerate(RULES) if rule.needles == needles)
-    for needles in dict.fromkeys(rule.needles for rule in RULES)
+    keywords: tuple(rank for rank, rule in enumerate(RULES) if rule.keywords == keywords)
+    for keywords in dict.fromkeys(rule.keywords for rule in RULES)
 }
-"""The ranks of the rules that need the same words."""
+"""The ranks of the rules that have the same keywords."""
 
-_WHOLE_TEXT_FAMILIES = {tuple(words.split()) for _, _, words, _, _ in MULTILINE_SECRETS}
+_WHOLE_TEXT_FAMILIES = {tuple(row["keywords"].split()) for row in _FILE.rows("rule.multiline")}
 
 _WHOLE_TOKENS = {
-    prefix: (rest, next(rank for rank, rule in enumerate(RULES) if rule.kind == kind))
-    for kind, prefixes, rest in FIXED_LENGTH_TOKENS
-    for prefix in prefixes.split()
+    prefix: (_FILE.expand(row["rest"]), next(rank for rank, rule in enumerate(RULES) if rule.kind == row["kind"]))
+    for row in _FILE.rows("fixed_length")
+    for prefix in row["prefixes"].split()
 }
 _TOKEN_START = re.compile(
     rf"(?<![A-Za-z0-9])({'|'.join(map(re.escape, sorted(_WHOLE_TOKENS, key=len, reverse=True)))})[A-Za-z0-9_-]*+\Z"
@@ -277,15 +278,15 @@ _MIN_STUB_CHARS, _MAX_LINE_CHARS, _MAX_LINE_BREAKS = 5, 200, 3
 """The shortest start of a token at the end of a line, the longest line, and the most breaks."""
 
 _GuardedFamilies = tuple[tuple[str, tuple[tuple[str, dict[tuple[str, ...], None]], ...]], ...]
-"""Words with the families that need them, by a guard: without it, none of the words occurs."""
+"""Keywords with the families that need them, by a guard: without it, none of the keywords occurs."""
 
 
 def _guard_families(rules: Iterable[SecretRule]) -> _GuardedFamilies:
-    families = tuple(dict.fromkeys(rule.needles for rule in rules))
-    words = sorted({word for needles in families for word in needles if word[0] != "<"})
+    families = tuple(dict.fromkeys(rule.keywords for rule in rules))
+    words = sorted({word for keywords in families for word in keywords if word[0] != "<"})
     guards = {word: _find_guard(word, words) for word in words}
     return tuple(
-        (guard, tuple((word, dict.fromkeys(needles for needles in families if word in needles)) for word in group))
+        (guard, tuple((word, dict.fromkeys(keywords for keywords in families if word in keywords)) for word in group))
         for guard, group in groupby(sorted(words, key=lambda word: guards[word]), key=lambda word: guards[word])
     )
 

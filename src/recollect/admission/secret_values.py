@@ -3,12 +3,14 @@
 import re
 from binascii import Error as NotBase64
 from binascii import a2b_base64
+from collections.abc import Callable, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 
 
 def is_varied(value: str) -> bool:
     """Whether it mixes characters as chance does, unlike words, repeated characters and masks."""
-    lower, upper, digits = count_character_classes(value)
+    lower, upper, digits = _count_character_classes(value)
     return len(set(value)) > 5 and (digits > 0 or (lower > 1 and upper > 1) or (upper > 15 and _is_unspeakable(value)))
 
 
@@ -16,7 +18,7 @@ def looks_random(value: str) -> bool:
     """Whether it looks random: not a placeholder, and not words with a number at the end."""
     if is_placeholder(value) or len(set(value)) < 5:
         return False
-    lower, upper, digits = count_character_classes(value)
+    lower, upper, digits = _count_character_classes(value)
     if not digits and len(value) >= 10 and lower and upper:
         return _count_case_changes(value) >= len(value) // 4 and (
             len(value) >= 20 or _count_vowels(value) < 0.3 * len(value)
@@ -35,8 +37,20 @@ def is_listed_password(value: str) -> bool:
 
 
 def is_quoted_password(value: str) -> bool:
-    """Whether it can be a password where there is no code: in quotes and in settings files."""
-    return _is_mixed(value) and not is_placeholder(value) and not is_reference(value)
+    """Whether it can be a password in quotes, where it may be a plain word."""
+    if is_placeholder(value):
+        return False
+    return (_is_mixed(value) and not is_reference(value)) or (len(value) > 5 and value.isalpha())
+
+
+def is_spoken_password(value: str) -> bool:
+    """Whether it can be a password in a sentence: not only words, except a word with a number."""
+    return is_password(value) and (not is_wordy(value) or _WORD_WITH_NUMBER.fullmatch(value) is not None)
+
+
+def is_settings_value(value: str) -> bool:
+    """Whether it can be a password in a settings file."""
+    return not is_placeholder(value) and not is_reference(value) and not value.isdecimal()
 
 
 def is_passphrase(value: str) -> bool:
@@ -50,10 +64,25 @@ def is_odd_word(value: str) -> bool:
     return not is_placeholder(value) and not _is_sentence_word(value)
 
 
+def is_quoted_token(value: str) -> bool:
+    """Whether it can be a token in quotes."""
+    return len(value) > 7 and looks_random(value) and not is_reference(value)
+
+
+def is_bare_token(value: str) -> bool:
+    """Whether it can be a token without quotes."""
+    return len(value) > 9 and looks_random(value) and not is_code(value)
+
+
+def is_credential(value: str) -> bool:
+    """Whether it can follow `Authorization:`: a token, or user:password in base64."""
+    return (not is_placeholder(value) and not is_code(value) and is_varied(value)) or is_basic(value)
+
+
 def is_code(value: str) -> bool:
     """Whether it is an expression, an attribute, or a file path."""
     if _ATTRIBUTE.fullmatch(value):
-        lower, upper, _ = count_character_classes(value)
+        lower, upper, _ = _count_character_classes(value)
         return is_wordy(value) or lower < 2 or upper < 2  # a name has no digit among letters of both cases
     return _is_expression(value)
 
@@ -78,6 +107,11 @@ def is_placeholder(value: str) -> bool:
     return len(_WORD.sub("", value).strip(_SEPARATORS)) < 2 and all(word.lower() in _PLACEHOLDERS for word in words)
 
 
+def is_not_placeholder(value: str) -> bool:
+    """Whether it is no placeholder for a secret."""
+    return not is_placeholder(value)
+
+
 def is_card(value: str) -> bool:
     """Whether it is a valid card number: by issuer, length and Luhn's check."""
     digits = [int(character) for character in value if character.isdecimal()]
@@ -99,6 +133,31 @@ def is_basic(value: str) -> bool:
     return ":" in (decode_base64(value) or "")
 
 
+def is_decimal(value: str) -> bool:
+    """Whether it has only digits."""
+    return value.isdecimal()
+
+
+def has_base64_line(value: str) -> bool:
+    """Whether a part of it can be a line of base64."""
+    return _BASE64_LINE.search(value) is not None
+
+
+def has_eight_characters(value: str) -> bool:
+    """Whether it has at least eight different characters."""
+    return len(set(value)) > 7
+
+
+def has_random_digits(value: str) -> bool:
+    """Whether it looks random and has at least three digits."""
+    return looks_random(value) and _count_character_classes(value)[2] > 2
+
+
+def accept_any(value: str) -> bool:
+    """Whether it is not empty."""
+    return bool(value)
+
+
 def decode_base64(run: str) -> str | None:
     """Return the text that base64 encodes, or `None` if it is no text."""
     plain = run.rstrip("=").replace("-", "+").replace("_", "/")
@@ -107,6 +166,37 @@ def decode_base64(run: str) -> str | None:
     except (NotBase64, ValueError):
         return None
     return text if text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable() else None
+
+
+VALUE_TESTS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
+    {
+        test.__name__: test
+        for test in (
+            accept_any,
+            is_not_placeholder,
+            is_varied,
+            looks_random,
+            has_base64_line,
+            has_eight_characters,
+            has_random_digits,
+            is_password,
+            is_listed_password,
+            is_quoted_password,
+            is_spoken_password,
+            is_passphrase,
+            is_odd_word,
+            is_settings_value,
+            is_quoted_token,
+            is_bare_token,
+            is_credential,
+            is_basic,
+            is_decimal,
+            is_card,
+            is_iban,
+        )
+    }
+)
+"""The tests that a rule in secrets.toml can name."""
 
 
 def _count_vowels(value: str) -> int:
@@ -129,14 +219,14 @@ def _is_expression(value: str) -> bool:
 
 def _is_mixed(value: str) -> bool:
     """Whether it has more than letters of one case, and is not a decimal number."""
-    lower, upper, digits = count_character_classes(value)
+    lower, upper, digits = _count_character_classes(value)
     marks = len(value) - lower - upper - digits - value.count("_") - value.count("-") - value.count(".")
     if lower + upper + digits == 0 or _NUMBER.fullmatch(value):
         return False
     return digits > 0 or marks > 0 or (lower > 1 and upper > 1 and _count_case_changes(value) > 2)
 
 
-def count_character_classes(value: str) -> tuple[int, int, int]:
+def _count_character_classes(value: str) -> tuple[int, int, int]:
     """Return the number of lower-case letters, upper-case letters and digits."""
     return (
         sum(character.islower() for character in value),
@@ -153,6 +243,8 @@ def _count_case_changes(value: str) -> int:
 _WORD = re.compile(r"[A-Z]?[a-z]++|[A-Z]++")
 _SEPARATORS = "_-. :/"
 _WORDY = re.compile(r"[_\-./:+@~]*+(?:(?:[A-Za-z]++\d{0,3}|v?\d{1,4})(?:[_\-./:+@~ ]++|$))++")
+_WORD_WITH_NUMBER = re.compile(r"[A-Za-z]{3,}\d{1,3}")
+_BASE64_LINE = re.compile(r"[A-Za-z0-9+/=]{16}")
 _MASK = re.compile(
     r"<[^<>]*>?$|\([A-Za-z]*\)?$|\[[^\[\]]*\]?$|\{.*\}|[*#%•●.…\\_-]+$|\*{3}|%\(?\w*\)?s?%?$|(?:%[sdr]\W?)+$|\$[{(]|\$[A-Za-z_]+$|\.\.\.|…|[xX]{4}"
     r"|(?i:sha-?\d|utf-?\d|base-?64|md5|ed25519|oauth|redacted)"
