@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from tests.tables import table
 from tests.unit.admission.password_sentences import TOLD as PHRASES
 
-from recollect.admission.secret_rules import RULES
-from recollect.admission.secrets import KINDS, RedactedText, Secret, find_secrets, redact, redact_named
+from recollect.admission.secrets import KINDS, RULES, RedactedText, Secret, find_secrets, redact, redact_named
 
 ALPHABETS = {
     "A": ascii_uppercase + digits,
