@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 
+from recollect.text.data_files import load_data_file
+
 
 def is_varied(value: str) -> bool:
     """Whether it mixes characters as chance does, unlike words, repeated characters and masks."""
@@ -260,39 +262,9 @@ _CONSONANTS = re.compile(r"[B-DF-HJ-NP-TV-XZ]{5}")
 _CARD = re.compile(
     r"4\d{15}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|(?:6011|64[4-9]\d|65\d\d|35\d\d)\d{12}|3[068]\d{12}|62\d{14,17}"
 )
-_PLACEHOLDER_TEXT = """
-    a an the my your our some this that new old user username db database example sample dummy fake test demo foo bar
-    baz insert enter change replace put todo tbd none null nil undefined true false yes no str string bytes int integer
-    float bool boolean any object optional required default empty hidden masked removed redacted secret secrets token
-    tokens pass passwd password passwords pw pwd pswd key keys api apikey access auth client value values var variable
-    env environ environment self cls args kwargs config settings options request response data result hash encoded hex
-    ascii type name id field param parameter here me it goes with now later app changeme yourpassword mypassword
-    yourtoken yourapikey yoursecret mysecret mytoken something anything nothing whatever host private public bearer
-    basic digest file path invalid incorrect wrong missing forgot forgotten reset confirm update expired login unknown
-    prompt text plain
-"""
-_PLACEHOLDERS = frozenset(_PLACEHOLDER_TEXT.split())
 _WORD_SEPARATOR = re.compile(r"[ -]")
-_SENTENCE_ENDINGS = ("ed", "ing", "ly", "able", "ible", "ful", "less", "ive", "ous", "tion", "ment", "ity", "'s")
-_COMMON_TEXT = """
-    about above account accounts across admin after again ago all almost alone along already also although always among
-    and another anybody anyone apart are around ask asks available back bad because been before behind being below best
-    better between blank both box but button call can cannot case change changes character characters chars check choose
-    click clear combination common complex computer contact copy could create date day days dialog did different digit
-    digits does done down during each easy eight either else email encoded enough entry even ever every everyone except
-    exactly false far few fields fine first follow for form forms four free from full get give given good group had half
-    has have held help her hers high him his hold hour hours how however identical if in input inside instead into is
-    item its just keep kept kind known label last late least leave left length less let letter letters like line link
-    list local log long lost lot low lower made mail make manager many may maybe menu message might mine minimum minute
-    minutes mode month months more most much must near need needs never next nine nobody none nor normal not note number
-    numbers off often okay on once one only open or order ordinary other others ours out outside over own owner page
-    part people per person phone phrase please policy prefix press product query quite rather really recent ref right
-    root rule rules safe same screen see sensitive sent server service set seven several shall she short should show
-    shown side sign simple since site six so somebody someone sometimes somewhere soon special still stop store strength
-    string strong such suffix sure symbol symbols system take team ten than their them then there these they thing
-    things those three through time times to today together tomorrow too two type under unique unless until up upper us
-    use user users using usual valid very via wait want was way weak week weeks well went were what when where whether
-    which while who whole whom whose why will within without word words work would write yet you yours zero
-"""
-_COMMON_WORDS = frozenset(_COMMON_TEXT.split())
-"""Words in sentences about passwords, and in names for passwords."""
+
+_WORDS = load_data_file("recollect.admission", "secret_words.toml")
+_PLACEHOLDERS = frozenset(_WORDS.words("placeholders"))
+_COMMON_WORDS = frozenset(_WORDS.words("common"))
+_SENTENCE_ENDINGS = _WORDS.words("endings")

@@ -89,16 +89,15 @@ def redact_named(name: str, value: str, *, quoted: bool = True) -> RedactedText:
     return RedactedText(value, ())
 
 
+_FILE = load_data_file("recollect.admission", "secrets.toml")
+
 _MAX_PASSES = 6
 """How often the text is searched, because adjacent secrets can hide each other.
 
 A text that still has secrets after that is redacted as a whole.
 """
 
-_SECRET_NAME = re.compile(
-    r"pass|pw|pin\b|pins\b|code|token|key|secret|credential|authorization|phrase|mnemonic|kennwort|contrase|senha|пароль",
-    re.IGNORECASE,
-)
+_SECRET_NAME = re.compile(_FILE.pattern("patterns.secret_name").replace("\n", ""), re.IGNORECASE)
 _PLURAL_NAME = re.compile(r"(?<=[dyenlt])s\b(?<!\btokens)(?=[\s:=]*$)", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\[REDACTED(?:: [a-z0-9. ]{1,40})?\]")
 _ESCAPE = re.compile(
@@ -416,12 +415,11 @@ _NUMBER_GATES = {
 }
 """For rules without keywords: a pattern that must occur, and how far to read beyond it."""
 
-_FILE = load_data_file("recollect.admission", "secrets.toml")
-
 
 def _read_rules() -> Iterator[SecretRule]:
     for row in _FILE.rows("rule.prefixed"):
-        yield _build_rule(row, f"(?:{'|'.join(map(re.escape, row['prefixes'].split()))}){row['rest']}", is_varied)
+        begin = "|".join(map(re.escape, row["prefixes"].split()))
+        yield _build_rule({**row, "keywords": ""}, f"(?:{begin}){row['rest']}", is_varied)
     for name in ("rule.multiline", "rule.shaped"):
         for row in _FILE.rows(name):
             yield _build_rule(row, row["pattern"], VALUE_TESTS[row["test"]], needs_long_word=True)
@@ -438,7 +436,7 @@ def _build_rule(row: Mapping[str, str], pattern: str, accepts: Callable[[str], b
     return SecretRule(
         kind=row["kind"],
         description=row.get("description", ""),
-        keywords=tuple(_FILE.expand(row.get("keywords", "")).split()),
+        keywords=tuple(_FILE.expand(row["keywords"]).split()),
         pattern=_FILE.expand(pattern).replace("\n", ""),
         accepts=accepts,
         **flags,
