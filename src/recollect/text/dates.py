@@ -13,7 +13,7 @@ from recollect.errors import FieldError
 from recollect.model import validation
 from recollect.model.table import MICROSECOND, to_microseconds
 from recollect.text.data_files import load_data_file
-from recollect.text.lexicon import MONTHS, WEEKDAYS
+from recollect.text.lexicon import MONTHS, SHORT_MONTHS, WEEKDAYS
 
 MAX_SPANS = 8
 """Maximum number of days or periods read from one text."""
@@ -379,8 +379,8 @@ def _months_from(first: int, many: int = 1) -> _DayRange:
 
 _ENGLISH = load_data_file("recollect.text", "en/dates.toml")
 
-_SHORT_MONTHS = {name[:3]: number for number, name in enumerate(MONTHS, 1) if len(name) > 3} | {
-    short: MONTHS.index(name) + 1 for short, name in _ENGLISH.mapping("months.short").items()
+_SHORT_MONTHS = {
+    short: number for number, name in enumerate(MONTHS, 1) for short in SHORT_MONTHS if name.startswith(short)
 }
 _MONTHS = {name: number for number, name in enumerate(MONTHS, 1)} | _SHORT_MONTHS
 _VERB_MONTHS = {*_ENGLISH.words("months.verbs")}

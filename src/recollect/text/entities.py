@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from recollect.model.validation import find_invisible_character, to_nfc
 from recollect.text.data_files import load_data_file
-from recollect.text.lexicon import MONTHS, WEEKDAYS
+from recollect.text.lexicon import MONTHS, SHORT_MONTHS, WEEKDAYS
 from recollect.text.questions import ROLE_LABELS
 from recollect.text.tokenizer import STOP_WORDS
 
@@ -405,7 +405,7 @@ _STOP_WORDS_AS_NAMES = frozenset(_ENGLISH.words("names.stop_words"))
 _NEVER_NAMES = (STOP_WORDS - _STOP_WORDS_AS_NAMES).union(_CONNECTORS, ROLE_LABELS, _ENGLISH.words("names.never"))
 """Words that are never a name; stop words that are also given names (Will, May) are left out."""
 
-_CALENDAR_WORDS = {word for name in (*MONTHS, *WEEKDAYS) for word in (name, name[:3])}
+_CALENDAR_WORDS = {*MONTHS, *SHORT_MONTHS, *WEEKDAYS, *(name[:3] for name in WEEKDAYS)}
 _NEVER_NAMES_ALONE = (STOP_WORDS - _STOP_WORDS_AS_NAMES).union(
     _CALENDAR_WORDS, _CONNECTORS, _PERSON_TITLES, _ENGLISH.words("names.never_alone")
 )

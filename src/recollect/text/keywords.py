@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from recollect.text.data_files import load_data_file
-from recollect.text.lexicon import MONTHS, WEEKDAYS
+from recollect.text.lexicon import MONTHS, SHORT_MONTHS, SHORT_WEEKDAYS, WEEKDAYS
 from recollect.text.tokenizer import tokenize
 
 MAX_TERMS = 96
@@ -303,8 +303,8 @@ def pleasantry_terms() -> frozenset[str]:
 @cache
 def calendar_terms() -> frozenset[str]:
     """Return the terms of days and months, which are written like names."""
-    names = (*MONTHS, *WEEKDAYS)
-    return frozenset(tokenize(" ".join([*names, *(name[:3] for name in names), *_ENGLISH.words("calendar")])))
+    days = (*WEEKDAYS, *(name[:3] for name in WEEKDAYS), *SHORT_WEEKDAYS)
+    return frozenset(tokenize(" ".join([*MONTHS, *SHORT_MONTHS, *days])))
 
 
 @cache
