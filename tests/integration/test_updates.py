@@ -11,7 +11,7 @@ import pytest
 
 import recollect
 from recollect.evaluation.duplicates import LabeledPair, read_pairs, shipped_pairs
-from recollect.importers.formats import FORMATS
+from recollect.importers import FORMATS
 from recollect.model.scope import Scope
 
 T0 = datetime(2026, 1, 5, 9, tzinfo=UTC)

@@ -23,7 +23,7 @@ from recollect.engine.events import MAX_AROUND_EVENTS
 from recollect.engine.extract_events import EventExtraction
 from recollect.engine.import_files import ImportSource
 from recollect.errors import RecollectError
-from recollect.importers.formats import FORMATS
+from recollect.importers import FORMATS
 from recollect.model.conversation import ConversationTurn
 from recollect.model.draft import Receipt
 from recollect.model.enums import Level, Provenance

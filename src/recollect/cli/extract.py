@@ -22,9 +22,9 @@ from recollect.engine.engine import Engine
 from recollect.engine.extract import ExtractionResult
 from recollect.engine.import_files import ImportSource, read_drafts
 from recollect.errors import FieldError, InvalidInput
+from recollect.importers import FORMATS
 from recollect.importers.base import MAX_LISTED_ERRORS, ImportNotes, ImportOptions
 from recollect.importers.chat import EXPECTED_LINE, ChatReader
-from recollect.importers.formats import FORMATS
 from recollect.model.conversation import MAX_EXTRACTS, ConversationTurn, Role
 from recollect.model.draft import Draft
 from recollect.model.enums import Provenance

@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 from recollect import config, factory
 from recollect.engine.engine import Engine
 from recollect.errors import EmbedderMismatch, FieldError, InvalidInput, NotFound, show
-from recollect.importers.formats import FORMATS
+from recollect.importers import FORMATS
 from recollect.model import validation
 from recollect.model.encoder import Encoder
 from recollect.model.enums import PLAIN_LEVEL_NAME, Kind, Level, Provenance, parse_choice

@@ -40,9 +40,9 @@ from recollect.engine.import_files import (
     refuse_foreign_format,
 )
 from recollect.errors import InvalidInput
+from recollect.importers import FORMATS
 from recollect.importers.base import MAX_LISTED_ERRORS
 from recollect.importers.chat import CHAT_FORMAT
-from recollect.importers.formats import FORMATS
 from recollect.model import validation
 from recollect.model.archive import ArchiveInfo, ImportReport, VerifyReport
 from recollect.model.draft import Receipt

@@ -14,8 +14,8 @@ from recollect.engine import archive_format
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.remember import remember_all
 from recollect.errors import Conflict, FieldError, InvalidInput, show, suggest
+from recollect.importers import FORMATS, recognize_format
 from recollect.importers.base import DraftStream, ImportFormat, ImportNotes, RecordLocation
-from recollect.importers.formats import FORMATS, recognize_format
 from recollect.model import validation
 from recollect.model.draft import Created, Draft, Receipt, Reinforced, Unchanged, Unindexed
 from recollect.model.memory import MemoryId

@@ -4,8 +4,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+from recollect.importers import FORMATS
 from recollect.importers.base import DraftStream
-from recollect.importers.formats import FORMATS
 from recollect.model.draft import Draft
 from recollect.model.scope import Scope
 

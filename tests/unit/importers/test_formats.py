@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FieldError
+from recollect.importers import FORMATS, recognize_format
 from recollect.importers.base import MAX_LISTED_ERRORS
-from recollect.importers.formats import FORMATS, recognize_format
 from recollect.model.enums import TRUST_BY_PROVENANCE, Provenance
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
