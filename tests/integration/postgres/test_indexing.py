@@ -17,8 +17,8 @@ from recollect.model.encoder import ScopeVectorIndex
 from recollect.model.scope import Scope
 from recollect.protocols import WriteTransaction
 from recollect.providers.hashing import HashingEmbedder
-from recollect.stores.postgres.sql import RlsScope
 from recollect.stores.postgres.store import PostgresStore
+from recollect.stores.postgres.transaction import RlsScope
 from recollect.stores.postgres.vector_index import PostgresVectorIndexes, index_name
 from recollect.testing.builders import ENCODER, ManualClock, a_note, a_vector, put
 from tests.integration.postgres.scene import AGENT, Db, a_role, grant, named, undone, until

@@ -17,9 +17,8 @@ from recollect.model.context import Use
 from recollect.model.scope import Scope
 from recollect.stores.postgres import transaction
 from recollect.stores.postgres.connection import register_vector_type
-from recollect.stores.postgres.sql import SQL, RlsScope
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.postgres.transaction import PostgresTransaction
+from recollect.stores.postgres.transaction import SQL, PostgresTransaction, RlsScope
 from recollect.stores.sql.rows import STATE_COLUMNS
 from recollect.testing.builders import ManualClock
 from tests.integration.postgres.scene import AGENT, Db, a_role, an_engine, grant, undone

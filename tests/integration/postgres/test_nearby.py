@@ -22,9 +22,8 @@ from recollect.ranking import bound_pruning
 from recollect.ranking.result import Ranking, StopReason
 from recollect.retrieval.evidence import EvidenceRequest
 from recollect.stores.postgres import vector_index
-from recollect.stores.postgres.sql import RlsScope
 from recollect.stores.postgres.store import PostgresStore
-from recollect.stores.postgres.transaction import ALL_SCOPES, read_with_retry
+from recollect.stores.postgres.transaction import ALL_SCOPES, RlsScope, read_with_retry
 from tests.integration.postgres.scene import AGENT, a_role, grant, named
 from tests.postgres import Server
 

@@ -13,7 +13,7 @@ import pytest
 from psycopg import sql
 
 from recollect.stores import sql as shared
-from recollect.stores.postgres.sql import SQL as POSTGRES
+from recollect.stores.postgres.transaction import SQL as POSTGRES
 from recollect.stores.sql.rows import STATE_COLUMNS
 from recollect.stores.sqlite.transaction import SQL as SQLITE
 from tests.integration.postgres.scene import Db, undone

@@ -30,10 +30,11 @@ from recollect.protocols import WriteTransaction
 from recollect.retrieval.evidence import EvidenceRequest
 from recollect.stores.postgres.connection import PostgresDatabase
 from recollect.stores.postgres.erasure import TableSweeper
-from recollect.stores.postgres.sql import ENTRIES_WITHOUT_VECTORS, RlsScope
 from recollect.stores.postgres.transaction import (
     ALL_SCOPES,
+    ENTRIES_WITHOUT_VECTORS,
     PostgresTransaction,
+    RlsScope,
     open_snapshot,
     read_with_retry,
     write_everywhere,

@@ -23,8 +23,7 @@ from recollect.retrieval.vectors import cosine_error_bound, cosines
 from recollect.stores.postgres import connection
 from recollect.stores.postgres.connection import SCHEMA_NAME, PostgresDatabase
 from recollect.stores.postgres.pool import Connection, exclusive_connection, is_pooled, run_index_build
-from recollect.stores.postgres.sql import RlsScope
-from recollect.stores.postgres.transaction import ALL_SCOPES, PostgresTransaction, read_with_retry
+from recollect.stores.postgres.transaction import ALL_SCOPES, PostgresTransaction, RlsScope, read_with_retry
 from recollect.stores.sql.merged_columns import MergedColumns
 from recollect.stores.sql.rows import refuse_other_encoder
 from recollect.stores.sql.transaction import Transaction, load_statements, read_current_encoder

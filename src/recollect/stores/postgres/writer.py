@@ -17,8 +17,7 @@ from recollect.model.validation import BUSY_TIMEOUT_SECONDS
 from recollect.protocols import WriteTransaction
 from recollect.stores.postgres.connection import PostgresDatabase
 from recollect.stores.postgres.pool import Connection, is_lost
-from recollect.stores.postgres.sql import RlsScope
-from recollect.stores.postgres.transaction import PostgresTransaction, PostgresTransactionRunner
+from recollect.stores.postgres.transaction import PostgresTransaction, PostgresTransactionRunner, RlsScope
 from recollect.stores.sql.reembedding import SqlReembedding
 from recollect.stores.sql.transaction import Transaction
 from recollect.stores.sql.writer import SqlWriteTransaction
