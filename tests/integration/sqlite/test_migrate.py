@@ -8,8 +8,8 @@ import pytest
 from recollect.errors import SchemaMismatch, StoreError
 from recollect.stores.sql.migrations import Migration, load_migrations
 from recollect.stores.sqlite import store_files
-from recollect.stores.sqlite.backup import write_backup
 from recollect.stores.sqlite.connection import SqliteDatabase
+from recollect.stores.sqlite.store import write_backup
 from tests.integration.sqlite.scene import FOLDER, LATER, Other, a_database, a_writer, note, notes
 
 

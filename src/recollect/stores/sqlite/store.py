@@ -1,7 +1,8 @@
 """The SQLite store: cached columns and a reader pool for reads, one writer for writes.
 
-Below `SqliteStore`: small transactions for job runs and re-embedding, and `inspect_store_file`, which looks at a file
-without creating, repairing or migrating it.
+Below `SqliteStore`: `write_backup`, which copies a store in use to one file with a checksum at its end; small
+transactions for job runs and re-embedding; and `inspect_store_file`, which looks at a file without creating, repairing
+or migrating it.
 """
 
 import os
@@ -15,7 +16,8 @@ from typing import TypeVar
 
 import apsw
 
-from recollect.atomic_files import companion_path
+from recollect.atomic_files import companion_path, find_sqlite_log, move_into_place, temp_folder
+from recollect.errors import Conflict, StoreError, show
 from recollect.model.archive import ArchiveInfo, ArchiveItem, ResidueSearch, Stats
 from recollect.model.encoder import Encoder
 from recollect.model.format import make_printable
@@ -29,8 +31,13 @@ from recollect.stores.sql.reembedding import SqlReembedding
 from recollect.stores.sql.transaction import Transaction, read_current_encoder
 from recollect.stores.sql.writer import SqlWriteTransaction
 from recollect.stores.sqlite import fork, store_files
-from recollect.stores.sqlite.backup import write_backup
-from recollect.stores.sqlite.connection import MIGRATIONS, SqliteDatabase, is_claimed, translate_errors
+from recollect.stores.sqlite.connection import (
+    MIGRATIONS,
+    SqliteDatabase,
+    is_claimed,
+    resolve_store_path,
+    translate_errors,
+)
 from recollect.stores.sqlite.residue import scrub_files
 from recollect.stores.sqlite.transaction import ReaderPool, SqliteTransaction, fetch_all
 from recollect.stores.sqlite.write_queue import SqliteWriter
@@ -112,6 +119,70 @@ class SqliteStore(SqlReader):
             whatever_happens.callback(self._database.close)
             whatever_happens.callback(self._readers.close)
             self._writer.close()
+
+
+PAGES_PER_STEP = 256
+"""Number of pages copied at a time."""
+
+
+def write_backup(source: apsw.Connection, target: Path, mode: int, progress: ProgressListener) -> None:
+    """Copy what the connection sees to a new file, which appears only when it is complete.
+
+    An existing file is never overwritten.
+    """
+    resolve_store_path(os.fsdecode(target))
+    _refuse_existing(target)
+    try:
+        with temp_folder(target.parent) as folder:
+            copied = folder / "copy.db"
+            with translate_errors(str(target)):
+                _copy_pages(source, copied, progress)
+            store_files.add_checksum(copied)
+            copied.chmod(mode)
+            _refuse_existing(target)  # a file may have appeared meanwhile
+            move_into_place(copied, target)
+    except FileExistsError as error:
+        raise _exists_error(target) from error
+    except OSError as error:
+        remedy = "check the folder and the room in it"
+        raise StoreError(f"{target} cannot be written ({error.strerror}); {remedy}") from error
+
+
+def copy_database(source: apsw.Connection, target: Path) -> None:
+    """Copy what the connection sees to a file, page by page."""
+    _copy_pages(source, target, _ignore_progress)
+
+
+def _refuse_existing(target: Path) -> None:
+    """Raise Conflict if the target exists, or if SQLite would read a file beside it as its log."""
+    if target.exists():
+        raise _exists_error(target)
+    beside = find_sqlite_log(target)
+    if beside is not None:
+        taken = f"{beside.name} is there, which would be taken for the newest part of it"
+        raise Conflict(f"{show(str(target))} cannot be made: {taken}; name another file, or move that away")
+
+
+def _exists_error(target: Path) -> Conflict:
+    """Return the error for a file that would be overwritten."""
+    return Conflict(f"{show(str(target))} is there already; name another file, or move it away")
+
+
+def _ignore_progress(done: int, total: int) -> None:
+    """Ignore the progress."""
+
+
+def _copy_pages(source: apsw.Connection, target: Path, progress: ProgressListener) -> None:
+    db = apsw.Connection(str(target))
+    try:
+        db.pragma("synchronous", "OFF")  # adding the checksum syncs the file
+        with db.backup("main", source, "main") as copying:
+            while not copying.done:
+                copying.step(PAGES_PER_STEP)
+                progress(copying.page_count - copying.remaining, copying.page_count)
+        db.pragma("journal_mode", "wal")  # as in a store, so that opening the copy changes nothing
+    finally:
+        db.close()
 
 
 class SqliteTransactionRunner:

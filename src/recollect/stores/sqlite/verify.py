@@ -35,8 +35,8 @@ from recollect.stores.sql import rows
 from recollect.stores.sql.reader import count_stats as stats_of
 from recollect.stores.sql.transaction import Row
 from recollect.stores.sqlite import store_files
-from recollect.stores.sqlite.backup import copy_database
 from recollect.stores.sqlite.connection import BUSY_SECONDS, SqliteDatabase, translate_errors
+from recollect.stores.sqlite.store import copy_database
 from recollect.stores.sqlite.store_files import ChecksumState, read_checksum_state, read_stamp
 from recollect.stores.sqlite.transaction import SQL, SqliteTransaction, fetch_all, fetch_first
 from recollect.text import entities, tokenizer
