@@ -1,20 +1,21 @@
--- Statements about the indexes of the nearest. One is made for the vectors that a model gave a scope, on the partition that
--- these are in, and its name has both numbers: near_ENCODER_SCOPE.
+-- Statements about vector indexes. Each covers the vectors of one scope and one model and belongs to the partition that
+-- has them. Its name contains both numbers: near_ENCODER_SCOPE.
 
 -- name: owner
--- Whose the tables are, and whether whoever asks is as good as that.
+-- The owner of the tables, and whether the current role has the owner's rights.
 SELECT quote_ident(pg_get_userbyid(relowner)), pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'vectors'::regclass;
 
 -- name: scope_number
 SELECT number FROM scopes WHERE root = %(root)s AND path = %(path)s;
 
 -- name: vectors_to_index
--- How many vectors of a model a scope has, and the partition that they are in.
+-- The number of vectors that a scope has of a model, and their partition.
 SELECT count(*), (SELECT c.relname FROM pg_class c WHERE c.oid = min(v.tableoid))
 FROM vectors v WHERE v.root = %(root)s AND v.scope = %(scope)s AND v.encoder = %(encoder)s;
 
 -- name: indexes
--- All of them. A scope that was erased has a path with a blank; a model that was, a name that begins with one and its number.
+-- All vector indexes. An erased scope has a path with a blank; a retired model has a name that begins with a blank and
+-- its number.
 SELECT n.scope, k.relname, s.path, regexp_replace(e.name, '^ [0-9]+ ', ''), coalesce(e.present, false),
        greatest(k.reltuples, 0)::bigint, coalesce(pg_relation_size(k.oid), 0), i.indisvalid
 FROM pg_inherits h

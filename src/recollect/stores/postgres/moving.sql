@@ -1,7 +1,7 @@
--- Statements for a store that is being moved here from another one.
+-- Statements for moving another store into this database.
 
 -- name: lock_moving
--- One mover at a time. Whoever writes has looked here, and is waited for.
+-- Only one process at a time moves a store. This waits for writers too, since each of them reads the table.
 LOCK TABLE moving IN ACCESS EXCLUSIVE MODE;
 
 -- name: moving
@@ -18,7 +18,7 @@ ON CONFLICT (only_one) DO UPDATE SET inventory = excluded.inventory, taken = 0;
 UPDATE moving SET taken = %(taken)s;
 
 -- name: distrust
--- What came is not what was to come: next time it begins anew.
+-- Marks the received items as wrong, so that the next move starts over.
 UPDATE moving SET inventory = '';
 
 -- name: end_moving

@@ -1,6 +1,6 @@
--- Every statement of the PostgreSQL store. Dates are microseconds since 1970, UTC.
--- The root is given to each of them. One says it of every table it begins with and inside every query of its own, and
--- joins by it, so that of each table one partition is read. It is NULL where all roots are meant: see {within:…}.
+-- The statements of the PostgreSQL store for reading and writing. Dates are microseconds since 1970, UTC. Each gets the
+-- root as a parameter, or NULL for all roots (see the macro `within`). A statement names the root for every table that
+-- it starts from, also in subqueries, and joins by it, so that it reads one partition of each table.
 
 -- name: last_commit
 (SELECT number, recorded_at FROM commits WHERE root = %(root)s ORDER BY number DESC LIMIT 1)
@@ -13,29 +13,30 @@ SELECT coalesce((
 ), 0);
 
 -- name: add_commit
--- None while a store is being moved here.
+-- Adds no row while another store is being moved into the database.
 INSERT INTO commits (root, number, recorded_at, token)
 SELECT %(root)s, %(commit)s, %(recorded_at)s, %(token)s WHERE NOT EXISTS (SELECT FROM moving);
 
 -- name: commit_with_token
--- Whether a commit of the root came through whose answer did not.
+-- Whether a commit was applied although its answer was lost.
 SELECT number FROM commits WHERE root = %(root)s AND token = %(wanted)s ORDER BY number DESC LIMIT 1;
 
 -- name: present_encoder
 SELECT number, name, dimensions FROM encoders WHERE present;
 
 -- name: lock_encoders
--- Before a model is added: who comes second waits, and then sees what the first one added. Readers go on.
+-- Locked before a model is added: a second writer waits, and then sees the model that the first one added. Readers do
+-- not wait.
 LOCK TABLE encoders IN SHARE ROW EXCLUSIVE MODE;
 
 -- name: add_encoder
 INSERT INTO encoders (number, name, dimensions, present)
 SELECT coalesce(max(number), 0) + 1, %(name)s, %(dimensions)s, true FROM encoders
-ON CONFLICT (name, dimensions) DO UPDATE SET present = true;  -- re-embedding was begun before there was any memory
+ON CONFLICT (name, dimensions) DO UPDATE SET present = true;  -- re-embedding began before the first memory
 
 -- name: add_scope
--- One that is there is not written again: whoever writes into a scope asks for its number. The policies learn of one that
--- is new.
+-- An existing row is not written again, since every write to a scope asks for its number. The number of a new scope is
+-- added to those that row-level security admits.
 WITH here AS (
     SELECT number FROM scopes WHERE root = %(root)s AND path = %(path)s
 ), made AS (
@@ -61,7 +62,7 @@ UPDATE scopes SET changed = %(commit)s WHERE root = %(root)s AND number = %(scop
 UPDATE scopes SET used = %(commit)s WHERE root = %(root)s AND number = %(scope)s;
 
 -- name: scope_emptied
--- It is also noted that the files of its part of the tables still have what was in it.
+-- Also records that the files of the scope's partition still contain the erased rows.
 WITH erased AS (
     INSERT INTO unswept (part, erased_by)
     SELECT {part:s}, pg_current_xact_id() FROM scopes s WHERE s.root = %(root)s AND s.number = %(scope)s
@@ -70,8 +71,8 @@ WITH erased AS (
 UPDATE scopes SET changed = %(commit)s, emptied = emptied + 1 WHERE root = %(root)s AND number = %(scope)s;
 
 -- name: entries
--- The memories of a scope that changed after a commit, with all that a shelf keeps of them; all of them after none.
--- Of the text it is only the end, which tells whether it asks.
+-- The memories of a scope that changed after a commit (0: all), with everything that the column cache keeps. Of the
+-- text it reads only the end, which shows whether it is a question.
 SELECT m.number, m.changed, m.id, m.kind, {levels:m}, {standing:m}, m.shared, m.pinned,
        m.importance, m.confidence, m.salience, m.revisions, m.created_at, m.updated_at, m.valid_from, m.valid_until,
        coalesce(u.served, 0), coalesce(u.helped, 0), coalesce(u.misled, 0), u.last_served_at,
@@ -83,7 +84,7 @@ CROSS JOIN LATERAL {noted:m}
 WHERE m.root = %(root)s AND m.scope = %(scope)s AND m.changed > %(after)s AND (m.shared OR %(unshared)s);
 
 -- name: indexed_scope
--- The number of a scope, if it has an index of which the name begins so, and that is whole.
+-- The number of a scope, if it has a valid vector index whose name begins with this prefix.
 SELECT s.number FROM scopes s
 WHERE s.root = %(root)s AND s.path = %(path)s AND EXISTS (
     SELECT FROM pg_inherits h JOIN pg_index i ON i.indrelid = h.inhrelid JOIN pg_class k ON k.oid = i.indexrelid
@@ -98,8 +99,8 @@ SELECT memory, served, helped, misled, last_served_at FROM usage
 WHERE root = %(root)s AND scope = %(scope)s AND changed > %(after)s;
 
 -- name: entries_known_at
--- The memories of a scope as they stood after a commit, as far as they changed after an earlier one; all of them after
--- none. Their usage is read apart.
+-- The memories of a scope as they were after a commit, if they changed after an earlier one (0: all). Their usage is
+-- read separately.
 SELECT m.number, s.changed, m.id, s.kind, {levels:s}, {standing:s}, s.shared, s.pinned,
        s.importance, s.confidence, s.salience, s.revisions, s.created_at, s.updated_at, s.valid_from, s.valid_until,
        n.more ->> 'session', n.more ->> 'speaker', {end}, {worded}, {vector:c}
@@ -117,9 +118,9 @@ CROSS JOIN LATERAL {noted:s}
 WHERE s.shared OR %(unshared)s;
 
 -- name: entries_as_of
--- What memories were at a moment, by all that was known after a commit: the last version whose text was observed by then.
--- Its number is below zero where others have their commit, of which a memory may have several versions. It has a status
--- only if it was put away by then.
+-- Former versions at a moment, as known after a commit: the last version whose text was observed by then. The second
+-- column is the minus version number instead of the commit, as one commit may have several versions of a memory. The
+-- status is set only if the memory was put away by then.
 SELECT v.memory, -v.number,
        CASE WHEN v.status IN ('active', 'superseded') OR v.recorded_at > %(at)s THEN NULL ELSE v.status END, v.kind,
        v.level, v.importance, v.confidence, v.salience, v.revisions,
@@ -136,8 +137,8 @@ JOIN contents c ON c.root = %(root)s AND c.number = v.content
 CROSS JOIN LATERAL {noted:v};
 
 -- name: served_known_at
--- How often the memories of a scope had been served after a commit, of those that were since an earlier one. Each memory
--- is looked up by itself: the planner does not know how few uses one has.
+-- How often memories of a scope had been served up to a commit, for those served after an earlier commit. Each memory
+-- is looked up by itself, since the planner does not know how few uses it has.
 SELECT g.memory, u.times, u.at
 FROM usage g
 CROSS JOIN LATERAL (
@@ -147,7 +148,7 @@ CROSS JOIN LATERAL (
 WHERE g.root = %(root)s AND g.scope = %(scope)s AND g.changed > %(after)s AND u.changed > %(after)s;
 
 -- name: votes_known_at
--- The votes on memories of a scope that had been cast after a commit, of those that got one since an earlier one.
+-- The votes on memories of a scope up to a commit, for those that got a vote after an earlier commit.
 SELECT v.memory, v.context, v.by, v.use, v.at
 FROM usage g
 CROSS JOIN LATERAL (
@@ -162,13 +163,13 @@ WHERE g.root = %(root)s AND g.scope = %(scope)s AND g.changed > %(after)s AND la
 ORDER BY v.number;
 
 -- name: served_until
--- How often these memories had been served after a commit.
+-- How often these memories had been served up to a commit.
 SELECT memory, count(*), max(at) FROM uses
 WHERE root = %(root)s AND memory = ANY ({memories}) AND use = 'served' AND changed <= %(commit)s
 GROUP BY memory;
 
 -- name: votes_until
--- The votes on these memories that had been cast after a commit.
+-- The votes on these memories up to a commit.
 SELECT memory, context, by, use, at FROM votes
 WHERE root = %(root)s AND memory = ANY ({memories}) AND changed <= %(commit)s
 ORDER BY number;
@@ -177,7 +178,7 @@ ORDER BY number;
 SELECT memory, context, by, use, at FROM votes WHERE root = %(root)s AND memory = %(memory)s ORDER BY number;
 
 -- name: votes_in
--- All votes cast in those of these contexts that are the scope's, on memories that it may see.
+-- All votes in those of these contexts that belong to the scope, on memories that it may see.
 SELECT m.id, v.context, v.by, v.use, v.at
 FROM contexts c
 JOIN votes v ON (v.root, v.context) = (c.root, c.id)
@@ -187,7 +188,7 @@ WHERE c.root = %(root)s AND c.id = ANY (ARRAY(SELECT json_array_elements_text(%(
 ORDER BY v.number;
 
 -- name: signs_in
--- The signs of memories that the scope may see in those of these contexts that are its own.
+-- The signs of memories that the scope may see, in those of these contexts that belong to the scope.
 SELECT u.context, m.id, u.use
 FROM contexts c
 JOIN uses u ON (u.root, u.context) = (c.root, c.id) AND u.use IN ('quoted', 'followed')
@@ -201,7 +202,7 @@ WHERE root = %(root)s AND context = %(context)s AND memory = %(memory)s AND use 
   AND use IN ('quoted', 'followed');
 
 -- name: memories_now
--- Those of these memories that are still as they were in the commits given with them.
+-- Those of these memories that have not changed since the commits given with them.
 SELECT m.number, m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
@@ -212,8 +213,8 @@ WHERE m.root = %(root)s AND m.number = ANY (ARRAY(
 );
 
 -- name: memories_then
--- These memories as they were after the commits given with them, if they have changed since; of several versions of one
--- commit the last one comes last.
+-- Former versions of these memories, as written by the commits given with them. If one commit wrote several versions of
+-- a memory, the last one comes last.
 SELECT m.number, m.id, p.path, c.title, c.text, {state:v}
 FROM (
     SELECT (asked.place ->> 0)::bigint AS memory, (asked.place ->> 1)::bigint AS changed
@@ -225,8 +226,8 @@ JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.ro
 ORDER BY v.number;
 
 -- name: states_of
--- The states of these memories, the present one last: which version, which commit, which content, and whether it has left
--- the index of directions.
+-- All states of these memories, the present one last: version, commit, content, and whether it has left the vector
+-- index.
 SELECT v.memory, v.number, v.changed, v.content, {unembedded:v} FROM versions v
 WHERE v.root = %(root)s AND v.memory = ANY ({memories})
 UNION ALL
@@ -235,7 +236,7 @@ WHERE m.root = %(root)s AND m.number = ANY ({memories})
 ORDER BY 1, 2;
 
 -- name: memory_in_version
--- A memory in a former version, if it is the one that was there after that commit.
+-- A memory in a former version, if that version belongs to the memory and the commit knew it.
 SELECT m.id, p.path, c.title, c.text, {state:v}
 FROM versions v
 JOIN memories m ON (m.root, m.number) = (v.root, v.memory)
@@ -243,7 +244,7 @@ JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.ro
 WHERE v.root = %(root)s AND v.number = %(version)s AND v.memory = %(memory)s AND v.changed <= %(commit)s;
 
 -- name: memories_by_id
--- Those of these memories that a scope may see: its own, or what an ancestor shares.
+-- Those of these memories that a scope may see: its own, or shared ones of its ancestors.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
@@ -271,10 +272,10 @@ JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.ro
 WHERE m.root = %(root)s AND m.id = %(id)s AND p.path = %(path)s;
 
 -- name: heard_of
--- Whether anything is of that id; whether the scope or one above it says the same; whether the scope has that subject. Most
--- of what comes is news, and this tells so for far less than it takes to ask for the memories themselves. Each is looked for
--- as the first that is not before it: that is in order by one index alone, where the planner would else take any index of
--- the scope for as good, and go through all of it.
+-- Whether the id exists; whether the scope or an ancestor has the same text; whether the scope has that subject. Most
+-- memories are new, and this shows it at far less cost than reading the matching memories. Each lookup takes the first
+-- key that is not before the one it looks for. Only one index returns keys in this order; for a plain comparison the
+-- planner might choose any index of the scope and read all of it.
 WITH here AS MATERIALIZED (
     SELECT number, path FROM scopes
     WHERE root = %(root)s AND path = ANY (ARRAY(
@@ -303,7 +304,7 @@ SELECT
     );
 
 -- name: hearsay
--- All there is to hear of in a scope and those above it.
+-- The ids and keys of all memories in a scope and its ancestors, for the duplicate index.
 SELECT p.path, m.id, m.hash, m.likeness, m.subject
 FROM scopes p JOIN memories m ON (m.root, m.scope) = (p.root, p.number)
 WHERE p.root = %(root)s AND p.path = ANY (ARRAY(
@@ -312,7 +313,7 @@ WHERE p.root = %(root)s AND p.path = ANY (ARRAY(
 LIMIT %(most)s;
 
 -- name: sayings
--- The memories of a scope that say the same and are of no other topic: the active ones first, then by topic and place.
+-- The memories of a scope with the same text and no other topic: active ones first, then by topic and number.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
@@ -325,7 +326,7 @@ WHERE m.root = %(root)s AND m.number = ANY (ARRAY(
 ORDER BY m.status <> 'active', m.topic_key IS DISTINCT FROM %(topic_key)s, m.number LIMIT %(most)s;
 
 -- name: said_before
--- The memories of a scope of which a former version says the same, and the last one something else.
+-- The memories of a scope with this text in a former version, and another text now.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
@@ -335,7 +336,7 @@ WHERE m.root = %(root)s AND m.number = ANY (ARRAY(
 ORDER BY m.number LIMIT %(most)s;
 
 -- name: about
--- The memories of a scope and a subject that hold or held after a moment: the active ones first, each as they began.
+-- The memories of a scope about a subject that are valid or were so after a moment: active ones first, then by start.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
@@ -345,7 +346,7 @@ WHERE m.root = %(root)s AND m.scope = {scope} AND m.subject = %(subject)s
 ORDER BY m.status, coalesce(m.valid_from, m.observed_at, m.created_at), m.id LIMIT %(most)s;
 
 -- name: away_since
--- When a memory came to stand as it does: after the last version that stood otherwise.
+-- When a memory got its present status: after the last version with another status.
 SELECT coalesce((
     SELECT s.recorded_at FROM versions s WHERE s.root = %(root)s AND s.memory = m.number AND s.number > coalesce((
         SELECT max(o.number) FROM versions o WHERE o.root = %(root)s AND o.memory = m.number AND o.status <> m.status
@@ -354,7 +355,7 @@ SELECT coalesce((
 FROM memories m WHERE m.root = %(root)s AND m.id = %(id)s;
 
 -- name: written_by
--- The memories of a scope of which a commit wrote a version, whether it is the present one or a former.
+-- The memories of a scope of which a commit wrote a version, present or former.
 SELECT id FROM memories WHERE root = %(root)s AND scope = {scope} AND changed = %(commit)s
 UNION
 SELECT m.id FROM memories m JOIN versions v ON (v.root, v.memory) = (m.root, m.number)
@@ -362,7 +363,7 @@ WHERE m.root = %(root)s AND m.scope = {scope} AND v.changed = %(commit)s
 ORDER BY id;
 
 -- name: memory_before
--- A memory as it stood before a commit, with the direction it had; the present version comes after all former ones.
+-- A memory as it was before a commit, with its vector. The present version counts as later than all former ones.
 SELECT m.id, p.path, c.title, c.text, {state:s}, {vector:c}
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
@@ -385,8 +386,8 @@ SELECT 1 FROM uses u JOIN memories m ON (m.root, m.number) = (u.root, u.memory)
 WHERE m.root = %(root)s AND m.id = %(id)s AND u.use = 'echoed' AND u.at = %(at)s LIMIT 1;
 
 -- name: twin_id
--- The scope is given as a query, so that the planner reckons with the usual one: of one it has not counted yet it
--- thinks that going through all of it is as good as the index.
+-- The scope is a subquery, so that the planner assumes a scope of average size. For a scope without statistics it would
+-- take reading all of the scope to be as fast as the index.
 SELECT id FROM memories
 WHERE root = %(root)s AND scope = (SELECT %(scope)s::bigint) AND hash = %(hash)s AND status = 'active'
   AND topic_key IS NOT DISTINCT FROM %(topic_key)s;
@@ -410,8 +411,8 @@ JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.ro
 WHERE m.root = %(root)s AND m.id = %(id)s ORDER BY v.number;
 
 -- name: numbers_below
--- The memories of a scope, or of all below it, that come after an id, or the first so many of them. No scope is asked
--- for more than that of any status.
+-- The memories of a scope, or of all below it, after an id, up to a limit. The limit also applies to each scope and
+-- status.
 SELECT m.number
 FROM (
     SELECT number FROM scopes WHERE root = %(root)s AND path = %(path)s
@@ -428,7 +429,7 @@ CROSS JOIN LATERAL (
 ORDER BY m.id LIMIT %(limit)s::bigint;
 
 -- name: memories_numbered
--- These memories in this order, as far as they are there and still of these statuses.
+-- These memories in this order, if they still exist with one of these statuses.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM (SELECT ARRAY(SELECT json_array_elements_text(%(numbers)s::json)::bigint) AS numbers) asked
 JOIN memories m ON m.root = %(root)s AND m.number = ANY (asked.numbers)
@@ -437,7 +438,7 @@ WHERE m.status IN (SELECT json_array_elements_text(%(statuses)s::json))
 ORDER BY array_position(asked.numbers, m.number);
 
 -- name: timeline
--- The records of a scope that are of these levels and statuses and of a time, in its order.
+-- The records of a scope with these levels and statuses in a time range, ordered by time.
 SELECT m.id, p.path, c.title, c.text, {state:m}
 FROM memories m
 JOIN scopes p ON (p.root, p.number) = (m.root, m.scope) JOIN contents c ON (c.root, c.number) = (m.root, m.content)
@@ -448,7 +449,7 @@ WHERE m.root = %(root)s AND m.scope = {scope}
 ORDER BY m.created_at, m.id;
 
 -- name: touched
--- Of which moments a scope has records of a level that changed after a commit, and in which commit the last of each did.
+-- The times of a scope's records of a level that changed after a commit, with the last commit that changed each.
 SELECT created_at, max(changed) FROM memories
 WHERE root = %(root)s AND scope = {scope} AND changed > %(after)s AND level = %(level)s
 GROUP BY created_at ORDER BY created_at;
@@ -461,7 +462,7 @@ WHERE m.root = %(root)s AND m.id = ANY (ARRAY(SELECT json_array_elements_text(%(
   AND (p.path = %(path)s OR (m.shared AND p.path IN (SELECT json_array_elements_text(%(ancestors)s::json))));
 
 -- name: place
--- Where a memory is kept, if the scope may see it.
+-- The numbers of a memory and its scope, if the scope may see it.
 SELECT m.number, m.scope
 FROM memories m JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
 WHERE m.root = %(root)s AND m.id = %(id)s
@@ -474,7 +475,7 @@ SELECT number, scope, content FROM memories WHERE root = %(root)s AND id = %(id)
 SELECT c.title, c.text FROM contents c WHERE c.root = %(root)s AND c.number = %(content)s;
 
 -- name: add_content
--- Its number is given, so that nobody waits to hear it.
+-- The number is a parameter, so that the writer does not wait for the answer.
 INSERT INTO contents (root, number, scope, title, text, hash, terms, analyser, entities, naming)
 VALUES (
     %(root)s, %(number)s, %(scope)s, %(title)s, %(text)s, %(hash)s, %(terms)s, %(analyser)s, %(entities)s, %(naming)s
@@ -485,13 +486,13 @@ INSERT INTO vectors (root, content, encoder, scope, value)
 VALUES (%(root)s, %(content)s, %(encoder)s, %(scope)s, %(value)s);
 
 -- name: add_memory
--- None if another one is in its place, or has its id, also one that cannot be seen from here. Its number is given.
+-- Adds no row if an active duplicate or the id exists, even if row-level security hides it. The number is a parameter.
 INSERT INTO memories (root, number, id, scope, content, {state:})
 VALUES (%(root)s, %(number)s, %(id)s, %(scope)s, %(content)s, {values})
 ON CONFLICT DO NOTHING;
 
 -- name: next_numbers
--- Numbers for contents and memories that are about to be added.
+-- Reserves numbers for contents and memories that are about to be added.
 SELECT nextval('contents_numbers'), nextval('memories_numbers') FROM generate_series(1, %(count)s::integer);
 
 -- name: keep_version
@@ -584,21 +585,21 @@ INSERT INTO checkpoints (root, scope, name, value) VALUES (%(root)s, %(scope)s, 
 ON CONFLICT (root, scope, name) DO UPDATE SET value = excluded.value;
 
 -- name: ids_here
--- Which of these memories are here.
+-- Which of these memories exist.
 SELECT id FROM memories WHERE root = %(root)s AND id = ANY (ARRAY(SELECT json_array_elements_text(%(ids)s::json)));
 
 -- name: contexts_here
 SELECT id FROM contexts WHERE root = %(root)s AND id = ANY (ARRAY(SELECT json_array_elements_text(%(ids)s::json)));
 
 -- name: load_key
--- One that is here stays.
+-- An existing key stays.
 INSERT INTO keys (root, scope, key, body, memory, verdict, at)
 SELECT %(root)s, %(scope)s, %(key)s, %(body)s, number, %(verdict)s, %(at)s FROM memories
 WHERE root = %(root)s AND id = %(id)s
 ON CONFLICT (root, scope, key) DO NOTHING;
 
 -- name: add_usage
--- What happened to a memory, added up; of one that was not added there is none.
+-- The totals of a memory's uses and votes; adds no row if the memory was not added.
 INSERT INTO usage (
     root, memory, scope, served, helped, misled, echoed, quoted, followed, last_served_at, last_echoed_at, changed
 )
@@ -622,7 +623,7 @@ DELETE FROM contents WHERE root = %(root)s AND number = %(content)s;
 DELETE FROM vectors WHERE root = %(root)s AND content = %(content)s;
 
 -- name: contexts_naming
--- The id is quoted and escaped as the traces have it.
+-- The id is quoted and escaped as in the JSON of contexts.
 SELECT id, trace FROM contexts WHERE root = %(root)s AND strpos(trace, %(id)s) > 0;
 
 -- name: change_context

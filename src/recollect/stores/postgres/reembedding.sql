@@ -1,14 +1,14 @@
--- Statements for going over to another model, in transactions about all roots. The number of a content is its own among
--- those of all roots, and is what pages are counted by. A model whose vectors are to be removed has a name that begins
--- with a blank, as no model has it: nobody can add vectors to it any more, and its number is free once all of them are
--- gone.
+-- Statements for switching to another model, in transactions that cover all roots. Numbers of contents are unique over
+-- all roots, so pages are counted by them. A model whose vectors are to be removed has a name that begins with a blank,
+-- which no real model's name does. So no process can add vectors to it any more, and its number is free again once all
+-- of its vectors are gone.
 
 -- name: encoder_number
 SELECT number FROM encoders WHERE name = %(model)s AND dimensions = %(dimensions)s;
 
 -- name: begin_encoder
--- The next free number after the present one, so that one comes again only after all the others: what readers keep in
--- memory is known by it.
+-- The next free number after the present model's, so that a number is reused as late as possible: caches identify
+-- vectors by the model's number.
 INSERT INTO encoders (number, name, dimensions, present)
 SELECT free, %(model)s, %(dimensions)s, false FROM generate_series(1, 255) free
 WHERE free NOT IN (SELECT number FROM encoders)
@@ -19,8 +19,8 @@ RETURNING number;
 SELECT coalesce(max(number), 0) FROM contents;
 
 -- name: contents_lacking
--- The contents after a number that have no vector of a model, but for those that have left the index. OFFSET 0 has it looked up for each of them: how many
--- vectors of it there are, the planner learns too late.
+-- The contents after a number that have no vector of a model, except those that left the vector index. OFFSET 0 makes
+-- the planner look up the vector of each content; it learns too late how many vectors a model has.
 SELECT c.number, c.title, c.text, (
     SELECT s.more::json ->> 'speaker' FROM (
         SELECT v.more, v.changed FROM versions v WHERE v.root = c.root AND v.content = c.number
@@ -34,7 +34,7 @@ WHERE c.number > %(after)s AND NOT EXISTS (
 ORDER BY c.number LIMIT %(limit)s;
 
 -- name: fill_vector
--- Unless the content was erased meanwhile, which is waited for.
+-- Adds nothing if the content was erased meanwhile. Waits for an erasure that is under way.
 INSERT INTO vectors (root, content, encoder, scope, value)
 SELECT root, number, %(encoder)s, scope, %(value)s FROM contents
 WHERE number = %(content)s AND text = %(text)s AND title IS NOT DISTINCT FROM %(title)s
@@ -43,7 +43,7 @@ ON CONFLICT (root, content, encoder) DO NOTHING
 RETURNING 256 * content + encoder;
 
 -- name: reread_scopes
--- Readers keep vectors of the present model in memory, so they are told if some are added to memories that are there.
+-- Readers cache vectors of the present model, so they are told when existing memories get new ones.
 UPDATE scopes SET emptied = emptied + 1
 WHERE (root, number) IN (
     SELECT m.root, m.scope FROM contents c JOIN memories m ON (m.root, m.content) = (c.root, c.number)
@@ -54,11 +54,12 @@ WHERE (root, number) IN (
 SELECT coalesce(sum(emptied), 0)::bigint FROM scopes;
 
 -- name: keep_others_out
--- Whoever has looked at the models is waited for, and whoever comes waits: nobody adds a vector of the former one now.
+-- Waits for transactions that have read the models, and makes later ones wait, so that none adds a vector of the former
+-- model.
 LOCK TABLE encoders IN ACCESS EXCLUSIVE MODE;
 
 -- name: dismiss_encoders
--- All but one.
+-- Retires all models but one.
 UPDATE encoders SET present = false, name = concat(' ', number, ' ', name)
 WHERE number <> %(encoder)s AND name NOT LIKE ' %%';
 
@@ -69,8 +70,8 @@ UPDATE encoders SET present = true WHERE number = %(encoder)s;
 SELECT name FROM encoders WHERE name LIKE ' %%' ORDER BY number;
 
 -- name: remove_vectors
--- In the order of 256 × content + encoder, after one of them. Contents are gone through one by one, for which OFFSET 0
--- sees to it that the vectors of each are looked up.
+-- Removes vectors in the order of their keys (256 × content + encoder), after a key. OFFSET 0 makes the planner look up
+-- the vectors of each content.
 DELETE FROM vectors v USING (
     SELECT c.root, c.number, w.encoder
     FROM contents c

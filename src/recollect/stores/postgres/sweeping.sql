@@ -1,9 +1,10 @@
--- Statements for sweeping: which files have something of what was erased, and who still sees it. The number of a transaction
--- is one of 64 bits, as `xid8` is; what the catalogue has of it is how long ago that was.
+-- Statements for sweeping: which files still contain erased rows, and which transactions still see them. Transaction
+-- numbers have 64 bits, as `xid8` does; the catalog only has the age of a transaction.
 
 -- name: unswept
--- Which parts of the tables wait, since how many erasures, and by which transactions the first and the last of them was. A
--- transaction that is yet to come was one of another server, whose tables were brought here.
+-- The partitions to sweep: the number of erasures, the transaction of the last one as recorded, and the same number
+-- limited to those that this server has used. A higher number comes from another server, from which the tables were
+-- restored.
 SELECT u.part, count(*), max(u.erased_by::text::bigint),
        least(max(u.erased_by::text::bigint), pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1)
 FROM unswept u GROUP BY u.part ORDER BY u.part;
@@ -13,8 +14,8 @@ SELECT substring(k.relname FROM '[0-9]+$')::smallint FROM roots r JOIN pg_class 
 WHERE r.root = %(root)s;
 
 -- name: tables
--- The tables of a part, with how much room each takes, which file it is in, before which transaction nothing in that was
--- deleted, and how much the largest index of the nearest takes. What has no parts is of no root.
+-- The tables of a partition: size, file, the transaction before which no row in the file was deleted, and the size of
+-- the largest vector index. Tables without partitions do not belong to a root.
 SELECT c.oid::bigint, c.relname, pg_total_relation_size(c.oid), pg_relation_filenode(c.oid)::bigint,
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint - age(c.relfrozenxid),
        coalesce((
@@ -30,7 +31,7 @@ ORDER BY c.relname;
 SELECT quote_ident(pg_get_userbyid(relowner)), pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'memories'::regclass;
 
 -- name: who_sees
--- Who may still see what a transaction erased, the one who began first at the top.
+-- What may still see the rows that a transaction erased, the oldest first.
 WITH next (number) AS (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint), seeing (who, age) AS (
     SELECT 'process ' || pid, greatest(age(backend_xmin), age(backend_xid)) FROM pg_stat_activity
     WHERE pid <> pg_backend_pid() AND (datname = current_database() OR datname IS NULL)
@@ -49,8 +50,7 @@ DELETE FROM unswept WHERE part = %(part)s AND erased_by <= %(last)s::text::xid8;
 SELECT has_function_privilege('pg_catalog.pg_read_binary_file(text, bigint, bigint, boolean)', 'EXECUTE');
 
 -- name: files
--- Every file of these tables: their rows, what is too long for a row, and their indexes; and last those in which the server
--- keeps samples of columns for its planner.
+-- Every file of these tables: rows, TOAST data and indexes; and last the files of the planner's column statistics.
 WITH known (number, name, place) AS (
     SELECT c.oid, c.relname, 1 FROM pg_class c WHERE c.oid::bigint = ANY (%(tables)s::bigint[])
     UNION ALL SELECT 'pg_statistic'::regclass, 'pg_statistic', 2

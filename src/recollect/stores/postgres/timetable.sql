@@ -1,4 +1,4 @@
--- Statements for the timetable of jobs. Dates are microseconds since 1970, UTC.
+-- Statements for job runs. Dates are microseconds since 1970, UTC.
 
 -- name: add_job
 INSERT INTO jobs (name, since, paused) VALUES (%(job)s, %(since)s, %(paused)s) ON CONFLICT DO NOTHING;
@@ -7,7 +7,7 @@ INSERT INTO jobs (name, since, paused) VALUES (%(job)s, %(since)s, %(paused)s) O
 SELECT since, paused FROM jobs WHERE name = %(job)s;
 
 -- name: take_job
--- Whoever asks for it next waits until this transaction ends.
+-- Another scheduler that reads this row waits until the transaction ends.
 SELECT since, paused FROM jobs WHERE name = %(job)s FOR UPDATE;
 
 -- name: set_job
@@ -28,7 +28,8 @@ ON CONFLICT (job, due) DO UPDATE SET
     started = excluded.started, ended = excluded.ended, counts = excluded.counts, problem = excluded.problem;
 
 -- name: drop_occurrences
--- All but so many: first those that a clock far ahead made, then the oldest; and none that is not over.
+-- Keeps the newest runs. Drops first those that a clock far ahead made, then the oldest; never one that is not
+-- finished.
 DELETE FROM occurrences WHERE job = %(job)s AND state IN ('done', 'failed') AND due NOT IN (
     SELECT due FROM occurrences WHERE job = %(job)s ORDER BY CASE WHEN due > %(ahead)s THEN 1 ELSE 0 END, due DESC LIMIT %(most)s
 );

@@ -1,4 +1,4 @@
--- Statements for keeping a store for years: erasing, counting, moving. Dates are microseconds since 1970, UTC.
+-- Statements for maintenance: erasing, counting, exporting. Dates are microseconds since 1970, UTC.
 
 -- name: own_places
 SELECT m.id, m.number, m.scope FROM memories m JOIN scopes p ON (p.root, p.number) = (m.root, m.scope)
@@ -9,7 +9,7 @@ SELECT m.id, m.number, m.scope FROM memories m JOIN scopes p ON (p.root, p.numbe
 WHERE m.root = %(root)s AND p.path = %(path)s;
 
 -- name: lineage
--- Where the memories of a scope come from, as each of their versions says it; every one, or those that name anything.
+-- Sources and parents of a scope's memories, from all of their versions: of every memory, or only where there are any.
 WITH said (id, more) AS (
     SELECT m.id, m.more FROM memories m WHERE m.root = %(root)s AND m.scope = {scope}
     UNION ALL
@@ -21,7 +21,7 @@ FROM said CROSS JOIN LATERAL {noted:said}
 WHERE %(every)s OR n.more ->> 'source' IS NOT NULL OR n.more ->> 'derived_from' IS NOT NULL;
 
 -- name: said_by
--- All that a memory and its former versions say, which is also all that its indexes are made of.
+-- The contents of a memory and its former versions; the text and vector indexes are built from nothing else.
 SELECT c.number, c.title, c.text, c.hash, c.terms, c.entities FROM contents c
 WHERE c.root = %(root)s AND c.number = ANY (ARRAY(
     SELECT content FROM memories WHERE root = %(root)s AND number = %(memory)s
@@ -32,7 +32,7 @@ WHERE c.root = %(root)s AND c.number = ANY (ARRAY(
 SELECT value FROM vectors WHERE root = %(root)s AND content = %(content)s;
 
 -- name: noted_by
--- What a memory and its former versions have beside their text.
+-- What a memory and its former versions have besides their text.
 SELECT topic_key, subject, hash, likeness, more FROM memories WHERE root = %(root)s AND number = %(memory)s
 UNION ALL
 SELECT topic_key, subject, hash, likeness, more FROM versions WHERE root = %(root)s AND memory = %(memory)s;
@@ -56,7 +56,7 @@ SELECT c.id, c.trace FROM contexts c JOIN scopes p ON (p.root, p.number) = (c.ro
 WHERE c.root = %(root)s AND p.path = %(path)s;
 
 -- name: checkpointed_scope
--- The number of a scope, if anything is noted of it.
+-- The number of a scope, if it has checkpoints.
 SELECT p.number FROM scopes p WHERE p.root = %(root)s AND p.path = %(path)s AND EXISTS (
     SELECT FROM checkpoints k WHERE k.root = %(root)s AND k.scope = p.number
 );
@@ -65,7 +65,8 @@ SELECT p.number FROM scopes p WHERE p.root = %(root)s AND p.path = %(path)s AND 
 DELETE FROM contexts WHERE root = %(root)s AND id = %(id)s;
 
 -- name: votes_above
--- All votes on those memories of a scope's ancestors that it voted on: in one of these contexts, or by its name.
+-- All votes on those memories of the scope's ancestors that the scope voted on: in one of these contexts, or by its
+-- name.
 SELECT v.memory, v.scope, v.number, v.context, v.by, v.use, v.at
 FROM votes v
 WHERE v.root = %(root)s AND v.memory = ANY (ARRAY(
@@ -82,11 +83,11 @@ UPDATE votes SET context = %(context)s, by = %(by)s WHERE root = %(root)s AND nu
 UPDATE usage SET helped = %(helped)s, misled = %(misled)s WHERE root = %(root)s AND memory = %(memory)s;
 
 -- name: recount_scope
--- Nothing that was read of it before may be relied on.
+-- Invalidates everything that readers have cached of the scope.
 UPDATE scopes SET emptied = emptied + 1 WHERE root = %(root)s AND number = %(scope)s;
 
 -- name: uncount_signs
--- Memories of a scope's ancestors have no sign any more in these contexts; `drop_signs` comes next.
+-- Takes back the signs of these contexts on memories of a scope's ancestors; `drop_signs` comes next.
 UPDATE usage SET quoted = usage.quoted - s.quoted, followed = usage.followed - s.followed
 FROM (
     SELECT u.memory, count(*) FILTER (WHERE u.use = 'quoted') AS quoted,
@@ -105,14 +106,15 @@ WHERE root = %(root)s AND use IN ('quoted', 'followed')
   AND memory IN (SELECT m.number FROM memories m WHERE m.root = %(root)s AND m.scope = ANY ({ancestors}));
 
 -- name: unname_uses
--- Memories of a scope's ancestors stay used, and by nobody in particular.
+-- Memories of a scope's ancestors keep their uses, without the context.
 UPDATE uses SET context = NULL
 WHERE root = %(root)s AND context = ANY (ARRAY(SELECT json_array_elements_text(%(contexts)s::json))) AND memory IN (
     SELECT m.number FROM memories m WHERE m.root = %(root)s AND m.scope = ANY ({ancestors})
 );
 
 -- name: unname_scope
--- The row stays, so that its number is never another scope's; a path with a blank is nobody's. See `scope_emptied`.
+-- The row stays, so that its number is never given to another scope; no real path contains a blank. See
+-- `scope_emptied`.
 WITH erased AS (
     INSERT INTO unswept (part, erased_by)
     SELECT {part:s}, pg_current_xact_id() FROM scopes s WHERE s.root = %(root)s AND s.path = %(path)s
@@ -132,7 +134,7 @@ WHERE {within:m} AND m.scope IN ({inside})
 GROUP BY p.path, m.status, m.kind;
 
 -- name: more_counts
--- Former versions, contexts, and uses and votes that count.
+-- Former versions, contexts, and counted uses and votes.
 WITH inside (number) AS ({inside})
 SELECT
     (
@@ -146,8 +148,7 @@ SELECT
 FROM usage u WHERE {within:u} AND u.scope IN (SELECT number FROM inside);
 
 -- name: inventory
--- How many memories and contexts there are, and when the last thing said or done about a memory was taken in: of all
--- roots, in the one where that was last.
+-- The number of memories and contexts, and the time of the last commit about a memory or its use, of any root.
 WITH inside (number) AS ({inside}), taken_in (root, changed) AS (
     SELECT m.root, m.changed FROM memories m WHERE {within:m} AND m.scope IN (SELECT number FROM inside)
     UNION ALL
@@ -198,7 +199,7 @@ FROM memories m JOIN keys k ON (k.root, k.memory) = (m.root, m.number)
 WHERE {within:m} AND m.number = ANY ({memories}) ORDER BY k.memory, k.key;
 
 -- name: contexts_to_save
--- An id once, though each of several roots may have a context of that id.
+-- Each id once, since several roots may have a context with the same id.
 SELECT DISTINCT c.id FROM contexts c WHERE {within:c} AND c.scope IN ({inside}) ORDER BY c.id;
 
 -- name: saved_contexts
@@ -218,7 +219,7 @@ SELECT root, number, scope, %(until)s, %(content)s, {values} FROM memories
 WHERE root = %(root)s AND number = %(memory)s;
 
 -- name: load_stamps
--- What is new since when, for a scope into which something was loaded.
+-- Updates the numbers of the last change and use of a scope that was imported into.
 UPDATE scopes SET
     changed = greatest(
         changed, (SELECT max(m.changed) FROM memories m WHERE m.root = %(root)s AND m.scope = %(scope)s)
@@ -227,7 +228,7 @@ UPDATE scopes SET
 WHERE root = %(root)s AND number = %(scope)s;
 
 -- name: bytes
--- How much room all of our tables take, with their indexes.
+-- The size of all tables of the store, with their indexes.
 SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
 FROM pg_class c WHERE c.relnamespace = 'recollect'::regnamespace AND c.relkind = 'r';
 
