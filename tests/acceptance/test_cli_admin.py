@@ -27,7 +27,7 @@ def test_a_store_goes_over_to_another_embedder_with_all_that_its_memories_ever_s
     }
     assert filled.json(*TO_NEW) == {"embedder": NEW, "former": NEW, "changed": False, "embedded": 0, "removed": 0}
     refused = filled("search", "seats", *ANA, code=2)
-    assert "of hashing-64 (64 dimensions), not of hashing-256" in refused.stderr
+    assert "from hashing-64 (64 dimensions), not from hashing-256" in refused.stderr
     assert "recollect admin re-embed" in refused.stderr
     found = filled("search", "seats", *ANA, RECOLLECT_EMBEDDER="hashing-64").stdout
     assert "Ana prefers aisle seats" in found

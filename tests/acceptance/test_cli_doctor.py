@@ -135,8 +135,8 @@ def test_people_get_a_line_for_each_check_with_the_remedy_below_and_a_tally_besi
     outcome = shell("doctor", code=1)
     lines = outcome.stdout.splitlines()
     (place,) = [number for number, line in enumerate(lines) if line.startswith("problem")]
-    assert lines[place].split(maxsplit=2)[1:] == ["store", f"{shell.store} is no SQLite database"]
-    assert lines[place + 1].strip() == "→ name another file, or move this one away"
+    assert lines[place].split(maxsplit=2)[1:] == ["store", f"{shell.store} is not a SQLite database"]
+    assert lines[place + 1].strip() == "→ use another file, or move this one away"
     assert f"{len(INSTALLATION) + 4} checks, 1 problem, " in outcome.stderr
 
 
@@ -156,7 +156,7 @@ def a_newer_ones(path: Path) -> None:
     ("make", "seen", "remedy"),
     [
         (Path.mkdir, "is a folder", "give the path of a file"),
-        (another_programs, "of another program", "name another file"),
+        (another_programs, "of another program", "use another file"),
         (a_newer_ones, "written by a newer recollect", "upgrade recollect"),
     ],
 )
@@ -179,10 +179,10 @@ def test_an_empty_file_stays_empty(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("target", "seen"),
     [
-        ("", "a store has no name"),
-        ("nowhere/agent.db", "there is no folder"),
+        ("", "the path of the store is empty"),
+        ("nowhere/agent.db", "nowhere does not exist"),
         ("mysql://host/db", "is no store"),
-        ("a\0b", "is no path"),
+        ("a\0b", "is not a path"),
     ],
 )
 def test_a_target_that_cannot_be_is_a_problem(target: str, seen: str, tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def of_an_older_schema(shell: Shell) -> None:
         db.pragma("user_version", 0)
 
 
-@table(("make", "seen"), [(with_a_log, "still in its log"), (of_an_older_schema, "has to be brought up to schema")])
+@table(("make", "seen"), [(with_a_log, "still in the log"), (of_an_older_schema, "has to be brought up to schema")])
 def test_a_store_that_may_only_be_read_and_cannot_be_is_a_problem(make: Callable[[Shell], None], seen: str) -> None:
     store = told_who_may_not_write(make, code=1)["store"]
     assert store["finding"] == "problem"

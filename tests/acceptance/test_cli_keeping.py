@@ -170,8 +170,8 @@ def test_nothing_to_erase_has_exit_code_3(what: tuple[str, ...], filled: Shell) 
 def test_an_erasure_that_somebody_keeps_from_being_proved_has_exit_code_1(filled: Shell) -> None:
     with held(filled.store, "BEGIN"):
         outcome = filled("erase", *ANA, "--id", "allergy", "--yes", code=1, RECOLLECT_BUSY_TIMEOUT="0.1")
-    assert "not proved   agent.db: another connection still reads" in outcome.stdout
-    assert "close what has it open" in outcome.stdout
+    assert "not proved   agent.db: another connection reads an older snapshot" in outcome.stdout
+    assert "close the programs that have it open" in outcome.stdout
     assert "left         agent.db" in outcome.stdout
     assert "allergy" not in ids(filled, *ANA)
 
@@ -480,8 +480,8 @@ def test_a_backup_with_one_byte_changed_is_found_out(filled: Shell, tmp_path: Pa
     place = whole.index(ALLERGY.encode())
     target.write_bytes(whole[:place] + b"E" + whole[place + 1 :])
     outcome = filled("verify", str(target), code=1)
-    assert "problem  bytes of the file have changed since it was written" in outcome.stdout
-    assert "is not the text that its sum was made of" in outcome.stdout
+    assert "problem  the file has changed since it was written" in outcome.stdout
+    assert "the hash does not match the text" in outcome.stdout
     report = json.loads(filled("verify", str(target), "--json", code=1).stdout)
     assert not report["ok"]
     assert len(report["problems"]) >= 2
@@ -489,7 +489,7 @@ def test_a_backup_with_one_byte_changed_is_found_out(filled: Shell, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("damage", "problem"),
-    [(b"", "the file is empty"), (b"dear diary, " * 1000, "backup.db is no SQLite database")],
+    [(b"", "the file is empty"), (b"dear diary, " * 1000, "backup.db is not a SQLite database")],
     ids=["empty", "a diary"],
 )
 def test_what_is_no_store_is_a_problem_of_the_file_that_was_named(
@@ -512,7 +512,7 @@ def test_half_a_backup_is_named_as_the_user_named_it(filled: Shell, tmp_path: Pa
 
 
 def test_a_file_that_is_not_there_has_exit_code_3(shell: Shell) -> None:
-    assert "there is no file 'nope.db'" in shell("verify", "nope.db", code=3).stderr
+    assert "the file 'nope.db' does not exist" in shell("verify", "nope.db", code=3).stderr
     shell("verify", code=3)
     assert folder(shell) == set()
 

@@ -186,7 +186,7 @@ def test_what_is_not_there_has_exit_code_3(arguments: list[str], complaint: str,
 def test_an_embedder_that_the_environment_names_wrongly_is_told_with_its_variable(shell: Shell) -> None:
     shell("remember", "something", *ANA)
     outcome = shell("list", *ANA, code=2, RECOLLECT_EMBEDDER="hashing-64")
-    assert "the vectors of this store are of hashing-256" in outcome.stderr
+    assert "the vectors of this store come from hashing-256" in outcome.stderr
     assert outcome.stderr.endswith("; RECOLLECT_EMBEDDER names one here: unset it\n")
 
 
@@ -227,7 +227,7 @@ def test_a_store_that_others_are_writing_to_has_exit_code_4(shell: Shell) -> Non
         assert other.stdout.readline() == "held\n"
         outcome = shell("remember", "two", *ANA, code=4, RECOLLECT_BUSY_TIMEOUT="0.05")
         other.communicate()
-    assert outcome.stderr.startswith(f"Error: {shell.store}: others ")
+    assert outcome.stderr.startswith(f"Error: {shell.store}: another process was writing ")
     shell("remember", "two", *ANA)
 
 

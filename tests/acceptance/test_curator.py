@@ -203,7 +203,7 @@ def test_a_write_that_fails_halfway_leaves_all_as_it_was(memory: recollect.Engin
     taken = memory.remember("Ana flies at a window", scope=ANA).id
     ids = [memory.remember(text, scope=ANA).id for text in (SEAT, "Ana flies")]
     before = all_of(memory)
-    with pytest.raises(recollect.Conflict, match=f"'{taken}' says the same already"):
+    with pytest.raises(recollect.Conflict, match=f"'{taken}' already has the same text"):
         curator.merge(ids, "Ana flies  at a window", scope=ANA)  # both were put away by then
     assert all_of(memory) == before
     assert [len(memory.history(id, scope=ANA)) for id in (taken, *ids)] == [1, 1, 1]
@@ -399,7 +399,7 @@ def test_what_is_released_becomes_the_text_of_its_topic_and_no_second_twin(
     curator.quarantine(twin, "really?", scope=ANA)
     again = memory.remember("Ana flies", scope=ANA, provenance="direct_user").id
     assert again != twin
-    with pytest.raises(recollect.Conflict, match=f"'{again}' says the same already"):
+    with pytest.raises(recollect.Conflict, match=f"'{again}' already has the same text"):
         curator.release(twin, scope=ANA)
 
 
@@ -667,7 +667,7 @@ def test_an_undo_that_would_make_a_second_twin_is_refused(memory: recollect.Engi
     id = memory.remember(SEAT, scope=ANA).id
     revised = memory.revise(id, "Ana stands", scope=ANA)
     twin = memory.remember(SEAT, scope=ANA).id
-    with pytest.raises(recollect.Conflict, match=f"'{twin}' says the same already"):
+    with pytest.raises(recollect.Conflict, match=f"'{twin}' already has the same text"):
         curator.undo(run_of(revised), scope=ANA)
     assert memory.get(id, scope=ANA).text == "Ana stands"
 

@@ -319,8 +319,8 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("import_", "lines", [7], "line 1: 7 is no text"),
         ("import_", "progress", 7, "field 'progress': 7 cannot be called"),
         ("backup", "path", None, "field 'path': None is no path; give a text or a pathlib.Path"),
-        ("backup", "path", "a\0b", r"'a\\x00b' is no path"),
-        ("backup", "path", HALF, r"'\\ud800' is no path"),
+        ("backup", "path", "a\0b", r"'a\\x00b' is not a path"),
+        ("backup", "path", HALF, r"'\\ud800' is not a path"),
         ("episodes.start", "task", " ", "field 'task': is blank; say what the task is"),
         ("episodes.start", "plan", "book it", "field 'plan': 'book it' is no list"),
         ("episodes.start", "plan", [7], "field 'plan': 7 is no text"),
@@ -429,5 +429,7 @@ def test_nothing_but_our_errors_comes_out_of_opening(opens: Call, arguments: dic
 @pytest.mark.parametrize("name", ["x" * 300, "x" * 10_000, "a\0b"])
 def test_a_name_that_no_file_can_have_is_refused(name: str, door: Door) -> None:
     for act in (recollect.verify, door.engine.backup, recollect.open):
-        with pytest.raises(recollect.RecollectError, match=r"cannot be looked at|is no path|there is no file"):
+        with pytest.raises(
+            recollect.RecollectError, match=r"cannot be (looked at|accessed)|is not a path|does not exist"
+        ):
             act(name)

@@ -236,11 +236,11 @@ def test_forgetting_pinning_and_revising_are_versions_and_can_be_undone(
 def test_two_active_memories_never_say_the_same(memory: recollect.Engine) -> None:
     first = memory.remember(SEAT, scope=ANA).id
     second = memory.remember("Ana likes to sit at the aisle", scope=ANA).id
-    with pytest.raises(recollect.Conflict, match="says the same already"):
+    with pytest.raises(recollect.Conflict, match="already has the same text"):
         memory.revise(second, SEAT, scope=ANA)
     memory.forget(first, scope=ANA)
     memory.revise(second, SEAT, scope=ANA)
-    with pytest.raises(recollect.Conflict, match="says the same already"):
+    with pytest.raises(recollect.Conflict, match="already has the same text"):
         memory.restore(first, scope=ANA)
 
 
@@ -770,7 +770,7 @@ def test_a_topic_has_one_active_memory(memory: recollect.Engine) -> None:
     memory.forget(first, scope=ANA)
     second = memory.remember("Ana flies from Lisbon", scope=ANA, topic_key="airport").id
     assert second != first
-    with pytest.raises(recollect.Conflict, match="the topic 'airport' has the memory"):
+    with pytest.raises(recollect.Conflict, match="the topic 'airport' already has the memory"):
         memory.restore(first, scope=ANA)
     memory.remember("Ana flies from Faro", scope=ANA)
     assert memory.remember("Ana flies from Faro", scope=ANA, topic_key="airport").id == second

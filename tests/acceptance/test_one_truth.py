@@ -184,7 +184,7 @@ def test_the_same_words_are_no_second_truth_but_a_twin(memory: recollect.Engine,
     away = memory.revise(rome.id, "Ana likes maps", scope=ANA, provenance=USER)
     twin = memory.remember(ROME, scope=ANA, provenance=USER)
     clock.move(DAY)
-    told = f"the memory '{twin.id}' says the same already"
+    told = f"the memory '{twin.id}' already has the same text"
     with pytest.raises(recollect.Conflict, match=told):
         memory.curator.undo(run_of(away), scope=ANA)
     with pytest.raises(recollect.Conflict, match=told):

@@ -145,7 +145,7 @@ def test_an_erasure_is_proved_by_the_owner_of_the_tables(postgres_store_url: str
     typed(postgres_store_url, "remember", "Ana is allergic to peanuts", *ANA, "--id", "peanuts")
     outcome = typed(postgres_store_url, "erase", *ANA, "--id", "peanuts", "--yes")
     assert "\nproved       nothing of it is left there\n" in outcome.stdout
-    assert "\nsearched     no files: only a superuser may, or who was granted EXECUTE" in outcome.stdout
+    assert "\nsearched     no files: that needs a superuser, or EXECUTE" in outcome.stdout
     assert "\nrewritten    checkpoints_" in outcome.stdout
     assert outcome.stderr == ""
     assert statement(postgres_store_url, "SELECT count(*) FROM recollect.contents") == 0

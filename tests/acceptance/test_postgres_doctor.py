@@ -141,7 +141,7 @@ def test_what_can_only_be_read_is_read_with_a_warning(guest: str) -> None:
     assert checks["rights"]["seen"] == f"{role} may read all tables"
     assert "window seats" in typed(guest, "recall", "which seat?", *ANA).stdout
     refused = typed(guest, "remember", "Ana lives in Rome", *ANA, code=1).stderr
-    assert "can only be read by this role, or follows another server; write as a role that may" in refused
+    assert "is read-only for this role, or is a replica; connect to the primary server as a role that can" in refused
 
 
 @pytest.mark.parametrize("table", ["memories", "vectors_3"])

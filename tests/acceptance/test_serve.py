@@ -342,7 +342,7 @@ def test_a_store_that_takes_no_writes_is_told_of_also_if_agents_only_recall_and_
         server.process.terminate()
         assert server.ended() == 0
     lost = [one for one in server.events() if one["event"] == "changes_put_off_lost"]
-    assert "of the changes put off failed" in lost[0]["problem"]
+    assert "deferred writes failed" in lost[0]["problem"]
 
 
 WATCHED = """

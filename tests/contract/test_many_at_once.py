@@ -120,9 +120,9 @@ def put_many(writing: WriteTransaction, ids: Sequence[str]) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "twin": ({"id": "b", "text": "what a says"}, "the memory 'a' says the same already"),
-    "topic": ({"id": "b", "topic_key": "seats"}, "the topic 'seats' has the memory 't' already"),
-    "id": ({"id": "a", "scope": Scope.parse(f"{TEAM}/ben")}, "the id 'a' is taken"),
+    "twin": ({"id": "b", "text": "what a says"}, "the memory 'a' already has the same text"),
+    "topic": ({"id": "b", "topic_key": "seats"}, "the topic 'seats' already has the memory 't'"),
+    "id": ({"id": "a", "scope": Scope.parse(f"{TEAM}/ben")}, "the id 'a' is already taken"),
 }
 
 
@@ -157,7 +157,7 @@ def test_what_was_refused_is_told_rather_than_what_went_wrong_after_it(target: s
 
     with closing(a_store(target)) as store:
         store.write(lambda writing: put_one(writing, "a"))
-        with pytest.raises(Conflict, match="the memory 'a' says the same already"):
+        with pytest.raises(Conflict, match="the memory 'a' already has the same text"):
             store.write(change)
         assert visible_ids(store, ANA) == ["a"]
 
@@ -181,6 +181,6 @@ def test_an_archive_with_a_twin_of_what_is_here_is_refused_and_it_is_said_which(
         saved = list(items)
     with closing(a_store(target)) as store:
         store.write(lambda writing: put_one(writing, "a"))
-        with pytest.raises(Conflict, match="the memory 'a' says the same already"):
+        with pytest.raises(Conflict, match="the memory 'a' already has the same text"):
             store.write(lambda writing: writing.load(saved, inventory.encoder))
         assert visible_ids(store, ANA) == ["a"]

@@ -65,7 +65,7 @@ def fail(_: recollect.Engine) -> None:
 
 
 def test_what_could_not_be_written_is_told_when_the_store_is_closed(path: Path) -> None:
-    with pytest.raises(recollect.StoreBusy, match="1 changes put off were not written"):
+    with pytest.raises(recollect.StoreBusy, match="1 deferred writes were not made"):
         held_up(path, lambda _: None)
 
 
@@ -74,11 +74,11 @@ def test_an_error_inside_is_the_one_that_comes_out(path: Path) -> None:
         held_up(path, fail)
     (told,) = caught.value.__notes__
     assert told.startswith("and then the store could not be closed well: ")
-    assert "1 changes put off were not written" in told
+    assert "1 deferred writes were not made" in told
 
 
 def test_a_write_that_failed_is_what_is_told(path: Path) -> None:
-    with pytest.raises(recollect.StoreBusy, match=r"others were writing for 0\.05 s") as caught:
+    with pytest.raises(recollect.StoreBusy, match=r"another process was writing for 0\.05 s") as caught:
         held_up(path, lambda engine: engine.remember("another seat", scope=ANA))
     assert len(caught.value.__notes__) == 1
 

@@ -49,7 +49,7 @@ def test_nobody_is_told_of_what_another_put_off_but_who_looks_after_the_store(
     assert engine.replay(context, scope=ANA).context is not None
     assert list(engine.export(scope=ANA))
     assert engine.erase(scope=ANA, id=kept).memories == 1
-    with pytest.raises(StoreError, match="1 of the changes put off failed"):
+    with pytest.raises(StoreError, match="1 deferred writes failed"):
         engine.flush()
     engine.flush()
 

@@ -97,7 +97,7 @@ def told_of_all(told: dict[str, Any], folder: Path) -> None:
     assert "None is no id: a context of a store that may only be read has none" in told["feedback"]
     for act, said in told["refused"].items():
         assert said.startswith(f"StoreError: {folder / 'agent.db'} cannot be written"), (act, said)
-        assert said.endswith("check who may write to the file and its folder"), (act, said)
+        assert said.endswith("check the permissions of the file and its folder"), (act, said)
 
 
 @pytest.mark.parametrize(("file", "inside"), [(0o444, 0o555), (0o644, 0o555), (0o444, 0o755)])
@@ -140,8 +140,8 @@ def test_what_is_still_in_the_log_is_not_left_out_but_told(folder: Path, tmp_pat
         subprocess.run(["cp", "-r", str(folder), str(killed)], check=True)  # as a process leaves it that is killed
     with permitted(killed, file=0o444, inside=0o555), closing(Reader(killed / "agent.db")) as reader:
         said = reader.hear()["open"]
-    assert said.startswith(f"StoreError: {killed / 'agent.db'} may only be read, and a part of it is still in its log")
-    assert "open and close it once with an account that may write to it" in said
+    assert said.startswith(f"StoreError: {killed / 'agent.db'} is read-only, and part of its data is still in the log")
+    assert "open and close it once with an account that can write to it" in said
     with an_engine(killed / "agent.db") as engine:
         assert len(engine.memories(scope=SCOPE)) == 3
     with permitted(killed, file=0o444, inside=0o555), closing(Reader(killed / "agent.db")) as reader:
@@ -156,8 +156,8 @@ def test_what_others_write_meanwhile_is_noticed(folder: Path) -> None:
             assert reader.again() == f"gave {ids}"
             with an_engine(_in_spite_of_permissions(path)) as engine:
                 engine.remember("a seat that is new", scope=SCOPE)
-                assert "may only be read, and a part of it is still in its log" in reader.again()
-            assert "was written by others while it was open for reading; open the store again" in reader.again()
+                assert "is read-only, and part of its data is still in the log" in reader.again()
+            assert "was changed while it was open for reading; open the store again" in reader.again()
         for beside in folder.iterdir():
             beside.chmod(0o444)
         folder.chmod(0o555)
@@ -178,10 +178,8 @@ def test_a_store_of_an_older_schema_cannot_be_brought_up_and_is_told_so(folder: 
         db.pragma("user_version", 0)
     with permitted(folder, file=0o444, inside=0o555), closing(Reader(folder / "agent.db")) as reader:
         said = reader.hear()["open"]
-    assert said.startswith(
-        f"SchemaMismatch: {folder / 'agent.db'} may only be read, but has to be brought up to schema"
-    )
-    assert said.endswith("open it once with an account that may write to it")
+    assert said.startswith(f"SchemaMismatch: {folder / 'agent.db'} is read-only, but must be migrated to schema")
+    assert said.endswith("open it once with an account that can write to it")
 
 
 def test_a_store_that_may_be_written_is_written(folder: Path) -> None:

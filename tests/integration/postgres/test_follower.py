@@ -107,7 +107,7 @@ def test_a_follower_is_read_and_once_it_is_the_primary_it_is_written() -> None:
             assert here._world.store.read_only
             assert here.search("which seat?", scope=ANA)[0].id == seat.id
             assert "window seats" in here.recall("which seat?", scope=ANA).text
-            with pytest.raises(StoreError, match="follows another server; write as a role that may, to the primary"):
+            with pytest.raises(StoreError, match="is a replica; connect to the primary server as a role"):
                 here.remember("Ana drinks tea", scope=ANA)
 
             tea = there.remember("Ana drinks tea", scope=ANA)

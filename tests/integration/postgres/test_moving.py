@@ -186,7 +186,7 @@ def test_a_store_that_has_changed_without_a_trace_is_moved_anew_by_the_run_after
     with closing(SqliteStore(source, ManualClock())) as store:  # whose clock has gone back, so that nothing looks newer
         store.write(lambda writing: writing.erase(SCOPE, ids("0000", "0020")))
         put(store, a_note("0020", text="somebody else"), a_note("one more"))
-    with pytest.raises(Conflict, match="run it again, which begins anew"):
+    with pytest.raises(Conflict, match="run it again to start over"):
         migrate_store(source, half_moved)
     assert migrate_store(source, half_moved).resumed == 0
     assert_the_same(source, half_moved)
@@ -196,7 +196,7 @@ def test_another_store_is_not_moved_in_between(source: Path, tmp_path: Path, hal
     other = tmp_path / "other.db"
     with closing(SqliteStore(other, ManualClock())) as store:
         put(store, a_note("alone"))
-    with pytest.raises(Conflict, match=r"agent.db' is being moved there; finish that first, or name another database"):
+    with pytest.raises(Conflict, match=r"agent.db' is being moved into it; finish that first, or use another database"):
         migrate_store(other, half_moved)
     assert migrate_store(source, half_moved).resumed > 0
     assert_the_same(source, half_moved)
@@ -208,7 +208,7 @@ def test_what_has_not_come_whole_is_not_opened_and_says_what_to_do(half_moved: s
         lambda: recollect.open(half_moved, embedder="hashing"),
     ):
         with pytest.raises(
-            StoreError, match=r"a part of a store that is being moved .*`recollect admin migrate-store`"
+            StoreError, match=r"only part of a store that is being moved .*`recollect admin migrate-store`"
         ):
             act()
 
@@ -230,7 +230,7 @@ def test_a_database_that_has_memories_is_refused_and_left_alone(source: Path, po
     with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         put(store, a_note("mine"))
         before = exported(store)
-        with pytest.raises(Conflict, match="has memories already; name an empty one, or import an export"):
+        with pytest.raises(Conflict, match="already has memories; use an empty database, or import an export"):
             migrate_store(source, postgres_store_url)
         assert exported(store) == before
         put(store, a_note("mine too"))
@@ -238,7 +238,7 @@ def test_a_database_that_has_memories_is_refused_and_left_alone(source: Path, po
 
 def test_a_store_that_was_moved_is_not_moved_there_again(source: Path, postgres_store_url: str) -> None:
     migrate_store(source, postgres_store_url)
-    with pytest.raises(Conflict, match="has memories already"):
+    with pytest.raises(Conflict, match="already has memories"):
         migrate_store(source, postgres_store_url)
     assert_the_same(source, postgres_store_url)
 
@@ -340,4 +340,4 @@ def test_the_command_moves_and_tells(source: Path, half_moved: str) -> None:
     assert_the_same(source, half_moved)
     again = CliRunner().invoke(cli, command, env={"RECOLLECT_CONFIG": ""})
     assert again.exit_code != 0
-    assert "has memories already" in again.stderr
+    assert "already has memories" in again.stderr

@@ -156,7 +156,9 @@ def test_what_is_erased_through_a_pooler_of_one_connection_says_at_once_who_is_t
         seat = engine.remember("Ana prefers window seats", scope="acme/ana")
         erased = engine.erase(scope="acme/ana", id=seat.id)
     assert erased.search.unfinished is not None
-    assert "for which a pooler is no way" in erased.search.unfinished  # and not that a connection was waited for
+    assert (
+        "which does not work through a pooler" in erased.search.unfinished
+    )  # and not that a connection was waited for
 
 
 def test_connections_that_end_behind_the_pooler_lose_and_double_nothing(

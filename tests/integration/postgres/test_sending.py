@@ -106,7 +106,7 @@ def test_what_is_refused_is_not_logged_and_the_connection_is_of_use(
 
     with caplog.at_level(logging.INFO), closing(PostgresStore(postgres_store_url, ManualClock())) as store:
         for _ in range(3):
-            with pytest.raises(Conflict, match="the memory '0' says the same already"):
+            with pytest.raises(Conflict, match="the memory '0' already has the same text"):
                 store.write(change)
         put(store, a_note("later", scope=ANA))
         assert visible_ids(store, ANA) == ["later"]

@@ -99,7 +99,7 @@ def test_who_writes_into_another_root_does_not_wait(postgres_store_url: str) -> 
 @pytest.mark.usefixtures("held")
 def test_a_root_that_somebody_holds_for_too_long_is_busy(postgres_store_url: str) -> None:
     with an_engine(postgres_store_url, settings=SHORT) as engine:
-        with pytest.raises(StoreBusy, match="others are writing") as refusal:
+        with pytest.raises(StoreBusy, match="another process is writing") as refusal:
             engine.remember(SEAT, scope=ANA)
         assert refusal.value.retryable
         assert isinstance(engine.remember(SEAT, scope=BEN).verdict, recollect.Created)
@@ -270,7 +270,7 @@ def test_a_server_that_is_away_is_waited_for_and_then_busy_and_later_used_again(
                 with pytest.raises(StoreBusy) as refusal:
                     act()
                 assert refusal.value.retryable
-                assert "others are writing" not in str(refusal.value)
+                assert "another process is writing" not in str(refusal.value)
         mortal.start()
         assert engine.search("seat", scope=ANA)[0].id == receipt.id
         assert isinstance(engine.remember("Ana drinks tea", scope=ANA).verdict, recollect.Created)
@@ -307,7 +307,7 @@ def test_what_was_put_off_for_too_long_is_told_when_it_is_waited_for(mortal: Ser
     with closing(PostgresStore(killed_url, ManualClock(), timeout=0.1)) as store:
         mortal.stop()
         store.later(lambda writing: writing.put(a_note("lost"), None))
-        with pytest.raises(StoreError, match="1 of the changes put off failed"):
+        with pytest.raises(StoreError, match="1 deferred writes failed"):
             store.flush()
         mortal.start()
 
@@ -347,6 +347,6 @@ def test_who_may_only_read_recalls_and_is_refused_when_writing(
             lambda: engine.erase(scope=ANA, id=receipt.id),
         ):
             with pytest.raises(
-                StoreError, match="can only be read by this role, or follows another server; write as a role that may"
+                StoreError, match="is read-only for this role, or is a replica; connect to the primary server as"
             ):
                 act()

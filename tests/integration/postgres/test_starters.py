@@ -104,7 +104,7 @@ def test_a_pgvector_that_is_too_old_is_refused(postgres_store_url: str, version:
     with psycopg.connect(admin_url(postgres_store_url)) as db:
         db.execute("UPDATE pg_extension SET extversion = %s WHERE extname = 'vector'", [version])
     told = opened(postgres_store_url)
-    assert f"has pgvector {version}, and 0.8.2 or newer is needed" in told
+    assert f"has pgvector {version}, but 0.8.2 or newer is needed" in told
     assert "ALTER EXTENSION vector UPDATE" in told
 
 
@@ -117,8 +117,8 @@ def test_a_pgvector_that_is_new_enough_is_not(postgres_store_url: str, version: 
 
 def test_a_database_without_pgvector_says_who_may_create_it(untrusting_postgres_url: str) -> None:
     told = opened(untrusting_postgres_url)
-    assert "the database has no pgvector, and this role may not create it" in told
-    assert "run CREATE EXTENSION vector in it as a role that may" in told
+    assert "the database does not have pgvector, and this role cannot create it" in told
+    assert "run CREATE EXTENSION vector in it as a role that can" in told
     assert tables(untrusting_postgres_url) == 0
     with psycopg.connect(admin_url(untrusting_postgres_url)) as db:
         db.execute("CREATE EXTENSION vector")
@@ -149,8 +149,8 @@ def encoded_url(request: pytest.FixtureRequest, postgres_server: Server) -> Iter
 
 def test_a_database_that_cannot_keep_every_text_is_refused(encoded_url: str) -> None:
     told = opened(encoded_url)
-    assert "is encoded in" in told
-    assert "make a database with ENCODING 'UTF8'" in told
+    assert "has the encoding" in told
+    assert "create a database with ENCODING 'UTF8'" in told
     assert tables(encoded_url) == 0
 
 
@@ -160,7 +160,7 @@ def test_a_role_that_may_not_make_a_schema_is_told_who_may(postgres_server: Serv
         db.execute("CREATE EXTENSION vector")
     told = opened(postgres_server.url(named(postgres_url), AGENT))
     assert "migration 0001_first.sql is not allowed" in told
-    assert "open the store once as a role that may create a schema in the database" in told
+    assert "open the store once as a role that can create a schema in the database" in told
 
 
 def test_a_role_without_rights_on_the_tables_is_told_whom_to_ask(
@@ -169,10 +169,12 @@ def test_a_role_without_rights_on_the_tables_is_told_whom_to_ask(
     a_role(postgres_server, AGENT)
     url = postgres_server.url(named(postgres_store_url), AGENT)
     told = opened(url)
-    assert "permission denied for schema recollect; have the owner of its tables grant what is missing" in told
+    assert "permission denied for schema recollect; ask the owner of its tables to grant the missing privilege" in told
     with psycopg.connect(admin_url(postgres_store_url)) as db:
         db.execute(f"GRANT USAGE ON SCHEMA recollect TO {AGENT}")
-    assert "permission denied for table migrated; have the owner of its tables grant what is missing" in opened(url)
+    assert "permission denied for table migrated; ask the owner of its tables to grant the missing privilege" in opened(
+        url
+    )
     grant(postgres_server, named(postgres_store_url))
     assert opened(url) == "open"
 
@@ -189,7 +191,7 @@ def test_a_role_that_may_read_but_not_write_is_told_so_when_it_writes(
     with an_engine(postgres_server.url(named(postgres_store_url), AGENT)) as engine:
         assert len(engine.search("seat", scope="acme/ana")) == 1
         assert "window" in engine.recall("seat", scope="acme/ana").text  # which keeps no trace of it
-        with pytest.raises(StoreError, match="can only be read by this role"):
+        with pytest.raises(StoreError, match="is read-only for this role"):
             engine.remember("Ana drinks tea", scope="acme/ana")
 
 
@@ -198,7 +200,7 @@ def test_a_role_that_may_write_some_tables_is_told_which_not(postgres_server: Se
     grant(postgres_server, named(postgres_store_url))
     with psycopg.connect(admin_url(postgres_store_url)) as db:
         db.execute(f"REVOKE INSERT ON recollect.memories FROM {AGENT}")
-    told = "permission denied for table memories; have the owner of its tables grant what is missing"
+    told = "permission denied for table memories; ask the owner of its tables to grant the missing privilege"
     with (
         an_engine(postgres_server.url(named(postgres_store_url), AGENT)) as engine,
         pytest.raises(StoreError, match=told),

@@ -211,7 +211,7 @@ def test_a_memory_of_a_topic_that_has_another_one_here_is_a_conflict() -> None:
         lines = list(engine.export())
     with a_later_engine() as engine:
         mine = engine.remember("the train leaves at ten", scope=SCOPE, topic_key="train")
-        with pytest.raises(recollect.Conflict, match=f"the topic 'train' has the memory '{mine.id}' already"):
+        with pytest.raises(recollect.Conflict, match=f"the topic 'train' already has the memory '{mine.id}'"):
             engine.import_(lines)
         assert [one.id for one in engine.memories(scope=SCOPE)] == [mine.id]
 

@@ -80,16 +80,16 @@ def test_nothing_is_made_that_would_be_read_together_with_what_another_store_lef
     with an_engine(tmp_path / "a.db") as engine:
         filled(engine)
         beside.write_bytes(b"of another store")
-        with pytest.raises(recollect.Conflict, match=f"b.db{end} is there"):
+        with pytest.raises(recollect.Conflict, match=f"would read b.db{end} beside it"):
             engine.backup(tmp_path / "b.db")
         beside.unlink()
-        with pytest.raises(recollect.Conflict, match=f"b.db{end} is there"):
+        with pytest.raises(recollect.Conflict, match=f"would read b.db{end} beside it"):
             engine.backup(tmp_path / "b.db", progress=lambda _, __: beside.touch())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db", "a.db-queue", beside.name]
 
 
 def test_what_no_file_can_be_called_is_refused_in_words(tmp_path: Path) -> None:
-    with an_engine(tmp_path / "a.db") as engine, pytest.raises(recollect.InvalidInput, match="no path"):
+    with an_engine(tmp_path / "a.db") as engine, pytest.raises(recollect.InvalidInput, match="not a path"):
         engine.backup(f"{tmp_path}/b\0.db")
 
 
@@ -147,7 +147,7 @@ def test_a_backup_put_in_the_place_of_an_open_store_is_not_undone_by_the_log_of_
         store.remember("more", scope=SCOPE)
     if closed:
         store.close()
-    told = "is a backup, and a.db-wal beside it is of the store that was there before and would undo it; close"
+    told = "is a backup, and a.db-wal beside it belongs to the store that it replaced and would undo it; close"
     with pytest.raises(recollect.StoreError, match=told):
         an_engine(path)
     store.close()
@@ -175,7 +175,7 @@ def test_a_store_has_one_name_or_is_not_opened_for_writing(tmp_path: Path) -> No
     other = tmp_path / "b.db"
     other.hardlink_to(tmp_path / "a.db")
     for path in (tmp_path / "a.db", other):
-        with pytest.raises(recollect.StoreError, match=f"{path.name} has another name too"):
+        with pytest.raises(recollect.StoreError, match=f"{path.name} has a second name"):
             an_engine(path)
     (tmp_path / "a.db").unlink()
     assert texts(other) == {"thing 0"}

@@ -133,7 +133,7 @@ def test_a_database_with_the_version_of_another_program_is_refused_and_left_as_i
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path) -> None:
     path.write_text("# Notes\n" * 1000)
-    with pytest.raises(SchemaMismatch, match=r"store\.db is no SQLite database; name another file"):
+    with pytest.raises(SchemaMismatch, match=r"store\.db is not a SQLite database; use another file"):
         a_database(path)
     assert path.read_text() == "# Notes\n" * 1000
 
@@ -144,13 +144,13 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"there is no folder .*missing; make that first"):
+    with pytest.raises(StoreError, match=r"the folder .*missing does not exist; create it first"):
         a_database(tmp_path / "missing" / "store.db")
 
 
 def test_a_file_in_the_place_of_a_folder_is_named(path: Path) -> None:
     path.touch()
-    with pytest.raises(StoreError, match="there is no folder"):
+    with pytest.raises(StoreError, match=r"the folder .* does not exist"):
         a_database(path / "store.db")
 
 
@@ -158,7 +158,7 @@ def test_what_is_no_ordinary_file_is_refused() -> None:
     with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as endpoint:
         name = os.path.join(folder, "s")  # noqa: PTH118 — a socket's name must be short
         endpoint.bind(name)
-        with pytest.raises(StoreError, match="no ordinary file"):
+        with pytest.raises(StoreError, match="not a regular file"):
             a_database(name)
 
 
@@ -185,7 +185,7 @@ def test_a_file_that_may_only_be_read_is_named(open_folder: Path, mode: int) -> 
     (said,) = Other("opens_without_rights", open_folder / "store.db", python=heeding()).end()
     assert said.startswith("StoreError ")
     assert "store.db cannot be written" in said
-    assert "check who may write to the file and its folder" in said
+    assert "check the permissions of the file and its folder" in said
 
 
 def test_a_folder_that_may_only_be_read_is_named(open_folder: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_folder_that_may_only_be_read_is_named(open_folder: Path) -> None:
     (said,) = Other("opens_without_rights", open_folder / "store.db", python=heeding()).end()
     assert said.startswith("StoreError ")
     assert "store.db cannot be written" in said
-    assert "check who may write to the file and its folder" in said
+    assert "check the permissions of the file and its folder" in said
 
 
 def test_a_folder_nobody_may_enter_is_named(open_folder: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_folder_nobody_may_enter_is_named(open_folder: Path) -> None:
     (said,) = Other("opens_without_rights", open_folder / "inner" / "store.db", python=heeding()).end()
     (open_folder / "inner").chmod(0o700)
     assert said.startswith("StoreError ")
-    assert "check who may" in said
+    assert "check the permissions" in said
 
 
 # --- what the driver says
@@ -211,13 +211,13 @@ def test_a_folder_nobody_may_enter_is_named(open_folder: Path) -> None:
 @table(
     ("raised", "sort", "words"),
     [
-        (apsw.BusyError("locked"), StoreBusy, "others are writing"),
-        (apsw.LockedError("locked"), StoreBusy, "others are writing"),
+        (apsw.BusyError("locked"), StoreBusy, "another process is writing"),
+        (apsw.LockedError("locked"), StoreBusy, "another process is writing"),
         (apsw.FullError("full"), StoreError, "the disk is full"),
         (apsw.CorruptError("malformed"), StoreError, "run `recollect verify`"),
-        (apsw.NotADBError("no"), SchemaMismatch, "is no SQLite database"),
-        (apsw.ReadOnlyError("no"), StoreError, "check who may write"),
-        (apsw.CantOpenError("no"), StoreError, "check who may write"),
+        (apsw.NotADBError("no"), SchemaMismatch, "is not a SQLite database"),
+        (apsw.ReadOnlyError("no"), StoreError, "check the permissions"),
+        (apsw.CantOpenError("no"), StoreError, "check the permissions"),
         (apsw.IOError("disk I/O error"), StoreError, "the disk failed"),
         (apsw.SQLError("no such table"), StoreError, "no such table"),
         (apsw.ConstraintError("UNIQUE"), StoreError, "UNIQUE"),
@@ -396,7 +396,7 @@ def test_a_full_memory_is_not_called_a_disk() -> None:
     database = a_database(":memory:")
     with a_writer(database) as writer:
         writer.write(lambda db: db.pragma("max_page_count", 8))
-        with pytest.raises(StoreError, match=":memory:: its memory is full"):
+        with pytest.raises(StoreError, match=":memory:: memory is full"):
             writer.write(note("x" * 100_000))
 
 

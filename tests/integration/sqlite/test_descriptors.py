@@ -119,5 +119,5 @@ def test_too_many_open_files_are_told_as_such(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"missing: it cannot be read \(No such file or directory\)"):
+    with pytest.raises(StoreError, match=r"missing cannot be read \(No such file or directory\)"):
         store_files.read_bytes(tmp_path / "missing", 0, 9)

@@ -207,7 +207,7 @@ def test_a_reader_in_another_process_makes_the_receipt_say_that_it_is_not_proved
         erasure = engine.erase(scope=SCOPE, id=secret.id)
 
         assert (erasure.proven, erasure.retryable) == (False, True)
-        assert "close what has it open" in (erasure.search.unfinished or "")
+        assert "close the programs that have it open" in (erasure.search.unfinished or "")
         assert "a.db-wal" in " ".join(erasure.search.remains)
         assert ALLERGY.encode() in content(path.parent)
         with pytest.raises(recollect.NotFound):

@@ -235,7 +235,7 @@ def test_what_is_in_memory_stays_with_the_parent() -> None:
     with a_writer(database) as writer:
         writer.write(note("before"))
         said = forked(lambda: writer.write(note("of the child")))
-        assert said.startswith("StoreError :memory: stays with the process that made it")
+        assert said.startswith("StoreError :memory: belongs to the process that created it")
         writer.write(note("after"))
     assert notes(database) == ["before", "after"]
 

@@ -177,7 +177,7 @@ def test_a_migration_may_build_a_table_anew_that_others_point_to(tmp_path: Path,
 
 def test_a_migration_that_leaves_rows_pointing_to_nothing_is_undone(tmp_path: Path, path: Path) -> None:
     folder = a_folder(tmp_path / "m", step_0001_first=PARENTS, step_0002_loses="DELETE FROM parents;")
-    with pytest.raises(StoreError, match=r"migration 0002_loses\.sql leaves 1 rows that point to nothing"):
+    with pytest.raises(StoreError, match=r"migration 0002_loses\.sql leaves 1 rows that refer to missing rows"):
         SqliteDatabase.open(path, folder=folder)
     assert tables(path)[""] == 1
 

@@ -70,7 +70,7 @@ def test_a_store_that_is_open_with_the_former_model_is_refused_from_the_switch_o
     with recollect.open(path, embedder=FORMER) as engine:
         engine.search("seat", scope=SCOPE)
         re_embed(path, embedder=NEW)
-        told = r"are of hashing-64 \(64 dimensions\), not of hashing-256 .*open it again"
+        told = r"come from hashing-64 \(64 dimensions\), not from hashing-256 .*open it without"
         with pytest.raises(recollect.EmbedderMismatch, match=told):
             engine.search("seat", scope=SCOPE)
         with pytest.raises(recollect.EmbedderMismatch, match=told):
@@ -182,7 +182,7 @@ def test_what_another_process_writes_meanwhile_is_not_missed(path: Path) -> None
     done = re_embed(path, embedder=Watched(lambda _: heard.append(writer.hear()) if len(heard) < 3 else None))
     *_, last = writer.end()
     assert last.startswith("refused")
-    assert "are of hashing-64 (64 dimensions)" in last
+    assert "come from hashing-64 (64 dimensions)" in last
     written = int(last.split()[1])
     assert written >= 3
     assert done.embedded >= CONTENTS + written
@@ -275,7 +275,7 @@ def test_what_is_erased_meanwhile_is_not_embedded_again_and_its_number_may_be_an
 
 def test_the_first_of_two_re_embeddings_to_finish_calls_the_other_off(path: Path) -> None:
     third = HashingEmbedder(32)
-    with pytest.raises(recollect.Conflict, match="re-embedding with hashing-64 was called off"):
+    with pytest.raises(recollect.Conflict, match="another re-embedding has replaced the one with hashing-64"):
         re_embed(path, embedder=Watched(lambda _: re_embed(path, embedder=third)))
     assert models(path) == {third.name: CONTENTS}
     assert strays(path) == 0

@@ -94,7 +94,7 @@ def test_a_flipped_bit_in_a_backup_is_noticed_wherever_it_is(backup: Path, share
     report = verify(backup)
     assert not report.ok
     assert not report.sealed
-    assert "bytes of the file have changed" in report.problems[0]
+    assert "the file has changed since it was written" in report.problems[0]
 
 
 @pytest.mark.parametrize("left", [0.0, 0.01, 0.3, 0.5, 0.9, 0.999])
@@ -160,7 +160,7 @@ def test_a_store_that_never_rests_is_told_as_busy_and_not_as_damaged(
         return blocks(path, **given)
 
     monkeypatch.setattr(store_files, "read_blocks", disturbed)
-    with pytest.raises(recollect.StoreBusy, match="others open, write and close it all the time"):
+    with pytest.raises(recollect.StoreBusy, match="other processes keep writing to it"):
         verify(store)
 
 
@@ -220,7 +220,7 @@ def test_a_log_of_another_store_is_told(backup: Path, tmp_path: Path) -> None:
     for _ in range(2):
         report = verify(backup)
         assert not report.sealed
-        assert "b.db-wal beside it, of another store, changes what the sealed file says" in report.problems[0]
+        assert "b.db-wal beside it belongs to another store and would change this backup" in report.problems[0]
         flip(backup, backup.stat().st_size - 60_000)
 
 
@@ -237,7 +237,7 @@ def test_a_journal_that_would_be_played_back_into_a_backup_is_told_and_not_playe
     db.close()
     report = verify(backup)
     assert not report.sealed
-    assert "b.db-journal beside it, of another store, changes what the sealed file says" in report.problems[0]
+    assert "b.db-journal beside it belongs to another store and would change this backup" in report.problems[0]
     assert (len(report.problems), report.recalled) == (1, True)  # by itself it is good
     assert backup.read_bytes() == before
 
@@ -316,7 +316,7 @@ def test_what_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> None:
 
 def test_a_file_of_something_else_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("a letter, and not a short one. " * 500)
-    assert any("no SQLite database" in problem for problem in verify(tmp_path / "a.db").problems)
+    assert any("not a SQLite database" in problem for problem in verify(tmp_path / "a.db").problems)
     db = apsw.Connection(str(tmp_path / "b.db"))
     db.execute("CREATE TABLE notes (note TEXT)")
     db.close()
@@ -326,9 +326,9 @@ def test_a_file_of_something_else_is_no_store(tmp_path: Path) -> None:
 FLIPPED: dict[str, tuple[Callable[[Path], int], str]] = {
     "the header of the file": (lambda _: 63, "newer recollect"),
     "the header of a page": (lambda _: 3 * 8192 + 3, "damaged"),
-    "a word": (lambda path: place_of(path, b"thing 33 is what"), "sum was made of"),
-    "a word of a title": (lambda path: place_of(path, b"Title 33"), "terms were made of"),
-    "a sum": (lambda path: place_of(path, b"thing 33 is what it is") + len("thing 33 is what it is") + 3, "sum"),
+    "a word": (lambda path: place_of(path, b"thing 33 is what"), "hash does not match the text"),
+    "a word of a title": (lambda path: place_of(path, b"Title 33"), "terms do not match the text"),
+    "a sum": (lambda path: place_of(path, b"thing 33 is what it is") + len("thing 33 is what it is") + 3, "hash"),
 }
 
 
@@ -344,11 +344,11 @@ def test_a_flipped_bit_in_a_store_that_has_no_seal_is_noticed_where_it_matters(s
 BRACKETS = "[" * 20_000 + "]" * 20_000
 
 WRONG: dict[str, tuple[str, str]] = {
-    "a text": ("UPDATE contents SET text = 'another' WHERE number = 3", "content 3 is not the text that its sum"),
-    "the terms": ("UPDATE contents SET terms = x'' WHERE number = 3", "content 3 is not the text that its terms"),
-    "the analyser": ("UPDATE contents SET analyser = '0' WHERE number = 3", "content 3 has the terms of analyser '0'"),
-    "the names": ("UPDATE contents SET entities = 'ana' WHERE number = 3", "content 3 is not the text that its names"),
-    "the naming": ("UPDATE contents SET naming = '0' WHERE number = 3", "content 3 has names by the rules '0'"),
+    "a text": ("UPDATE contents SET text = 'another' WHERE number = 3", "content 3: the hash does not match"),
+    "the terms": ("UPDATE contents SET terms = x'' WHERE number = 3", "content 3: the terms do not match"),
+    "the analyser": ("UPDATE contents SET analyser = '0' WHERE number = 3", "content 3 has terms of tokenizer '0'"),
+    "the names": ("UPDATE contents SET entities = 'ana' WHERE number = 3", "content 3: the names do not match"),
+    "the naming": ("UPDATE contents SET naming = '0' WHERE number = 3", "content 3 has names by rules '0'"),
     "a content of nobody": (
         (
             "INSERT INTO contents SELECT 99, title, text, hash, terms, analyser, entities, naming "
@@ -357,12 +357,15 @@ WRONG: dict[str, tuple[str, str]] = {
         "belongs to no memory",
     ),
     "a short vector": ("UPDATE vectors SET value = x'0000803f' WHERE key / 256 = 3", "content 3 has 4 bytes"),
-    "a vector of no direction": ("UPDATE vectors SET value = zeroblob(1024) WHERE key / 256 = 3", "not of length 1"),
+    "a vector of no direction": (
+        "UPDATE vectors SET value = zeroblob(1024) WHERE key / 256 = 3",
+        "does not have length 1",
+    ),
     "a vector of NaN": (
         "UPDATE vectors SET value = CAST(x'0000c07f' || zeroblob(1020) AS BLOB) WHERE key / 256 = 3",
         "content 3",
     ),
-    "no vector": ("DELETE FROM vectors WHERE key / 256 = 3", "1 contents have no vector of the present model"),
+    "no vector": ("DELETE FROM vectors WHERE key / 256 = 3", "1 contents have no vector of the current model"),
     "a vector of nothing": (
         "INSERT INTO vectors SELECT 256 * 99999 + key % 256, value FROM vectors LIMIT 1",
         "belongs to no content",
@@ -373,21 +376,21 @@ WRONG: dict[str, tuple[str, str]] = {
     "a level": ("UPDATE memories SET level = 'decade' WHERE number = 3", "cannot be read"),
     "a level of something that is no record": (
         "UPDATE memories SET level = 'day' WHERE number = 3",
-        "has the sum of another text",
+        "has the hash of another text",
     ),
     "a level of something that is like others": (
         "UPDATE versions SET level = 'day' WHERE number = 1",
-        "has the likeness of another text",
+        "has the paraphrase key of another text",
     ),
-    "a checkpoint of nobody": ("INSERT INTO checkpoints VALUES (99, 'how far', 'here')", "points to a row of scopes"),
-    "the sum of a memory": ("UPDATE memories SET hash = 'x' WHERE number = 3", "has the sum of another text"),
+    "a checkpoint of nobody": ("INSERT INTO checkpoints VALUES (99, 'how far', 'here')", "refers to a row of scopes"),
+    "the sum of a memory": ("UPDATE memories SET hash = 'x' WHERE number = 3", "has the hash of another text"),
     "two that say the same": (
         "DROP INDEX one_active_memory_says_it; UPDATE memories SET hash = 'same' WHERE number IN (3, 4)",
-        "active memories that say the same",
+        "active memories with the same text",
     ),
     "two of one topic": (
         "DROP INDEX one_active_memory_of_a_topic; UPDATE memories SET topic_key = 'trip' WHERE number IN (3, 4)",
-        "acme/ana has active memories of one topic, 'trip': ",
+        "acme/ana has active memories with the same topic 'trip': ",
     ),
     "an index that is gone": (
         "DROP INDEX one_active_memory_of_a_topic",
@@ -399,7 +402,7 @@ WRONG: dict[str, tuple[str, str]] = {
         CREATE INDEX one_active_memory_says_it ON memories (scope, hash, coalesce(topic_key, ''))
         WHERE status = 'active'
         """,
-        "the index one_active_memory_says_it is not what this program makes by that name",
+        "the index one_active_memory_says_it differs from its definition in this version",
     ),
     "an index that does not know all": (
         """
@@ -416,11 +419,11 @@ WRONG: dict[str, tuple[str, str]] = {
         PRAGMA writable_schema = ON;
         UPDATE sqlite_schema SET sql = replace(sql, 'CHECK (present IN (0, 1))', '') WHERE name = 'encoders'
         """,
-        "the table encoders is not what this program makes by that name",
+        "the table encoders differs from its definition in this version",
     ),
     "a trigger": (
         "CREATE TRIGGER quiet BEFORE DELETE ON memories BEGIN SELECT RAISE(IGNORE); END",
-        "the trigger 'quiet' of 'memories' is not this program's",
+        "the trigger 'quiet' of 'memories' is not from recollect",
     ),
     "a memory that is there twice": (
         """
@@ -434,17 +437,17 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "two present models": (
         "DROP INDEX one_present_encoder; INSERT INTO encoders VALUES (2, 'other', 3, 1)",
-        "several models are the present one: hashing-256, other",
+        "several models are marked as the current one: hashing-256, other",
     ),
-    "no present model": ("UPDATE encoders SET present = 0", "no model is the present one, though there are"),
-    "a gap between versions": ("UPDATE versions SET until = until - 1 WHERE number = 1", "leave a gap, or overlap"),
-    "a missing version": ("DELETE FROM versions WHERE number = 2", "leave a gap, or overlap"),
+    "no present model": ("UPDATE encoders SET present = 0", "no model is marked as the current one, so"),
+    "a gap between versions": ("UPDATE versions SET until = until - 1 WHERE number = 1", "have a gap or overlap"),
+    "a missing version": ("DELETE FROM versions WHERE number = 2", "have a gap or overlap"),
     "a version that ends before it begins": ("UPDATE versions SET changed = 9000 WHERE number = 1", "ends before it"),
     "the moment of a version": (
         "UPDATE memories SET recorded_at = recorded_at + 1 WHERE number = 3",
-        "not recorded when",
+        "recorded at another time than its commit",
     ),
-    "a lost commit": ("DELETE FROM commits WHERE number = 3", "commit 3 took something in and is not recorded"),
+    "a lost commit": ("DELETE FROM commits WHERE number = 3", "commit 3 has rows but is not recorded"),
     "commits out of order": (
         "UPDATE commits SET recorded_at = recorded_at - 60000000 WHERE number = 3",
         "not in the order of their numbers",
@@ -465,12 +468,15 @@ WRONG: dict[str, tuple[str, str]] = {
         "one_sign_of_a_context",
     ),
     "lost counters": ("DELETE FROM usage WHERE helped = 2", "the counters of memory"),
-    "counters of another scope": ("UPDATE usage SET scope = 99", "kept for another scope"),
-    "a scope that knows nothing": ("UPDATE scopes SET changed = 0 WHERE path = 'acme/ana'", "acme/ana does not know"),
+    "counters of another scope": ("UPDATE usage SET scope = 99", "stored under another scope"),
+    "a scope that knows nothing": (
+        "UPDATE scopes SET changed = 0 WHERE path = 'acme/ana'",
+        "acme/ana does not have the number of its last change",
+    ),
     "a context": ("UPDATE contexts SET trace = '{}'", "cannot be read"),
     "a context of another": (
         "UPDATE contexts SET trace = replace(trace, 'acme/ana', 'acme/ben')",
-        "not the one that it says",
+        "another id or scope in its record",
     ),
     "brackets in a memory": (
         f"""UPDATE memories SET more = '{{"provenance": "import", "metadata": {BRACKETS}}}'""",  # noqa: S608
@@ -481,7 +487,7 @@ WRONG: dict[str, tuple[str, str]] = {
         "cannot be read (maximum recursion depth",
     ),
     "a key": ("UPDATE keys SET verdict = '[]' WHERE key = 'key 3'", "the key 'key 3' of acme/ana cannot be read"),
-    "a row that points to nothing": ("UPDATE memories SET scope = 99 WHERE number = 3", "points to a row of scopes"),
+    "a row that points to nothing": ("UPDATE memories SET scope = 99 WHERE number = 3", "refers to a row of scopes"),
 }
 
 

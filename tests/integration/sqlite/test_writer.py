@@ -120,9 +120,9 @@ def test_a_change_may_time_out_for_reasons_of_its_own(writer: SqliteWriter) -> N
 
 
 def test_a_change_cannot_wait_for_another_one(database: SqliteDatabase, writer: SqliteWriter) -> None:
-    with pytest.raises(InvalidInput, match="a change cannot wait for another one"):
+    with pytest.raises(InvalidInput, match="a write cannot wait for another write"):
         writer.write(lambda _: writer.write(note("never")))
-    with pytest.raises(InvalidInput, match="a change cannot wait for another one"):
+    with pytest.raises(InvalidInput, match="a write cannot wait for another write"):
         writer.write(lambda _: writer.close())
     writer.write(note("still there"))
     assert notes(database) == ["still there"]
@@ -218,7 +218,7 @@ def test_a_caller_whose_time_is_over_is_told_so_and_its_change_never_happens(
 ) -> None:
     other = Other("holds_the_turn", database.path)
     assert other.hear() == "ready"
-    with pytest.raises(StoreBusy, match=r"others were writing for 0\.05 s; try again") as caught:
+    with pytest.raises(StoreBusy, match=r"another process was writing for 0\.05 s; try again") as caught:
         writer.write(note("never"), timeout=MOMENT)
     assert caught.value.retryable
     other.tell()
@@ -362,7 +362,7 @@ def test_a_change_put_off_that_fails_is_logged_and_raised_once_and_harms_no_othe
     with caplog.at_level(logging.ERROR):
         for text in ("same", "same", "same", "other"):
             writer.defer(note(text))
-        with pytest.raises(StoreError, match=r"2 of the changes put off failed, the first with: .*UNIQUE"):
+        with pytest.raises(StoreError, match=r"2 deferred writes failed, the first with: .*UNIQUE"):
             writer.flush()
     assert [record.message for record in caplog.records] == ["change_put_off_failed"] * 2
     writer.flush()
@@ -415,7 +415,7 @@ def test_close_says_what_could_not_be_written(database: SqliteDatabase) -> None:
     assert other.hear() == "ready"
     writer = SqliteWriter(database, timeout=MOMENT)
     writer.defer(note("never"))
-    with pytest.raises(StoreBusy, match="1 changes put off were not written"):
+    with pytest.raises(StoreBusy, match="1 deferred writes were not made"):
         writer.close()
     other.tell()
     assert other.end() == ["left"]
@@ -428,7 +428,7 @@ def test_close_raises_what_failed(database: SqliteDatabase) -> None:
     writer = SqliteWriter(database)
     writer.write(note("same"))
     writer.defer(note("same"))
-    with pytest.raises(StoreError, match="1 of the changes put off failed"):
+    with pytest.raises(StoreError, match="1 deferred writes failed"):
         writer.close()
 
 
@@ -753,6 +753,6 @@ def test_whoever_waits_for_what_was_put_off_is_not_told_that_its_commit_failed_u
 
     writer.defer(refuse_commit)
     writer.settle()
-    with pytest.raises(StoreError, match="1 of the changes put off failed"):
+    with pytest.raises(StoreError, match="1 deferred writes failed"):
         writer.flush()
     writer.settle()

@@ -28,7 +28,7 @@ def test_who_flushes_is_told_how_many_failed_and_the_first_of_them_once() -> Non
     line = BackgroundWrites("store")
     for number in range(3):
         line.add(lambda number=number: failing(ValueError(f"no {number}")))  # type: ignore[misc]
-    with pytest.raises(StoreError, match="store: 3 of the changes put off failed, the first with: no 0") as told:
+    with pytest.raises(StoreError, match="store: 3 deferred writes failed, the first with: no 0") as told:
         line.flush()
     assert isinstance(told.value.__cause__, ValueError)
     line.flush()
@@ -60,7 +60,7 @@ def test_who_closes_while_the_server_is_away_does_not_wait_for_each_of_them() ->
     closing.set()
     closer.join()
     assert tried == [0]
-    assert "5 of the changes put off failed" in str(told[0])
+    assert "5 deferred writes failed" in str(told[0])
 
 
 def test_nothing_is_taken_after_the_end_also_from_who_waited_for_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,8 @@ FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.05, 1.0
 """Pause before the first retry, and the longest pause; the pause doubles each time."""
 
 UNFINISHED_IMPORT = (
-    "the database has only a part of a store that is being moved there; "
-    "run the `recollect admin migrate-store` again that was begun"
+    "the database has only part of a store that is being moved into it; "
+    "run the same `recollect admin migrate-store` command again"
 )
 
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -66,7 +66,7 @@ class PostgresDatabase:
             vectors = find_pgvector_schema(db, self.name, make=make)
             ledger = None if vectors is None else PostgresMigrationLog(db, self.name, vectors)
             if vectors is None or ledger is None or (not make and ledger.version() == 0):
-                raise NotFound(f"there is no store in {self.name}; name a database that has one")
+                raise NotFound(f"{self.name} does not have a store; use a database that has one")
             self.schema = migrate(ledger, load_migrations(MIGRATIONS))
             self._read_only = _is_read_only(db)
             if whole and db.execute(f"SELECT FROM {SCHEMA_NAME}.moving").fetchone() is not None:
@@ -128,8 +128,8 @@ class PostgresDatabase:
         """Raise StoreError if the database can only be read."""
         if self.read_only:
             self.takes_writes = False
-            told = "can only be read by this role, or follows another server"
-            raise StoreError(f"{self.name} {told}; write as a role that may, to the primary server")
+            problem = "is read-only for this role, or is a replica"
+            raise StoreError(f"{self.name} {problem}; connect to the primary server as a role that can write")
 
     def close(self) -> None:
         """Close all connections."""
@@ -209,7 +209,7 @@ def check_server(db: Connection, name: str) -> None:
     if server < MIN_SERVER_VERSION:
         raise StoreError(f"{name}: PostgreSQL {server} is too old; version {MIN_SERVER_VERSION} or newer is needed")
     if (encoding := read_setting(db, "server_encoding")) != "UTF8":
-        raise StoreError(f"{name} is encoded in {encoding}; make a database with ENCODING 'UTF8'")
+        raise StoreError(f"{name} has the encoding {encoding}; create a database with ENCODING 'UTF8'")
 
 
 def find_pgvector_schema(db: Connection, name: str, *, make: bool) -> str | None:
@@ -222,8 +222,8 @@ def find_pgvector_schema(db: Connection, name: str, *, make: bool) -> str | None
         return None
     schema, version = found
     if parse_version(version) < parse_version(MIN_PGVECTOR_VERSION):
-        remedy = "install a newer one on the server, and run ALTER EXTENSION vector UPDATE"
-        raise StoreError(f"{name} has pgvector {version}, and {MIN_PGVECTOR_VERSION} or newer is needed; {remedy}")
+        remedy = "install a newer version on the server, and run ALTER EXTENSION vector UPDATE"
+        raise StoreError(f"{name} has pgvector {version}, but {MIN_PGVECTOR_VERSION} or newer is needed; {remedy}")
     return schema
 
 
@@ -253,14 +253,16 @@ def _install_pgvector(db: Connection, name: str) -> tuple[str, str]:
     except (errors.UniqueViolation, errors.DuplicateObject):
         pass
     except errors.FeatureNotSupported as error:
-        told = f"the server has no pgvector; install it there, version {MIN_PGVECTOR_VERSION} or newer"
-        raise StoreError(f"{name}: {told}") from error
+        remedy = f"install version {MIN_PGVECTOR_VERSION} or newer on it"
+        raise StoreError(f"{name}: the server does not have pgvector; {remedy}") from error
     except errors.InsufficientPrivilege as error:
-        remedy = "run CREATE EXTENSION vector in it as a role that may"
-        raise StoreError(f"{name}: the database has no pgvector, and this role may not create it; {remedy}") from error
+        remedy = "run CREATE EXTENSION vector in it as a role that can"
+        raise StoreError(
+            f"{name}: the database does not have pgvector, and this role cannot create it; {remedy}"
+        ) from error
     found = _find_pgvector(db)
     if found is None:
-        raise StoreBusy(f"{name}: the extension vector is just being made; try again")
+        raise StoreBusy(f"{name}: another process is creating the extension vector; try again")
     return found
 
 
@@ -305,9 +307,9 @@ class PostgresMigrationLog:
                     self._apply(step)
                 return self._read_version()
         except errors.InsufficientPrivilege as error:
-            remedy = "open the store once as a role that may create a schema in the database"
-            told = f"migration {step.name} is not allowed ({_first_line(error)})"
-            raise StoreError(f"{self.name}: {told}; {remedy}") from error
+            remedy = "open the store once as a role that can create a schema in the database"
+            problem = f"migration {step.name} is not allowed ({_first_line(error)})"
+            raise StoreError(f"{self.name}: {problem}; {remedy}") from error
         except (psycopg.ProgrammingError, psycopg.NotSupportedError) as error:
             raise StoreError(f"{self.name}: migration {step.name} failed: {_first_line(error)}") from error
 

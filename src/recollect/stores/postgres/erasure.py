@@ -35,8 +35,8 @@ BLOCK_BYTES = 8 << 20
 """How many bytes of a file are read at a time."""
 
 UNSEARCHED_REASON = (
-    "only a superuser may, or who was granted EXECUTE ON FUNCTION pg_read_binary_file(text, bigint, bigint, boolean); "
-    "the proof is that the rows that stay, and no others, were copied into new ones"
+    "that needs a superuser, or EXECUTE ON FUNCTION pg_read_binary_file(text, bigint, bigint, boolean); "
+    "the proof is that only the remaining rows were copied into new files"
 )
 
 _SWEEP_STATEMENTS = {
@@ -120,7 +120,7 @@ LOCK_TIMEOUT = "500ms"
 RETRY_SECONDS = 0.1
 """How many seconds pass before the next attempt."""
 
-REMAINS_REASON = "PostgreSQL keeps what was removed in its files until they are written anew"
+REMAINS_REASON = "PostgreSQL keeps deleted rows in its files until these are rewritten"
 _VACUUM_FULL = sql.SQL("VACUUM (FULL) {}")
 
 
@@ -171,7 +171,7 @@ class TableSweeper:
         self._database.refuse_if_read_only()
         owner, owned = self._fetch_owner()
         if not owned:
-            raise StoreError(f"{self._database.name}: only the owner of the tables sweeps them; run it as {owner}")
+            raise StoreError(f"{self._database.name}: only the owner of the tables can sweep them; run it as {owner}")
         done = SweepReport()
         with self._exclusive_connection() as db:
             for waiting in self._list_unswept():
@@ -200,12 +200,12 @@ class TableSweeper:
         """Sweep a partition, or return why an operator must do it later."""
         owner, owned = self._fetch_owner()
         if not owned:
-            return f"only the owner of the tables may do that: have `recollect admin sweep` run as {owner}"
+            return f"only the owner of the tables can do that: run `recollect admin sweep` as {owner}"
         tables = self._list_tables(part)
         size = sum(one.bytes for one in tables)
         if size > MAX_IMMEDIATE_BYTES or any(one.vector_index_bytes > MAX_IMMEDIATE_INDEX_BYTES for one in tables):
-            whose = f"no other transaction could use these {size / 1e6:,.0f} MB meanwhile"
-            return f"{whose}: run `recollect admin sweep` when that does no harm"
+            reason = f"other transactions could not use these {size / 1e6:,.0f} MB meanwhile"
+            return f"{reason}: run `recollect admin sweep` when that does no harm"
         with self._exclusive_connection() as db:
             for waiting in self._find_unswept(part):  # empty if another process has swept it meanwhile
                 self._sweep_partition(db, waiting)
@@ -219,8 +219,8 @@ class TableSweeper:
         after = self._list_tables(waiting.partition)
         left = [one.name for one in after if not _is_clean(one, before.get(one.number), waiting.erased_by)]
         if left:
-            told = f"a transaction began to read the erased rows while {', '.join(left)} was rewritten"
-            raise StoreBusy(f"{self._database.name}: {told}; try again")
+            problem = f"a transaction began to read the erased rows while {', '.join(left)} was rewritten"
+            raise StoreBusy(f"{self._database.name}: {problem}; try again")
         self._database.retry(lambda: self._record_sweep(waiting))
         return SweepReport(
             tables=tuple(one.name for one in after),
@@ -236,8 +236,8 @@ class TableSweeper:
             lambda db: db.execute(_SWEEP_STATEMENTS["who_sees"], {"erased_by": erased_by}).fetchall()
         ):
             if time.monotonic() > over:
-                told = f"{seeing[0][0]} may still see what was erased, so its files have to keep it"
-                raise StoreBusy(f"{self._database.name}: {told}; end what that is doing")
+                problem = f"{seeing[0][0]} may still see the erased rows, so the files must keep them"
+                raise StoreBusy(f"{self._database.name}: {problem}; end it first")
             time.sleep(RETRY_SECONDS)
 
     def _rewrite_table(self, db: Connection, table: _TableFile) -> None:
@@ -281,8 +281,8 @@ class TableSweeper:
         name = self._database.name
         with translate_errors(name), connect(self._target, name, self._timeout) as db:
             if is_pooled(db):
-                remedy = "run `recollect admin sweep` with the address of the server itself"
-                raise StoreError(f"{name}: {REMAINS_REASON}, for which a pooler is no way; {remedy}")
+                remedy = "run `recollect admin sweep` with the address of the server instead of a pooler"
+                raise StoreError(f"{name}: {REMAINS_REASON}, which does not work through a pooler; {remedy}")
 
     def _find_unswept(self, part: int) -> list[_UnsweptPartition]:
         return [one for one in self._list_unswept() if one.partition == part]

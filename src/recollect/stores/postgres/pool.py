@@ -187,7 +187,7 @@ def redact_url(address: str) -> str:
 
 
 def _invalid_url() -> InvalidInput:
-    return InvalidInput(f"the address of the PostgreSQL database cannot be read; {_URL_REMEDY}")
+    return InvalidInput(f"the URL of the PostgreSQL database is invalid; {_URL_REMEDY}")
 
 
 @contextmanager
@@ -228,25 +228,25 @@ def translate_error(error: psycopg.Error, name: str) -> RecollectError:
         case PoolClosed():
             return StoreError(f"{name} is closed; open the store again")
         case errors.LockNotAvailable():
-            return StoreBusy(f"{name}: others are writing; try again in a moment")
+            return StoreBusy(f"{name}: another process is writing; try again in a moment")
         case PoolTimeout() | TooManyRequests():
-            return StoreBusy(f"{name}: no connection could be had in time; see that the server is up, and try again")
+            return StoreBusy(f"{name}: no connection was available in time; check that the server is up, and try again")
         case errors.TooManyConnections():
-            return StoreBusy(f"{name}: the server has no connection left; try again, or raise its max_connections")
+            return StoreBusy(f"{name}: the server has too many connections; try again, or raise its max_connections")
         case errors.SerializationFailure() | errors.DeadlockDetected():
-            return StoreBusy(f"{name}: others wrote the same at the same time; try again")
+            return StoreBusy(f"{name}: another transaction changed the same rows; try again")
         case errors.ReadOnlySqlTransaction() | errors.FeatureNotSupported() if (
             "recovery" in said or "read-only" in said
         ):
-            return StoreError(f"{name} can only be read; write as a role that may, to the primary server")
+            return StoreError(f"{name} is read-only; connect to the primary server as a role that can write")
         case errors.DiskFull():
             return StoreError(f"{name}: the server's disk is full, so nothing was written; make room and try again")
         case errors.InsufficientPrivilege():
-            return StoreError(f"{name}: {said}; have the owner of its tables grant what is missing")
+            return StoreError(f"{name}: {said}; ask the owner of its tables to grant the missing privilege")
         case errors.UniqueViolation():
-            return Conflict(f"{name}: {said}; read it again, and say what is to become of it")
+            return Conflict(f"{name}: {said}; read the row again, and retry the change")
         case errors.CharacterNotInRepertoire() | errors.UntranslatableCharacter():
-            return InvalidInput(f"{name} cannot keep a text with characters that are none ({said})")
+            return InvalidInput(f"{name} cannot store a text with invalid characters ({said}); remove them")
         case _ if is_lost(error):
             return StoreBusy(f"{name} cannot be reached ({said}); try again in a moment")
         case _:
@@ -300,8 +300,8 @@ def exclusive_connection(target: str, name: str, timeout: float) -> Iterator[Con
         turn.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         turn.execute(_DISABLE_TIMEOUTS, [True])
         if turn.execute(_TRY_ADMIN_LOCK).fetchone() != (True,):
-            told = "another process is creating or dropping an index, or sweeping"
-            raise StoreBusy(f"{name}: {told}; try again when that is done, as `recollect admin index` shows it")
+            problem = "another process is creating or dropping an index, or sweeping"
+            raise StoreBusy(f"{name}: {problem}; try again when it is done (`recollect admin index` shows it)")
         if not is_pooled(db):
             db.execute(_DISABLE_TIMEOUTS, [False])
         yield db
@@ -339,6 +339,6 @@ def _translate_admin_errors(name: str) -> Iterator[None]:
         try:
             yield
         except errors.QueryCanceled as error:
-            said = str(error).strip().partition("\n")[0]
-            remedy = "run it again, with the address of the server itself and not of a pooler"
-            raise StoreError(f"{name}: it was not finished ({said}); {remedy}") from error
+            reason = str(error).strip().partition("\n")[0]
+            remedy = "run it again with the address of the server instead of a pooler"
+            raise StoreError(f"{name}: the operation did not finish ({reason}); {remedy}") from error

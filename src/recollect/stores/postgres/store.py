@@ -200,11 +200,11 @@ class PostgresImport:
             found = db.fetch_first("moving")
             if found is None:
                 if db.fetch_first("any_root") is not None:
-                    told = "has memories already; name an empty one, or import an export of the store"
-                    raise Conflict(f"{self._database.name} {told}")
+                    remedy = "use an empty database, or import an export of the store"
+                    raise Conflict(f"{self._database.name} already has memories; {remedy}")
             elif found[0] != source:
-                told = f"{show(found[0])} is being moved there; finish that first, or name another database"
-                raise Conflict(f"{self._database.name}: {told}")
+                problem = f"{show(found[0])} is being moved into it"
+                raise Conflict(f"{self._database.name}: {problem}; finish that first, or use another database")
             elif found[1] == expected:
                 self._commit_times = {number: recorded_at for _, number, recorded_at in db.fetch_each("all_commits")}
                 return int(found[2])
@@ -228,7 +228,9 @@ class PostgresImport:
             if taken == after:  # the batch was committed, but the answer was lost
                 return
             if taken != before:
-                raise Conflict(f"{self._database.name}: another process is moving a store there; wait until it is done")
+                raise Conflict(
+                    f"{self._database.name}: another process is moving a store into it; wait until it is done"
+                )
 
             known: set[tuple[str, int]] = set()
 
@@ -252,8 +254,8 @@ class PostgresImport:
             self._write_exclusively(change)
         except _SourceMismatch as error:
             self.reject()
-            told = f"what came before is of another store, or of this one before it changed ({error.__cause__})"
-            raise Conflict(f"{self._database.name}: {told}; run it again, which begins anew") from error.__cause__
+            problem = f"earlier batches are from another store, or from this one before it changed ({error.__cause__})"
+            raise Conflict(f"{self._database.name}: {problem}; run it again to start over") from error.__cause__
         self._item_count = after
 
     def received(self) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:

@@ -270,7 +270,9 @@ class PostgresTransaction:
     @property
     def realm(self) -> str:
         if self._scope is None or self._scope.root is None:
-            raise InvalidInput("a transaction has a date and a commit once it is asked for something of a scope")
+            raise InvalidInput(
+                "the transaction has no scope yet, so it has no time and commit; read something of a scope first"
+            )
         return self._scope.root
 
     @property
@@ -319,7 +321,7 @@ class PostgresTransaction:
         finally:
             self._pipeline = None
         if isinstance(failed, IndexError) and self._db.closed:  # the driver loses count of its answers
-            raise psycopg.OperationalError("the connection ended before all was answered") from failed
+            raise psycopg.OperationalError("the connection ended before all answers arrived") from failed
         if failed is not None:
             raise failed
 
@@ -413,7 +415,7 @@ class PostgresTransaction:
             if one.statement == "add_commit":
                 raise StoreError(UNFINISHED_IMPORT)
             if one.statement == "add_key":
-                raise StoreError(f"there is no memory {show(one.parameters['id'])} to keep a key of; put it first")
+                raise StoreError(f"the memory {show(one.parameters['id'])} does not exist; put it before its key")
             self._scope = one.rls_scope
             raise explain_conflict(self, one.parameters)
 

@@ -198,7 +198,9 @@ class PostgresVectorIndexes:
         self._database.refuse_if_read_only()
         owner, owned = self._read(ALL_SCOPES, lambda db: _fetch_row(db, "owner"))
         if not owned:
-            raise StoreError(f"{self._database.name}: only the owner of the tables makes indexes; run it as {owner}")
+            raise StoreError(
+                f"{self._database.name}: only the owner of the tables can create or drop indexes; run it as {owner}"
+            )
 
     def _exclusive_connection(self) -> AbstractContextManager[Connection]:
         return exclusive_connection(self._target, self._database.name, self._timeout)
@@ -207,7 +209,7 @@ class PostgresVectorIndexes:
 def _find_scope_number(db: Connection, scope: Scope) -> int:
     found = db.execute(_INDEX_STATEMENTS["scope_number"], {"root": scope.parts[0], "path": str(scope)}).fetchone()
     if found is None:
-        raise NotFound(f"there is no scope {scope}; `recollect stats` shows those that have most memories")
+        raise NotFound(f"the scope {scope} does not exist; `recollect stats` lists the largest scopes")
     return int(found[0])
 
 
@@ -218,9 +220,9 @@ def _find_target(db: Connection, scope: Scope) -> _IndexTarget:
     if encoder is None or partition is None:
         raise NotFound(f"the scope {scope} has no vectors to index; remember something there first")
     if encoder.dimensions > MAX_DIMENSIONS:
-        told = f"an index takes vectors of at most {MAX_DIMENSIONS:,} dimensions, and those of {encoder.name} have"
-        remedy = "go without one, and all vectors are compared as before, or over to a model that has fewer"
-        raise InvalidInput(f"{told} {encoder.dimensions:,}; {remedy}")
+        limit = f"but an index takes at most {MAX_DIMENSIONS:,}"
+        remedy = "search without an index, or re-embed with a model that has fewer"
+        raise InvalidInput(f"vectors of {encoder.name} have {encoder.dimensions:,} dimensions, {limit}; {remedy}")
     return _IndexTarget(scope=number, encoder_number=model, encoder=encoder, vector_count=vectors, partition=partition)
 
 
@@ -413,7 +415,7 @@ class PostgresVectorSearch:
             number, model = read_current_encoder(db)
             refuse_other_encoder(model, self._probe.encoder)
             if number != self._encoder:
-                raise StoreBusy("all vectors were made anew while some were asked for; ask again")
+                raise StoreBusy("the store was re-embedded during the search; search again")
             return look(db)
 
         return read_with_retry(self._database, RlsScope.of(self._probe.scope), once)

@@ -50,7 +50,7 @@ class PostgresWriter:
         still works on it holds the lock of the root.
         """
         if getattr(self._thread_state, "a_change", False):
-            raise InvalidInput("a change cannot wait for another one; write both in one change, or use `later`")
+            raise InvalidInput("a write cannot wait for another write; do both in one transaction, or use `later`")
         self._database.refuse_if_read_only()
         unheard: list[_UnconfirmedCommit[T]] = []
         self._thread_state.a_change = True
@@ -59,9 +59,9 @@ class PostgresWriter:
         except StoreBusy as error:
             if not unheard:
                 raise
-            told = "the server went away while this was being written, and whether it was kept is not known"
-            remedy = "look for it, or try again under the key that you gave it, which makes that harmless"
-            raise StoreBusy(f"{self._database.name}: {told}; {remedy}") from error
+            problem = "the connection was lost during the commit, so the write may or may not be stored"
+            remedy = "read it to find out, or retry with the same idempotency key"
+            raise StoreBusy(f"{self._database.name}: {problem}; {remedy}") from error
         except StoreError:
             self._database.takes_writes = False
             raise

@@ -183,8 +183,7 @@ class BackgroundWrites:
         count, self._failures = self._failures, 0
         if first is not None:
             error = StoreBusy if isinstance(first, StoreBusy) else StoreError
-            told = f"{count} of the changes put off failed, the first with: {first}"
-            raise error(f"{self._name}: {told}") from first
+            raise error(f"{self._name}: {count} deferred writes failed, the first with: {first}") from first
 
     def close(self) -> None:
         """Make the remaining changes and end the thread."""

@@ -66,7 +66,7 @@ def migrate(ledger: MigrationLog, steps: Sequence[Migration]) -> int:
 def schema_mismatch(name: str, version: int, known: int) -> SchemaMismatch:
     """Return the error for a database with a newer schema or without a valid schema number."""
     if version < known:
-        remedy = "restore a backup of it, or name another file"
+        remedy = "restore a backup of it, or use another file"
         return SchemaMismatch(f"store {name!r} has schema {version} instead of {known}; {remedy}")
-    seen = f"store {name!r} was written by a newer recollect (schema {version}; this version reads up to {known})"
-    return SchemaMismatch(f"{seen}; upgrade recollect")
+    problem = f"store {name!r} was written by a newer recollect (schema {version}; this version reads up to {known})"
+    return SchemaMismatch(f"{problem}; upgrade recollect")

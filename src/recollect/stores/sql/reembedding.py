@@ -139,7 +139,7 @@ class SqlReembedding(ABC):
         def ours(db: Transaction) -> T:
             if db.fetch_first("encoder_number", **self._encoder_params) != (self._encoder_number,):
                 model = self._encoder_params["model"]
-                raise Conflict(f"re-embedding with {model} was called off by another one meanwhile; run it again")
+                raise Conflict(f"another re-embedding has replaced the one with {model}; run it again")
             return change(db)
 
         return self._run_write(ours)

@@ -264,7 +264,7 @@ def refuse_other_encoder(recorded: Encoder | None, given: Encoder | None) -> Non
     """
     if recorded is not None and given is not None and recorded != given:
         raise EmbedderMismatch(
-            f"the vectors of this store are of {recorded}, not of {given}; open it again without naming an embedder, "
+            f"the vectors of this store come from {recorded}, not from {given}; open it without naming an embedder, "
             "or run `recollect admin re-embed --embedder NAME`"
         )
 
@@ -274,9 +274,11 @@ def refuse_mismatched_vector(vector: Vector | None, encoder: Encoder | None) -> 
     if vector is None:
         return
     if encoder is None:
-        raise InvalidInput("the model of the vector is not known; call `adopt` with the model before `put`")
+        raise InvalidInput("the model of the vector is unknown; call `adopt` with the model before `put`")
     if vector.shape != (encoder.dimensions,):
-        raise FieldError(f"numbers of shape {vector.shape}; the vectors of {encoder} are asked for", field="vector")
+        raise FieldError(
+            f"has shape {vector.shape}; vectors of {encoder} have shape ({encoder.dimensions},)", field="vector"
+        )
 
 
 def refuse_invalid_checkpoint(name: str, value: str) -> None:
@@ -292,38 +294,38 @@ def refuse_unsupported_use(use: Use, allowed: Collection[Use]) -> None:
     """
     if use not in allowed:
         known = " or ".join(sorted(one.value for one in allowed))
-        raise FieldError(f"{show(use.value)} is said elsewhere; here it is {known}", field="use")
+        raise FieldError(f"{show(use.value)} is not allowed here; use {known}", field="use")
 
 
 def refuse_sign_without_context(use: Use, context: str | None) -> None:
     """Raise FieldError if a sign has no context; signs are counted once per context."""
     if use in SIGN_USES and context is None:
-        raise FieldError(f"is missing; what was {use.value} is a memory of a context", field="context")
+        raise FieldError(f"is missing; {show(use.value)} is counted once per context", field="context")
 
 
 def id_taken_error(id: MemoryId) -> Conflict:
     """Return the error for an id that belongs to a memory of another scope."""
-    return Conflict(f"the id {show(id)} is taken; leave it out, and one is made")
+    return Conflict(f"the id {show(id)} is already taken; leave it out to get a new one")
 
 
 def history_differs_error(id: MemoryId) -> Conflict:
     """Return the error for an archived memory whose id exists here with a different history."""
-    return Conflict(f"the memory {show(id)} is here already and says something else; erase it first, or leave it out")
+    return Conflict(f"the memory {show(id)} already exists with a different history; erase it first, or leave it out")
 
 
 def context_taken_error(id: str) -> Conflict:
     """Return the error for an archived context whose id exists here with different content."""
-    return Conflict(f"the context {show(id)} is here already and is made of something else")
+    return Conflict(f"the context {show(id)} already exists with different content; leave it out")
 
 
 def duplicate_text_error(twin: MemoryId) -> Conflict:
     """Return the error for a second active memory of a scope with the same text."""
-    return Conflict(f"the memory {show(twin)} says the same already; forget one of the two first")
+    return Conflict(f"the memory {show(twin)} already has the same text; forget one of the two first")
 
 
 def topic_taken_error(other: MemoryId, topic_key: str) -> Conflict:
     """Return the error for a second active memory of a topic."""
-    return Conflict(f"the topic {show(topic_key)} has the memory {show(other)} already; forget one of the two first")
+    return Conflict(f"the topic {show(topic_key)} already has the memory {show(other)}; forget one of the two first")
 
 
 def next_commit_time(now: datetime, last: datetime | None) -> datetime:

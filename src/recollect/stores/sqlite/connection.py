@@ -149,24 +149,24 @@ class SqliteDatabase:
             self.refuse_if_changed()
             if error.errno in store_files.TOO_MANY_FILES_ERRNOS:
                 raise StoreError(f"{self.name}: {store_files.too_many_files_message()}") from error
-            remedy = "check who may write to the folder"
-            raise StoreError(f"{self.name}-queue cannot be opened ({error.strerror}); {remedy}") from error
+            problem = f"{self.name}-queue cannot be opened ({error.strerror})"
+            raise StoreError(f"{problem}; check the permissions of the folder") from error
 
     def refuse_if_written(self) -> None:
         """Raise StoreError if a read-only file has changed or part of it is still in a log."""
         if self.path is None or not self.read_only:
             return
         if read_stamp(self.path) != self._stamp:
-            raise StoreError(f"{self.name} was written by others while it was open for reading; open the store again")
+            raise StoreError(f"{self.name} was changed while it was open for reading; open the store again")
         if any(store_files.file_size(companion_path(self.path, log)) for log in ("-wal", "-journal")):
-            remedy = "open and close it once with an account that may write to it, or read a backup of it"
-            raise StoreError(f"{self.name} may only be read, and a part of it is still in its log; {remedy}")
+            remedy = "open and close it once with an account that can write to it, or read a backup of it"
+            raise StoreError(f"{self.name} is read-only, and part of its data is still in the log; {remedy}")
 
     def refuse_if_read_only(self) -> None:
         """Raise StoreError if the file may only be read."""
         if self.read_only:
             self.takes_writes = False
-            raise translate_error(apsw.ReadOnlyError("it may only be read"), self.name)
+            raise translate_error(apsw.ReadOnlyError("it is read-only"), self.name)
 
     def refuse_if_replaced(self, db: apsw.Connection) -> None:
         """Raise an error if the file was moved, deleted or replaced, or its schema has changed.
@@ -223,7 +223,9 @@ class SqliteDatabase:
     def _open_connection(self, flags: int = 0) -> apsw.Connection:
         fork.refuse_unsafe_child()
         if self.path is None and self._inherited:
-            raise StoreError(f"{self.name} stays with the process that made it; give the path of a file to share it")
+            raise StoreError(
+                f"{self.name} belongs to the process that created it; use a file to share a store between processes"
+            )
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else flags | apsw.SQLITE_OPEN_READWRITE
         name, flags = self._uri or str(self.path), flags | (apsw.SQLITE_OPEN_URI if self._uri else 0)
         db = store_files.open_tracked_connection(str(self.path or ""), lambda: apsw.Connection(name, flags))
@@ -247,10 +249,10 @@ class SqliteDatabase:
         if self.read_only:
             return
         if db.readonly("main"):
-            raise translate_error(apsw.ReadOnlyError("it may only be read"), self.name)
+            raise translate_error(apsw.ReadOnlyError("it is read-only"), self.name)
         _set_pragmas(db, f"page_size={PAGE_SIZE}")  # affects only a file without pages
         if self.path and (mode := _enable_wal(db, self._busy_seconds)) != "wal":
-            raise StoreError(f"{self.name} cannot have a write-ahead log (but {mode}); keep it on a local disk")
+            raise StoreError(f"{self.name} cannot use a write-ahead log (it uses {mode}); keep it on a local disk")
         if not claimed:
             db.pragma("application_id", APPLICATION_ID)
 
@@ -258,10 +260,8 @@ class SqliteDatabase:
         """Apply missing migrations and return the last number; a read-only file must be current."""
         ledger = SqliteMigrationLog(db, self.name, self.path)
         if self.read_only and ledger.version() < len(steps):
-            remedy = "open it once with an account that may write to it"
-            raise SchemaMismatch(
-                f"{self.name} may only be read, but has to be brought up to schema {len(steps)} first; {remedy}"
-            )
+            remedy = "open it once with an account that can write to it"
+            raise SchemaMismatch(f"{self.name} is read-only, but must be migrated to schema {len(steps)}; {remedy}")
         for name, (function, arguments) in SQL_FUNCTIONS.items():
             db.create_scalar_function(name, function, arguments, deterministic=True)
         return migrate(ledger, steps)
@@ -276,7 +276,7 @@ def is_claimed(db: apsw.Connection, name: str) -> bool:
     ).get
     if mark != APPLICATION_ID and (mark or version or tables):
         raise SchemaMismatch(
-            f"{name} is a SQLite database of another program (application id {mark}); name another file"
+            f"{name} is a SQLite database of another program (application id {mark}); use another file"
         )
     return bool(mark == APPLICATION_ID)
 
@@ -287,19 +287,21 @@ def resolve_store_path(name: str) -> Path:
     SQLite names the log and other companions after the real path.
     """
     if not name:
-        raise InvalidInput("a store has no name; give the path of a file")
+        raise InvalidInput("the path of the store is empty; give the path of a file")
     try:
         path = Path(os.path.realpath(name.encode().decode()))
         if path.is_dir():
             raise StoreError(f"{name} is a folder; give the path of a file in it")
         if path.exists() and not path.is_file():
-            raise StoreError(f"{name} is no ordinary file; give the path of one")
+            raise StoreError(f"{name} is not a regular file; give the path of one")
         if not path.parent.is_dir():
-            raise StoreError(f"{name} cannot be made, since there is no folder {path.parent}; make that first")
+            raise StoreError(f"{name} cannot be created: the folder {path.parent} does not exist; create it first")
     except ValueError as error:  # a NUL or a lone surrogate, which no file name has
-        raise InvalidInput(f"{show(name)} is no path ({error}); give the path of a file") from error
+        raise InvalidInput(f"{show(name)} is not a path ({error}); give the path of a file") from error
     except OSError as error:
-        raise StoreError(f"{name} cannot be looked at ({error.strerror}); check who may enter its folder") from error
+        raise StoreError(
+            f"{name} cannot be accessed ({error.strerror}); check the permissions of its folder"
+        ) from error
     return path
 
 
@@ -328,8 +330,8 @@ def _refuse_hard_link(path: Path, patience: float) -> None:
         being_made = remove_abandoned_folders(path.parent)
         if store_files.count_links(path) > 1 and (not being_made or time.monotonic() > end):
             raise StoreError(
-                f"{path} has another name too (a hard link), by which others would not see what is written; remove "
-                f"one of the names (`find . -samefile {path.name}` finds them), or make a copy"
+                f"{path} has a second name (a hard link), and programs that use that name would not see what is "
+                f"written; remove one of the names (`find . -samefile {path.name}` lists them), or make a copy"
             )
         time.sleep(0.01)
 
@@ -367,17 +369,17 @@ def translate_error(error: apsw.Error, name: str) -> StoreError:
     """Return the error of ours for a driver error, with a remedy."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
-            return StoreBusy(f"{name}: others are writing; try again in a moment")
+            return StoreBusy(f"{name}: another process is writing; try again in a moment")
         case apsw.FullError():
             return _disk_full_error(name)
         case apsw.CorruptError():
             return StoreError(f"{name}: the file is damaged ({error}); run `recollect verify` to see what can be saved")
         case apsw.NotADBError():
-            return SchemaMismatch(f"{name} is no SQLite database; name another file, or move this one away")
+            return SchemaMismatch(f"{name} is not a SQLite database; use another file, or move this one away")
         case apsw.CantOpenError() if store_files.is_out_of_descriptors():
             return StoreError(f"{name}: {store_files.too_many_files_message()}")
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
-            return StoreError(f"{name} cannot be written ({error}); check who may write to the file and its folder")
+            return StoreError(f"{name} cannot be written ({error}); check the permissions of the file and its folder")
         case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
             return _disk_full_error(name)  # no room for the log's index; SQLite does not call this a full disk
         case apsw.IOError():
@@ -389,7 +391,7 @@ def translate_error(error: apsw.Error, name: str) -> StoreError:
 
 
 def _disk_full_error(name: str) -> StoreError:
-    what = "its memory is full" if name == IN_MEMORY_TARGET else "the disk is full"
+    what = "memory is full" if name == IN_MEMORY_TARGET else "the disk is full"
     return StoreError(f"{name}: {what}, so nothing was written; make room and try again")
 
 
@@ -426,7 +428,7 @@ class SqliteMigrationLog:
             store_files.remove_checksum(self._path)
         self._db.execute(step.script).fetchall()
         if not self._db.in_transaction:
-            raise StoreError(f"{self.name}: migration {step.name} ends its own transaction; take its COMMIT out")
+            raise StoreError(f"{self.name}: migration {step.name} ends its own transaction; remove its COMMIT")
         if broken := self._db.execute("PRAGMA foreign_key_check").fetchall():
-            raise StoreError(f"{self.name}: migration {step.name} leaves {len(broken)} rows that point to nothing")
+            raise StoreError(f"{self.name}: migration {step.name} leaves {len(broken)} rows that refer to missing rows")
         self._db.pragma("user_version", step.number)

@@ -75,8 +75,8 @@ def _search_quiet_store(path: Path, writer: SqliteWriter, pieces: Set[bytes], pa
     except StoreBusy:
         pass  # others wrote for the whole wait: treated like busy readers
     left = search_files(path, None, pieces)
-    reason = "another connection still reads an older state or keeps writing, so the log cannot be emptied"
-    return replace(left, unfinished=f"{path.name}: {reason}; close what has it open")
+    reason = "another connection reads an older snapshot or keeps writing, so the log cannot be emptied"
+    return replace(left, unfinished=f"{path.name}: {reason}; close the programs that have it open")
 
 
 def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> ResidueSearch | None:

@@ -144,7 +144,7 @@ def write_backup(source: apsw.Connection, target: Path, mode: int, progress: Pro
     except FileExistsError as error:
         raise _exists_error(target) from error
     except OSError as error:
-        remedy = "check the folder and the room in it"
+        remedy = "check its folder and the free space there"
         raise StoreError(f"{target} cannot be written ({error.strerror}); {remedy}") from error
 
 
@@ -159,13 +159,13 @@ def _refuse_existing(target: Path) -> None:
         raise _exists_error(target)
     beside = find_sqlite_log(target)
     if beside is not None:
-        taken = f"{beside.name} is there, which would be taken for the newest part of it"
-        raise Conflict(f"{show(str(target))} cannot be made: {taken}; name another file, or move that away")
+        problem = f"SQLite would read {beside.name} beside it as its newest part"
+        raise Conflict(f"{show(str(target))} cannot be created: {problem}; use another name, or move that file away")
 
 
 def _exists_error(target: Path) -> Conflict:
     """Return the error for a file that would be overwritten."""
-    return Conflict(f"{show(str(target))} is there already; name another file, or move it away")
+    return Conflict(f"{show(str(target))} already exists; use another name, or move it away")
 
 
 def _ignore_progress(done: int, total: int) -> None:

@@ -137,12 +137,9 @@ def read_bytes(path: Path, place: int, length: int) -> bytes:
     try:
         return _DESCRIPTORS.read(path, length, place)
     except OSError as error:
-        told = (
-            too_many_files_message()
-            if error.errno in TOO_MANY_FILES_ERRNOS
-            else f"it cannot be read ({error.strerror})"
-        )
-        raise StoreError(f"{path}: {told}") from error
+        if error.errno in TOO_MANY_FILES_ERRNOS:
+            raise StoreError(f"{path}: {too_many_files_message()}") from error
+        raise StoreError(f"{path} cannot be read ({error.strerror})") from error
 
 
 def sync_file(path: Path) -> None:
@@ -172,7 +169,7 @@ def is_out_of_descriptors() -> bool:
 
 def too_many_files_message() -> str:
     """Return the message for too many open files."""
-    return "this process has too many files open; close stores that are not needed, or raise its limit (`ulimit -n`)"
+    return "this process has too many open files; close unused stores, or raise the limit (`ulimit -n`)"
 
 
 def file_size(path: Path) -> int:
@@ -234,7 +231,7 @@ def refuse_foreign_log(path: Path) -> None:
     for log in (companion_path(path, "-wal"), companion_path(path, "-journal")):
         if file_size(log) and has_checksum(path):  # in this order: a checksum is removed before a log is written
             raise StoreError(
-                f"{path} is a backup, and {log.name} beside it is of the store that was there before and would undo "
+                f"{path} is a backup, and {log.name} beside it belongs to the store that it replaced and would undo "
                 f"it; close that store in every process, move {log.name} away, and open it again"
             )
 
@@ -340,8 +337,8 @@ class FileIdentity:
         """
         now = read_stamp(self._path)
         if self._known is not None and now[:2] != self._known[:2]:
-            what = "moved or deleted" if now == ABSENT_STAMP else "replaced by another file"
-            raise StoreError(f"{self._name} was {what} while it was open; open the store again")
+            change = "moved or deleted" if now == ABSENT_STAMP else "replaced by another file"
+            raise StoreError(f"{self._name} was {change} while it was open; open the store again")
         if db is not None:
             self._compare(_OPEN_FILES[db], self._read_open_files())
         self._refuse_if_lost()
@@ -377,6 +374,6 @@ class FileIdentity:
     def _refuse_if_lost(self) -> None:
         if self._lost is not None:
             raise StoreError(
-                f"{self._lost} was deleted or replaced while {self._name} was open, so others do not see what is in "
-                "it; close the store in every process, and open it again"
+                f"{self._lost} was deleted or replaced while {self._name} was open, so other processes do "
+                "not see its contents; close the store in every process, and open it again"
             )

@@ -70,7 +70,7 @@ def verify(path: Path, recall: TryRecall, progress: ProgressListener) -> VerifyR
     if path.is_dir():
         raise StoreError(f"{show(str(path))} is a folder; name the file of a store or a backup")
     if not path.is_file():
-        raise NotFound(f"there is no file {show(str(path))}")
+        raise NotFound(f"the file {show(str(path))} does not exist")
     if not os.access(path, os.R_OK):
         raise StoreError(f"{show(str(path))} cannot be read: permission denied")
     done, steps = count(1), 3 + len(CHECKS)
@@ -84,8 +84,8 @@ def verify(path: Path, recall: TryRecall, progress: ProgressListener) -> VerifyR
         with temp_folder(Path(tempfile.gettempdir())) as folder:
             report = _check_by_restoring(report, path, folder / "restored.db", recall, tell)
     except OSError as error:
-        remedy = "make room in the temporary folder, or have TMPDIR name another one"
-        raise StoreError(f"{show(str(path))} cannot be restored to one side ({error.strerror}); {remedy}") from error
+        problem = f"{show(str(path))} cannot be restored to the temporary folder ({error.strerror})"
+        raise StoreError(f"{problem}; free space there, or set TMPDIR to another folder") from error
     tell()
     return report
 
@@ -116,11 +116,10 @@ def _check_bytes(path: Path) -> VerifyReport:
         path=str(path), bytes=store_files.file_size(path), sealed=found is ChecksumState.INTACT and more is None
     )
     if more is not None and found in (ChecksumState.INTACT, ChecksumState.BROKEN):
-        return _add_problems(
-            report, [f"{more.name} beside it, of another store, changes what the sealed file says; move it away"]
-        )
+        problem = f"{more.name} beside it belongs to another store and would change this backup; move it away"
+        return _add_problems(report, [problem])
     if found is ChecksumState.BROKEN or (more is None and found is ChecksumState.CUT):
-        return _add_problems(report, ["bytes of the file have changed since it was written, or its end is missing"])
+        return _add_problems(report, ["the file has changed since it was written, or its end is missing"])
     return report
 
 
@@ -162,7 +161,7 @@ def _restore(path: Path, restored: Path) -> None:
         if _try_copy(path, restored, () if foreign else zip(_log_paths(path), _log_paths(restored), strict=True)):
             return
         time.sleep(FILE_TIME_NANOSECONDS / 1e9)
-    raise StoreBusy(f"{show(str(path))}: others open, write and close it all the time; try again, or verify a backup")
+    raise StoreBusy(f"{show(str(path))}: other processes keep writing to it; try again, or verify a backup")
 
 
 def _try_copy(path: Path, restored: Path, more: Iterable[tuple[Path, Path]]) -> bool:
@@ -281,7 +280,7 @@ def _file(db: apsw.Connection) -> Problems:
         if said != "ok":
             yield f"the file is damaged: {said}"
     for table, number, parent, _ in db.execute("PRAGMA foreign_key_check"):
-        yield f"{table}: row {number} points to a row of {parent} that is not there"
+        yield f"{table}: row {number} refers to a row of {parent} that does not exist"
 
 
 def _schema(db: apsw.Connection) -> Problems:
@@ -294,10 +293,10 @@ def _schema(db: apsw.Connection) -> Problems:
         if name not in found:
             yield f"the {sort} {name} is missing"
         elif found[name] != (sort, table, definition):
-            yield f"the {sort} {name} is not what this program makes by that name"
+            yield f"the {sort} {name} differs from its definition in this version"
     for name, (sort, table, _) in found.items():
         if sort == "trigger" and name not in made:  # extra tables are harmless; copy tools may add some
-            yield f"the trigger {show(name)} of {show(table)} is not this program's, and changes what it writes"
+            yield f"the trigger {show(name)} of {show(table)} is not from recollect and may change its writes"
 
 
 def _read_schema(db: apsw.Connection) -> Mapping[str, tuple[str, str, str]]:
@@ -312,18 +311,18 @@ def _contents(db: apsw.Connection) -> Problems:
     """Hash, terms and names of every content were made from its text."""
     for number, title, text, hash, terms, analyser, names, naming in db.execute(SQL["check_contents"]):
         if content_hash(text) != hash:
-            yield f"content {number} is not the text that its sum was made of"
+            yield f"content {number}: the hash does not match the text"
         if (
             analyser == tokenizer.VERSION
             and bm25.encode_terms(tokenizer.count_terms(build_searched_text(title, text))) != terms
         ):
-            yield f"content {number} is not the text that its terms were made of"
+            yield f"content {number}: the terms do not match the text"
         if analyser != tokenizer.VERSION:
-            yield f"content {number} has the terms of analyser {analyser!r}, and this is {tokenizer.VERSION!r}"
+            yield f"content {number} has terms of tokenizer {analyser!r}; this version has {tokenizer.VERSION!r}"
         if naming == entities.VERSION and entity_links.encode_names(title, text) != names:
-            yield f"content {number} is not the text that its names were found in"
+            yield f"content {number}: the names do not match the text"
         if naming != entities.VERSION:
-            yield f"content {number} has names by the rules {naming!r}, and these are {entities.VERSION!r}"
+            yield f"content {number} has names by rules {naming!r}; this version has {entities.VERSION!r}"
     for (number,) in db.execute(SQL["check_unused_contents"]):
         yield f"content {number} belongs to no memory"
 
@@ -334,14 +333,14 @@ def _vectors(db: apsw.Connection) -> Problems:
         if known is None or model is None:
             yield f"a vector of content {content} belongs to no {'content' if known is None else 'model'}"
         elif len(value) != 4 * dimensions:
-            yield f"the vector of content {content} has {len(value)} bytes, and {model} gives {4 * dimensions}"
+            yield f"the vector of content {content} has {len(value)} bytes, but {model} gives {4 * dimensions}"
         else:
             parts = np.frombuffer(value, dtype="<f4").astype(np.float64)
             if not abs(float(parts @ parts) - 1.0) <= NORM_ROUNDING:
-                yield f"the vector of content {content} is not of length 1"
+                yield f"the vector of content {content} does not have length 1"
     ((missing,),) = db.execute(SQL["check_missing_vectors"])
     if missing:
-        yield f"{missing} contents have no vector of the present model; run `recollect admin re-embed --embedder NAME`"
+        yield f"{missing} contents have no vector of the current model; run `recollect admin re-embed --embedder NAME`"
 
 
 def _versions(db: apsw.Connection) -> Problems:
@@ -349,9 +348,9 @@ def _versions(db: apsw.Connection) -> Problems:
     recorded = dict(db.execute(SQL["check_commits"]))
     moments = [recorded[number] for number in sorted(recorded)]
     if any(0 < before - after <= MAX_CLOCK_LEAD // MICROSECOND for before, after in pairwise(moments)):
-        yield "the moments of commits are not in the order of their numbers"
+        yield "the times of commits are not in the order of their numbers"
     for (commit,) in db.execute(SQL["check_unknown_commits"]):
-        yield f"commit {commit} took something in and is not recorded"
+        yield f"commit {commit} has rows but is not recorded"
     for _, versions in groupby(db.execute(SQL["check_states"]), key=itemgetter(0)):
         yield from _find_chain_problems(list(versions), recorded)
 
@@ -371,14 +370,14 @@ def _find_chain_problems(versions: list[Any], recorded: dict[Any, Any]) -> Probl
             yield f"memory {id} cannot be read ({error})"
             continue
         if content_hash(memory.text) != hash or state["hash"] != memory.hash:
-            yield f"memory {id} has the sum of another text"
+            yield f"memory {id} has the hash of another text"
         if state["likeness"] != paraphrase_key(memory):
-            yield f"memory {id} has the likeness of another text"
+            yield f"memory {id} has the paraphrase key of another text"
         if recorded.get(state["changed"], state["recorded_at"]) != state["recorded_at"]:
-            yield f"memory {id} was not recorded when its commit was"
+            yield f"memory {id} was recorded at another time than its commit"
     ends = [until for _, until in states]
     if [*ends[:-1], NEVER_ENDED] != [*(begin for begin, _ in states[1:]), ends[-1]]:
-        yield f"the versions of memory {id} leave a gap, or overlap"
+        yield f"the versions of memory {id} have a gap or overlap"
     if any(begin > until for begin, until in states):
         yield f"a version of memory {id} ends before it begins"
 
@@ -386,9 +385,9 @@ def _find_chain_problems(versions: list[Any], recorded: dict[Any, Any]) -> Probl
 def _twins(db: apsw.Connection) -> Problems:
     """No two active memories of a scope have the same text and topic, or the same topic."""
     for path, ids in db.execute(SQL["check_twins"]):
-        yield f"{path} has active memories that say the same: {ids}"
+        yield f"{path} has active memories with the same text: {ids}"
     for path, topic_key, ids in db.execute(SQL["check_topics"]):
-        yield f"{path} has active memories of one topic, {show(topic_key)}: {ids}"
+        yield f"{path} has active memories with the same topic {show(topic_key)}: {ids}"
 
 
 def _names(db: apsw.Connection) -> Problems:
@@ -396,9 +395,9 @@ def _names(db: apsw.Connection) -> Problems:
     for sort, name in db.execute(SQL["check_names"]):
         yield f"several {sort} have the name {show(name)}"
     for (models,) in db.execute(SQL["check_present_models"]):
-        yield f"several models are the present one: {models}"
+        yield f"several models are marked as the current one: {models}"
     for (vectors,) in db.execute(SQL["check_no_present_model"]):
-        yield f"no model is the present one, though there are {vectors} vectors, so they cannot be searched"
+        yield f"no model is marked as the current one, so {vectors} vectors cannot be searched"
 
 
 def _usage(db: apsw.Connection) -> Problems:
@@ -410,15 +409,15 @@ def _usage(db: apsw.Connection) -> Problems:
         said, logged = counted[:8], counted[8:]
         true = [*logged, *count_votes(select_current_votes(rows.parse_vote(*row) for row in votes.get(number, [])))]
         if said_scope is not None and said_scope != scope:
-            yield f"the usage of memory {id} is kept for another scope"
+            yield f"the usage of memory {id} is stored under another scope"
         if [value or 0 for value in said] != [value or 0 for value in true]:
-            yield f"the counters of memory {id} are not what its log of uses and votes adds up to"
+            yield f"the counters of memory {id} do not match its log of uses and votes"
 
 
 def _stamps(db: apsw.Connection) -> Problems:
     """Every scope has the number of its last change."""
     for (path,) in db.execute(SQL["check_stamps"]):
-        yield f"{path} does not know its last change, so that readers may not see it"
+        yield f"{path} does not have the number of its last change, so readers may miss that change"
 
 
 def _records(db: apsw.Connection) -> Problems:
@@ -427,7 +426,7 @@ def _records(db: apsw.Connection) -> Problems:
         try:
             trace = rows.parse_context(text)
             if (trace.id, str(trace.scope)) != (id, path):
-                yield f"context {id} is not the one that it says it is"
+                yield f"context {id} has another id or scope in its record"
         except READ_ERRORS as error:
             yield f"context {id} cannot be read ({error})"
     for path, key, *row in db.execute(SQL["check_keys"]):

@@ -393,8 +393,10 @@ class SqliteWriter:
         if self._thread is not None:
             self._thread.join(self._wait_seconds(None))
             if left := self._queue.cancel_all():
-                told = f"{self._database.name}: others are writing; {left} changes put off were not written"
-                raise StoreBusy(told) from self._failure
+                name = self._database.name
+                raise StoreBusy(
+                    f"{name}: another process is writing; {left} deferred writes were not made"
+                ) from self._failure
         self._raise_failures()
 
     def start_exit_flush(self) -> "Future[None] | None":
@@ -433,7 +435,7 @@ class SqliteWriter:
             promise.cancel()
             raise
         if promise.cancel():  # fails once it has begun
-            raise StoreBusy(f"{self._database.name}: others were writing for {patience:.3g} s; try again")
+            raise StoreBusy(f"{self._database.name}: another process was writing for {patience:.3g} s; try again")
         return promise.result()
 
     def _enqueue(self, asked: WriteRequest) -> "Future[Any]":
@@ -460,7 +462,7 @@ class SqliteWriter:
 
     def _refuse_in_writer_thread(self) -> None:
         if self._is_in_writer_thread():
-            raise InvalidInput("a change cannot wait for another one; write both in one change, or use `defer`")
+            raise InvalidInput("a write cannot wait for another write; do both in one transaction, or use `defer`")
 
     def _note_result(self, promise: "Future[Any]") -> None:
         """Keep the error of a deferred write."""
@@ -476,7 +478,7 @@ class SqliteWriter:
         count, self._failures = self._failures, 0
         if first is not None:
             name = self._database.name
-            raise StoreError(f"{name}: {count} of the changes put off failed, the first with: {first}") from first
+            raise StoreError(f"{name}: {count} deferred writes failed, the first with: {first}") from first
 
 
 _WRITER_THREADS: WeakSet[threading.Thread] = WeakSet()

@@ -209,11 +209,11 @@ class ArchiveContract:
     ) -> None:
         fill_store(writer, clock)
         _, items = export_items(store)
-        with pytest.raises(Conflict, match="'a' says the same"):
+        with pytest.raises(Conflict, match="'a' already has the same text"):
             import_items(writer, [_rename_memory(items[0])])
         writer.write(lambda writing: writing.erase(SCOPE, ids("a")))
         put(writer, a_note("a", scope=PARENT_SCOPE))
-        with pytest.raises(Conflict, match="'a' is taken"):
+        with pytest.raises(Conflict, match="'a' is already taken"):
             import_items(writer, items)
 
     def test_vectors_of_another_model_are_refused(self, store: Store, writer: Store, clock: ManualClock) -> None:

@@ -110,7 +110,7 @@ class VersionContract:
 
     def test_an_id_that_another_scope_has_is_refused_and_stays_theirs(self, store: Store, writer: Store) -> None:
         (theirs,) = put(writer, a_note("a", scope=SIBLING_SCOPE))
-        with pytest.raises(Conflict, match="'a' is taken"):
+        with pytest.raises(Conflict, match="'a' is already taken"):
             put(writer, a_note("a", scope=SCOPE))
         assert store.get(SIBLING_SCOPE, ids("a")) == [theirs]
         assert store.get(SCOPE, ids("a")) == []
@@ -143,7 +143,7 @@ class VersionContract:
         writer.write(lambda writing: writing.adopt(ENCODER))
         assert store.encoder() == ENCODER
         for other in (Encoder("another", ENCODER.dimensions), Encoder(ENCODER.name, ENCODER.dimensions + 1)):
-            with pytest.raises(EmbedderMismatch, match="are of test"):
+            with pytest.raises(EmbedderMismatch, match="come from test"):
                 writer.write(lambda writing, other=other: writing.adopt(other))  # type: ignore[misc]
         writer.write(lambda writing: writing.adopt(ENCODER))
         assert store.encoder() == ENCODER
@@ -151,7 +151,7 @@ class VersionContract:
     @affected_by(Variant.SECOND_WRITER)
     def test_a_question_to_another_model_is_refused(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
-        with pytest.raises(EmbedderMismatch, match="are of test"):
+        with pytest.raises(EmbedderMismatch, match="come from test"):
             store.gather(a_probe("why?", encoder=Encoder("another", ENCODER.dimensions)))
 
     def test_a_vector_without_a_model_or_of_another_length_is_refused_and_nothing_is_kept(
@@ -194,7 +194,7 @@ class VersionContract:
         assert [twin("smokes"), twin("drinks"), twin("votes"), twin(None)] == [smokes, drinks, None, smokes]
         (plain,) = put(writer, a_note("c", text="yes"))
         assert [twin("smokes"), twin("drinks"), twin("votes"), twin(None)] == [smokes, drinks, plain, plain]
-        with pytest.raises(Conflict, match="'c' says the same"):
+        with pytest.raises(Conflict, match="'c' already has the same text"):
             put(writer, smokes.changed(topic_key=None))
         put(writer, smokes.changed(text="no"))
         assert [twin("smokes"), twin(None)] == [plain, plain]
@@ -228,7 +228,7 @@ class VersionContract:
         put(writer, a_note("a", text="the same"), a_note("b", text="the same", status=Status.FORGOTTEN))
         put(writer, a_note("c", text="the same", scope=SIBLING_SCOPE))
         for twin in (a_note("d", text=" the  same"), a_note("b", text="the same")):
-            with pytest.raises(Conflict, match="'a' says the same"):
+            with pytest.raises(Conflict, match="'a' already has the same text"):
                 put(writer, twin)
         assert visible_ids(store, SCOPE) == ["a"]
         assert len(store.history(SCOPE, MemoryId("b"))) == 1

@@ -382,7 +382,7 @@ class ImplicitFeedbackContract:
     def test_a_sign_of_no_context_is_refused(self, store: Store, writer: Store) -> None:
         put(writer, a_note("a"))
         for use in sorted(SIGN_USES):
-            with pytest.raises(FieldError, match=f"'context': is missing; what was {use.value}"):
+            with pytest.raises(FieldError, match=f"'context': is missing; '{use.value}' is counted once per context"):
                 writer.write(lambda writing, use=use: writing.record(SCOPE, ids("a"), use, NOW, None))  # type: ignore[misc]
         assert store.usage(SCOPE, ids("a")) == [NO_USAGE]
 
@@ -487,7 +487,7 @@ class ImplicitFeedbackContract:
 
     def test_only_a_sign_is_taken_back(self, writer: Store) -> None:
         put(writer, a_note("a"))
-        with pytest.raises(FieldError, match="'served' is said elsewhere; here it is followed or quoted"):
+        with pytest.raises(FieldError, match="'served' is not allowed here; use followed or quoted"):
             writer.write(lambda writing: writing.retract(SCOPE, [FIRST_ID], Use.SERVED, "context"))
 
     def test_a_use_beside_a_sign_is_counted_each_time(self, store: Store, writer: Store) -> None:
