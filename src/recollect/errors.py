@@ -1,26 +1,26 @@
 """Every exception of recollect.
 
 RecollectError                      retryable = False
-├── InvalidInput (ValueError)       the caller asked for something that cannot be
-│   ├── BudgetError                 a budget nothing could fit
+├── InvalidInput (ValueError)       the request is invalid
+│   ├── BudgetError                 the budget is too small for anything to fit
 │   ├── EmbedderMismatch            the store's vectors come from another model
-│   ├── FieldError                  a value that cannot be; says which field, and which line
-│   ├── ProfileError                a rank profile that makes no sense
-│   ├── SchemesDiffer (TypeError)   scores of two profiles or moments were about to be mixed
-│   ├── ScopeError                  a scope that names nothing
-│   └── TooLarge                    more than a server takes at once
-├── AccessDenied                    the caller's key does not reach that far
-│   └── Unauthenticated             no key was given, or none that holds
-├── NotFound (LookupError)          the memory, profile or context named is not there
-├── Conflict                        it has changed, or was said otherwise, since you looked
-├── ServerBusy                      more is waiting than a server lets wait; try again (retryable)
-│   └── Overdue                     it takes longer than a server waits
-├── SignalMissing                   a profile needs evidence that is not there
+│   ├── FieldError                  a field has an invalid value; names the field and the line
+│   ├── ProfileError                a ranking profile is invalid
+│   ├── SchemesDiffer (TypeError)   scores of two profiles or moments were compared
+│   ├── ScopeError                  a scope is invalid
+│   └── TooLarge                    the request is larger than the server accepts
+├── AccessDenied                    the API key lacks a right for the request
+│   └── Unauthenticated             the API key is missing or invalid
+├── NotFound (LookupError)          the named memory, profile or context does not exist
+├── Conflict                        the data changed since it was read
+├── ServerBusy                      the server's queue is full; try again (retryable)
+│   └── Overdue                     the request took longer than the server waits
+├── SignalMissing                   a profile needs evidence that the candidates lack
 ├── StoreError                      the store failed; the driver's error is the cause
-│   ├── StoreBusy                   others are writing; try again (retryable)
-│   └── SchemaMismatch              the file is older or newer than this program, or is none of ours
+│   ├── StoreBusy                   other writers hold the store; try again (retryable)
+│   └── SchemaMismatch              the file is from another version, or not a recollect store
 └── ProviderError                   an embedder or a language model failed
-    └── ProviderBusy                try again (retryable)
+    └── ProviderBusy                the model is unavailable; try again (retryable)
 """
 
 import reprlib
