@@ -37,9 +37,9 @@ def find_sqlite_log(path: Path) -> Path | None:
     return next((one for end in SQLITE_LOG_SUFFIXES if (one := companion_path(path, end)).exists()), None)
 
 
-def companion_path(path: Path, ending: str) -> Path:
+def companion_path(path: Path, suffix: str) -> Path:
     """Return the path of the file whose name is this one's plus a suffix."""
-    return path.with_name(f"{path.name}{ending}")
+    return path.with_name(f"{path.name}{suffix}")
 
 
 @contextmanager
@@ -51,43 +51,47 @@ def temp_folder(folder: Path) -> Iterator[Path]:
     remove_abandoned_folders(folder)
     with tempfile.TemporaryDirectory(
         prefix=TEMP_FOLDER_PREFIX, suffix=TEMP_FOLDER_SUFFIX, dir=folder, ignore_cleanup_errors=True
-    ) as made:
-        unlocked = Path(f"{_lock_file_of(Path(made))}{TEMP_FOLDER_SUFFIX}")
-        held = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
+    ) as created:
+        unlocked = Path(f"{_lock_file_of(Path(created))}{TEMP_FOLDER_SUFFIX}")
+        descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             with suppress(OSError):  # without locks, other processes judge the folder by its age
-                _try_lock(held)
-                unlocked.rename(_lock_file_of(Path(made)))
-            yield Path(made)
+                _try_lock(descriptor)
+                unlocked.rename(_lock_file_of(Path(created)))
+            yield Path(created)
         finally:
-            os.close(held)
+            os.close(descriptor)
 
 
 def remove_abandoned_folders(folder: Path) -> list[Path]:
     """Remove the temporary folders of killed processes; return those that are still in use."""
-    left: list[Path] = []
+    in_use: list[Path] = []
     try:
-        ours = [one for one in folder.glob(f"{TEMP_FOLDER_PREFIX}*{TEMP_FOLDER_SUFFIX}") if _is_our_folder(one)]
+        candidates = [
+            candidate
+            for candidate in folder.glob(f"{TEMP_FOLDER_PREFIX}*{TEMP_FOLDER_SUFFIX}")
+            if _is_our_folder(candidate)
+        ]
     except OSError:
-        return left
-    for one in ours:
-        if _is_abandoned(one):
-            shutil.rmtree(one, ignore_errors=True)
-        if one.exists():
-            left.append(one)
-    return left
+        return in_use
+    for candidate in candidates:
+        if _is_abandoned(candidate):
+            shutil.rmtree(candidate, ignore_errors=True)
+        if candidate.exists():
+            in_use.append(candidate)
+    return in_use
 
 
-def move_into_place(whole: Path, target: Path, *, replacing: bool = False) -> None:
+def move_into_place(complete: Path, target: Path, *, replacing: bool = False) -> None:
     """Rename a complete file to its target and sync the folder.
 
     The file must lie in the target's folder or below it. With `replacing`, an existing target is replaced; otherwise it
     stays and `FileExistsError` is raised.
     """
     if replacing:
-        whole.replace(target)
+        complete.replace(target)
     else:
-        _link_without_replacing(whole, target)
+        _link_without_replacing(complete, target)
     _sync_folder(target.parent)
 
 
@@ -97,13 +101,13 @@ def lock_path(path: Path) -> Iterator[None]:
 
     The lock file beside the path stays. Where the system has no file locks, this never waits.
     """
-    held = os.open(companion_path(path, "-lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(companion_path(path, "-lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if fcntl is not None:
-            fcntl.flock(held, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(held)
+        os.close(descriptor)
 
 
 def _lock_file_of(folder: Path) -> Path:
@@ -125,24 +129,24 @@ def _is_our_folder(path: Path) -> bool:
 def _is_abandoned(folder: Path) -> bool:
     """Whether no process works in the folder any more."""
     try:
-        held = os.open(_lock_file_of(folder), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(_lock_file_of(folder), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
         return _idle_seconds(folder) > ABANDONED_SECONDS
     except OSError:
         return False
     try:
-        _try_lock(held)
+        _try_lock(descriptor)
     except OSError:
         return False
     finally:
-        os.close(held)
+        os.close(descriptor)
     return fcntl is not None or _idle_seconds(folder) > ABANDONED_SECONDS
 
 
-def _try_lock(held: int) -> None:
+def _try_lock(descriptor: int) -> None:
     """Lock the file of a folder; raise `OSError` if another process holds the lock."""
     if fcntl is not None:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _idle_seconds(folder: Path) -> float:
@@ -153,25 +157,25 @@ def _idle_seconds(folder: Path) -> float:
         return 0.0
 
 
-def _link_without_replacing(whole: Path, target: Path) -> None:
+def _link_without_replacing(complete: Path, target: Path) -> None:
     """Rename without overwriting: of two processes that use the same name, only one succeeds."""
     try:
-        os.link(whole, target)
-        whole.unlink()
+        os.link(complete, target)
+        complete.unlink()
     except FileExistsError:
         raise
     except OSError as error:  # some file systems have no links
         if target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from error
-        whole.replace(target)
+        complete.replace(target)
 
 
 def _sync_folder(folder: Path) -> None:
     """Flush the folder's entries to disk."""
     if sys.platform == "win32":  # folders cannot be opened there
         return
-    opened = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)

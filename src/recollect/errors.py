@@ -49,18 +49,18 @@ def show_name(name: object) -> str:
 def suggest(given: str, known: Iterable[str]) -> str:
     """Return a hint for an unknown name: the most similar known one, or all of them."""
     names = list(known)
-    near = get_close_matches(given, names, n=1, cutoff=0.7)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names) or 'none'}"
+    similar = get_close_matches(given, names, n=1, cutoff=0.7)
+    return f"did you mean {similar[0]!r}?" if similar else f"known are {', '.join(names) or 'none'}"
 
 
 def list_frames(error: BaseException) -> list[str]:
     """Return the code locations in an error's traceback, without any values."""
-    found, trace = [], error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        found.append(f"{code.co_filename}:{trace.tb_lineno} {code.co_name}")
-        trace = trace.tb_next
-    return found
+    frames, traceback = [], error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        frames.append(f"{code.co_filename}:{traceback.tb_lineno} {code.co_name}")
+        traceback = traceback.tb_next
+    return frames
 
 
 class RecollectError(Exception):

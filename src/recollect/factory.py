@@ -374,7 +374,7 @@ def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any]
     with _require_postgres_driver():
         from recollect.stores.postgres.connection import PostgresDatabase
         from recollect.stores.postgres.erasure import TableSweeper
-    with closing(PostgresDatabase(path, patience=chosen.busy_timeout, make=False)) as database:
+    with closing(PostgresDatabase(path, timeout=chosen.busy_timeout, create=False)) as database:
         return TableSweeper(database, path, chosen.busy_timeout).sweep()
 
 

@@ -32,8 +32,8 @@ class _ForkRegistry:
 
     def after_in_child(self) -> None:
         self.lock = threading.RLock()
-        for heir in list(self.members):
-            heir.after_fork()
+        for member in list(self.members):
+            member.after_fork()
 
 
 _REGISTRY = _ForkRegistry()
@@ -43,10 +43,10 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def register_fork_aware(heir: ForkAware) -> None:
+def register_fork_aware(member: ForkAware) -> None:
     """Reset the object in every child process, as long as it is referenced elsewhere."""
     with _REGISTRY.lock:
-        _REGISTRY.members.add(heir)
+        _REGISTRY.members.add(member)
 
 
 class ForkSafeLock:

@@ -125,7 +125,7 @@ def test_shelves_beyond_the_limit_are_let_go_of_the_longest_unused_first(store: 
     with store._readers.borrow() as db:
         of_one = view_of(ColumnCache(), db, scopes[0]).parts[0].nbytes
     assert of_one > 10 * (ENCODER.dimensions * 4 + 8 * len(NUMBER_FIELDS)), "vectors alone are not all that it takes"
-    library = ColumnCache(largest=round(2.5 * of_one))
+    library = ColumnCache(max_bytes=round(2.5 * of_one))
     for scope in [*scopes, scopes[2], scopes[0]]:
         with store._readers.borrow() as db:
             found, _ = library.read(SqliteTransaction(db), EvidenceRequest(scope=scope, at=NOW), 1)

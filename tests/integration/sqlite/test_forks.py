@@ -345,7 +345,7 @@ def test_a_process_of_multiprocessing_that_gives_up_says_so_once_for_every_store
     for db in held:
         db.close()
     assert child.exitcode == 0
-    assert (tmp_path / "log").read_text().split() == ["changes_put_off_not_written"] * 3
+    assert (tmp_path / "log").read_text().split() == ["deferred_writes_lost"] * 3
 
 
 def _put_off_and_end(folder: Path) -> None:

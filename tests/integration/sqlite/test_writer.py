@@ -364,7 +364,7 @@ def test_a_change_put_off_that_fails_is_logged_and_raised_once_and_harms_no_othe
             writer.defer(note(text))
         with pytest.raises(StoreError, match=r"2 deferred writes failed, the first with: .*UNIQUE"):
             writer.flush()
-    assert [record.message for record in caplog.records] == ["change_put_off_failed"] * 2
+    assert [record.message for record in caplog.records] == ["deferred_write_failed"] * 2
     writer.flush()
     assert notes(database) == ["same", "other"]
 
@@ -522,7 +522,7 @@ def test_a_process_ends_though_others_write_and_says_what_is_lost(database: Sqli
     other = Other("ends", database.path, MOMENT)
     assert other.hear() == "ready"
     other.tell()
-    assert other.end() == ["changes_put_off_not_written"] * 2
+    assert other.end() == ["deferred_writes_lost"] * 2
     busy.tell()
     assert busy.end() == ["left"]
     assert notes(database) == []
@@ -537,7 +537,7 @@ def test_a_process_ends_though_the_file_is_gone_and_says_so(database: SqliteData
     busy.kill()
     other.tell()
     said = other.end()
-    assert said.count("change_put_off_failed") == 2
+    assert said.count("deferred_write_failed") == 2
     assert any("store.db was moved or deleted while it was open" in line for line in said)
 
 

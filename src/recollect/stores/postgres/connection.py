@@ -50,33 +50,33 @@ _BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
 class PostgresDatabase:
     """An open database. No session state outlives a transaction, so a pooler may be in between."""
 
-    def __init__(self, address: str, *, patience: float, whole: bool = True, make: bool = True) -> None:
+    def __init__(self, address: str, *, timeout: float, require_complete: bool = True, create: bool = True) -> None:
         """Open the database and apply pending migrations.
 
-        If `make` is true, a database without a store gets one; otherwise NotFound is raised. If `whole` is true,
-        StoreError is raised while another store is being moved into the database.
+        If `create` is true, a database without a store gets one; otherwise NotFound is raised. If `require_complete` is
+        true, StoreError is raised while another store is being moved into the database.
         """
         self.name = redact_url(address)
         self.takes_writes = True
         """False after a write has failed, until one succeeds. A busy store is no failure."""
         self._address = address
-        self._timeout = patience
-        with translate_errors(self.name), connect(address, self.name, patience) as db:
+        self._timeout = timeout
+        with translate_errors(self.name), connect(address, self.name, timeout) as db:
             check_server(db, self.name)
-            vectors = find_pgvector_schema(db, self.name, make=make)
-            ledger = None if vectors is None else PostgresMigrationLog(db, self.name, vectors)
-            if vectors is None or ledger is None or (not make and ledger.version() == 0):
+            vectors = find_pgvector_schema(db, self.name, create=create)
+            log = None if vectors is None else PostgresMigrationLog(db, self.name, vectors)
+            if vectors is None or log is None or (not create and log.version() == 0):
                 raise NotFound(f"{self.name} does not have a store; use a database that has one")
-            self.schema = migrate(ledger, load_migrations(MIGRATIONS))
+            self.schema = migrate(log, load_migrations(MIGRATIONS))
             self._read_only = _is_read_only(db)
-            if whole and db.execute(f"SELECT FROM {SCHEMA_NAME}.moving").fetchone() is not None:
+            if require_complete and db.execute(f"SELECT FROM {SCHEMA_NAME}.moving").fetchone() is not None:
                 raise StoreError(f"{self.name}: {UNFINISHED_IMPORT}")
         self.vectors = vectors
         """The schema that contains pgvector. It is on no search path."""
         self._vector_type = sql.SQL("{}.vector").format(sql.Identifier(vectors))
-        longest = sql.Literal(f"{max(int(patience * 1000), 1)}ms")
-        self._set_lock_timeout = sql.SQL("SET LOCAL lock_timeout = {}").format(longest)
-        self._connections = ConnectionPools(address, self.name, patience, self._configure)
+        lock_timeout = sql.Literal(f"{max(int(timeout * 1000), 1)}ms")
+        self._set_lock_timeout = sql.SQL("SET LOCAL lock_timeout = {}").format(lock_timeout)
+        self._connections = ConnectionPools(address, self.name, timeout, self._configure)
 
     @property
     def read_only(self) -> bool:
@@ -94,9 +94,9 @@ class PostgresDatabase:
         return self._read_only
 
     @contextmanager
-    def read_transaction(self, reach: sql.Composed) -> Iterator[Connection]:
-        """Begin a transaction that sees one snapshot of the rows that `reach` admits."""
-        begin = sql.SQL("; ").join([sql.SQL(_BEGIN_READ), SET_SEARCH_PATH, self._set_lock_timeout, reach])
+    def read_transaction(self, set_scope: sql.Composed) -> Iterator[Connection]:
+        """Begin a transaction that sees one snapshot of the rows that `set_scope` admits."""
+        begin = sql.SQL("; ").join([sql.SQL(_BEGIN_READ), SET_SEARCH_PATH, self._set_lock_timeout, set_scope])
         with self._connections.borrow(writes=False) as db, _transaction(db, begin):
             yield db
 
@@ -107,18 +107,18 @@ class PostgresDatabase:
         with self._connections.borrow(writes=True) as db, _transaction(db, begin):
             yield db
 
-    def retry(self, act: Callable[[], T]) -> T:
-        """Return what `act` returns; retry it until the timeout if an error is transient.
+    def retry(self, action: Callable[[], T]) -> T:
+        """Return what `action` returns; retry it until the timeout if an error is transient.
 
         Transient errors are a lost connection, a server that is away or has too many connections, and colliding
         transactions.
         """
-        over, pause = time.monotonic() + self._timeout, FIRST_RETRY_SECONDS
+        deadline, pause = time.monotonic() + self._timeout, FIRST_RETRY_SECONDS
         while True:
             try:
-                return act()
+                return action()
             except psycopg.Error as error:
-                if not is_transient(error) or time.monotonic() + pause > over:
+                if not is_transient(error) or time.monotonic() + pause > deadline:
                     raise translate_error(error, self.name) from error
             time.sleep(pause)
             pause = min(2 * pause, MAX_RETRY_SECONDS)
@@ -212,12 +212,12 @@ def check_server(db: Connection, name: str) -> None:
         raise StoreError(f"{name} has the encoding {encoding}; create a database with ENCODING 'UTF8'")
 
 
-def find_pgvector_schema(db: Connection, name: str, *, make: bool) -> str | None:
+def find_pgvector_schema(db: Connection, name: str, *, create: bool) -> str | None:
     """Return the schema that contains pgvector, or None if the database does not have it.
 
-    If `make` is true, a missing extension is created. An extension that is too old raises StoreError.
+    If `create` is true, a missing extension is created. An extension that is too old raises StoreError.
     """
-    found = _find_pgvector(db) or (_install_pgvector(db, name) if make else None)
+    found = _find_pgvector(db) or (_install_pgvector(db, name) if create else None)
     if found is None:
         return None
     schema, version = found

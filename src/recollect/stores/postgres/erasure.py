@@ -44,7 +44,7 @@ _SWEEP_STATEMENTS = {
 }
 
 
-def search_files(db: Connection, tables: Sequence[tuple[int, str]], wanted: Set[bytes]) -> ResidueSearch:
+def search_files(db: Connection, tables: Sequence[tuple[int, str]], needles: Set[bytes]) -> ResidueSearch:
     """Search all files of these rewritten tables, given by OID and name, for the erased bytes.
 
     A hit in a rewritten table comes from a row that remains and has the same text, or from a row that was added since.
@@ -54,7 +54,7 @@ def search_files(db: Connection, tables: Sequence[tuple[int, str]], wanted: Set[
     rewritten = tuple(name for _, name in tables)
     if db.execute(_SWEEP_STATEMENTS["may_read_files"]).fetchone() != (True,):
         return ResidueSearch(rewritten=rewritten, unsearched=UNSEARCHED_REASON, out_of_reach=UNREACHABLE_SERVER_COPIES)
-    finder = NeedleFinder(wanted)
+    finder = NeedleFinder(needles)
     files: list[str] = []
     remains: list[str] = []
     in_rows, in_indexes = Counter[str](), Counter[str]()
@@ -172,11 +172,11 @@ class TableSweeper:
         owner, owned = self._fetch_owner()
         if not owned:
             raise StoreError(f"{self._database.name}: only the owner of the tables can sweep them; run it as {owner}")
-        done = SweepReport()
+        report = SweepReport()
         with self._exclusive_connection() as db:
-            for waiting in self._list_unswept():
-                done += self._sweep_partition(db, waiting)
-        return done
+            for unswept in self._list_unswept():
+                report += self._sweep_partition(db, unswept)
+        return report
 
     def scrub(self, scope: Scope, pieces: Set[bytes]) -> ResidueSearch:
         """Sweep the partition of an erased scope, and return what remains of the erased bytes."""
@@ -185,10 +185,10 @@ class TableSweeper:
             if found is None:  # the receipt is from another store
                 return ResidueSearch(out_of_reach=UNREACHABLE_SERVER_COPIES)
             (part,) = found
-            why_not = self._sweep_now(part) if self._find_unswept(part) else None
-            if why_not is not None:
+            reason = self._sweep_now(part) if self._find_unswept(part) else None
+            if reason is not None:
                 return ResidueSearch(
-                    unfinished=f"{self._database.name}: {REMAINS_REASON}; {why_not}",
+                    unfinished=f"{self._database.name}: {REMAINS_REASON}; {reason}",
                     out_of_reach=UNREACHABLE_SERVER_COPIES,
                 )
             tables = self._list_tables(part)
@@ -207,66 +207,66 @@ class TableSweeper:
             reason = f"other transactions could not use these {size / 1e6:,.0f} MB meanwhile"
             return f"{reason}: run `recollect admin sweep` when that does no harm"
         with self._exclusive_connection() as db:
-            for waiting in self._find_unswept(part):  # empty if another process has swept it meanwhile
-                self._sweep_partition(db, waiting)
+            for unswept in self._find_unswept(part):  # empty if another process has swept it meanwhile
+                self._sweep_partition(db, unswept)
         return None
 
-    def _sweep_partition(self, db: Connection, waiting: _UnsweptPartition) -> SweepReport:
-        before = {one.number: one for one in self._list_tables(waiting.partition)}
-        self._wait_for_readers(waiting.erased_by)
+    def _sweep_partition(self, db: Connection, unswept: _UnsweptPartition) -> SweepReport:
+        before = {one.number: one for one in self._list_tables(unswept.partition)}
+        self._wait_for_readers(unswept.erased_by)
         for table in before.values():
             self._rewrite_table(db, table)
-        after = self._list_tables(waiting.partition)
-        left = [one.name for one in after if not _is_clean(one, before.get(one.number), waiting.erased_by)]
-        if left:
-            problem = f"a transaction began to read the erased rows while {', '.join(left)} was rewritten"
+        after = self._list_tables(unswept.partition)
+        unclean = [one.name for one in after if not _is_clean(one, before.get(one.number), unswept.erased_by)]
+        if unclean:
+            problem = f"a transaction began to read the erased rows while {', '.join(unclean)} was rewritten"
             raise StoreBusy(f"{self._database.name}: {problem}; try again")
-        self._database.retry(lambda: self._record_sweep(waiting))
+        self._database.retry(lambda: self._record_sweep(unswept))
         return SweepReport(
             tables=tuple(one.name for one in after),
             before=sum(one.bytes for one in before.values()),
             after=sum(one.bytes for one in after),
-            erasures=waiting.erasures,
+            erasures=unswept.erasures,
         )
 
     def _wait_for_readers(self, erased_by: int) -> None:
         """Wait until no transaction sees the erased rows; new transactions do not see them."""
-        over = time.monotonic() + self._timeout
-        while seeing := self._read(
+        deadline = time.monotonic() + self._timeout
+        while readers := self._read(
             lambda db: db.execute(_SWEEP_STATEMENTS["who_sees"], {"erased_by": erased_by}).fetchall()
         ):
-            if time.monotonic() > over:
-                problem = f"{seeing[0][0]} may still see the erased rows, so the files must keep them"
+            if time.monotonic() > deadline:
+                problem = f"{readers[0][0]} may still see the erased rows, so the files must keep them"
                 raise StoreBusy(f"{self._database.name}: {problem}; end it first")
             time.sleep(RETRY_SECONDS)
 
     def _rewrite_table(self, db: Connection, table: _TableFile) -> None:
         statement = _VACUUM_FULL.format(sql.Identifier(SCHEMA_NAME, table.name))
-        over = time.monotonic() + self._timeout
+        deadline = time.monotonic() + self._timeout
         while True:
             try:
                 return run_index_build(db, statement, min(2 * table.vector_index_bytes, MAX_BUILD_MEMORY_BYTES))
             except errors.LockNotAvailable:
-                if time.monotonic() > over:
+                if time.monotonic() > deadline:
                     raise
             time.sleep(RETRY_SECONDS)
 
-    def _record_sweep(self, waiting: _UnsweptPartition) -> None:
+    def _record_sweep(self, unswept: _UnsweptPartition) -> None:
         with self._database.write_transaction() as db:
-            db.execute(_SWEEP_STATEMENTS["swept"], {"part": waiting.partition, "last": waiting.recorded_transaction})
+            db.execute(_SWEEP_STATEMENTS["swept"], {"part": unswept.partition, "last": unswept.recorded_transaction})
 
     @contextmanager
     def _exclusive_connection(self) -> Iterator[Connection]:
         """Open a connection with the admin lock; wait while another sweep or index build holds it."""
         self._refuse_pooler()
-        over = time.monotonic() + self._timeout
-        with ExitStack() as whole:
+        deadline = time.monotonic() + self._timeout
+        with ExitStack() as stack:
             db: Connection | None = None
             while db is None:
                 try:
-                    db = whole.enter_context(exclusive_connection(self._target, self._database.name, self._timeout))
+                    db = stack.enter_context(exclusive_connection(self._target, self._database.name, self._timeout))
                 except StoreBusy:
-                    if time.monotonic() > over:
+                    if time.monotonic() > deadline:
                         raise
                     time.sleep(RETRY_SECONDS)
             db.execute("SELECT set_config('lock_timeout', %s, false)", [LOCK_TIMEOUT])

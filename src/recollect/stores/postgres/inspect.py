@@ -194,8 +194,8 @@ def _read_store(db: "psycopg.Connection[Any]") -> StoreCatalog | None:
 
 
 def _count_unswept(db: "psycopg.Connection[Any]") -> int:
-    (there,) = _fetch_row(db, "SELECT to_regclass('recollect.unswept') IS NOT NULL")  # not in an older schema
-    return int(_fetch_row(db, "SELECT count(*) FROM recollect.unswept")[0]) if there else 0
+    (exists,) = _fetch_row(db, "SELECT to_regclass('recollect.unswept') IS NOT NULL")  # not in an older schema
+    return int(_fetch_row(db, "SELECT count(*) FROM recollect.unswept")[0]) if exists else 0
 
 
 def _read_indexes(db: "psycopg.Connection[Any]") -> tuple[ScopeVectorIndex, ...]:

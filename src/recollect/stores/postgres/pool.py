@@ -45,18 +45,18 @@ logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # else its 
 
 
 @contextmanager
-def connect(address: str, name: str, patience: float = CONNECT_TIMEOUT_SECONDS) -> Iterator[Connection]:
+def connect(address: str, name: str, timeout: float = CONNECT_TIMEOUT_SECONDS) -> Iterator[Connection]:
     """Open a single autocommit connection, outside the pools.
 
     Raises StoreBusy if the server may be reachable in a moment, and StoreError otherwise.
     """
     try:
-        db = psycopg.connect(address, **_connection_options(address, patience))
+        db = psycopg.connect(address, **_connection_options(address, timeout))
     except psycopg.OperationalError as error:
-        said = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
         remedy = "check host, port, role, password and database, and that the server is up"
-        kind = StoreBusy if any(words in said for words in _TRANSIENT_MESSAGES) else StoreError
-        raise kind(f"{name} cannot be reached ({said}); {remedy}") from error
+        error_class = StoreBusy if any(words in reason for words in _TRANSIENT_MESSAGES) else StoreError
+        raise error_class(f"{name} cannot be reached ({reason}); {remedy}") from error
     with db:
         yield db
 
@@ -67,10 +67,10 @@ class ConnectionPools:
     A forked child inherits none of the connections.
     """
 
-    def __init__(self, address: str, name: str, patience: float, configure: Callable[[Connection], None]) -> None:
+    def __init__(self, address: str, name: str, timeout: float, configure: Callable[[Connection], None]) -> None:
         self._address = address
         self._name = name
-        self._timeout = patience
+        self._timeout = timeout
         self._configure = configure
         self._lock = ForkSafeLock()
         self._closed = False
@@ -82,10 +82,10 @@ class ConnectionPools:
     @contextmanager
     def borrow(self, *, writes: bool) -> Iterator[Connection]:
         """Borrow a connection for one transaction."""
-        with ExitStack() as lent:
+        with ExitStack() as stack:
             self._waiting.append(None)
             try:
-                db = lent.enter_context(self._pool(writes=writes).connection())
+                db = stack.enter_context(self._pool(writes=writes).connection())
             finally:
                 self._waiting.pop()
             yield db
@@ -144,22 +144,22 @@ class ConnectionPools:
             pool.check()
 
 
-def _connection_options(address: str, patience: float) -> dict[str, Any]:
+def _connection_options(address: str, timeout: float) -> dict[str, Any]:
     """Return the options of a new connection.
 
     Options in the URL win over these defaults. The keepalive settings end a connection whose server stops answering.
     """
-    second = max(int(patience / 6), 1)
-    unless_said = {
+    second = max(int(timeout / 6), 1)
+    defaults = {
         "connect_timeout": CONNECT_TIMEOUT_SECONDS,
         "keepalives_idle": min(2 * second, CONNECT_TIMEOUT_SECONDS),
         "keepalives_interval": min(second, CONNECT_TIMEOUT_SECONDS),
         "keepalives_count": 3,
-        "tcp_user_timeout": max(int(patience * 1000), 1000),
+        "tcp_user_timeout": max(int(timeout * 1000), 1000),
     }
-    said = conninfo_to_dict(address)
+    given = conninfo_to_dict(address)
     return {
-        **{name: value for name, value in unless_said.items() if name not in said},
+        **{name: value for name, value in defaults.items() if name not in given},
         "client_encoding": "UTF8",  # overrides the role and the environment
         "autocommit": True,
         "prepare_threshold": None,
@@ -179,11 +179,11 @@ def redact_url(address: str) -> str:
         parts = conninfo_to_dict(address)
     except ProgrammingError:  # its text may contain the password
         raise _invalid_url() from None
-    named = f"{parts['user']}@" if parts.get("user") else ""
+    user_part = f"{parts['user']}@" if parts.get("user") else ""
     host = str(parts.get("host") or parts.get("hostaddr") or "")
     port = f":{parts['port']}" if parts.get("port") else ""
-    where = f"{'' if host.startswith('/') else host}{port}"
-    return f"postgresql://{named}{where}/{parts.get('dbname', '')}"
+    host_and_port = f"{'' if host.startswith('/') else host}{port}"
+    return f"postgresql://{user_part}{host_and_port}/{parts.get('dbname', '')}"
 
 
 def _invalid_url() -> InvalidInput:
@@ -223,7 +223,7 @@ def is_transient(error: psycopg.Error) -> bool:
 
 def translate_error(error: psycopg.Error, name: str) -> RecollectError:
     """Return the error of recollect for a driver error; `name` is the store in the message."""
-    said = str(error).strip().partition("\n")[0]
+    message = str(error).strip().partition("\n")[0]
     match error:
         case PoolClosed():
             return StoreError(f"{name} is closed; open the store again")
@@ -236,21 +236,21 @@ def translate_error(error: psycopg.Error, name: str) -> RecollectError:
         case errors.SerializationFailure() | errors.DeadlockDetected():
             return StoreBusy(f"{name}: another transaction changed the same rows; try again")
         case errors.ReadOnlySqlTransaction() | errors.FeatureNotSupported() if (
-            "recovery" in said or "read-only" in said
+            "recovery" in message or "read-only" in message
         ):
             return StoreError(f"{name} is read-only; connect to the primary server as a role that can write")
         case errors.DiskFull():
             return StoreError(f"{name}: the server's disk is full, so nothing was written; make room and try again")
         case errors.InsufficientPrivilege():
-            return StoreError(f"{name}: {said}; ask the owner of its tables to grant the missing privilege")
+            return StoreError(f"{name}: {message}; ask the owner of its tables to grant the missing privilege")
         case errors.UniqueViolation():
-            return Conflict(f"{name}: {said}; read the row again, and retry the change")
+            return Conflict(f"{name}: {message}; read the row again, and retry the change")
         case errors.CharacterNotInRepertoire() | errors.UntranslatableCharacter():
-            return InvalidInput(f"{name} cannot store a text with invalid characters ({said}); remove them")
+            return InvalidInput(f"{name} cannot store a text with invalid characters ({message}); remove them")
         case _ if is_lost(error):
-            return StoreBusy(f"{name} cannot be reached ({said}); try again in a moment")
+            return StoreBusy(f"{name} cannot be reached ({message}); try again in a moment")
         case _:
-            return StoreError(f"{name}: {said}")
+            return StoreError(f"{name}: {message}")
 
 
 _ADMIN_LOCK_KEY = 0x696E646578696E67
@@ -294,12 +294,12 @@ def exclusive_connection(target: str, name: str, timeout: float) -> Iterator[Con
     """
     with (
         _translate_admin_errors(name),
-        connect(target, name, timeout) as turn,
+        connect(target, name, timeout) as lock_connection,
         connect(target, name, timeout) as db,
     ):
-        turn.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-        turn.execute(_DISABLE_TIMEOUTS, [True])
-        if turn.execute(_TRY_ADMIN_LOCK).fetchone() != (True,):
+        lock_connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        lock_connection.execute(_DISABLE_TIMEOUTS, [True])
+        if lock_connection.execute(_TRY_ADMIN_LOCK).fetchone() != (True,):
             problem = "another process is creating or dropping an index, or sweeping"
             raise StoreBusy(f"{name}: {problem}; try again when it is done (`recollect admin index` shows it)")
         if not is_pooled(db):
@@ -316,19 +316,19 @@ def is_pooled(db: Connection) -> bool:
 
 
 def run_index_build(
-    db: Connection, statement: sql.Composed, memory: int, *, tidy: Callable[[], None] = lambda: None
+    db: Connection, statement: sql.Composed, memory: int, *, clean_up: Callable[[], None] = lambda: None
 ) -> None:
     """Run a statement that builds indexes, with at least `memory` bytes of working memory.
 
     The connection must not go through a pooler. Parallel workers need shared memory, of which there may be too little.
-    In that case `tidy` removes what they left, and the build runs again in a single process.
+    In that case `clean_up` removes what they left, and the build runs again in a single process.
     """
     db.execute(_SET_BUILD_MEMORY, [memory])
     try:
         db.execute(statement)
     except (errors.DiskFull, errors.OutOfMemory):
         db.execute("SET max_parallel_maintenance_workers = 0")
-        tidy()
+        clean_up()
         db.execute(statement)
 
 

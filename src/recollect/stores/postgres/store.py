@@ -64,7 +64,7 @@ class PostgresStore(SqlReader):
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         super().__init__(cache_bytes)
-        self._database = PostgresDatabase(target, patience=timeout)
+        self._database = PostgresDatabase(target, timeout=timeout)
         self._writer = PostgresWriter(self._database, clock)
         self._sweeper = TableSweeper(self._database, target, timeout)
         self._background_writes = BackgroundWrites(self._database.name)
@@ -84,11 +84,11 @@ class PostgresStore(SqlReader):
         return self._read(scope, look, below=below)
 
     def export(self, scope: Scope | None) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
-        def number_items_anew(db: Transaction, items: Iterator[ArchiveItem]) -> Iterator[ArchiveItem]:
-            new = number_commits(db.fetch_each("all_commits")) if scope is None else None
-            return items if new is None else renumber_items(items, new)
+        def renumber_for_export(db: Transaction, items: Iterator[ArchiveItem]) -> Iterator[ArchiveItem]:
+            numbers = number_commits(db.fetch_each("all_commits")) if scope is None else None
+            return items if numbers is None else renumber_items(items, numbers)
 
-        return open_export(open_snapshot(self._database, RlsScope.of(scope, wide=True)), scope, number_items_anew)
+        return open_export(open_snapshot(self._database, RlsScope.of(scope, wide=True)), scope, renumber_for_export)
 
     def scrub(self, scope: Scope, pieces: Set[bytes]) -> ResidueSearch:
         self._column_cache.clear()
@@ -112,8 +112,8 @@ class PostgresStore(SqlReader):
         self._background_writes.flush()
 
     def close(self) -> None:
-        with ExitStack() as whatever_happens:
-            whatever_happens.callback(self._database.close)
+        with ExitStack() as stack:
+            stack.callback(self._database.close)
             self._background_writes.close()
 
     def _choose_remote_vectors(self, db: Transaction, probe: EvidenceRequest, encoder: int) -> RemoteVectors | None:
@@ -121,11 +121,13 @@ class PostgresStore(SqlReader):
             ENTRIES_WITHOUT_VECTORS, find_indexed_scope(db, probe.scope, encoder) if probe.indexed else None
         )
 
-    def _open_remote_similarity(self, probe: EvidenceRequest, seen: ColumnSnapshot) -> PostgresVectorSearch | None:
+    def _open_remote_similarity(self, probe: EvidenceRequest, snapshot: ColumnSnapshot) -> PostgresVectorSearch | None:
         if probe.vectors is None:
             return None
-        indexed = None if seen.remote is None else seen.remote.indexed_scope
-        return PostgresVectorSearch(self._database, probe, probe.vectors[0], seen.columns, seen.encoder_number, indexed)
+        indexed = None if snapshot.remote is None else snapshot.remote.indexed_scope
+        return PostgresVectorSearch(
+            self._database, probe, probe.vectors[0], snapshot.columns, snapshot.encoder_number, indexed
+        )
 
     def _read(self, scope: Scope | None, look: Callable[[Transaction], T], *, below: bool = False) -> T:
         return read_with_retry(self._database, RlsScope.of(scope, wide=below), look)
@@ -141,14 +143,14 @@ def number_commits(commits: Iterable[tuple[str, int, int]]) -> CommitNumbers | N
     No new numbers are needed if no two roots have commits of the same number that were recorded at different moments.
     The new numbers follow the time of recording, and within a root the existing order.
     """
-    moments: dict[int, set[int]] = defaultdict(set)
+    times: dict[int, set[int]] = defaultdict(set)
     latest: dict[str, int] = defaultdict(int)
     order: list[tuple[int, str, int]] = []
     for root, number, recorded_at in sorted(commits):
-        moments[number].add(recorded_at)
+        times[number].add(recorded_at)
         latest[root] = max(latest[root], recorded_at)  # a clock may have been set back
         order.append((latest[root], root, number))
-    if all(len(found) == 1 for found in moments.values()):
+    if all(len(found) == 1 for found in times.values()):
         return None
     return {(root, number): place for place, (_, root, number) in enumerate(sorted(order), 1)}
 
@@ -159,10 +161,10 @@ def renumber_items(items: Iterator[ArchiveItem], numbers: CommitNumbers) -> Iter
         yield _renumber_context(item, numbers) if isinstance(item, ContextRecord) else _renumber_memory(item, numbers)
 
 
-def _renumber_context(trace: ContextRecord, numbers: CommitNumbers) -> ContextRecord:
-    if trace.elsewhere:  # its commit belongs to another store
-        return trace
-    return replace(trace, commit=numbers.get((trace.scope.parts[0], trace.commit), trace.commit))
+def _renumber_context(record: ContextRecord, numbers: CommitNumbers) -> ContextRecord:
+    if record.elsewhere:  # its commit belongs to another store
+        return record
+    return replace(record, commit=numbers.get((record.scope.parts[0], record.commit), record.commit))
 
 
 def _renumber_memory(saved: ArchivedMemory, numbers: CommitNumbers) -> ArchivedMemory:
@@ -188,7 +190,7 @@ class PostgresImport:
     """
 
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
-        self._database = PostgresDatabase(target, patience=timeout, whole=False)
+        self._database = PostgresDatabase(target, timeout=timeout, require_complete=False)
         self._item_count = 0
         self._commit_times: dict[int, int] = {}
         """When each commit of the source was recorded; its numbers count over all of its roots."""
@@ -197,17 +199,17 @@ class PostgresImport:
         expected = _describe_inventory(inventory)
 
         def change(db: PostgresTransaction) -> int:
-            found = db.fetch_first("moving")
-            if found is None:
+            move = db.fetch_first("moving")
+            if move is None:
                 if db.fetch_first("any_root") is not None:
                     remedy = "use an empty database, or import an export of the store"
                     raise Conflict(f"{self._database.name} already has memories; {remedy}")
-            elif found[0] != source:
-                problem = f"{show(found[0])} is being moved into it"
+            elif move[0] != source:
+                problem = f"{show(move[0])} is being moved into it"
                 raise Conflict(f"{self._database.name}: {problem}; finish that first, or use another database")
-            elif found[1] == expected:
+            elif move[1] == expected:
                 self._commit_times = {number: recorded_at for _, number, recorded_at in db.fetch_each("all_commits")}
-                return int(found[2])
+                return int(move[2])
             else:
                 db.execute("empty")  # the source has changed since the import began
             db.execute("begin_moving", source=source, inventory=expected)
@@ -234,7 +236,7 @@ class PostgresImport:
 
             known: set[tuple[str, int]] = set()
 
-            def as_there(commit: int, recorded_at: datetime) -> tuple[int, int]:
+            def keep_commit(commit: int, recorded_at: datetime) -> tuple[int, int]:
                 recorded = rows.to_micros(recorded_at)
                 if (db.realm, commit) not in known:
                     known.add((db.realm, commit))
@@ -245,7 +247,10 @@ class PostgresImport:
             try:
                 with db.use_pipeline():
                     encoder, _ = read_current_encoder(db)
-                    ArchiveLoader(db, as_there, lambda: True, encoder=encoder, moments=self._commit_times).load(items)
+                    loader = ArchiveLoader(
+                        db, keep_commit, lambda: True, encoder=encoder, commit_times=self._commit_times
+                    )
+                    loader.load(items)
             except Conflict as error:
                 raise _SourceMismatch from error
             db.execute("moved", taken=after)

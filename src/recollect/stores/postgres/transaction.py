@@ -68,9 +68,9 @@ def _levels_sql(table: str) -> str:
 
 def _status_sql(table: str) -> str:
     """The status of a state, or 'unindexed' if it could be recalled but is in no index."""
-    away = "(n.more ->> 'unindexed')::boolean OR jsonb_array_length(n.more -> 'left') = 2"
-    held = f"{table}.status IN ('active', 'superseded')"
-    return f"CASE WHEN ({away}) AND {held} THEN 'unindexed' ELSE {table}.status END"
+    unindexed = "(n.more ->> 'unindexed')::boolean OR jsonb_array_length(n.more -> 'left') = 2"
+    recallable = f"{table}.status IN ('active', 'superseded')"
+    return f"CASE WHEN ({unindexed}) AND {recallable} THEN 'unindexed' ELSE {table}.status END"
 
 
 def _vector_left_sql(table: str) -> str:
@@ -181,8 +181,8 @@ class RlsScope:
     @property
     def settings_statement(self) -> sql.Composed:
         """The statement that sets this scope until the transaction ends."""
-        how = "all" if self.root is None else "scopes" if self.paths else "root"
-        values = (how, self.root or "", "\n".join(self.paths))
+        reach = "all" if self.root is None else "scopes" if self.paths else "root"
+        values = (reach, self.root or "", "\n".join(self.paths))
         return sql.SQL("SELECT {}").format(
             sql.SQL(", ").join(
                 sql.SQL("set_config({}, {}, true)").format(sql.Literal(name), sql.Literal(value))
@@ -253,11 +253,11 @@ class PostgresTransaction:
     the commits of a root come one after another, and what the transaction reads there stays true until it ends.
     """
 
-    def __init__(self, db: "psycopg.Connection[Any]", reach: RlsScope | None = None) -> None:
-        """Start a reader of the rows in `reach`, or without it a writer that has no scope yet."""
+    def __init__(self, db: "psycopg.Connection[Any]", rls_scope: RlsScope | None = None) -> None:
+        """Start a reader of the rows in `rls_scope`, or without it a writer that has no scope yet."""
         self._db = db
-        self._writes = reach is None
-        self._scope = self._applied_scope = reach
+        self._writes = rls_scope is None
+        self._scope = self._applied_scope = rls_scope
         self._locked_roots: set[str] = set()
         self._cursors = count()
         self._pipeline: psycopg.Pipeline | None = None
@@ -287,13 +287,13 @@ class PostgresTransaction:
             )
         self.switch_scope(RlsScope.of(scope, wide=wide))
 
-    def switch_scope(self, reach: RlsScope) -> None:
+    def switch_scope(self, rls_scope: RlsScope) -> None:
         """Continue in another scope.
 
         It is sent with the next statement, unless the database already has it. A writing transaction then locks the
         root.
         """
-        self._scope = reach
+        self._scope = rls_scope
 
     @contextmanager
     def use_pipeline(self) -> Iterator[None]:
@@ -325,40 +325,40 @@ class PostgresTransaction:
         if failed is not None:
             raise failed
 
-    def fetch_all(self, statement: str, /, **given: object) -> list[Row]:
-        return self._fetch_rows(self._query(statement, given))
+    def fetch_all(self, statement: str, /, **params: object) -> list[Row]:
+        return self._fetch_rows(self._query(statement, params))
 
-    def fetch_each(self, statement: str, /, **given: object) -> Iterator[Row]:
+    def fetch_each(self, statement: str, /, **params: object) -> Iterator[Row]:
         cursor = sql.Identifier(f"each_{next(self._cursors)}")  # a cursor on the server
         declared = sql.SQL("DECLARE {} NO SCROLL CURSOR FOR ").format(cursor)
         self._set_sorting(statement)
-        self._execute(declared + sql.SQL(SQL[statement]), given)
+        self._execute(declared + sql.SQL(SQL[statement]), params)
         fetch = sql.SQL("FETCH {} FROM {}").format(sql.Literal(PAGE_ROWS), cursor)
         while rows := self._fetch_rows(self._execute(fetch, {})):
             yield from rows
         self._execute(sql.SQL("CLOSE {}").format(cursor), {})
 
-    def fetch_first(self, statement: str, /, **given: object) -> Row | None:
+    def fetch_first(self, statement: str, /, **params: object) -> Row | None:
         if statement in _NUMBERED_STATEMENTS:
             number = self._next_number(_NUMBERED_STATEMENTS[statement])
-            self.execute(statement, number=number, **given)
+            self.execute(statement, number=number, **params)
             return (number,)
-        done = self._query(statement, given)
+        cursor = self._query(statement, params)
         self._flush_pipeline()
-        row = done.fetchone()
+        row = cursor.fetchone()
         self._check_inserts()
         return row
 
-    def fetch_one(self, statement: str, /, **given: object) -> Row:
-        row = self.fetch_first(statement, **given)
+    def fetch_one(self, statement: str, /, **params: object) -> Row:
+        row = self.fetch_first(statement, **params)
         if row is None:
             raise LookupError(statement)
         return row
 
-    def execute(self, statement: str, /, **given: object) -> None:
-        done = self._execute(SQL[statement], given)
+    def execute(self, statement: str, /, **params: object) -> None:
+        cursor = self._execute(SQL[statement], params)
         if statement in _ONE_ROW_STATEMENTS:
-            self._pending_inserts.append(_PendingInsert(done, statement, given, self._scope))
+            self._pending_inserts.append(_PendingInsert(cursor, statement, params, self._scope))
             if self._pipeline is None:
                 self._check_inserts()
 
@@ -367,9 +367,9 @@ class PostgresTransaction:
         self._apply_scope()
         return self._fetch_rows(self._db.execute(statement, binary=True))
 
-    def _query(self, statement: str, given: dict[str, object]) -> "psycopg.Cursor[Row]":
+    def _query(self, statement: str, params: dict[str, object]) -> "psycopg.Cursor[Row]":
         self._set_sorting(statement)
-        return self._execute(SQL[statement], given)
+        return self._execute(SQL[statement], params)
 
     def _flush_pipeline(self) -> None:
         """Send everything that is queued before waiting for an answer.
@@ -393,13 +393,13 @@ class PostgresTransaction:
             self._sorts = sorts
             self._db.execute(_SET_SORT.format(sql.Literal("on" if sorts else "off")))
 
-    def _execute(self, statement: "LiteralString | sql.Composed", given: dict[str, object]) -> "psycopg.Cursor[Row]":
+    def _execute(self, statement: "LiteralString | sql.Composed", params: dict[str, object]) -> "psycopg.Cursor[Row]":
         self._apply_scope()
-        return self._db.execute(statement, self._with_root(given), binary=True)
+        return self._db.execute(statement, self._with_root(params), binary=True)
 
-    def _fetch_rows(self, done: "psycopg.Cursor[Row]") -> list[Row]:
+    def _fetch_rows(self, cursor: "psycopg.Cursor[Row]") -> list[Row]:
         self._flush_pipeline()
-        rows = done.fetchall()
+        rows = cursor.fetchall()
         self._check_inserts()
         return rows
 
@@ -408,42 +408,42 @@ class PostgresTransaction:
 
         This runs once the answers have arrived.
         """
-        sent, self._pending_inserts = self._pending_inserts, []
-        for one in sent:
-            if one.cursor.rowcount:
+        inserts, self._pending_inserts = self._pending_inserts, []
+        for insert in inserts:
+            if insert.cursor.rowcount:
                 continue
-            if one.statement == "add_commit":
+            if insert.statement == "add_commit":
                 raise StoreError(UNFINISHED_IMPORT)
-            if one.statement == "add_key":
-                raise StoreError(f"the memory {show(one.parameters['id'])} does not exist; put it before its key")
-            self._scope = one.rls_scope
-            raise explain_conflict(self, one.parameters)
+            if insert.statement == "add_key":
+                raise StoreError(f"the memory {show(insert.parameters['id'])} does not exist; put it before its key")
+            self._scope = insert.rls_scope
+            raise explain_conflict(self, insert.parameters)
 
     def _apply_scope(self) -> None:
-        reach = self._scope
-        if reach is None or reach == self._applied_scope:
+        rls_scope = self._scope
+        if rls_scope is None or rls_scope == self._applied_scope:
             return
-        parts: list[sql.Composable] = [reach.settings_statement]
-        if self._writes and reach.root is not None and reach.root not in self._locked_roots:
-            root = sql.Literal(reach.root)
+        parts: list[sql.Composable] = [rls_scope.settings_statement]
+        if self._writes and rls_scope.root is not None and rls_scope.root not in self._locked_roots:
+            root = sql.Literal(rls_scope.root)
             parts += [one.format(root=root) for one in _LOCK_ROOT]
-            self._locked_roots.add(reach.root)
+            self._locked_roots.add(rls_scope.root)
             self._numbers = (deque(), deque())  # other writers may have used the root since these were reserved
-        parts.append(reach.numbers_statement)
-        self._applied_scope = reach
-        for together in [[part] for part in parts] if self._pipeline else [parts]:  # a pipeline takes them one by one
-            self._db.execute(sql.SQL("; ").join(together))
+        parts.append(rls_scope.numbers_statement)
+        self._applied_scope = rls_scope
+        for statements in [[part] for part in parts] if self._pipeline else [parts]:  # a pipeline takes them one by one
+            self._db.execute(sql.SQL("; ").join(statements))
 
-    def _next_number(self, place: int) -> int:
+    def _next_number(self, counter: int) -> int:
         """Return the number of the next content or memory; each reserved batch is twice the last, up to a limit."""
-        if not self._numbers[place]:
+        if not self._numbers[counter]:
             found = self.fetch_all("next_numbers", count=self._batch_size)
             self._numbers = tuple(deque(numbers) for numbers in zip(*found, strict=True))
             self._batch_size = min(2 * self._batch_size, MAX_RESERVED_NUMBERS)
-        return self._numbers[place].popleft()
+        return self._numbers[counter].popleft()
 
-    def _with_root(self, given: dict[str, object]) -> dict[str, object]:
-        return {**given, "root": None if self._scope is None else self._scope.root, "token": self.token}
+    def _with_root(self, params: dict[str, object]) -> dict[str, object]:
+        return {**params, "root": None if self._scope is None else self._scope.root, "token": self.token}
 
 
 T = TypeVar("T")
@@ -452,27 +452,27 @@ ALL_SCOPES = RlsScope()
 
 
 @contextmanager
-def open_snapshot(database: PostgresDatabase, reach: RlsScope) -> Iterator[PostgresTransaction]:
-    """Open a transaction that sees the rows in `reach` as of one moment.
+def open_snapshot(database: PostgresDatabase, rls_scope: RlsScope) -> Iterator[PostgresTransaction]:
+    """Open a transaction that sees the rows in `rls_scope` as of one moment.
 
     For rows that are read only once and in parts: the transaction is not retried.
     """
-    with translate_errors(database.name), _begin_read(database, reach) as session:
-        yield session
+    with translate_errors(database.name), _begin_read(database, rls_scope) as transaction:
+        yield transaction
 
 
 @contextmanager
-def _begin_read(database: PostgresDatabase, reach: RlsScope) -> Iterator[PostgresTransaction]:
-    with database.read_transaction(reach.full_statement) as db:
-        yield PostgresTransaction(db, reach)
+def _begin_read(database: PostgresDatabase, rls_scope: RlsScope) -> Iterator[PostgresTransaction]:
+    with database.read_transaction(rls_scope.full_statement) as db:
+        yield PostgresTransaction(db, rls_scope)
 
 
-def read_with_retry(database: PostgresDatabase, reach: RlsScope, look: Callable[[PostgresTransaction], T]) -> T:
-    """Return what `look` reads of the rows in `reach`; it may run more than once."""
+def read_with_retry(database: PostgresDatabase, rls_scope: RlsScope, look: Callable[[PostgresTransaction], T]) -> T:
+    """Return what `look` reads of the rows in `rls_scope`; it may run more than once."""
 
     def once() -> T:
-        with _begin_read(database, reach) as session:
-            return look(session)
+        with _begin_read(database, rls_scope) as transaction:
+            return look(transaction)
 
     return database.retry(once)
 
@@ -486,9 +486,9 @@ def write_everywhere(database: PostgresDatabase, change: Callable[[PostgresTrans
 
     def once() -> T:
         with database.write_transaction() as db:
-            session = PostgresTransaction(db)
-            session.switch_scope(ALL_SCOPES)
-            return change(session)
+            transaction = PostgresTransaction(db)
+            transaction.switch_scope(ALL_SCOPES)
+            return change(transaction)
 
     return database.retry(once)
 
@@ -496,8 +496,8 @@ def write_everywhere(database: PostgresDatabase, change: Callable[[PostgresTrans
 class PostgresTransactionRunner:
     """Runs transactions that cover all roots or none in an open PostgreSQL database."""
 
-    def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS, make: bool = True) -> None:
-        self._database = PostgresDatabase(target, patience=timeout, make=make)
+    def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS, create: bool = True) -> None:
+        self._database = PostgresDatabase(target, timeout=timeout, create=create)
 
     def read(self, look: Callable[[PostgresTransaction], T]) -> T:
         return read_with_retry(self._database, ALL_SCOPES, look)

@@ -85,7 +85,7 @@ def list_indexes(db: Connection) -> dict[ScopeVectorIndex, int]:
     """
     fields = ("name", "scope", "model", "present", "vectors", "bytes", "valid")
     rows = db.execute(_INDEX_STATEMENTS["indexes"])
-    return {ScopeVectorIndex(**dict(zip(fields, told, strict=True))): number for number, *told in rows}
+    return {ScopeVectorIndex(**dict(zip(fields, values, strict=True))): number for number, *values in rows}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,21 +118,21 @@ class PostgresVectorIndexes:
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         self._target = target
         self._timeout = timeout
-        self._database = PostgresDatabase(target, patience=timeout, make=False)
+        self._database = PostgresDatabase(target, timeout=timeout, create=False)
 
     def build(self, scope: Scope) -> ScopeVectorIndex:
         """Build the index of a scope unless a valid one exists; drop those of former models."""
         self._require_owner()
-        wanted = self._read(RlsScope.of(scope), lambda db: _find_target(db, scope))
+        target = self._read(RlsScope.of(scope), lambda db: _find_target(db, scope))
         with self._exclusive_connection() as db:
-            there = self._list_for_scope(wanted.scope)
-            whole = any(one.valid and one.name == wanted.name for one in there)
-            _drop_indexes(db, (one for one in there if not (one.valid and one.name == wanted.name)))
-            if not whole:
-                self._create(db, wanted)
-            db.execute(_DISABLE_STATISTICS.format(sql.Identifier(SCHEMA_NAME, wanted.name)))
-            (found,) = (one for one in self._list_for_scope(wanted.scope) if one.name == wanted.name)
-        return replace(found, built=not whole)
+            existing = self._list_for_scope(target.scope)
+            is_built = any(one.valid and one.name == target.name for one in existing)
+            _drop_indexes(db, (one for one in existing if not (one.valid and one.name == target.name)))
+            if not is_built:
+                self._create(db, target)
+            db.execute(_DISABLE_STATISTICS.format(sql.Identifier(SCHEMA_NAME, target.name)))
+            (found,) = (one for one in self._list_for_scope(target.scope) if one.name == target.name)
+        return replace(found, built=not is_built)
 
     def drop(self, scope: Scope) -> list[ScopeVectorIndex]:
         """Drop all indexes of a scope; return the indexes that were dropped."""
@@ -156,9 +156,9 @@ class PostgresVectorIndexes:
         """Close the database."""
         self._database.close()
 
-    def _read(self, reach: RlsScope, look: Callable[[Connection], T]) -> T:
+    def _read(self, rls_scope: RlsScope, look: Callable[[Connection], T]) -> T:
         def once() -> T:
-            with self._database.read_transaction(reach.full_statement) as db:
+            with self._database.read_transaction(rls_scope.full_statement) as db:
                 return look(db)
 
         return self._database.retry(once)
@@ -166,22 +166,22 @@ class PostgresVectorIndexes:
     def _list_for_scope(self, scope: int) -> list[ScopeVectorIndex]:
         return [one for one, number in self._read(ALL_SCOPES, list_indexes).items() if number == scope]
 
-    def _drop_chosen(self, chosen: Callable[[], list[ScopeVectorIndex]]) -> list[ScopeVectorIndex]:
+    def _drop_chosen(self, choose: Callable[[], list[ScopeVectorIndex]]) -> list[ScopeVectorIndex]:
         with self._exclusive_connection() as db:
-            there = chosen()
-            _drop_indexes(db, there)
-        return there
+            indexes = choose()
+            _drop_indexes(db, indexes)
+        return indexes
 
-    def _create(self, db: Connection, wanted: _IndexTarget) -> None:
+    def _create(self, db: Connection, target: _IndexTarget) -> None:
         statement = _CREATE_INDEX.format(
-            index=sql.Identifier(wanted.name),
-            table=sql.Identifier(SCHEMA_NAME, wanted.partition),
-            vectors=sql.Identifier(connection.find_pgvector_schema(db, self._database.name, make=False) or ""),
-            dimensions=sql.Literal(wanted.encoder.dimensions),
+            index=sql.Identifier(target.name),
+            table=sql.Identifier(SCHEMA_NAME, target.partition),
+            vectors=sql.Identifier(connection.find_pgvector_schema(db, self._database.name, create=False) or ""),
+            dimensions=sql.Literal(target.encoder.dimensions),
             m=sql.Literal(HNSW_M),
             ef_construction=sql.Literal(HNSW_EF_CONSTRUCTION),
-            scope=sql.Literal(wanted.scope),
-            encoder=sql.Literal(wanted.encoder_number),
+            scope=sql.Literal(target.scope),
+            encoder=sql.Literal(target.encoder_number),
         )
         if is_pooled(db):
             db.execute(statement)
@@ -189,8 +189,8 @@ class PostgresVectorIndexes:
             run_index_build(
                 db,
                 statement,
-                wanted.build_memory_bytes,
-                tidy=lambda: _drop_indexes(db, self._list_for_scope(wanted.scope)),
+                target.build_memory_bytes,
+                clean_up=lambda: _drop_indexes(db, self._list_for_scope(target.scope)),
             )
 
     def _require_owner(self) -> None:
@@ -226,16 +226,16 @@ def _find_target(db: Connection, scope: Scope) -> _IndexTarget:
     return _IndexTarget(scope=number, encoder_number=model, encoder=encoder, vector_count=vectors, partition=partition)
 
 
-def _fetch_row(db: Connection, statement: str, **given: object) -> tuple[Any, ...]:
-    row: tuple[Any, ...] | None = db.execute(_INDEX_STATEMENTS[statement], given).fetchone()
+def _fetch_row(db: Connection, statement: str, **params: object) -> tuple[Any, ...]:
+    row: tuple[Any, ...] | None = db.execute(_INDEX_STATEMENTS[statement], params).fetchone()
     if row is None:
         raise LookupError(statement)
     return row
 
 
-def _drop_indexes(db: Connection, there: Iterable[ScopeVectorIndex]) -> None:
-    for one in there:
-        db.execute(_DROP_INDEX.format(sql.Identifier(SCHEMA_NAME, one.name)))
+def _drop_indexes(db: Connection, indexes: Iterable[ScopeVectorIndex]) -> None:
+    for index in indexes:
+        db.execute(_DROP_INDEX.format(sql.Identifier(SCHEMA_NAME, index.name)))
 
 
 MAX_NEAREST = 400
@@ -305,18 +305,18 @@ class PostgresVectorSearch:
         database: PostgresDatabase,
         probe: EvidenceRequest,
         vector: Vector,
-        view: MergedColumns,
+        columns: MergedColumns,
         encoder: int,
         indexed: int | None,
     ) -> None:
         self._database = database
         self._probe = probe
         self._vector = vector
-        self._view = view
+        self._view = columns
         self._encoder = encoder
         self._indexed = indexed
-        self._similarities = np.full(len(view.content_numbers), np.nan)
-        self._remote_scopes = [str(shelf.scope) for shelf in view.parts if shelf.contents is not None]
+        self._similarities = np.full(len(columns.content_numbers), np.nan)
+        self._remote_scopes = [str(part.scope) for part in columns.parts if part.contents is not None]
         self._parameters: dict[str, sql.Composable] = {
             "vectors": sql.Identifier(database.vectors),
             "vector": sql.Literal(f"[{','.join(map(repr, vector.tolist()))}]"),
@@ -340,11 +340,11 @@ class PostgresVectorSearch:
         """
         if self._indexed is None:
             return NearestRows(np.empty(0, dtype=np.intp), np.empty(0), 1.0)
-        given = {"scope": self._indexed, "dimensions": len(self._vector), "count": MAX_NEAREST}
-        found = self._fetch_pairs(_SELECT_NEAREST, _FORCE_INDEX.format(sql.Literal(str(MAX_NEAREST))), **given)
+        params = {"scope": self._indexed, "dimensions": len(self._vector), "count": MAX_NEAREST}
+        found = self._fetch_pairs(_SELECT_NEAREST, _FORCE_INDEX.format(sql.Literal(str(MAX_NEAREST))), **params)
         rows = self._view.rows_of_contents(found["content"].astype(np.int64))
-        told = len(found) > 0 and self._remote_scopes == [str(self._probe.scope)]
-        ceiling = min(float(found["near"][-1]) + 2.0 * HALF_PRECISION_ERROR, 1.0) if told else 1.0
+        covers_all = len(found) > 0 and self._remote_scopes == [str(self._probe.scope)]
+        ceiling = min(float(found["near"][-1]) + 2.0 * HALF_PRECISION_ERROR, 1.0) if covers_all else 1.0
         return NearestRows(rows, self._record_similarities(rows, found), ceiling)
 
     def similarities(self, rows: Rows) -> Floats:
@@ -362,51 +362,53 @@ class PostgresVectorSearch:
 
         For a row that was erased meanwhile, the similarity known before is returned.
         """
-        asked = np.asarray(rows, dtype=np.intp)
-        found: Floats = self._similarities[asked]
-        held = self._view.has_local_vectors[asked]
-        if held.any():
-            found[held] = self._view.compute_exact_similarities(self._vector[None, :], None, asked[held].tolist())
-        contents: list[int] = self._view.content_numbers[asked].tolist()
+        indices = np.asarray(rows, dtype=np.intp)
+        found: Floats = self._similarities[indices]
+        is_local = self._view.has_local_vectors[indices]
+        if is_local.any():
+            found[is_local] = self._view.compute_exact_similarities(
+                self._vector[None, :], None, indices[is_local].tolist()
+            )
+        contents: list[int] = self._view.content_numbers[indices].tolist()
         statement = self._compose(_SELECT_VECTORS, contents=_format_array(filter(None, contents)))
         vectors: dict[int, bytes] = dict(self._read(lambda db: db.fetch_composed(statement)))
-        there = [place for place, content in enumerate(contents) if content in vectors]
-        if there:
-            matrix = np.frombuffer(b"".join(vectors[contents[place]] for place in there), dtype="<f4")
-            found[there] = cosines(matrix.reshape(len(there), -1), self._vector)
+        loaded = [place for place, content in enumerate(contents) if content in vectors]
+        if loaded:
+            matrix = np.frombuffer(b"".join(vectors[contents[place]] for place in loaded), dtype="<f4")
+            found[loaded] = cosines(matrix.reshape(len(loaded), -1), self._vector)
         return found
 
     def _record_similarities(self, rows: Rows, found: NDArray[np.void]) -> Floats:
         """Remember and return the similarities found for these rows; NaN where there is none."""
         order = np.argsort(found["content"], kind="stable")
-        contents, near = found["content"][order], np.clip(found["near"][order], -1.0, 1.0)
-        asked = self._view.content_numbers[rows]
-        places = np.searchsorted(contents, asked)
-        there = np.zeros(len(rows), dtype=np.bool_)
-        within = places < len(contents)
-        there[within] = contents[places[within]] == asked[within]
-        learned = np.full(len(rows), np.nan)
-        learned[there] = near[places[there]]
-        self._similarities[rows[there]] = learned[there]
-        return learned
+        contents, similarities = found["content"][order], np.clip(found["near"][order], -1.0, 1.0)
+        requested = self._view.content_numbers[rows]
+        places = np.searchsorted(contents, requested)
+        is_found = np.zeros(len(rows), dtype=np.bool_)
+        in_range = places < len(contents)
+        is_found[in_range] = contents[places[in_range]] == requested[in_range]
+        result = np.full(len(rows), np.nan)
+        result[is_found] = similarities[places[is_found]]
+        self._similarities[rows[is_found]] = result[is_found]
+        return result
 
-    def _fetch_pairs(self, statement: sql.SQL, first: sql.Composed | None = None, **given: object) -> NDArray[np.void]:
+    def _fetch_pairs(self, statement: sql.SQL, first: sql.Composed | None = None, **params: object) -> NDArray[np.void]:
         """Return contents with their similarities, in the order of the statement.
 
         `first` is a statement to run before it in the same transaction.
         """
-        together = _PACK_PAIRS.format(self._compose(statement, **given))
+        packed = _PACK_PAIRS.format(self._compose(statement, **params))
 
         def look(db: PostgresTransaction) -> bytes:
             if first is not None:
                 db.fetch_composed(first)
-            ((found,),) = db.fetch_composed(together)
+            ((found,),) = db.fetch_composed(packed)
             return found or b""
 
         return np.frombuffer(self._read(look), dtype=_PAIR_DTYPE)
 
-    def _compose(self, statement: sql.SQL, **given: object) -> sql.Composed:
-        return statement.format(**self._parameters, **{name: sql.Literal(value) for name, value in given.items()})
+    def _compose(self, statement: sql.SQL, **params: object) -> sql.Composed:
+        return statement.format(**self._parameters, **{name: sql.Literal(value) for name, value in params.items()})
 
     def _read(self, look: Callable[[PostgresTransaction], T]) -> T:
         """Return what `look` reads; raise an error if the vectors are of another model by now."""

@@ -52,12 +52,12 @@ class PostgresWriter:
         if getattr(self._thread_state, "a_change", False):
             raise InvalidInput("a write cannot wait for another write; do both in one transaction, or use `later`")
         self._database.refuse_if_read_only()
-        unheard: list[_UnconfirmedCommit[T]] = []
+        unconfirmed: list[_UnconfirmedCommit[T]] = []
         self._thread_state.a_change = True
         try:
-            return self._database.retry(lambda: self._write_once(change, unheard))
+            return self._database.retry(lambda: self._write_once(change, unconfirmed))
         except StoreBusy as error:
-            if not unheard:
+            if not unconfirmed:
                 raise
             problem = "the connection was lost during the commit, so the write may or may not be stored"
             remedy = "read it to find out, or retry with the same idempotency key"
@@ -68,23 +68,23 @@ class PostgresWriter:
         finally:
             self._thread_state.a_change = False
 
-    def _write_once(self, change: Callable[[WriteTransaction], T], unheard: list[_UnconfirmedCommit[T]]) -> T:
-        ended: _UnconfirmedCommit[T] | None = None
+    def _write_once(self, change: Callable[[WriteTransaction], T], unconfirmed: list[_UnconfirmedCommit[T]]) -> T:
+        commit: _UnconfirmedCommit[T] | None = None
         try:
             with self._database.write_transaction() as db:
-                for one in unheard:
+                for one in unconfirmed:
                     if _was_committed(db, one.roots, one.token):
                         return one.result
-                session = PostgresTransaction(db)
-                with session.use_pipeline():
-                    result = change(SqlWriteTransaction(session, self._clock()))
-                if session.locked_roots:
-                    ended = _UnconfirmedCommit(session.locked_roots, session.token, result)
+                transaction = PostgresTransaction(db)
+                with transaction.use_pipeline():
+                    result = change(SqlWriteTransaction(transaction, self._clock()))
+                if transaction.locked_roots:
+                    commit = _UnconfirmedCommit(transaction.locked_roots, transaction.token, result)
         except psycopg.Error as error:
-            if ended is not None and is_lost(error):
-                unheard.append(ended)
+            if commit is not None and is_lost(error):
+                unconfirmed.append(commit)
             raise
-        if ended is not None:
+        if commit is not None:
             self._database.takes_writes = True
         return result
 
@@ -94,10 +94,10 @@ def _was_committed(db: Connection, roots: frozenset[str], token: UUID) -> bool:
 
     Waits for the transaction that holds the lock of a root. A change that only read has no commit.
     """
-    session = PostgresTransaction(db)
+    transaction = PostgresTransaction(db)
     for root in sorted(roots):
-        session.switch_scope(RlsScope(root))
-        if session.fetch_first("commit_with_token", wanted=token) is not None:
+        transaction.switch_scope(RlsScope(root))
+        if transaction.fetch_first("commit_with_token", wanted=token) is not None:
             return True
     return False
 
@@ -112,7 +112,7 @@ class PostgresReembedding(SqlReembedding):
 
     def __init__(self, target: str, *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
         super().__init__()
-        self._database = PostgresTransactionRunner(target, timeout=timeout, make=False)
+        self._database = PostgresTransactionRunner(target, timeout=timeout, create=False)
 
     def close(self) -> None:
         self._database.close()

@@ -67,21 +67,21 @@ def read_items(db: Transaction, scope: Scope | None) -> Iterator[ArchiveItem]:
 
 
 def open_export(
-    opening: AbstractContextManager[S],
+    transaction: AbstractContextManager[S],
     scope: Scope | None,
-    told: Callable[[S, Iterator[ArchiveItem]], Iterator[ArchiveItem]],
+    transform: Callable[[S, Iterator[ArchiveItem]], Iterator[ArchiveItem]],
 ) -> tuple[ArchiveInfo, Iterator[ArchiveItem]]:
     """Return the inventory and the items, read in one transaction that ends with the items.
 
-    `told` may change the items on their way out.
+    `transform` may change the items on their way out.
     """
-    opened = ExitStack()
-    with ExitStack() as unless_given:
-        unless_given.push(opened)
-        db = opened.enter_context(opening)
-        found = read_inventory(db, scope), _close_after_reading(opened, told(db, read_items(db, scope)))
-        unless_given.pop_all()
-    return found
+    stack = ExitStack()
+    with ExitStack() as on_failure:
+        on_failure.push(stack)
+        db = stack.enter_context(transaction)
+        export = read_inventory(db, scope), _close_after_reading(stack, transform(db, read_items(db, scope)))
+        on_failure.pop_all()
+    return export
 
 
 def keep_items(_: Transaction, items: Iterator[ArchiveItem]) -> Iterator[ArchiveItem]:
@@ -89,8 +89,8 @@ def keep_items(_: Transaction, items: Iterator[ArchiveItem]) -> Iterator[Archive
     return items
 
 
-def _close_after_reading(opened: ExitStack, items: Iterator[ArchiveItem]) -> Iterator[ArchiveItem]:
-    with opened:
+def _close_after_reading(stack: ExitStack, items: Iterator[ArchiveItem]) -> Iterator[ArchiveItem]:
+    with stack:
         yield from items
 
 
@@ -105,20 +105,20 @@ def _read_memories(db: Transaction, numbers: str, model: int) -> Iterator[Archiv
     page = db.fetch_all("saved_memories", memories=numbers)
     former = rows.group_by_memory(db.fetch_all("saved_versions", memories=numbers))
     states = {number: [*former[number], (content, *state)] for number, content, _, _, *state in page}
-    wanted = json.dumps(sorted({state[0] for one in states.values() for state in one}))
+    numbers_of_contents = json.dumps(sorted({state[0] for one in states.values() for state in one}))
     contents = {
         number: ArchivedContent(title, text, vector)
-        for number, title, text, vector in db.fetch_all("saved_contents", contents=wanted, encoder=model)
+        for number, title, text, vector in db.fetch_all("saved_contents", contents=numbers_of_contents, encoder=model)
     }
     uses = rows.group_by_memory(db.fetch_all("saved_uses", memories=numbers))
     votes = rows.group_by_memory(db.fetch_all("saved_votes", memories=numbers))
     keys = rows.group_by_memory(db.fetch_all("saved_keys", memories=numbers))
     for number, _, id, path, *_ in page:
-        said = list(dict.fromkeys(contents[state[0]] for state in states[number]))
+        own_contents = list(dict.fromkeys(contents[state[0]] for state in states[number]))
         yield ArchivedMemory(
-            contents=tuple(said),
+            contents=tuple(own_contents),
             versions=tuple(
-                (_parse_version(id, path, contents[content], state), said.index(contents[content]))
+                (_parse_version(id, path, contents[content], state), own_contents.index(contents[content]))
                 for content, *state in states[number]
             ),
             uses=tuple(
@@ -146,22 +146,22 @@ class ArchiveLoader:
     def __init__(
         self,
         db: Transaction,
-        stamping: AssignCommit,
-        exact: Callable[[], bool],
+        assign_commit: AssignCommit,
+        keeps_commits: Callable[[], bool],
         *,
         encoder: int,
-        moments: Mapping[int, int] | None = None,
+        commit_times: Mapping[int, int] | None = None,
     ) -> None:
         """Prepare an import into the transaction.
 
-        `exact` tells whether commits keep their numbers in the current realm. `moments` has the recorded time of each
-        commit if commit numbers count over all realms.
+        `keeps_commits` tells whether commits keep their numbers in the current realm. `commit_times` has the recorded
+        time of each commit if commit numbers count over all realms.
         """
         self._db = db
-        self._assign_commit = stamping
-        self._keeps_commits = exact
+        self._assign_commit = assign_commit
+        self._keeps_commits = keeps_commits
         self._encoder = encoder
-        self._commit_times = {} if moments is None else moments
+        self._commit_times = {} if commit_times is None else commit_times
         self._loaded_scopes: dict[Scope, int] = {}
         self._scope_numbers: dict[Scope, int] = {}
         self._last_commits: dict[str, Row] = {}
@@ -190,59 +190,59 @@ class ArchiveLoader:
         roots: dict[str, list[ArchiveItem]] = defaultdict(list)
         for item in page:
             roots[_scope_of(item).parts[0]].append(item)
-        for found in roots.values():
-            self._db.enter_scope(_scope_of(found[0]), wide=True)
+        for root_items in roots.values():
+            self._db.enter_scope(_scope_of(root_items[0]), wide=True)
             for kind, statement in ((ArchivedMemory, "ids_here"), (ContextRecord, "contexts_here")):
-                asked = [_id_of(item) for item in found if isinstance(item, kind)]
-                if asked:
-                    here = self._db.fetch_all(statement, ids=json.dumps(asked))
-                    self._existing[kind].update((self._db.realm, id) for (id,) in here)
-            new = {str(scope): scope for scope in map(_scope_of, found) if scope not in self._scope_numbers}
+                ids = [_id_of(item) for item in root_items if isinstance(item, kind)]
+                if ids:
+                    existing = self._db.fetch_all(statement, ids=json.dumps(ids))
+                    self._existing[kind].update((self._db.realm, id) for (id,) in existing)
+            new = {str(scope): scope for scope in map(_scope_of, root_items) if scope not in self._scope_numbers}
             if new:
                 stamps = self._db.fetch_all("scope_stamps", paths=json.dumps(list(new)))
                 self._scope_numbers.update((new[path], number) for path, number, *_ in stamps)
 
     def _existed_before(self, item: ArchiveItem) -> bool:
         """Whether an item with this id and type existed before; from now on it does."""
-        place = self._db.realm, _id_of(item)
-        here = self._existing[type(item)]
-        if place in here:
+        key = self._db.realm, _id_of(item)
+        existing = self._existing[type(item)]
+        if key in existing:
             return True
-        here.add(place)
+        existing.add(key)
         return False
 
     def _load_memory(self, saved: ArchivedMemory) -> None:
-        present = saved.current
+        current = saved.current
         if self._is_same_history(saved):
             self._skipped += 1
             return
-        scope = self._scope_number(present.scope)
+        scope = self._scope_number(current.scope)
         contents = [self._load_content(one, scope) for one in saved.contents]
         states = [(contents[place], self._state_values(memory)) for memory, place in saved.versions]
         content, state = states[-1]
-        given: dict[str, Any] = {"id": present.id, "scope": scope, "content": content, **state}
-        added = self._db.fetch_first("add_memory", **given)
+        params: dict[str, Any] = {"id": current.id, "scope": scope, "content": content, **state}
+        added = self._db.fetch_first("add_memory", **params)
         if added is None:
-            raise explain_conflict(self._db, given)
+            raise explain_conflict(self._db, params)
         number: int = added[0]
         for (content, state), (_, after) in pairwise(states):
             self._execute("load_version", memory=number, until=after["changed"], content=content, **state)
         self._load_usage(saved, number, scope)
-        for kept in saved.keys:
-            self._load_key(kept, scope)
+        for key in saved.keys:
+            self._load_key(key, scope)
         self._memories += 1
 
     def _is_same_history(self, saved: ArchivedMemory) -> bool:
         """Whether the memory exists with the same history; raise Conflict if the history differs."""
-        present = saved.current
+        current = saved.current
         if not self._existed_before(saved):
             return False
-        here = self._db.fetch_first("own_memory", id=present.id, path=str(present.scope))
+        here = self._db.fetch_first("own_memory", id=current.id, path=str(current.scope))
         if here is None:
-            raise id_taken_error(present.id)
-        versions = [rows.parse_memory(row) for row in (*self._db.fetch_all("history", id=present.id), here)]
+            raise id_taken_error(current.id)
+        versions = [rows.parse_memory(row) for row in (*self._db.fetch_all("history", id=current.id), here)]
         if strip_store_fields(versions) != strip_store_fields([memory for memory, _ in saved.versions]):
-            raise history_differs_error(present.id)
+            raise history_differs_error(current.id)
         return True
 
     def _load_content(self, content: ArchivedContent, scope: int) -> int:
@@ -274,15 +274,15 @@ class ArchiveLoader:
             commit, _ = self._assign_commit(use.commit, use.recorded_at)
             last, at = max(last, commit), rows.to_micros(use.at)
             self._execute("add_use", memory=number, use=use.use.value, at=at, context=use.context, commit=commit)
-        for one in saved.votes:
-            vote = one.vote
-            commit, _ = self._assign_commit(one.commit, one.recorded_at)
+        for archived in saved.votes:
+            vote = archived.vote
+            commit, _ = self._assign_commit(archived.commit, archived.recorded_at)
             last = max(last, commit)
-            given = {"context": vote.context, "by": vote.by, "use": vote.use.value, "at": rows.to_micros(vote.at)}
-            self._execute("add_vote", memory=number, commit=commit, **given)
+            params = {"context": vote.context, "by": vote.by, "use": vote.use.value, "at": rows.to_micros(vote.at)}
+            self._execute("add_vote", memory=number, commit=commit, **params)
         if not last:
             return
-        helped, misled = count_votes(select_current_votes(one.vote for one in saved.votes))
+        helped, misled = count_votes(select_current_votes(archived.vote for archived in saved.votes))
         uses = {sort: [use.at for use in saved.uses if use.use is sort] for sort in Use}
         self._execute(
             "add_usage",
@@ -299,30 +299,32 @@ class ArchiveLoader:
             changed=last,
         )
 
-    def _load_key(self, kept: IdempotencyRecord, scope: int) -> None:
-        verdict, at = rows.verdict_to_json(kept.verdict), rows.to_micros(kept.at)
-        self._execute("load_key", scope=scope, key=kept.key, body=kept.body, id=kept.memory, verdict=verdict, at=at)
+    def _load_key(self, record: IdempotencyRecord, scope: int) -> None:
+        verdict, at = rows.verdict_to_json(record.verdict), rows.to_micros(record.at)
+        self._execute(
+            "load_key", scope=scope, key=record.key, body=record.body, id=record.memory, verdict=verdict, at=at
+        )
 
-    def _load_context(self, trace: ContextRecord) -> None:
-        if self._existed_before(trace):
-            known = rows.parse_context(self._db.fetch_one("any_context", id=trace.id)[0])
-            if known != trace.with_commit_of(known):
-                raise context_taken_error(trace.id)
+    def _load_context(self, record: ContextRecord) -> None:
+        if self._existed_before(record):
+            existing = rows.parse_context(self._db.fetch_one("any_context", id=record.id)[0])
+            if existing != record.with_commit_of(existing):
+                raise context_taken_error(record.id)
             self._skipped += 1
             return
         if not self._keeps_commits():
-            trace = replace(trace, elsewhere=True)
-        elif not trace.elsewhere:
-            self._reserve_commits(trace)
+            record = replace(record, elsewhere=True)
+        elif not record.elsewhere:
+            self._reserve_commits(record)
         scope, made_at, text = (
-            self._scope_number(trace.scope),
-            rows.to_micros(trace.made_at),
-            rows.context_to_json(trace),
+            self._scope_number(record.scope),
+            rows.to_micros(record.made_at),
+            rows.context_to_json(record),
         )
-        self._execute("add_context", id=trace.id, scope=scope, made_at=made_at, trace=text, commit=trace.commit)
+        self._execute("add_context", id=record.id, scope=scope, made_at=made_at, trace=text, commit=record.commit)
         self._contexts += 1
 
-    def _reserve_commits(self, trace: ContextRecord) -> None:
+    def _reserve_commits(self, record: ContextRecord) -> None:
         """Make sure that later commits get higher numbers than the context's commit.
 
         This matters if the archive has no other row of that commit.
@@ -331,10 +333,10 @@ class ArchiveLoader:
         if realm not in self._last_commits:
             self._last_commits[realm] = self._db.fetch_one("last_commit")
         last, recorded = self._last_commits[realm]
-        if trace.commit > last:
-            recorded = self._commit_times.get(trace.commit) or recorded or rows.to_micros(trace.made_at)
-            self._execute("load_commit", commit=trace.commit, recorded_at=recorded)
-            self._last_commits[realm] = trace.commit, recorded
+        if record.commit > last:
+            recorded = self._commit_times.get(record.commit) or recorded or rows.to_micros(record.made_at)
+            self._execute("load_commit", commit=record.commit, recorded_at=recorded)
+            self._last_commits[realm] = record.commit, recorded
 
     def _scope_number(self, scope: Scope) -> int:
         if scope not in self._scope_numbers:
@@ -342,8 +344,8 @@ class ArchiveLoader:
         self._loaded_scopes[scope] = self._scope_numbers[scope]
         return self._loaded_scopes[scope]
 
-    def _execute(self, statement: str, /, **given: object) -> None:
-        self._db.execute(statement, **given)
+    def _execute(self, statement: str, /, **params: object) -> None:
+        self._db.execute(statement, **params)
 
 
 def _scope_of(item: ArchiveItem) -> Scope:

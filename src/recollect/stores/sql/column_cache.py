@@ -52,29 +52,31 @@ class ColumnCache:
     When they exceed the maximum size in bytes, the least recently used ones are dropped.
     """
 
-    def __init__(self, largest: int = CACHE_BYTES) -> None:
-        self._max_bytes = largest
+    def __init__(self, max_bytes: int = CACHE_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._columns: OrderedDict[CacheKey, ScopeColumns] = OrderedDict()
         self._merged: OrderedDict[tuple[Scope, int, bool, bool], MergedColumns] = OrderedDict()
         self._locks: dict[CacheKey, ForkSafeLock] = defaultdict(ForkSafeLock)
         self._lock = ForkSafeLock()
 
     def read(
-        self, db: Transaction, probe: EvidenceRequest, encoder: int, bare: RemoteVectors | None = None
+        self, db: Transaction, probe: EvidenceRequest, encoder: int, remote: RemoteVectors | None = None
     ) -> tuple[MergedColumns, int]:
         """Return all rows the scope may see, now or as known then, and the last known commit."""
         scope, commit = probe.scope, _last_known_commit(db, probe)
-        former, shelves = False, list[ScopeColumns]()
-        for whose, number, stamp in _read_stamps(db, scope):
+        is_former, parts = False, list[ScopeColumns]()
+        for owner, number, stamp in _read_stamps(db, scope):
             if stamp.changed <= commit and stamp.used <= commit:
-                key = self._choose_key(db, (number, encoder, whose != scope, CURRENT_STATEMENT), bare)
-                shelves.append(self._read_scope(db, whose, key, stamp))
+                key = self._choose_key(db, (number, encoder, owner != scope, CURRENT_STATEMENT), remote)
+                parts.append(self._read_scope(db, owner, key, stamp))
             else:  # the scope changed after the known commit
-                former, key = True, (number, encoder, whose != scope, AS_OF_STATEMENT)
-                shelves.append(self._read_scope(db, whose, key, ColumnsVersion(commit, commit, stamp.emptied)))
-        known = _drop_empty(db, scope, shelves)
-        then = _split_revised(db, known, probe, encoder, commit)
-        return self._merge(scope, encoder, known, former=former) if then is known else MergedColumns(then), commit
+                is_former, key = True, (number, encoder, owner != scope, AS_OF_STATEMENT)
+                parts.append(self._read_scope(db, owner, key, ColumnsVersion(commit, commit, stamp.emptied)))
+        present = _drop_empty(db, scope, parts)
+        parts_then = _split_revised(db, present, probe, encoder, commit)
+        if parts_then is not present:
+            return MergedColumns(parts_then), commit
+        return self._merge(scope, encoder, present, is_former=is_former), commit
 
     def clear(self) -> None:
         """Drop all cached columns."""
@@ -83,51 +85,51 @@ class ColumnCache:
             self._locks.clear()
             self._merged.clear()
 
-    def _choose_key(self, db: Transaction, whole: CacheKey, bare: RemoteVectors | None) -> CacheKey:
+    def _choose_key(self, db: Transaction, full_key: CacheKey, remote: RemoteVectors | None) -> CacheKey:
         """Return the cache key to use: with vectors, or without them where they should stay remote.
 
         Columns that are already loaded with vectors are used. The vector index covers all of a scope's rows, so it is
         only used for the requesting scope itself: using it for an ancestor would leak how many rows the ancestor does
         not share.
         """
-        if bare is None:
-            return whole
-        scope, encoder, only_shared, _ = whole
-        key = scope, encoder, only_shared, bare.statement
+        if remote is None:
+            return full_key
+        scope, encoder, only_shared, _ = full_key
+        key = scope, encoder, only_shared, remote.statement
         with self._lock.rlock:
-            here, known = whole in self._columns, self._columns.get(key)
-        if here or (scope == bare.indexed_scope and not only_shared):
-            return whole if here else key
-        row = _read_dimensions(db) * FLOAT_BYTES
-        if known is not None and len(known) * row > self._max_bytes:
+            has_full, cached = full_key in self._columns, self._columns.get(key)
+        if has_full or (scope == remote.indexed_scope and not only_shared):
+            return full_key if has_full else key
+        row_bytes = _read_dimensions(db) * FLOAT_BYTES
+        if cached is not None and len(cached) * row_bytes > self._max_bytes:
             return key
         (count,) = db.fetch_one("entries_count", scope=scope, after=0)  # may have grown since the columns were cached
-        return key if count * row > self._max_bytes else whole
+        return key if count * row_bytes > self._max_bytes else full_key
 
-    def _merge(self, scope: Scope, encoder: int, shelves: tuple[ScopeColumns, ...], *, former: bool) -> MergedColumns:
+    def _merge(self, scope: Scope, encoder: int, parts: tuple[ScopeColumns, ...], *, is_former: bool) -> MergedColumns:
         """Return the merged table of these columns; the cached one if they are the same."""
-        key = scope, encoder, any(shelf.contents is not None for shelf in shelves), former
+        key = scope, encoder, any(part.contents is not None for part in parts), is_former
         with self._lock.rlock:
-            known = self._merged.get(key)
-            same = known is not None and len(known.parts) == len(shelves)
-            if known is not None and same and all(a is b for a, b in zip(known.parts, shelves, strict=True)):
+            cached = self._merged.get(key)
+            same = cached is not None and len(cached.parts) == len(parts)
+            if cached is not None and same and all(a is b for a, b in zip(cached.parts, parts, strict=True)):
                 self._merged.move_to_end(key)
-                return known
-            view = MergedColumns(shelves)
-            self._merged[key] = view
+                return cached
+            merged = MergedColumns(parts)
+            self._merged[key] = merged
             while len(self._merged) > MAX_MERGED_COLUMNS:
                 self._merged.popitem(last=False)
-            return view
+            return merged
 
     def _read_scope(self, db: Transaction, scope: Scope, key: CacheKey, stamp: ColumnsVersion) -> ScopeColumns:
         with self._lock.rlock:
-            known = self._columns.get(key)
-            if known is not None:
+            cached = self._columns.get(key)
+            if cached is not None:
                 self._columns.move_to_end(key)
-                if known.stamp == stamp:
-                    return known
-            turn = self._locks[key]
-        with turn.rlock:
+                if cached.stamp == stamp:
+                    return cached
+            lock = self._locks[key]
+        with lock.rlock:
             return self._update_scope(db, scope, key, stamp)
 
     def _update_scope(self, db: Transaction, scope: Scope, key: CacheKey, stamp: ColumnsVersion) -> ScopeColumns:
@@ -135,32 +137,32 @@ class ColumnCache:
 
         Columns that are newer than this transaction stay in the cache, except those that show an earlier commit.
         """
-        number, encoder, only_shared, entries = key
+        number, encoder, only_shared, statement = key
         with self._lock.rlock:
-            known = self._columns.get(key)
-        if known is not None and known.stamp == stamp:
-            return known
-        usable = known is not None and known.stamp.emptied == stamp.emptied and not known.is_sparse
-        ahead = known is not None and (known.stamp.changed > stamp.changed or known.stamp.used > stamp.used)
-        if known is None or not usable or ahead:
-            bare = entries not in (CURRENT_STATEMENT, AS_OF_STATEMENT)
-            known = ScopeColumns.empty(scope, _read_dimensions(db), only_shared=only_shared, bare=bare)
-        if entries == AS_OF_STATEMENT:
-            shelf = read_columns_as_of(db, known, number, encoder, stamp)
+            cached = self._columns.get(key)
+        if cached is not None and cached.stamp == stamp:
+            return cached
+        usable = cached is not None and cached.stamp.emptied == stamp.emptied and not cached.is_sparse
+        is_newer = cached is not None and (cached.stamp.changed > stamp.changed or cached.stamp.used > stamp.used)
+        if cached is None or not usable or is_newer:
+            without_vectors = statement not in (CURRENT_STATEMENT, AS_OF_STATEMENT)
+            cached = ScopeColumns.empty(scope, _read_dimensions(db), only_shared=only_shared, bare=without_vectors)
+        if statement == AS_OF_STATEMENT:
+            columns = read_columns_as_of(db, cached, number, encoder, stamp)
         else:
-            shelf = _read_current_columns(db, known, number, encoder, stamp, entries)
-        if not ahead or entries == AS_OF_STATEMENT:
+            columns = _read_current_columns(db, cached, number, encoder, stamp, statement)
+        if not is_newer or statement == AS_OF_STATEMENT:
             with self._lock.rlock:
-                self._columns[key] = shelf
+                self._columns[key] = columns
                 self._columns.move_to_end(key)
                 self._evict()
-        return shelf
+        return columns
 
     def _evict(self) -> None:
-        size = sum(shelf.nbytes for shelf in self._columns.values())
+        size = sum(columns.nbytes for columns in self._columns.values())
         while len(self._columns) > 1 and size > self._max_bytes:
-            key, shelf = self._columns.popitem(last=False)
-            size -= shelf.nbytes
+            key, columns = self._columns.popitem(last=False)
+            size -= columns.nbytes
             self._locks.pop(key, None)
             self._merged.clear()
 
@@ -175,15 +177,17 @@ def _last_known_commit(db: Transaction, probe: EvidenceRequest) -> int:
 
 
 def _read_current_columns(
-    db: Transaction, known: ScopeColumns, number: int, encoder: int, stamp: ColumnsVersion, entries: str
+    db: Transaction, cached: ScopeColumns, number: int, encoder: int, stamp: ColumnsVersion, statement: str
 ) -> ScopeColumns:
     """Return the scope's present columns, updated from earlier ones."""
-    after = known.stamp.changed
-    unshared = not known.only_shared or after > 0  # memories no longer shared must be removed
+    after = cached.stamp.changed
+    with_unshared = not cached.only_shared or after > 0  # memories no longer shared must be removed
     (most,) = db.fetch_one("entries_count", scope=number, after=after)
-    found = db.fetch_each(entries, scope=number, encoder=encoder, after=after, unshared=unshared)
-    shelf = known.with_rows(found, stamp, most=most)
-    return shelf.with_uses(db.fetch_all("uses_since", scope=number, after=known.stamp.used), stamp) if after else shelf
+    found = db.fetch_each(statement, scope=number, encoder=encoder, after=after, unshared=with_unshared)
+    columns = cached.with_rows(found, stamp, most=most)
+    if not after:
+        return columns
+    return columns.with_uses(db.fetch_all("uses_since", scope=number, after=cached.stamp.used), stamp)
 
 
 def _read_stamps(db: Transaction, scope: Scope) -> list[tuple[Scope, int, ColumnsVersion]]:
@@ -204,50 +208,50 @@ def _read_dimensions(db: Transaction) -> int:
     return 1 if model is None else model.dimensions
 
 
-def _drop_empty(db: Transaction, scope: Scope, shelves: Sequence[ScopeColumns]) -> tuple[ScopeColumns, ...]:
+def _drop_empty(db: Transaction, scope: Scope, parts: Sequence[ScopeColumns]) -> tuple[ScopeColumns, ...]:
     """Drop columns without rows; if none is left, return empty ones."""
-    there = tuple(shelf for shelf in shelves if len(shelf) or shelf.inactive or shelf.unindexed)
-    return there or (ScopeColumns.empty(scope, _read_dimensions(db)),)
+    filled = tuple(part for part in parts if len(part) or part.inactive or part.unindexed)
+    return filled or (ScopeColumns.empty(scope, _read_dimensions(db)),)
 
 
 def _split_revised(
-    db: Transaction, shelves: tuple[ScopeColumns, ...], probe: EvidenceRequest, encoder: int, commit: int
+    db: Transaction, parts: tuple[ScopeColumns, ...], probe: EvidenceRequest, encoder: int, commit: int
 ) -> tuple[ScopeColumns, ...]:
     """Return the columns, plus the former versions that held at the requested time.
 
     Rows of memories that were revised since are replaced by these versions.
     """
     if probe.present:
-        return shelves
-    found: list[ScopeColumns] = []
-    for shelf in shelves:
-        revised = shelf.rows_revised_since(probe.at)
+        return parts
+    split: list[ScopeColumns] = []
+    for part in parts:
+        revised = part.rows_revised_since(probe.at)
         if len(revised):
-            places = {int(shelf.numbers[row]): row for row in revised.tolist()}
+            rows_by_number = {int(part.numbers[row]): row for row in revised.tolist()}
             known = {"encoder": encoder, "commit": commit, "at": rows.to_micros(probe.at)}
-            asked = {"memories": json.dumps(list(places)), "unshared": not shelf.only_shared, **known}
-            versions = db.fetch_each("entries_as_of", **asked)
-            then = [_revised_row(shelf, places[number], number, version) for number, *version in versions]
-            revised = np.array([places[row[0]] for row in then], dtype=np.intp)
-            empty = ScopeColumns.empty(shelf.scope, shelf.matrix.shape[1])
-            found.append(empty.with_rows(then, shelf.stamp, most=len(then)))
-        found.append(shelf.without_rows(revised) if len(revised) else shelf)
-    return tuple(found) if len(found) > len(shelves) else shelves
+            params = {"memories": json.dumps(list(rows_by_number)), "unshared": not part.only_shared, **known}
+            versions = db.fetch_each("entries_as_of", **params)
+            former_rows = [_revised_row(part, rows_by_number[number], number, version) for number, *version in versions]
+            revised = np.array([rows_by_number[row[0]] for row in former_rows], dtype=np.intp)
+            empty = ScopeColumns.empty(part.scope, part.matrix.shape[1])
+            split.append(empty.with_rows(former_rows, part.stamp, most=len(former_rows)))
+        split.append(part.without_rows(revised) if len(revised) else part)
+    return tuple(split) if len(split) > len(parts) else parts
 
 
-def _revised_row(shelf: ScopeColumns, row: int, number: int, version: Sequence[Any]) -> Row:
+def _revised_row(columns: ScopeColumns, row: int, number: int, version: Sequence[Any]) -> Row:
     """Return a row with the memory's former version.
 
     Usage comes from the present row, and so does the status unless the version was already put away.
     """
-    changed, away, kind, level, *values, until, session, speaker, end, names, terms, vector = version
-    status = away or (RECALLABLE_STATUS_NAMES[0] if shelf.active[row] else RECALLABLE_STATUS_NAMES[1])
-    now = {name: float(column[row]) for name, column in shelf.columns.items()}
-    used = [now[name] for name in USAGE_FIELDS]
-    until = now["valid_until"] if until is None else until
+    changed, status_then, kind, level, *values, until, session, speaker, end, names, terms, vector = version
+    status = status_then or (RECALLABLE_STATUS_NAMES[0] if columns.active[row] else RECALLABLE_STATUS_NAMES[1])
+    present = {name: float(column[row]) for name, column in columns.columns.items()}
+    usage = [present[name] for name in USAGE_FIELDS]
+    until = present["valid_until"] if until is None else until
     return (
-        *(number, changed, shelf.ids[row], kind, level, status, True, bool(shelf.pinned[row])),
-        *(*values, until, *used, session, speaker, end, names, terms, vector),
+        *(number, changed, columns.ids[row], kind, level, status, True, bool(columns.pinned[row])),
+        *(*values, until, *usage, session, speaker, end, names, terms, vector),
     )
 
 
@@ -256,47 +260,47 @@ UsageByMemory = Mapping[int, tuple[float, float, float, float | None]]
 
 
 def read_columns_as_of(
-    db: Transaction, known: ScopeColumns, number: int, encoder: int, stamp: ColumnsVersion
+    db: Transaction, cached: ScopeColumns, number: int, encoder: int, stamp: ColumnsVersion
 ) -> ScopeColumns:
     """Return the scope's columns as they were after the stamp's commit.
 
     They are updated from columns of an earlier commit; from empty ones everything is read.
     """
-    after = known.stamp.changed
-    given = {"scope": number, "commit": stamp.changed, "after": after}
-    unshared = not known.only_shared or after > 0  # memories no longer shared must be removed
-    found = db.fetch_all("entries_known_at", encoder=encoder, unshared=unshared, **given)
-    used = _read_usage_as_of(db, known, given, {row[0] for row in found})
-    shelf = known.with_rows(_with_usage(found, used), stamp, most=len(found))
-    return shelf.with_uses([(memory, *use) for memory, use in used.items()], stamp) if after else shelf
+    after = cached.stamp.changed
+    params = {"scope": number, "commit": stamp.changed, "after": after}
+    with_unshared = not cached.only_shared or after > 0  # memories no longer shared must be removed
+    states = db.fetch_all("entries_known_at", encoder=encoder, unshared=with_unshared, **params)
+    usage = _read_usage_as_of(db, cached, params, {row[0] for row in states})
+    columns = cached.with_rows(_with_usage(states, usage), stamp, most=len(states))
+    return columns.with_uses([(memory, *use) for memory, use in usage.items()], stamp) if after else columns
 
 
 def _read_usage_as_of(
-    db: Transaction, known: ScopeColumns, given: Mapping[str, object], anew: set[int]
+    db: Transaction, cached: ScopeColumns, params: Mapping[str, object], reread: set[int]
 ) -> UsageByMemory:
-    """Return the usage known then of memories used since the last read, and of rows read anew."""
-    served = {memory: (count, last) for memory, count, last in db.fetch_all("served_known_at", **given)}
-    cast = {**rows.group_by_memory(db.fetch_all("votes_known_at", **given))}
-    before = known.usage_by_number(anew | served.keys() | cast.keys())
-    unknown = anew - before.keys() if given["after"] else set[int]()  # new ones, and those not recallable until now
+    """Return the usage known then of memories used since the last read, and of reread rows."""
+    served = {memory: (count, last) for memory, count, last in db.fetch_all("served_known_at", **params)}
+    votes = {**rows.group_by_memory(db.fetch_all("votes_known_at", **params))}
+    before = cached.usage_by_number(reread | served.keys() | votes.keys())
+    unknown = reread - before.keys() if params["after"] else set[int]()  # new ones, and those not recallable until now
     if unknown:
-        of = {"memories": json.dumps(list(unknown)), "commit": given["commit"]}
-        served |= {memory: (count, last) for memory, count, last in db.fetch_all("served_until", **of)}
-        cast |= rows.group_by_memory(db.fetch_all("votes_until", **of))
-    found = dict[int, tuple[float, float, float, float | None]]()
-    for memory in anew | served.keys() | cast.keys():
+        unknown_params = {"memories": json.dumps(list(unknown)), "commit": params["commit"]}
+        served |= {memory: (count, last) for memory, count, last in db.fetch_all("served_until", **unknown_params)}
+        votes |= rows.group_by_memory(db.fetch_all("votes_until", **unknown_params))
+    usage = dict[int, tuple[float, float, float, float | None]]()
+    for memory in reread | served.keys() | votes.keys():
         count, helped, misled, last = before.get(memory, (0, 0, 0, None))
         count, last = served.get(memory, (count, last))
-        if memory in cast:
-            helped, misled = count_votes(select_current_votes(rows.parse_vote(memory, *row) for row in cast[memory]))
-        found[memory] = count, helped, misled, last
-    return found
+        if memory in votes:
+            helped, misled = count_votes(select_current_votes(rows.parse_vote(memory, *row) for row in votes[memory]))
+        usage[memory] = count, helped, misled, last
+    return usage
 
 
-def _with_usage(found: list[Row], used: UsageByMemory) -> Iterator[Row]:
+def _with_usage(states: list[Row], usage: UsageByMemory) -> Iterator[Row]:
     """Yield the rows with their usage inserted, as `ScopeColumns` takes them."""
-    for *start, session, speaker, end, names, terms, vector in found:
-        yield (*start, *used[start[0]], session, speaker, end, names, terms, vector)
+    for *start, session, speaker, end, names, terms, vector in states:
+        yield (*start, *usage[start[0]], session, speaker, end, names, terms, vector)
 
 
 def has_lost_vector(states: Sequence[Row], changed: int, commit: int) -> bool:

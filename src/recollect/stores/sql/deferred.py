@@ -65,22 +65,22 @@ class _ExitHandler:
         Stores are not closed, since other threads may still use them. Must not raise, as it runs while the interpreter
         ends.
         """
-        over = self._deadline = self._deadline or time.monotonic() + EXIT_FLUSH_SECONDS
-        pending = [(leaver, promise) for leaver in list(self.flushers) if (promise := leaver.start_exit_flush())]
-        for leaver, promise in pending:
-            if wait([promise], max(over - time.monotonic(), 0.0)).not_done:
-                leaver.report_unflushed()
+        deadline = self._deadline = self._deadline or time.monotonic() + EXIT_FLUSH_SECONDS
+        pending = [(flusher, future) for flusher in list(self.flushers) if (future := flusher.start_exit_flush())]
+        for flusher, future in pending:
+            if wait([future], max(deadline - time.monotonic(), 0.0)).not_done:
+                flusher.report_unflushed()
         for thread in list(self.threads):
-            thread.join(max(over - time.monotonic(), 0.0))
+            thread.join(max(deadline - time.monotonic(), 0.0))
 
 
 _EXIT_HANDLER = _ExitHandler()
 atexit.register(_EXIT_HANDLER.flush_all)
 
 
-def flush_at_exit(leaver: ExitFlusher) -> None:
+def flush_at_exit(flusher: ExitFlusher) -> None:
     """Flush this object's writes when the process ends, as long as it is referenced elsewhere."""
-    _EXIT_HANDLER.flushers.add(leaver)
+    _EXIT_HANDLER.flushers.add(flusher)
     _EXIT_HANDLER.register_with_multiprocessing()
 
 
@@ -114,7 +114,7 @@ class _TaskQueue:
     def is_idle(self) -> bool:
         return not self.tasks and not self.busy
 
-    def run(self, failed: "WeakMethod[Callable[[Exception, int], None]]", name: str) -> None:
+    def run(self, on_failure: "WeakMethod[Callable[[Exception, int], None]]", name: str) -> None:
         """Run the tasks one by one until the queue is closed and empty."""
         while True:
             with self.condition:
@@ -123,15 +123,15 @@ class _TaskQueue:
                 self.condition.wait_for(lambda: self.tasks or self.closed)
                 if not self.tasks:
                     return
-                self.busy, act = True, self.tasks.popleft()
+                self.busy, task = True, self.tasks.popleft()
             try:
-                act()
+                task()
             except Exception as error:
                 lost = 1 + self._discard_waiting(error)
-                _LOG.exception("change_put_off_failed", extra={"store": name, "changes": lost})
-                if (tell := failed()) is not None:
-                    tell(error, lost)
-            del act
+                _LOG.exception("deferred_write_failed", extra={"store": name, "changes": lost})
+                if (report_failure := on_failure()) is not None:
+                    report_failure(error, lost)
+            del task
 
     def _discard_waiting(self, error: Exception) -> int:
         """Drop the remaining tasks if the queue is closed and the server is away; return how many.
@@ -141,9 +141,9 @@ class _TaskQueue:
         with self.condition:
             if not (self.closed and isinstance(error, StoreBusy)):
                 return 0
-            left = len(self.tasks)
+            count = len(self.tasks)
             self.tasks.clear()
-            return left
+            return count
 
 
 class BackgroundWrites:
@@ -158,7 +158,7 @@ class BackgroundWrites:
         self.after_fork()
         register_fork_aware(self)
 
-    def add(self, act: WriteTask) -> None:
+    def add(self, task: WriteTask) -> None:
         """Queue a change; waits while the queue is full."""
         with self._queue.condition:
             self._start()
@@ -167,7 +167,7 @@ class BackgroundWrites:
                     lambda: len(self._queue.tasks) < MAX_WAITING_WRITES or self._queue.closed
                 )
             self._refuse_closed()
-            self._queue.tasks.append(act)
+            self._queue.tasks.append(task)
             self._queue.condition.notify_all()
 
     def settle(self) -> None:
@@ -196,16 +196,16 @@ class BackgroundWrites:
         """Return a future that is done when all queued changes were tried, or None without a thread."""
         if self._thread is None or not self._thread.is_alive():
             return None
-        promise: Future[None] = Future()
+        future: Future[None] = Future()
         with self._queue.condition:
-            self._queue.tasks.append(lambda: promise.set_result(None))
+            self._queue.tasks.append(lambda: future.set_result(None))
             self._queue.condition.notify_all()
-        return promise
+        return future
 
     def report_unflushed(self) -> None:
         """Log how many changes were not written because the process ends."""
         if changes := len(self._queue.tasks):
-            _LOG.warning("changes_put_off_not_written", extra={"store": self._name, "changes": changes})
+            _LOG.warning("deferred_writes_lost", extra={"store": self._name, "changes": changes})
 
     def after_fork(self) -> None:
         """Start with an empty queue: the thread and its changes belong to the parent."""
@@ -223,22 +223,22 @@ class BackgroundWrites:
         self._refuse_closed()
         if self._thread is not None:
             return
-        serve = self._queue.run
+        run = self._queue.run
         self._thread = threading.Thread(
-            target=serve, args=(WeakMethod(self._record_failure), self._name), name="recollect-put-off", daemon=True
+            target=run, args=(WeakMethod(self._record_failure), self._name), name="recollect-deferred", daemon=True
         )
         self._thread.start()
         self._finalizer = finalize(self, _finish_thread, self._queue, self._thread)
         self._finalizer.atexit = False
         flush_at_exit(self)
 
-    def _record_failure(self, error: Exception, times: int) -> None:
+    def _record_failure(self, error: Exception, count: int) -> None:
         self._first_error = self._first_error or error
-        self._failures += times
+        self._failures += count
 
 
-def _finish_thread(line: _TaskQueue, thread: threading.Thread) -> None:
+def _finish_thread(queue: _TaskQueue, thread: threading.Thread) -> None:
     """Let the thread end once the queue is empty."""
     with suppress(RuntimeError):
         join_at_exit(thread)
-        line.close()
+        queue.close()

@@ -30,15 +30,15 @@ def refuse_duplicate(db: Transaction, memory: Memory, *, hash: str, scope: int) 
     `hash` and `scope` (a number) are the memory's own. The unique indexes would refuse the memory as well, but could
     not name the other one.
     """
-    found = _find_conflict(db, memory.id, memory.status, hash=hash, scope=scope, topic_key=memory.topic_key)
-    if found is not None:
-        raise found
+    conflict = _find_conflict(db, memory.id, memory.status, hash=hash, scope=scope, topic_key=memory.topic_key)
+    if conflict is not None:
+        raise conflict
 
 
-def explain_conflict(db: Transaction, given: Mapping[str, Any]) -> Conflict:
+def explain_conflict(db: Transaction, params: Mapping[str, Any]) -> Conflict:
     """Return why `add_memory` added no row: a duplicate, or an id that is taken."""
-    place = {name: given[name] for name in ("hash", "scope", "topic_key")}
-    return _find_conflict(db, given["id"], given["status"], **place) or id_taken_error(given["id"])
+    key = {name: params[name] for name in ("hash", "scope", "topic_key")}
+    return _find_conflict(db, params["id"], params["status"], **key) or id_taken_error(params["id"])
 
 
 def _find_conflict(
@@ -106,17 +106,17 @@ class DuplicateIndex:
         if scope not in self._preloaded:
             self._preload(scope)
         if scope not in self._preloaded:
-            asked = visible_params(scope, id=id, hash=hash, likeness=likeness, subject=subject)
-            known, said, about = self._db.fetch_one("heard_of", **asked)
+            params = visible_params(scope, id=id, hash=hash, likeness=likeness, subject=subject)
+            id_exists, text_exists, subject_exists = self._db.fetch_one("heard_of", **params)
         else:
             paths = [str(one) for one in (scope, *scope.ancestors)]
-            known = any((path, "id", id) in self._known_keys for path in paths)
-            said = any(
+            id_exists = any((path, "id", id) in self._known_keys for path in paths)
+            text_exists = any(
                 (path, "hash", hash) in self._known_keys or (path, "likeness", likeness) in self._known_keys
                 for path in paths
             )
-            about = subject is not None and (paths[0], "subject", subject) in self._known_keys
-        return MissingMatches(memory, hash, likeness, not known, not said, not about)
+            subject_exists = subject is not None and (paths[0], "subject", subject) in self._known_keys
+        return MissingMatches(memory, hash, likeness, not id_exists, not text_exists, not subject_exists)
 
     def add(self, scope: Scope, id: MemoryId, hash: str, likeness: str, subject: str | None) -> None:
         """Add the keys of a memory that the transaction writes."""
@@ -129,14 +129,14 @@ class DuplicateIndex:
         Tried only after 8, 16, 32 … lookups.
         """
         self._lookups[scope] += 1
-        looked = self._lookups[scope]
-        if looked < LOOKUPS_BEFORE_PRELOAD or looked & (looked - 1):
+        lookups = self._lookups[scope]
+        if lookups < LOOKUPS_BEFORE_PRELOAD or lookups & (lookups - 1):
             return
-        most = looked * PRELOADED_MEMORIES_PER_LOOKUP
-        found = self._db.fetch_all("hearsay", **visible_params(scope, most=most + 1))
-        if len(found) <= most:
+        limit = lookups * PRELOADED_MEMORIES_PER_LOOKUP
+        keys = self._db.fetch_all("hearsay", **visible_params(scope, most=limit + 1))
+        if len(keys) <= limit:
             self._preloaded.add(scope)
-            for row in found:
+            for row in keys:
                 self._add_row(*row)
 
     def _add_row(self, path: str, id: str, hash: str, likeness: str, subject: str | None) -> None:

@@ -37,53 +37,53 @@ def erase(db: Transaction, run: Execute, places: Mapping[MemoryId, tuple[int, in
     `places` has the number of each memory and of its scope.
     """
     mentions = list(_find_mentions(db, places.keys()))
-    for name, text in mentions:
-        run("change_context", id=name, trace=text)
+    for context, text in mentions:
+        run("change_context", id=context, trace=text)
     pieces: set[bytes] = set()
-    gone = Counter[str]()
+    counts = Counter[str]()
     for id, (number, _) in sorted(places.items()):
         contents = db.fetch_all("said_by", memory=number)
         notes = db.fetch_all("noted_by", memory=number)
         keys = db.fetch_all("keys_of", memory=number)
         vectors = {content: db.fetch_all("vectors_of", content=content) for content, *_ in contents}
         uses, votes = db.fetch_one("happened_to", memory=number)
-        gone.update(versions=len(notes), keys=len(keys), uses=uses, votes=votes)
-        gone["vectors"] += sum(map(len, vectors.values()))
-        known_again = _memory_needles(id, contents, vectors, notes, keys)
-        pieces.update(known_again if len(pieces) < MAX_NEEDLES else islice(known_again, 1))
+        counts.update(versions=len(notes), keys=len(keys), uses=uses, votes=votes)
+        counts["vectors"] += sum(map(len, vectors.values()))
+        needles = _memory_needles(id, contents, vectors, notes, keys)
+        pieces.update(needles if len(pieces) < MAX_NEEDLES else islice(needles, 1))
         run("drop_memory", memory=number)
         for content, *_ in contents:
             run("drop_vectors", content=content)
             run("drop_content", content=content)
     for scope in sorted({scope for _, scope in places.values()}):
-        noted = erase_checkpoints(db, run, scope)
-        gone["checkpoints"] += noted.checkpoints
-        pieces.update(noted.pieces)
+        checkpoints = erase_checkpoints(db, run, scope)
+        counts["checkpoints"] += checkpoints.checkpoints
+        pieces.update(checkpoints.pieces)
         run("scope_emptied", scope=scope, commit=commit)
-    return ErasedRows(ids=tuple(sorted(places)), contexts=len(mentions), pieces=frozenset(pieces), **gone)
+    return ErasedRows(ids=tuple(sorted(places)), contexts=len(mentions), pieces=frozenset(pieces), **counts)
 
 
 def erase_checkpoints(db: Transaction, run: Execute, scope: int) -> ErasedRows:
     """Remove all checkpoints of a scope, since their values may quote what is erased."""
-    noted = db.fetch_all("checkpoints_of", scope=scope)
+    checkpoints = db.fetch_all("checkpoints_of", scope=scope)
     run("drop_checkpoints", scope=scope)
-    pieces = frozenset(piece for _, value in noted for piece in cut_needles(value.encode()))
-    return ErasedRows(checkpoints=len(noted), pieces=pieces)
+    pieces = frozenset(piece for _, value in checkpoints for piece in cut_needles(value.encode()))
+    return ErasedRows(checkpoints=len(checkpoints), pieces=pieces)
 
 
 def erase_contexts(db: Transaction, run: Execute, scope: Scope) -> ErasedRows:
     """Remove all contexts of a scope with their questions, and anonymize its uses and votes."""
-    found = db.fetch_all("contexts_of", path=str(scope))
+    contexts = db.fetch_all("contexts_of", path=str(scope))
     pieces = set(cut_needles(str(scope).encode()))
-    for name, text in found:
-        trace = rows.parse_context(text)
-        pieces.update(cut_needles(name.encode()))
-        pieces.update(piece for turn in trace.question for piece in cut_needles(_json_bytes(turn)))
-        if trace.making is not None and trace.making.directions is not None:
-            pieces.update(islice(cut_needles(trace.making.directions.encode()), 2))
-        run("drop_context", id=name)
-    pieces.update(_anonymize_uses(db, run, scope, {name for name, _ in found}))
-    return ErasedRows(contexts=len(found), pieces=frozenset(pieces))
+    for id, text in contexts:
+        record = rows.parse_context(text)
+        pieces.update(cut_needles(id.encode()))
+        pieces.update(piece for turn in record.question for piece in cut_needles(_json_bytes(turn)))
+        if record.making is not None and record.making.directions is not None:
+            pieces.update(islice(cut_needles(record.making.directions.encode()), 2))
+        run("drop_context", id=id)
+    pieces.update(_anonymize_uses(db, run, scope, {id for id, _ in contexts}))
+    return ErasedRows(contexts=len(contexts), pieces=frozenset(pieces))
 
 
 def _anonymize_uses(db: Transaction, run: Execute, scope: Scope, contexts: Set[str]) -> Iterator[bytes]:
@@ -91,19 +91,19 @@ def _anonymize_uses(db: Transaction, run: Execute, scope: Scope, contexts: Set[s
 
     The uses and votes stay. Signs are removed, since a sign without its context means nothing.
     """
-    gone, ancestors = json.dumps(list(contexts)), json.dumps([str(one) for one in scope.ancestors])
+    context_ids, ancestors = json.dumps(list(contexts)), json.dumps([str(one) for one in scope.ancestors])
     if contexts and scope.ancestors:
         for statement in ("uncount_signs", "drop_signs", "unname_uses"):
-            run(statement, contexts=gone, ancestors=ancestors)
-    above = db.fetch_all("votes_above", path=str(scope), contexts=gone, ancestors=ancestors)
-    for (memory, owner), cast in groupby(above, key=itemgetter(0, 1)):
-        numbered = {number: rows.parse_vote(memory, *vote) for _, _, number, *vote in cast}
+            run(statement, contexts=context_ids, ancestors=ancestors)
+    votes = db.fetch_all("votes_above", path=str(scope), contexts=context_ids, ancestors=ancestors)
+    for (memory, owner), rows_of_memory in groupby(votes, key=itemgetter(0, 1)):
+        numbered = {number: rows.parse_vote(memory, *vote) for _, _, number, *vote in rows_of_memory}
         before = list(numbered.values())
         after = anonymize_votes(before, contexts, str(scope))
-        for number, was, now in zip(numbered, before, after, strict=True):
-            if was != now:
-                run("unname_vote", number=number, context=now.context, by=now.by)
-                yield from cut_needles(was.by.encode())
+        for number, old, new in zip(numbered, before, after, strict=True):
+            if old != new:
+                run("unname_vote", number=number, context=new.context, by=new.by)
+                yield from cut_needles(old.by.encode())
         if before == after:
             continue
         helped, misled = count_votes(select_current_votes(after))  # voters may have been merged, or one split in two
@@ -111,17 +111,17 @@ def _anonymize_uses(db: Transaction, run: Execute, scope: Scope, contexts: Set[s
         run("recount_scope", scope=owner)  # even with the same counts now, those of an earlier commit may differ
 
 
-def _find_mentions(db: Transaction, gone: Set[MemoryId]) -> Iterator[tuple[str, str]]:
+def _find_mentions(db: Transaction, ids: Set[MemoryId]) -> Iterator[tuple[str, str]]:
     """Yield each context that names one of these memories, with its record without them."""
-    quoted = [rows.quote_id(id) for id in gone]
-    found: Iterable[Row] = db.fetch_each("all_contexts")
+    quoted = [rows.quote_id(id) for id in ids]
+    contexts: Iterable[Row] = db.fetch_each("all_contexts")
     if len(quoted) <= MAX_SEARCHED_IDS:
-        found = {row for one in quoted for row in db.fetch_all("contexts_naming", id=one)}
-    for name, text in found:
-        trace = rows.parse_context(text)
-        left = trace.without_memories(gone)
-        if left != trace:
-            yield name, rows.context_to_json(left)
+        contexts = {row for one in quoted for row in db.fetch_all("contexts_naming", id=one)}
+    for name, text in contexts:
+        record = rows.parse_context(text)
+        remaining = record.without_memories(ids)
+        if remaining != record:
+            yield name, rows.context_to_json(remaining)
 
 
 def _memory_needles(
@@ -132,17 +132,17 @@ def _memory_needles(
         yield from cut_needles(text.encode())
         yield from cut_needles(names.encode())
         yield from cut_needles((title or "").encode())
-        for known_by in (hash.encode(), terms, *(vector for (vector,) in vectors[content])):
-            yield from islice(cut_needles(known_by), 2)
+        for value in (hash.encode(), terms, *(vector for (vector,) in vectors[content])):
+            yield from islice(cut_needles(value), 2)
     yield from islice(cut_needles(id.encode()), 2)
     for topic_key, subject, hash, likeness, more in notes:
-        for said in (topic_key, subject):
-            yield from cut_needles((said or "").encode())
-        for known_by in (hash, likeness):
-            yield from islice(cut_needles(known_by.encode()), 2)
-        known = json.loads(more)
-        for said in _json_texts([known.get(name) for name in rows.JSON_FIELDS]):
-            yield from cut_needles(_json_bytes(said))
+        for value in (topic_key, subject):
+            yield from cut_needles((value or "").encode())
+        for value in (hash, likeness):
+            yield from islice(cut_needles(value.encode()), 2)
+        fields = json.loads(more)
+        for value in _json_texts([fields.get(name) for name in rows.JSON_FIELDS]):
+            yield from cut_needles(_json_bytes(value))
     for key, body in keys:
         yield from cut_needles(key.encode())
         yield from islice(cut_needles(body.encode()), 2)
@@ -180,10 +180,10 @@ MIN_DISTINCT_BYTES = 4
 """Minimum number of different bytes at the start of a needle."""
 
 
-def cut_needles(said: bytes) -> Iterator[bytes]:
+def cut_needles(content: bytes) -> Iterator[bytes]:
     """Cut bytes into needles that are found even if a database spread the bytes over pages."""
-    starts = [*range(0, len(said) - NEEDLE_BYTES, NEEDLE_BYTES), max(len(said) - NEEDLE_BYTES, 0)]
-    return filter(_is_distinctive, (said[start : start + NEEDLE_BYTES] for start in starts))
+    starts = [*range(0, len(content) - NEEDLE_BYTES, NEEDLE_BYTES), max(len(content) - NEEDLE_BYTES, 0)]
+    return filter(_is_distinctive, (content[start : start + NEEDLE_BYTES] for start in starts))
 
 
 def _is_distinctive(piece: bytes) -> bool:

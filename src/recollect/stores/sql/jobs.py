@@ -33,8 +33,8 @@ class SqlJobStore:
     def claim(
         self, job: str, due_at: datetime | None, *, by: str, at: datetime, until: datetime
     ) -> JobOccurrence | None:
-        seen = self.entry(job)
-        if seen is not None and not _may_change(seen, due_at, by, at, until):  # a plain look needs no lock
+        record = self.entry(job)
+        if record is not None and not _may_change(record, due_at, by, at, until):  # a plain look needs no lock
             return None
 
         def change(db: Transaction) -> JobOccurrence | None:
@@ -43,21 +43,23 @@ class SqlJobStore:
                 _save_entry(db, replace(entry, since=at))
             if not _may_change(entry, due_at, by, at, until):
                 return None
-            begun = entry.unfinished
-            if begun is not None and begun.holder == by and begun.state is JobState.RUNNING:  # a retry
-                return _save_occurrence(db, replace(begun, until=max(until, begun.until)))
-            if begun is not None and (begun.state is JobState.INTERRUPTED or begun.attempt < MAX_ATTEMPTS):
-                return _save_occurrence(db, begun.acquire(by, at, until))
-            if begun is not None:
-                _save_occurrence(db, begun.finish(JobState.FAILED, at, begun.counts, GIVEN_UP_MESSAGE))
+            unfinished = entry.unfinished
+            if unfinished is not None and unfinished.holder == by and unfinished.state is JobState.RUNNING:  # a retry
+                return _save_occurrence(db, replace(unfinished, until=max(until, unfinished.until)))
+            if unfinished is not None and (
+                unfinished.state is JobState.INTERRUPTED or unfinished.attempt < MAX_ATTEMPTS
+            ):
+                return _save_occurrence(db, unfinished.acquire(by, at, until))
+            if unfinished is not None:
+                _save_occurrence(db, unfinished.finish(JobState.FAILED, at, unfinished.counts, GIVEN_UP_MESSAGE))
             if due_at is None or not entry.should_run(due_at, at):
                 return None
-            new = JobOccurrence(
+            occurrence = JobOccurrence(
                 job=job, due_at=due_at, state=JobState.RUNNING, attempt=1, holder=by, started_at=at, until=until
             )
-            _save_occurrence(db, new)
+            _save_occurrence(db, occurrence)
             db.execute("drop_occurrences", job=job, ahead=to_micros(at + MAX_CLOCK_LEAD), most=MAX_OCCURRENCES)
-            return new
+            return occurrence
 
         return self._transactions.write(change)
 
@@ -83,7 +85,7 @@ class SqlJobStore:
 
         self._transactions.write(change)
 
-    def _update_occurrence(self, ours: JobOccurrence, changed: Callable[[JobOccurrence], JobOccurrence]) -> bool:
+    def _update_occurrence(self, ours: JobOccurrence, update: Callable[[JobOccurrence], JobOccurrence]) -> bool:
         """Change the run, unless another worker has taken it over or it has already ended."""
 
         def change(db: Transaction) -> bool:
@@ -92,7 +94,7 @@ class SqlJobStore:
             if found is None or (found.attempt, found.holder) != (ours.attempt, ours.holder):
                 return False
             if found.state is JobState.RUNNING:
-                _save_occurrence(db, changed(found))
+                _save_occurrence(db, update(found))
                 return True
             return found == ours  # retried: the first answer was lost
 
@@ -101,11 +103,11 @@ class SqlJobStore:
 
 def _may_change(entry: JobRecord, due_at: datetime | None, by: str, at: datetime, until: datetime) -> bool:
     """Whether the caller may have something to do: a run to start, continue or take over."""
-    begun = entry.unfinished
+    unfinished = entry.unfinished
     if entry.paused:
         return False
-    if begun is not None:
-        return begun.is_free(at, until) or begun.holder == by
+    if unfinished is not None:
+        return unfinished.is_free(at, until) or unfinished.holder == by
     return entry.is_clock_ahead(at) or (due_at is not None and entry.should_run(due_at, at))
 
 
@@ -141,18 +143,18 @@ def _save_entry(db: Transaction, entry: JobRecord) -> None:
     db.execute("set_job", job=entry.job, since=to_micros(entry.since), paused=entry.paused)
 
 
-def _save_occurrence(db: Transaction, one: JobOccurrence) -> JobOccurrence:
+def _save_occurrence(db: Transaction, occurrence: JobOccurrence) -> JobOccurrence:
     db.execute(
         "put_occurrence",
-        job=one.job,
-        due=to_micros(one.due_at),
-        state=one.state.value,
-        attempt=one.attempt,
-        holder=one.holder,
-        until=to_micros(one.until),
-        started=to_micros(one.started_at),
-        ended=to_optional_micros(one.ended_at),
-        counts=json.dumps(dict(one.counts)),
-        problem=one.problem,
+        job=occurrence.job,
+        due=to_micros(occurrence.due_at),
+        state=occurrence.state.value,
+        attempt=occurrence.attempt,
+        holder=occurrence.holder,
+        until=to_micros(occurrence.until),
+        started=to_micros(occurrence.started_at),
+        ended=to_optional_micros(occurrence.ended_at),
+        counts=json.dumps(dict(occurrence.counts)),
+        problem=occurrence.problem,
     )
-    return one
+    return occurrence

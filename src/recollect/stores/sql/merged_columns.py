@@ -47,14 +47,14 @@ class StackedVectors:
 
     def __getitem__(self, rows: Rows) -> NDArray[np.float32]:
         width = max(part.shape[1] for part in self.parts)
-        found = np.full((len(rows), width), np.nan, dtype=np.float32)
+        vectors = np.full((len(rows), width), np.nan, dtype=np.float32)
         first = 0
         for part in self.parts:
-            here = (rows >= first) & (rows < first + len(part))
+            in_part = (rows >= first) & (rows < first + len(part))
             if part.shape[1] == width:  # other parts have no loaded vectors
-                found[here] = part[rows[here] - first]
+                vectors[in_part] = part[rows[in_part] - first]
             first += len(part)
-        return found
+        return vectors
 
 
 @dataclass(eq=False)
@@ -66,17 +66,17 @@ class MergedColumns:
 
     def with_vectors(self, directions: Mapping[MemoryId, NDArray[np.float32]]) -> "MergedColumns":
         """Return the table with these vectors set, or itself if there are none."""
-        return MergedColumns(tuple(shelf.with_vectors(directions) for shelf in self.parts)) if directions else self
+        return MergedColumns(tuple(part.with_vectors(directions) for part in self.parts)) if directions else self
 
     @lock_free_property
     def rows_without_vector(self) -> Rows:
         """The rows without a vector, among those whose vectors are loaded."""
-        return np.flatnonzero(_concatenate([np.isnan(shelf.matrix[:, 0]) & shelf.alive for shelf in self.parts]))
+        return np.flatnonzero(_concatenate([np.isnan(part.matrix[:, 0]) & part.alive for part in self.parts]))
 
     @property
     def has_remote_vectors(self) -> bool:
         """Whether any of the vectors stay in the database."""
-        return any(shelf.contents is not None for shelf in self.parts)
+        return any(part.contents is not None for part in self.parts)
 
     @lock_free_property
     def content_numbers(self) -> NDArray[np.int64]:
@@ -88,7 +88,7 @@ class MergedColumns:
     @lock_free_property
     def has_local_vectors(self) -> NDArray[np.bool_]:
         """Whether each row's vector is loaded, if it has one."""
-        return np.repeat([shelf.contents is None for shelf in self.parts], list(map(len, self.parts)))
+        return np.repeat([part.contents is None for part in self.parts], list(map(len, self.parts)))
 
     def rows_of_contents(self, contents: NDArray[np.int64]) -> Rows:
         """Return the rows whose vectors belong to these contents, sorted."""
@@ -106,13 +106,13 @@ class MergedColumns:
 
     @lock_free_property
     def ids(self) -> list[MemoryId]:
-        first, *others = (shelf.ids for shelf in self.parts)
+        first, *others = (part.ids for part in self.parts)
         return first if not others else [id for ids in (first, *others) for id in ids]
 
     def column(self, name: str) -> Floats:
         """Return a numeric column, joined over all parts."""
         if name not in self._joined_columns:
-            self._joined_columns[name] = _concatenate([shelf.columns[name] for shelf in self.parts])
+            self._joined_columns[name] = _concatenate([part.columns[name] for part in self.parts])
         found: Floats = self._joined_columns[name]
         return found
 
@@ -133,7 +133,7 @@ class MergedColumns:
                 **{name: self.column(name) for name in DATE_COLUMNS},
                 "last_accessed_at": self.column("last_served_at"),
             },
-            kinds=_concatenate([shelf.kinds for shelf in self.parts]),
+            kinds=_concatenate([part.kinds for part in self.parts]),
             vectors=None if self.has_remote_vectors else self._vectors,
             labels={"scope": self._scope_labels, "session": self.sessions, "speaker": self.speakers},
         )
@@ -141,17 +141,17 @@ class MergedColumns:
     @lock_free_property
     def _by_scope(self) -> list[list[ScopeColumns]]:
         """The parts of each scope; former versions of memories form a part of their own."""
-        return [list(shelves) for _, shelves in groupby(self.parts, attrgetter("scope"))]
+        return [list(parts) for _, parts in groupby(self.parts, attrgetter("scope"))]
 
     @lock_free_property
     def _scope_labels(self) -> Labels:
-        sizes = [sum(map(len, shelves)) for shelves in self._by_scope]
+        sizes = [sum(map(len, parts)) for parts in self._by_scope]
         return Labels(np.repeat(np.arange(len(sizes)), sizes), tuple(str(one.scope) for one, *_ in self._by_scope))
 
     @lock_free_property
     def sessions(self) -> Labels:
         """The session of each row; sessions of two scopes differ even if they have the same name."""
-        return Labels.concatenate([_merge_labels("session", shelves) for shelves in self._by_scope])
+        return Labels.concatenate([_merge_labels("session", parts) for parts in self._by_scope])
 
     @lock_free_property
     def speakers(self) -> Labels:
@@ -159,26 +159,26 @@ class MergedColumns:
 
     @lock_free_property
     def is_question(self) -> NDArray[np.bool_]:
-        return _concatenate([shelf.asks for shelf in self.parts])
+        return _concatenate([part.asks for part in self.parts])
 
     @lock_free_property
     def _term_counts(self) -> Floats:
         """The number of terms of each row."""
-        return _concatenate([shelf.postings.lengths for shelf in self.parts]).astype(np.float64)
+        return _concatenate([part.postings.lengths for part in self.parts]).astype(np.float64)
 
     @lock_free_property
     def _vectors(self) -> NDArray[np.float32]:
-        first, *others = (shelf.matrix for shelf in self.parts)
+        first, *others = (part.matrix for part in self.parts)
         # A table uses only the length of its vectors, and some rows of them.
         return cast("NDArray[np.float32]", StackedVectors((first, *others))) if others else first
 
     @lock_free_property
     def active(self) -> NDArray[np.bool_]:
-        return _concatenate([shelf.active for shelf in self.parts])
+        return _concatenate([part.active for part in self.parts])
 
     @lock_free_property
     def alive(self) -> NDArray[np.bool_]:
-        return _concatenate([shelf.alive for shelf in self.parts])
+        return _concatenate([part.alive for part in self.parts])
 
     @lock_free_property
     def _validity_span(self) -> tuple[float, float, float] | None:
@@ -196,35 +196,35 @@ class MergedColumns:
     def find_eligible(self, probe: EvidenceRequest) -> tuple[NDArray[np.bool_] | None, Mapping[Barrier, int]]:
         """Return which rows the request may recall (None: all), and how many each barrier excludes."""
         now, present, past = to_microseconds(probe.at), probe.present, probe.past
-        away = {
-            Barrier.STATUS: sum(len(shelf.inactive) for shelf in self.parts),
-            Barrier.UNINDEXED: sum(len(shelf.unindexed) for shelf in self.parts),
+        inactive_counts = {
+            Barrier.STATUS: sum(len(part.inactive) for part in self.parts),
+            Barrier.UNINDEXED: sum(len(part.unindexed) for part in self.parts),
         }
-        barred: Counter[Barrier] = Counter({barrier: count for barrier, count in away.items() if count})
-        others = self._find_other_levels(probe)
+        counts: Counter[Barrier] = Counter({barrier: count for barrier, count in inactive_counts.items() if count})
+        other_levels = self._find_other_levels(probe)
         if self._validity_span is not None:
             known, begins, ends = self._validity_span
-            if (present or known <= now) and begins <= now < ends and others is None:
-                return None, barred
-        open = self.alive.copy()
-        nothing = np.zeros(len(open), np.bool_)
+            if (present or known <= now) and begins <= now < ends and other_levels is None:
+                return None, counts
+        eligible = self.alive.copy()
+        none = np.zeros(len(eligible), np.bool_)
         until = self.column("valid_until")
-        for reason, shut in (
-            (Barrier.STATUS, nothing if past else ~self.active & np.isnan(until)),
-            (Barrier.NOT_YET_KNOWN, nothing if present else self._find_known_after(now)),
+        for reason, excluded in (
+            (Barrier.STATUS, none if past else ~self.active & np.isnan(until)),
+            (Barrier.NOT_YET_KNOWN, none if present else self._find_known_after(now)),
             (Barrier.NOT_YET_VALID, self.column("valid_from") > now),
-            (Barrier.NO_LONGER_VALID, nothing if past else (until <= now) | (~self.active if present else nothing)),
-            (Barrier.LEVEL, nothing if others is None else others),
+            (Barrier.NO_LONGER_VALID, none if past else (until <= now) | (~self.active if present else none)),
+            (Barrier.LEVEL, none if other_levels is None else other_levels),
         ):
-            count = int(np.count_nonzero(open & shut))
+            count = int(np.count_nonzero(eligible & excluded))
             if count:
-                barred[reason] += count
-                open &= ~shut
-        return open, barred
+                counts[reason] += count
+                eligible &= ~excluded
+        return eligible, counts
 
     @lock_free_property
     def _levels(self) -> NDArray[np.int16]:
-        return _concatenate([shelf.levels for shelf in self.parts])
+        return _concatenate([part.levels for part in self.parts])
 
     def _find_other_levels(self, probe: EvidenceRequest) -> NDArray[np.bool_] | None:
         """Return the rows that neither have nor stand in for a requested level, or None."""
@@ -244,7 +244,7 @@ class MergedColumns:
     @lock_free_property
     def mentions(self) -> EntityIndex:
         """Which rows mention which names."""
-        return build_entity_index(shelf.mentions for shelf in self.parts)
+        return build_entity_index(part.mentions for part in self.parts)
 
     def build_turns(self, eligible: NDArray[np.bool_] | None) -> TurnColumns | None:
         """Return which eligible row precedes which in its session, or None if there are no sessions."""
@@ -264,43 +264,45 @@ class MergedColumns:
     def _all_turns(self) -> TurnColumns:
         return TurnColumns.of(self._turn_rows, self.sessions, self.is_question, None)
 
-    def compute_similarities(self, vectors: Vectors, said: TurnColumns | None) -> tuple[Floats, float]:
+    def compute_similarities(self, vectors: Vectors, turns: TurnColumns | None) -> tuple[Floats, float]:
         """Return the similarity of every row, and its error bound; NaN for rows without a vector."""
-        near = _concatenate([_approximate_similarities(shelf, vectors) for shelf in self.parts]).astype(np.float64)
-        return near if said is None else said.similarities(near), cosine_error_bound(vectors.shape[1])
+        similarities = _concatenate([_approximate_similarities(part, vectors) for part in self.parts]).astype(
+            np.float64
+        )
+        return similarities if turns is None else turns.similarities(similarities), cosine_error_bound(vectors.shape[1])
 
-    def compute_exact_similarities(self, vectors: Vectors, said: TurnColumns | None, rows: Sequence[int]) -> Floats:
+    def compute_exact_similarities(self, vectors: Vectors, turns: TurnColumns | None, rows: Sequence[int]) -> Floats:
         """Return the similarities of these rows, exact to the last bit."""
-        asked = np.asarray(rows, dtype=np.intp)
-        own = nearest_cosines(self._vectors[asked], vectors)
-        if said is None:
+        indices = np.asarray(rows, dtype=np.intp)
+        own = nearest_cosines(self._vectors[indices], vectors)
+        if turns is None:
             return own
-        before, earlier = said.previous[asked], np.full(len(asked), np.nan)
+        before, earlier = turns.previous[indices], np.full(len(indices), np.nan)
         earlier[before != NO_LABEL] = nearest_cosines(self._vectors[before[before != NO_LABEL]], vectors)
         return turn_context.lend_similarities(own, earlier)
 
     def compute_lexical_shares(
-        self, terms: Sequence[str], eligible: NDArray[np.bool_] | None, said: TurnColumns | None
+        self, terms: Sequence[str], eligible: NDArray[np.bool_] | None, turns: TurnColumns | None
     ) -> Floats:
         """Return how much of the query's terms each eligible row has.
 
         Term statistics cover the eligible rows only.
         """
         masks = self._split_by_part(np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible)
-        parts = list(zip((shelf.postings for shelf in self.parts), masks, strict=True))
+        parts = list(zip((part.postings for part in self.parts), masks, strict=True))
         first, *others = (postings.statistics(terms, mask) for postings, mask in parts)
         total = sum(others, start=first)
-        if said is None:
+        if turns is None:
             return _concatenate([postings.score_rows(terms, mask, total) for postings, mask in parts])
-        heard = said.lengths(self._term_counts)
-        total = replace(total, total_length=float(heard.sum() if eligible is None else heard[eligible].sum()))
-        return turn_context.score_turns(self._find_postings(terms, eligible), terms, said, self._term_counts, total)
+        lengths = turns.lengths(self._term_counts)
+        total = replace(total, total_length=float(lengths.sum() if eligible is None else lengths[eligible].sum()))
+        return turn_context.score_turns(self._find_postings(terms, eligible), terms, turns, self._term_counts, total)
 
     def compute_session_shares(self, terms: Sequence[str], eligible: NDArray[np.bool_] | None) -> Floats:
         """Return how much of the query's terms the session of each eligible row has."""
-        open = np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible
+        mask = np.ones(len(self.ids), dtype=np.bool_) if eligible is None else eligible
         return turn_context.score_sessions(
-            self._find_postings(terms, eligible), terms, self.sessions, self._term_counts, open
+            self._find_postings(terms, eligible), terms, self.sessions, self._term_counts, mask
         )
 
     def _find_postings(
@@ -312,10 +314,10 @@ class MergedColumns:
 
     def _find_term_postings(self, term: str, eligible: NDArray[np.bool_] | None) -> tuple[Rows, Floats]:
         found, first = [], 0
-        for shelf in self.parts:
-            rows, counts = shelf.postings.rows_having(term)
+        for part in self.parts:
+            rows, counts = part.postings.rows_having(term)
             found.append((rows + first, counts))
-            first += len(shelf)
+            first += len(part)
         rows, counts = (_concatenate(list(parts)) for parts in zip(*found, strict=True))
         if eligible is None:
             return rows, counts
@@ -323,7 +325,7 @@ class MergedColumns:
         return rows[open], counts[open]
 
     def _split_by_part(self, column: NDArray[Any]) -> list[NDArray[Any]]:
-        return np.split(column, np.cumsum([len(shelf) for shelf in self.parts])[:-1])
+        return np.split(column, np.cumsum([len(part) for part in self.parts])[:-1])
 
     def memory_versions(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """Return the memory number of each row and its commit.
@@ -349,31 +351,31 @@ class MergedColumns:
 
     @lock_free_property
     def _memory_numbers(self) -> NDArray[np.int64]:
-        return _concatenate([shelf.numbers for shelf in self.parts])
+        return _concatenate([part.numbers for part in self.parts])
 
     @lock_free_property
     def _memory_commits(self) -> NDArray[np.int64]:
-        return _concatenate([shelf.changed for shelf in self.parts])
+        return _concatenate([part.changed for part in self.parts])
 
     @lock_free_property
     def pinned_rows(self) -> Rows:
-        return np.flatnonzero(_concatenate([shelf.pinned for shelf in self.parts]))
+        return np.flatnonzero(_concatenate([part.pinned for part in self.parts]))
 
 
-def _approximate_similarities(shelf: ScopeColumns, vectors: Vectors) -> NDArray[np.float32]:
+def _approximate_similarities(part: ScopeColumns, vectors: Vectors) -> NDArray[np.float32]:
     """Return the similarities of one part; NaN where its vectors are not loaded."""
-    if shelf.contents is None:
-        return approximate_cosines(shelf.matrix, vectors)
-    return np.full(len(shelf), np.nan, dtype=np.float32)
+    if part.contents is None:
+        return approximate_cosines(part.matrix, vectors)
+    return np.full(len(part), np.nan, dtype=np.float32)
 
 
-def _merge_labels(name: str, shelves: Sequence[ScopeColumns]) -> Labels:
+def _merge_labels(name: str, parts: Sequence[ScopeColumns]) -> Labels:
     """Join one label column (session or speaker) of these parts, with new codes."""
-    names = {number: known for shelf in shelves for number, known in shelf.names.items()}
-    numbers, codes = np.unique(_concatenate([shelf.labels[name] for shelf in shelves]), return_inverse=True)
-    there = numbers > 0
-    renumbered = np.where(there, np.cumsum(there) - 1, NO_LABEL)
-    return Labels(renumbered[codes], tuple(names[number] for number in numbers[there].tolist()))
+    names = {number: known for part in parts for number, known in part.names.items()}
+    numbers, codes = np.unique(_concatenate([part.labels[name] for part in parts]), return_inverse=True)
+    is_named = numbers > 0
+    renumbered = np.where(is_named, np.cumsum(is_named) - 1, NO_LABEL)
+    return Labels(renumbered[codes], tuple(names[number] for number in numbers[is_named].tolist()))
 
 
 def _concatenate(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -47,19 +47,19 @@ def load_migrations(folder: Traversable) -> tuple[Migration, ...]:
     except OSError as error:
         raise StoreError(f"the migrations in {folder} cannot be read ({error.strerror})") from error
     names = sorted(scripts)
-    numbers = [int(found[1]) if (found := _FILE_NAME.fullmatch(name)) else None for name in names]
+    numbers = [int(match[1]) if (match := _FILE_NAME.fullmatch(name)) else None for name in names]
     if numbers != list(range(1, len(names) + 1)):
         raise SchemaMismatch(f"the migrations {show(names)} are not numbered 0001_, 0002_, … without a gap")
     return tuple(Migration(number, name, scripts[name]) for number, name in enumerate(names, 1))
 
 
-def migrate(ledger: MigrationLog, steps: Sequence[Migration]) -> int:
+def migrate(log: MigrationLog, steps: Sequence[Migration]) -> int:
     """Apply all missing migrations and return the last number; refuse a newer database."""
-    version = ledger.version()
+    version = log.version()
     while 0 <= version < len(steps):
-        version = ledger.advance(steps[version])
+        version = log.advance(steps[version])
     if version != len(steps):
-        raise schema_mismatch(ledger.name, version, len(steps))
+        raise schema_mismatch(log.name, version, len(steps))
     return version
 
 

@@ -67,39 +67,46 @@ class SqlReader(ABC):
         return self._read(None, lambda db: read_current_encoder(db)[1])
 
     def speakers(self, probe: EvidenceRequest) -> frozenset[str]:
-        view = self._read_snapshot(probe).columns
-        return view.find_speakers(view.find_eligible(probe)[0])
+        columns = self._read_snapshot(probe).columns
+        return columns.find_speakers(columns.find_eligible(probe)[0])
 
     def mentions(self, probe: EvidenceRequest) -> dict[MemoryId, list[str]]:
-        view = self._read_snapshot(probe).columns
-        mask, _ = view.find_eligible(probe)
-        return {view.ids[row]: names for row, names in view.mentions.names_by_row(mask).items()}
+        columns = self._read_snapshot(probe).columns
+        mask, _ = columns.find_eligible(probe)
+        return {columns.ids[row]: names for row, names in columns.mentions.names_by_row(mask).items()}
 
     def gather(self, probe: EvidenceRequest) -> RecallEvidence:
-        seen = self._read_snapshot(probe)
-        view, commit = seen.columns.with_vectors(probe.directions), seen.commit
-        mask, barred = view.find_eligible(probe)
-        vectors = probe.vectors if seen.encoder_number > 0 else None
-        nearby = self._open_remote_similarity(probe, seen) if view.has_remote_vectors else None
-        said = view.build_turns(mask) if probe.in_turns else None
-        near, error = (None, 0.0) if vectors is None else view.compute_similarities(vectors, said)
-        shares = view.compute_lexical_shares(probe.terms, mask, said) if probe.terms else None
-        settings = view.compute_session_shares(probe.terms, mask) if probe.terms and said is not None else None
-        true = None if vectors is None else partial(view.compute_exact_similarities, vectors, said)
-        links = view.mentions.link_rows(probe.names, mask) if probe.names else None
+        snapshot = self._read_snapshot(probe)
+        columns, commit = snapshot.columns.with_vectors(probe.directions), snapshot.commit
+        mask, barred = columns.find_eligible(probe)
+        vectors = probe.vectors if snapshot.encoder_number > 0 else None
+        remote = self._open_remote_similarity(probe, snapshot) if columns.has_remote_vectors else None
+        turns = columns.build_turns(mask) if probe.in_turns else None
+        similarities, error = (None, 0.0) if vectors is None else columns.compute_similarities(vectors, turns)
+        lexical_shares = columns.compute_lexical_shares(probe.terms, mask, turns) if probe.terms else None
+        session_shares = (
+            columns.compute_session_shares(probe.terms, mask) if probe.terms and turns is not None else None
+        )
+        exact_similarities = None if vectors is None else partial(columns.compute_exact_similarities, vectors, turns)
+        links = columns.mentions.link_rows(probe.names, mask) if probe.names else None
         linked, link = (None, None) if links is None else links
         return RecallEvidence(
-            table=view.table.with_evidence(
-                similarity=near, lexical=shares, setting=settings, linked=linked, link=link, similarity_error=error
+            table=columns.table.with_evidence(
+                similarity=similarities,
+                lexical=lexical_shares,
+                setting=session_shares,
+                linked=linked,
+                link=link,
+                similarity_error=error,
             ),
-            rows=np.arange(len(view.ids)) if mask is None else np.flatnonzero(mask),
-            pinned=view.pinned_rows if mask is None else view.pinned_rows[mask[view.pinned_rows]],
+            rows=np.arange(len(columns.ids)) if mask is None else np.flatnonzero(mask),
+            pinned=columns.pinned_rows if mask is None else columns.pinned_rows[mask[columns.pinned_rows]],
             barred=barred,
             commit=commit,
-            memories=lambda asked: self._load_memories(probe.scope, view, asked, commit),
-            true_similarities=true if nearby is None else nearby.true_similarities,
-            nearby=nearby,
-            dropped_vectors=() if vectors is None else self._find_dropped_vectors(probe, view, mask, commit),
+            memories=lambda indices: self._load_memories(probe.scope, columns, indices, commit),
+            true_similarities=exact_similarities if remote is None else remote.true_similarities,
+            nearby=remote,
+            dropped_vectors=() if vectors is None else self._find_dropped_vectors(probe, columns, mask, commit),
         )
 
     def get(self, scope: Scope, ids: Sequence[MemoryId], *, known_at: datetime | None = None) -> list[Memory]:
@@ -113,21 +120,21 @@ class SqlReader(ABC):
         return [rows.parse_memory(row) for row in self._read(scope, look)] if ids else []
 
     def usage(self, scope: Scope, ids: Sequence[MemoryId]) -> list[Usage]:
-        asked = visible_params(scope, ids=json.dumps(list(ids)))
-        found = {id: row for id, *row in self._read(scope, lambda db: db.fetch_all("usage_of", **asked))}
-        return [rows.parse_usage(tuple(found[id])) if id in found else NO_USAGE for id in ids]
+        params = visible_params(scope, ids=json.dumps(list(ids)))
+        rows_by_id = {id: row for id, *row in self._read(scope, lambda db: db.fetch_all("usage_of", **params))}
+        return [rows.parse_usage(tuple(rows_by_id[id])) if id in rows_by_id else NO_USAGE for id in ids]
 
     def votes(self, scope: Scope, contexts: Sequence[str]) -> list[Vote]:
-        asked = visible_params(scope, contexts=json.dumps(list(dict.fromkeys(contexts))))
-        cast = self._read(scope, lambda db: db.fetch_all("votes_in", **asked))
+        params = visible_params(scope, contexts=json.dumps(list(dict.fromkeys(contexts))))
+        votes = self._read(scope, lambda db: db.fetch_all("votes_in", **params))
         return sorted(
-            select_current_votes(rows.parse_vote(*row) for row in cast),
+            select_current_votes(rows.parse_vote(*row) for row in votes),
             key=lambda one: (one.context, one.memory, one.by),
         )
 
     def signs(self, scope: Scope, contexts: Sequence[str]) -> list[Sign]:
-        asked = visible_params(scope, contexts=json.dumps(list(dict.fromkeys(contexts))))
-        found = sorted(self._read(scope, lambda db: db.fetch_all("signs_in", **asked)))
+        params = visible_params(scope, contexts=json.dumps(list(dict.fromkeys(contexts))))
+        found = sorted(self._read(scope, lambda db: db.fetch_all("signs_in", **params)))
         return [Sign(context, MemoryId(id), Use(use)) for context, id, use in found]
 
     def history(self, scope: Scope, id: MemoryId) -> list[Memory]:
@@ -147,19 +154,19 @@ class SqlReader(ABC):
         after: MemoryId | None = None,
         limit: int | None = None,
     ) -> Iterator[Memory]:
-        wanted = json.dumps(sorted({one.value for one in statuses}))
-        asked = {"path": str(scope), "below": below, "statuses": wanted, "passed": after or "", "limit": limit}
+        status_names = json.dumps(sorted({one.value for one in statuses}))
+        params = {"path": str(scope), "below": below, "statuses": status_names, "passed": after or "", "limit": limit}
         size = MEMORIES_PER_PAGE if limit is None else limit
 
         def look(db: Transaction) -> tuple[list[int], list[Row]]:
-            numbers = [number for (number,) in db.fetch_all("numbers_below", **asked)]
-            return numbers[size:], _fetch_by_number(db, numbers[:size], wanted)
+            numbers = [number for (number,) in db.fetch_all("numbers_below", **params)]
+            return numbers[size:], _fetch_by_number(db, numbers[:size], status_names)
 
-        others, page = self._read(scope, look, below=below)
+        later, page = self._read(scope, look, below=below)
         yield from map(rows.parse_memory, page)
-        for first in range(0, len(others), MEMORIES_PER_PAGE):
-            numbers = others[first : first + MEMORIES_PER_PAGE]
-            page = self._read(scope, lambda db, numbers=numbers: _fetch_by_number(db, numbers, wanted), below=below)  # type: ignore[misc]
+        for first in range(0, len(later), MEMORIES_PER_PAGE):
+            numbers = later[first : first + MEMORIES_PER_PAGE]
+            page = self._read(scope, partial(_fetch_by_number, numbers=numbers, statuses=status_names), below=below)
             yield from map(rows.parse_memory, page)
 
     def lineage(self, scope: Scope) -> list[Lineage]:
@@ -187,8 +194,8 @@ class SqlReader(ABC):
         return self._read(scope, lambda db: read_checkpoint(db, scope, name))
 
     def scopes(self, scope: Scope | None) -> list[Scope]:
-        asked = {"encoder": 0, **subtree_params(scope, below=True)}
-        found = self._read(scope, lambda db: db.fetch_all("counts", **asked), below=True)
+        params = {"encoder": 0, **subtree_params(scope, below=True)}
+        found = self._read(scope, lambda db: db.fetch_all("counts", **params), below=True)
         return [Scope.parse(path) for path in sorted({path for path, *_ in found})]
 
     def context(self, scope: Scope, id: str) -> ContextRecord | None:
@@ -212,10 +219,12 @@ class SqlReader(ABC):
         def look(db: Transaction) -> ColumnSnapshot:
             number, model = read_current_encoder(db)
             refuse_other_encoder(model, probe.encoder)
-            now = probe.commit is None and probe.known_at is None  # remote vectors are only searched for the present
-            bare = self._choose_remote_vectors(db, probe, number) if probe.bounded and now and number > 0 else None
-            view, commit = self._column_cache.read(db, probe, number, bare)
-            return ColumnSnapshot(view, commit, number, bare)
+            remote = None
+            is_present = probe.commit is None and probe.known_at is None
+            if probe.bounded and is_present and number > 0:  # remote vectors are searched only for the present
+                remote = self._choose_remote_vectors(db, probe, number)
+            columns, commit = self._column_cache.read(db, probe, number, remote)
+            return ColumnSnapshot(columns, commit, number, remote)
 
         return self._read(probe.scope, look)
 
@@ -223,20 +232,20 @@ class SqlReader(ABC):
         """Return how to leave vectors in the database, if it can search them."""
         return None
 
-    def _open_remote_similarity(self, probe: EvidenceRequest, seen: ColumnSnapshot) -> RemoteSimilarities | None:
+    def _open_remote_similarity(self, probe: EvidenceRequest, snapshot: ColumnSnapshot) -> RemoteSimilarities | None:
         """Return the search for vectors that stay in the database, if there is one."""
         return None
 
     def _load_memories(
-        self, scope: Scope, view: MergedColumns, asked: Sequence[int], commit: int
+        self, scope: Scope, columns: MergedColumns, indices: Sequence[int], commit: int
     ) -> list[Memory | None]:
         """Return the memories of these rows in the versions the rows had; None for erased ones."""
 
         def look(db: Transaction) -> list[Row | None]:
-            places = view.memory_versions(asked)
-            known = [place for place in places if place[1] >= 0]
-            found = {number: tuple(row) for number, *row in db.fetch_all("memories_now", places=json.dumps(known))}
-            since = [place for place in known if place[0] not in found]
+            versions = columns.memory_versions(indices)
+            current = [place for place in versions if place[1] >= 0]
+            found = {number: tuple(row) for number, *row in db.fetch_all("memories_now", places=json.dumps(current))}
+            since = [place for place in current if place[0] not in found]
             if since:
                 found |= {
                     number: tuple(row) for number, *row in db.fetch_all("memories_then", places=json.dumps(since))
@@ -245,14 +254,14 @@ class SqlReader(ABC):
                 db.fetch_first("memory_in_version", memory=number, version=-changed, commit=commit)
                 if changed < 0
                 else found.get(number)
-                for number, changed in places
+                for number, changed in versions
             ]
 
         memories = [None if row is None else rows.parse_memory(row) for row in self._read(scope, look)]
-        return [one and view.with_row_status(row, one) for row, one in zip(asked, memories, strict=True)]
+        return [one and columns.with_row_status(row, one) for row, one in zip(indices, memories, strict=True)]
 
     def _find_dropped_vectors(
-        self, probe: EvidenceRequest, view: MergedColumns, mask: NDArray[np.bool_] | None, commit: int
+        self, probe: EvidenceRequest, columns: MergedColumns, mask: NDArray[np.bool_] | None, commit: int
     ) -> list[int]:
         """Return the eligible rows that lost their vector after the known commit.
 
@@ -260,15 +269,14 @@ class SqlReader(ABC):
         """
         if probe.commit is None and probe.known_at is None:
             return []
-        without = (
-            view.rows_without_vector if mask is None else view.rows_without_vector[mask[view.rows_without_vector]]
-        ).tolist()
+        rows_without = columns.rows_without_vector
+        without: list[int] = (rows_without if mask is None else rows_without[mask[rows_without]]).tolist()
         if not without:
             return []
-        places = dict(zip(without, view.memory_versions(without), strict=True))
-        asked = json.dumps([number for number, _ in places.values()])
-        states = rows.group_by_memory(self._read(probe.scope, lambda db: db.fetch_all("states_of", memories=asked)))
-        return [row for row, (number, changed) in places.items() if has_lost_vector(states[number], changed, commit)]
+        versions = dict(zip(without, columns.memory_versions(without), strict=True))
+        numbers = json.dumps([number for number, _ in versions.values()])
+        states = rows.group_by_memory(self._read(probe.scope, lambda db: db.fetch_all("states_of", memories=numbers)))
+        return [row for row, (number, changed) in versions.items() if has_lost_vector(states[number], changed, commit)]
 
 
 def _fetch_by_number(db: Transaction, numbers: Sequence[int], statuses: str) -> list[Row]:
@@ -284,23 +292,23 @@ def _fetch_by_id(db: Transaction, scope: Scope, ids: Sequence[MemoryId]) -> list
 
 def count_stats(db: Transaction, scope: Scope | None, *, below: bool, schema: int, size: int) -> Stats:
     """Return the figures of a scope, with `below` also of the scopes below it, or of all."""
-    wanted = subtree_params(scope, below=below)
+    params = subtree_params(scope, below=below)
     model, encoder = read_current_encoder(db)
     scopes, statuses, kinds = Counter[str](), Counter[Status](), Counter[Kind]()
     unembedded = 0
-    for path, status, kind, times, without in db.fetch_all("counts", encoder=model, **wanted):
-        scopes[path] += times
-        statuses[Status(status)] += times
-        kinds[Kind(kind)] += times
-        unembedded += without if status == Status.ACTIVE else 0
-    former, contexts, served, echoed, helped, misled, quoted, followed = db.fetch_one("more_counts", **wanted)
+    for path, status, kind, count, lacking in db.fetch_all("counts", encoder=model, **params):
+        scopes[path] += count
+        statuses[Status(status)] += count
+        kinds[Kind(kind)] += count
+        unembedded += lacking if status == Status.ACTIVE else 0
+    former, contexts, served, echoed, helped, misled, quoted, followed = db.fetch_one("more_counts", **params)
     largest = sorted(scopes.items(), key=lambda one: (-one[1], one[0]))[:MAX_NAMED_SCOPES]
     return Stats(
         memories=scopes.total(),
         statuses=dict(sorted(statuses.items())),
         kinds=dict(sorted(kinds.items())),
         scopes=len(scopes),
-        largest=tuple((Scope.parse(path), times) for path, times in largest),
+        largest=tuple((Scope.parse(path), count) for path, count in largest),
         versions=scopes.total() + former,
         contexts=contexts,
         uses={

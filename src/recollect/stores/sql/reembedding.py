@@ -126,9 +126,9 @@ class SqlReembedding(ABC):
         """Add a vector for each content; return how many are new."""
         filled = 0
         for content, vector in zip(contents, vectors.astype("<f4"), strict=True):
-            said = {"content": content.number, "title": content.title, "text": content.text}
+            params = {"content": content.number, "title": content.title, "text": content.text}
             value = VectorBytes(vector.tobytes())
-            filled += len(db.fetch_all("fill_vector", encoder=self._encoder_number, value=value, **said))
+            filled += len(db.fetch_all("fill_vector", encoder=self._encoder_number, value=value, **params))
         numbers = json.dumps([content.number for content in contents])
         db.execute("reread_scopes", encoder=self._encoder_number, contents=numbers)
         return filled
@@ -136,10 +136,10 @@ class SqlReembedding(ABC):
     def _write_vectors(self, change: Callable[[Transaction], T]) -> T:
         """Run a change to the new model's vectors, if the store still has that model."""
 
-        def ours(db: Transaction) -> T:
+        def checked_change(db: Transaction) -> T:
             if db.fetch_first("encoder_number", **self._encoder_params) != (self._encoder_number,):
                 model = self._encoder_params["model"]
                 raise Conflict(f"another re-embedding has replaced the one with {model}; run it again")
             return change(db)
 
-        return self._run_write(ours)
+        return self._run_write(checked_change)

@@ -37,23 +37,23 @@ class Transaction(Protocol):
         """
         ...
 
-    def fetch_all(self, statement: str, /, **given: object) -> list[Row]:
+    def fetch_all(self, statement: str, /, **params: object) -> list[Row]:
         """Return all rows of a statement."""
         ...
 
-    def fetch_each(self, statement: str, /, **given: object) -> Iterator[Row]:
+    def fetch_each(self, statement: str, /, **params: object) -> Iterator[Row]:
         """Iterate over the rows of a statement as they come, for large results."""
         ...
 
-    def fetch_first(self, statement: str, /, **given: object) -> Row | None:
+    def fetch_first(self, statement: str, /, **params: object) -> Row | None:
         """Return the first row of a statement, or None."""
         ...
 
-    def fetch_one(self, statement: str, /, **given: object) -> Row:
+    def fetch_one(self, statement: str, /, **params: object) -> Row:
         """Return the row of a statement that always has one."""
         ...
 
-    def execute(self, statement: str, /, **given: object) -> None:
+    def execute(self, statement: str, /, **params: object) -> None:
         """Run a statement without a result."""
         ...
 
@@ -66,9 +66,9 @@ def subtree_params(scope: Scope | None, *, below: bool) -> dict[str, str | None]
     return {"path": path, "first": f"{path}/", "beyond": f"{path}0" if below else f"{path}/"}  # "0" comes after "/"
 
 
-def visible_params(scope: Scope, **given: object) -> dict[str, object]:
+def visible_params(scope: Scope, **params: object) -> dict[str, object]:
     """Return the parameters that select the memories a scope may see, plus the given ones."""
-    return {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors]), **given}
+    return {"path": str(scope), "ancestors": json.dumps([str(one) for one in scope.ancestors]), **params}
 
 
 _STATEMENT_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
@@ -77,8 +77,8 @@ _STATEMENT_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 def load_statements(package: str, *names: str) -> Mapping[str, str]:
     """Read the SQL statements of these files of a package (default: `queries.sql`), by name."""
     texts = [files(package).joinpath(name).read_text(encoding="utf-8") for name in names or ("queries.sql",)]
-    pieces = [piece for text in texts for piece in _STATEMENT_NAME.split(text)[1:]]
-    return {name: piece.strip() for name, piece in zip(pieces[::2], pieces[1::2], strict=True)}
+    parts = [part for text in texts for part in _STATEMENT_NAME.split(text)[1:]]
+    return {name: part.strip() for name, part in zip(parts[::2], parts[1::2], strict=True)}
 
 
 T = TypeVar("T")

@@ -111,20 +111,20 @@ class SqlWriteTransaction:
         if memory.level is not None:
             return []
         self._db.enter_scope(memory.scope)
-        hash, alike = memory.hash, self._paraphrase_key(memory)
-        if self._missing is None or not self._missing.covers_text(memory.scope, hash, alike):
-            self._missing = self._duplicates.find_missing(memory, alike)
+        hash, likeness = memory.hash, self._paraphrase_key(memory)
+        if self._missing is None or not self._missing.covers_text(memory.scope, hash, likeness):
+            self._missing = self._duplicates.find_missing(memory, likeness)
         if self._missing.lacks_text:
             return []
-        found = self._db.fetch_all(
+        matches = self._db.fetch_all(
             "sayings",
             path=str(memory.scope),
             hash=hash,
-            likeness=alike,
+            likeness=likeness,
             topic_key=memory.topic_key,
             most=MAX_NEIGHBORS,
         )
-        return [rows.parse_memory(row) for row in found]
+        return [rows.parse_memory(row) for row in matches]
 
     def said_before(self, memory: Memory) -> list[Memory]:
         if memory.level is not None:
@@ -137,18 +137,18 @@ class SqlWriteTransaction:
 
     def _paraphrase_key(self, memory: Memory) -> str:
         """Return the memory's paraphrase key, cached so that lookup and write compute it once."""
-        place = memory.hash, memory.kind
-        if place not in self._paraphrase_keys:
-            self._paraphrase_keys = {place: paraphrase_key(memory)}
-        return self._paraphrase_keys[place]
+        key = memory.hash, memory.kind
+        if key not in self._paraphrase_keys:
+            self._paraphrase_keys = {key: paraphrase_key(memory)}
+        return self._paraphrase_keys[key]
 
     def about(self, scope: Scope, subject: str, after: datetime) -> list[Memory]:
         self._db.enter_scope(scope)
         if self._missing is not None and self._missing.covers_subject(scope, subject):
             return []
         path, most = str(scope), MAX_NEIGHBORS
-        found = self._db.fetch_all("about", path=path, subject=subject, after=rows.to_micros(after), most=most)
-        return [rows.parse_memory(row) for row in found]
+        matches = self._db.fetch_all("about", path=path, subject=subject, after=rows.to_micros(after), most=most)
+        return [rows.parse_memory(row) for row in matches]
 
     def standing_since(self, memory: Memory) -> datetime | None:
         self._db.enter_scope(memory.scope)
@@ -182,19 +182,19 @@ class SqlWriteTransaction:
             if present[1] != scope:
                 raise id_taken_error(memory.id)
         self._missing = None
-        alike = self._paraphrase_key(memory)
-        self._duplicates.add(memory.scope, memory.id, hash, alike, memory.subject)
+        likeness = self._paraphrase_key(memory)
+        self._duplicates.add(memory.scope, memory.id, hash, likeness, memory.subject)
         state = rows.state_values(
-            memory, hash, alike, recorded_at=self._current_commit.recorded_at, commit=self._current_commit.number
+            memory, hash, likeness, recorded_at=self._current_commit.recorded_at, commit=self._current_commit.number
         )
         values: dict[str, Any] = dict(zip(rows.STATE_COLUMNS, state, strict=True))
         vector = None if Index.VECTOR in memory.left else vector
         if present is None:
             content = self._put_content(memory, vector)
             self._begin_commit()
-            given: dict[str, Any] = {"id": memory.id, "scope": scope, "content": content, **values}
-            if self._fetch_first("add_memory", **given) is None:
-                raise explain_conflict(self._db, given)
+            params: dict[str, Any] = {"id": memory.id, "scope": scope, "content": content, **values}
+            if self._fetch_first("add_memory", **params) is None:
+                raise explain_conflict(self._db, params)
         else:
             number, _, content = present
             if vector is not None or self._fetch_first("present_content", content=content) != (
@@ -254,23 +254,23 @@ class SqlWriteTransaction:
         self._db.enter_scope(scope)
         refuse_unsupported_use(use, COUNTED_USES)
         refuse_sign_without_context(use, context)
-        when, commit = rows.to_micros(at), self._current_commit.number
-        for number, owner in self._find_places(scope, ids):
-            what = {"memory": number, "use": use.value, "context": context}
-            if use in SIGN_USES and self._fetch_first("sign", **what) is not None:
+        micros, commit = rows.to_micros(at), self._current_commit.number
+        for memory, owner in self._find_places(scope, ids):
+            use_params = {"memory": memory, "use": use.value, "context": context}
+            if use in SIGN_USES and self._fetch_first("sign", **use_params) is not None:
                 continue
-            self._execute("add_use", at=when, commit=commit, **what)
-            self._execute(_COUNT_STATEMENTS[use], memory=number, scope=owner, at=when, commit=commit)
+            self._execute("add_use", at=micros, commit=commit, **use_params)
+            self._execute(_COUNT_STATEMENTS[use], memory=memory, scope=owner, at=micros, commit=commit)
             self._execute("scope_used", scope=owner, commit=commit)
 
     def retract(self, scope: Scope, ids: Sequence[MemoryId], sign: Use, context: str) -> None:
         self._db.enter_scope(scope)
         refuse_unsupported_use(sign, SIGN_USES)
-        for number, owner in self._find_places(scope, ids):
-            what = {"memory": number, "use": sign.value, "context": context}
-            if self._fetch_first("sign", **what) is not None:
-                self._execute("drop_sign", **what)
-                self._execute(_UNCOUNT_STATEMENTS[sign], memory=number, commit=self._current_commit.number)
+        for memory, owner in self._find_places(scope, ids):
+            use_params = {"memory": memory, "use": sign.value, "context": context}
+            if self._fetch_first("sign", **use_params) is not None:
+                self._execute("drop_sign", **use_params)
+                self._execute(_UNCOUNT_STATEMENTS[sign], memory=memory, commit=self._current_commit.number)
                 self._execute("scope_used", scope=owner, commit=self._current_commit.number)
 
     def vote(self, scope: Scope, votes: Sequence[Vote]) -> None:
@@ -279,19 +279,19 @@ class SqlWriteTransaction:
         for vote in votes:
             refuse_unsupported_use(vote.use, VOTE_USES)
             by_memory.setdefault(vote.memory, []).append(vote)
-        for id, cast in by_memory.items():
-            for number, owner in self._find_places(scope, [id]):
-                self._save_votes(cast, number, owner)
+        for id, own_votes in by_memory.items():
+            for memory, owner in self._find_places(scope, [id]):
+                self._save_votes(own_votes, memory, owner)
 
-    def _save_votes(self, votes: Sequence[Vote], number: int, owner: int) -> None:
+    def _save_votes(self, votes: Sequence[Vote], memory: int, owner: int) -> None:
         """Add votes on one memory and update its vote counts."""
         commit = self._current_commit.number
         for vote in votes:
-            given = {"context": vote.context, "by": vote.by, "use": vote.use.value, "at": rows.to_micros(vote.at)}
-            self._execute("add_vote", memory=number, commit=commit, **given)
-        cast = self._db.fetch_all("votes_on", memory=number)
-        helped, misled = count_votes(select_current_votes(rows.parse_vote(*row) for row in cast))
-        self._execute("count_votes", memory=number, scope=owner, helped=helped, misled=misled, commit=commit)
+            params = {"context": vote.context, "by": vote.by, "use": vote.use.value, "at": rows.to_micros(vote.at)}
+            self._execute("add_vote", memory=memory, commit=commit, **params)
+        all_votes = self._db.fetch_all("votes_on", memory=memory)
+        helped, misled = count_votes(select_current_votes(rows.parse_vote(*row) for row in all_votes))
+        self._execute("count_votes", memory=memory, scope=owner, helped=helped, misled=misled, commit=commit)
         self._execute("scope_used", scope=owner, commit=commit)
 
     def context(self, scope: Scope, id: str) -> ContextRecord | None:
@@ -314,12 +314,12 @@ class SqlWriteTransaction:
         if encoder is not None:
             self.adopt(encoder)
         self._missing, self._duplicates = None, DuplicateIndex(self._db)
-        loading = ArchiveLoader(
+        loader = ArchiveLoader(
             self._db, self._assign_commit, lambda: self._current_commit.is_first, encoder=self._read_encoder()[0]
         )
-        loaded = loading.load(items)
+        report = loader.load(items)
         self._commits = {realm: commit for realm, commit in self._commits.items() if commit.begun}
-        return loaded
+        return report
 
     def _assign_commit(self, commit: int, recorded_at: datetime) -> tuple[int, int]:
         """Return the commit and recorded time for imported rows.
@@ -353,19 +353,19 @@ class SqlWriteTransaction:
 
     def erase_all(self, scope: Scope) -> ErasedRows:
         self._db.enter_scope(scope, wide=True)
-        asked = erasure.erase_contexts(self._db, self._execute, scope)
-        noted = ErasedRows()
+        erased_contexts = erasure.erase_contexts(self._db, self._execute, scope)
+        erased_checkpoints = ErasedRows()
         for (number,) in self._db.fetch_all("checkpointed_scope", path=str(scope)):
-            noted = erasure.erase_checkpoints(self._db, self._execute, number)
-        erased = self._erase_places(self._db.fetch_all("all_places", path=str(scope)))
-        if asked.contexts or noted.checkpoints or erased.ids:
+            erased_checkpoints = erasure.erase_checkpoints(self._db, self._execute, number)
+        erased_memories = self._erase_places(self._db.fetch_all("all_places", path=str(scope)))
+        if erased_contexts.contexts or erased_checkpoints.checkpoints or erased_memories.ids:
             self._execute("unname_scope", path=str(scope))
             self._scope_numbers.pop(scope, None)
         return replace(
-            erased,
-            contexts=erased.contexts + asked.contexts,
-            checkpoints=erased.checkpoints + noted.checkpoints,
-            pieces=erased.pieces | asked.pieces | noted.pieces,
+            erased_memories,
+            contexts=erased_memories.contexts + erased_contexts.contexts,
+            checkpoints=erased_memories.checkpoints + erased_checkpoints.checkpoints,
+            pieces=erased_memories.pieces | erased_contexts.pieces | erased_checkpoints.pieces,
         )
 
     def _erase_places(self, found: Sequence[Row]) -> ErasedRows:
@@ -417,23 +417,23 @@ class SqlWriteTransaction:
         found = [self._fetch_first("place", **visible_params(scope, id=id)) for id in ids]
         return [(row[0], row[1]) for row in found if row is not None]
 
-    def _fetch_memory(self, statement: str, /, **given: object) -> Memory | None:
-        row = self._fetch_first(statement, **given)
+    def _fetch_memory(self, statement: str, /, **params: object) -> Memory | None:
+        row = self._fetch_first(statement, **params)
         return None if row is None else rows.parse_memory(row)
 
-    def _fetch_first(self, statement: str, /, **given: object) -> Row | None:
-        return self._db.fetch_first(statement, **given)
+    def _fetch_first(self, statement: str, /, **params: object) -> Row | None:
+        return self._db.fetch_first(statement, **params)
 
-    def _execute(self, statement: str, /, **given: object) -> None:
+    def _execute(self, statement: str, /, **params: object) -> None:
         self._begin_commit()
-        self._db.execute(statement, **given)
+        self._db.execute(statement, **params)
 
     def _begin_commit(self) -> None:
         """Record the commit before the first write."""
-        here = self._current_commit
-        if not here.begun:
-            here.begun = True
-            self._db.execute("add_commit", commit=here.number, recorded_at=here.recorded_at)
+        commit = self._current_commit
+        if not commit.begun:
+            commit.begun = True
+            self._db.execute("add_commit", commit=commit.number, recorded_at=commit.recorded_at)
 
 
 def _parse_vector(value: bytes | None) -> Vector | None:

@@ -66,10 +66,10 @@ class SqliteDatabase:
     A file without write permission is read without locks and without a log, so it must not change while it is open.
     """
 
-    def __init__(self, name: str, path: Path | None, patience: float = BUSY_SECONDS) -> None:
+    def __init__(self, name: str, path: Path | None, timeout: float = BUSY_SECONDS) -> None:
         self.name = name
         self.path = path
-        self._busy_seconds = patience
+        self._busy_seconds = timeout
         self.read_only = path is not None and _is_read_only(path)
         self._stamp = read_stamp(path) if path else None
         self._identity = FileIdentity(name, path) if path and not self.read_only else None
@@ -84,22 +84,22 @@ class SqliteDatabase:
 
     @classmethod
     def open(
-        cls, target: str | os.PathLike[str], *, folder: Traversable = MIGRATIONS, patience: float = BUSY_SECONDS
+        cls, target: str | os.PathLike[str], *, folder: Traversable = MIGRATIONS, timeout: float = BUSY_SECONDS
     ) -> "SqliteDatabase":
         """Open or create the database at a path and apply all missing migrations.
 
         `:memory:` is always a new database, which leaves nothing on disk and vanishes when it is closed.
         """
-        steps = load_migrations(folder)
+        migrations = load_migrations(folder)
         name = os.fsdecode(target)
-        database = cls(name, None if name == IN_MEMORY_TARGET else resolve_store_path(name), patience)
+        database = cls(name, None if name == IN_MEMORY_TARGET else resolve_store_path(name), timeout)
         with fork.delay_forks(), translate_errors(name):
             database.refuse_if_written()
             database._refuse_foreign_files()
             db = database._open_connection(apsw.SQLITE_OPEN_CREATE)
             try:
                 database._claim(db)
-                database._schema = database._migrate(db, steps)
+                database._schema = database._migrate(db, migrations)
                 if database._identity:
                     database._identity.note_file()
             finally:
@@ -256,29 +256,31 @@ class SqliteDatabase:
         if not claimed:
             db.pragma("application_id", APPLICATION_ID)
 
-    def _migrate(self, db: apsw.Connection, steps: Sequence[Migration]) -> int:
+    def _migrate(self, db: apsw.Connection, migrations: Sequence[Migration]) -> int:
         """Apply missing migrations and return the last number; a read-only file must be current."""
-        ledger = SqliteMigrationLog(db, self.name, self.path)
-        if self.read_only and ledger.version() < len(steps):
+        log = SqliteMigrationLog(db, self.name, self.path)
+        if self.read_only and log.version() < len(migrations):
             remedy = "open it once with an account that can write to it"
-            raise SchemaMismatch(f"{self.name} is read-only, but must be migrated to schema {len(steps)}; {remedy}")
+            raise SchemaMismatch(
+                f"{self.name} is read-only, but must be migrated to schema {len(migrations)}; {remedy}"
+            )
         for name, (function, arguments) in SQL_FUNCTIONS.items():
             db.create_scalar_function(name, function, arguments, deterministic=True)
-        return migrate(ledger, steps)
+        return migrate(log, migrations)
 
 
 def is_claimed(db: apsw.Connection, name: str) -> bool:
     """Whether the database is marked as a store; refuse the database of another program."""
     # in one statement, since another process may be creating the file right now
-    mark, version, tables = db.execute(
+    application_id, version, tables = db.execute(
         "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) "
         "FROM pragma_application_id, pragma_user_version"
     ).get
-    if mark != APPLICATION_ID and (mark or version or tables):
+    if application_id != APPLICATION_ID and (application_id or version or tables):
         raise SchemaMismatch(
-            f"{name} is a SQLite database of another program (application id {mark}); use another file"
+            f"{name} is a SQLite database of another program (application id {application_id}); use another file"
         )
-    return bool(mark == APPLICATION_ID)
+    return bool(application_id == APPLICATION_ID)
 
 
 def resolve_store_path(name: str) -> Path:
@@ -320,15 +322,15 @@ def _is_read_only(path: Path) -> bool:
     return not (has_log and os.access(path, os.W_OK))
 
 
-def _refuse_hard_link(path: Path, patience: float) -> None:
+def _refuse_hard_link(path: Path, timeout: float) -> None:
     """Raise StoreError if the file has a second name (a hard link).
 
     SQLite names the log after the name that was opened, so a process that uses another name does not see the log.
     """
-    end = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while store_files.count_links(path) > 1:  # a finished backup briefly has its temporary name too
-        being_made = remove_abandoned_folders(path.parent)
-        if store_files.count_links(path) > 1 and (not being_made or time.monotonic() > end):
+        unfinished = remove_abandoned_folders(path.parent)
+        if store_files.count_links(path) > 1 and (not unfinished or time.monotonic() > deadline):
             raise StoreError(
                 f"{path} has a second name (a hard link), and programs that use that name would not see what is "
                 f"written; remove one of the names (`find . -samefile {path.name}` lists them), or make a copy"
@@ -336,17 +338,17 @@ def _refuse_hard_link(path: Path, patience: float) -> None:
         time.sleep(0.01)
 
 
-def _enable_wal(db: apsw.Connection, patience: float) -> str:
+def _enable_wal(db: apsw.Connection, timeout: float) -> str:
     """Turn on the write-ahead log and return the journal mode.
 
     SQLite refuses at once while another process does the same, so this retries.
     """
-    end = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while True:
         try:
             return str(db.pragma("journal_mode", "wal"))
         except apsw.BusyError:
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 raise
         time.sleep(0.01)
 
@@ -391,8 +393,8 @@ def translate_error(error: apsw.Error, name: str) -> StoreError:
 
 
 def _disk_full_error(name: str) -> StoreError:
-    what = "memory is full" if name == IN_MEMORY_TARGET else "the disk is full"
-    return StoreError(f"{name}: {what}, so nothing was written; make room and try again")
+    problem = "memory is full" if name == IN_MEMORY_TARGET else "the disk is full"
+    return StoreError(f"{name}: {problem}, so nothing was written; make room and try again")
 
 
 class SqliteMigrationLog:

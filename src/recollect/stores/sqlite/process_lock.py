@@ -4,7 +4,7 @@ SQLite's own lock makes waiting processes retry after pauses, so luck decides an
 with locks on a companion file, which the kernel hands on and which vanish when a process dies. The queue is only a
 courtesy: SQLite's lock still keeps writers apart, so a process that ignores the queue does no harm. A process that
 waits for a stalled one, such as a suspended one, therefore waits only a moment and then passes it; the log event for
-that is `line_stands_still`.
+that is `write_queue_stalled`.
 """
 
 import os
@@ -84,12 +84,12 @@ class _LockFile:
         Cancelling it leaves the file to the thread, which closes the file when the lock comes.
         """
         if self._thread is None:
-            thread = threading.Thread(target=self._serve, name="recollect-line", daemon=True)
+            thread = threading.Thread(target=self._serve, name="recollect-write-lock", daemon=True)
             thread.start()
             self._thread = thread
-        promise: Future[None] = Future()
-        self._requests.put((lock, promise))
-        return promise
+        future: Future[None] = Future()
+        self._requests.put((lock, future))
+        return future
 
     def close(self) -> None:
         """Close the file, which releases every lock on it."""
@@ -103,16 +103,16 @@ class _LockFile:
         self._close()
 
     def _serve(self) -> None:
-        while asked := self._requests.get():
-            lock, promise = asked
-            failure = _wait_for_lock(lock, self.file)
-            if not promise.set_running_or_notify_cancel():
+        while request := self._requests.get():
+            lock, future = request
+            error = _wait_for_lock(lock, self.file)
+            if not future.set_running_or_notify_cancel():
                 self._close()
                 return
-            if failure is None:
-                promise.set_result(None)
+            if error is None:
+                future.set_result(None)
             else:
-                promise.set_exception(failure)
+                future.set_exception(error)
 
     def _close(self) -> None:
         file, self.file = self.file, -1
@@ -140,9 +140,9 @@ class _QueuedLock:
 
     def close(self) -> None:
         """Leave the queue for good."""
-        companion, self._lock_file = self._lock_file, None
-        if companion is not None:
-            companion.close()
+        lock_file, self._lock_file = self._lock_file, None
+        if lock_file is not None:
+            lock_file.close()
 
     def _open_lock_file(self) -> _LockFile:
         """Return the lock file; open it again if the last one was abandoned."""
@@ -167,35 +167,35 @@ class _QueuedLock:
 
     def _lock_in_turn(self, lock: _FileLock) -> bool:
         """Wait for the lock; return False after leaving a stalled queue."""
-        companion = self._open_lock_file()
+        lock_file = self._open_lock_file()
         try:
-            promise = companion.request(lock)
+            future = lock_file.request(lock)
         except RuntimeError:  # no thread can start, e.g. as the interpreter ends
             self.close()
             return False
         while True:
             try:
-                failure = promise.exception(STALLED_SECONDS)
+                error = future.exception(STALLED_SECONDS)
             except TimeoutError:
-                if self._is_stalled(companion) and self._give_up(companion, promise):
+                if self._is_stalled(lock_file) and self._give_up(lock_file, future):
                     return False
             else:
-                if failure is not None:
-                    raise failure
+                if error is not None:
+                    raise error
                 return True
 
-    def _give_up(self, companion: _LockFile, promise: "Future[None]") -> bool:
+    def _give_up(self, lock_file: _LockFile, future: "Future[None]") -> bool:
         """Leave the queue and abandon the file, unless the lock arrives at this moment."""
-        self._release_next(companion)
-        if promise.cancel():
+        self._release_next(lock_file)
+        if future.cancel():
             self._lock_file = None
-        return promise.cancelled()
+        return future.cancelled()
 
-    def _is_stalled(self, companion: _LockFile) -> bool:
+    def _is_stalled(self, lock_file: _LockFile) -> bool:
         """Whether the queue has not moved since the last call."""
         return True
 
-    def _release_next(self, companion: _LockFile) -> None:
+    def _release_next(self, lock_file: _LockFile) -> None:
         """Release what other processes wait for."""
 
 
@@ -259,43 +259,43 @@ class TicketLock(_QueuedLock):
         finally:
             _unlock(file, self._COUNTER_OFFSET)
 
-    def _is_stalled(self, companion: _LockFile) -> bool:
+    def _is_stalled(self, lock_file: _LockFile) -> bool:
         """Whether no process ahead has released since the last call, or one behind us has."""
-        before, self._last_released = self._last_released, _read_number(companion.file, self._RELEASED_OFFSET)
+        before, self._last_released = self._last_released, _read_number(lock_file.file, self._RELEASED_OFFSET)
         return self._last_released == before or self._last_released > self._ticket
 
-    def _release_next(self, companion: _LockFile) -> None:
-        _unlock(companion.file, self._TICKETS_OFFSET + self._ticket - 1, 2)
+    def _release_next(self, lock_file: _LockFile) -> None:
+        _unlock(lock_file.file, self._TICKETS_OFFSET + self._ticket - 1, 2)
 
 
-def _read_number(file: int, place: int) -> int:
-    return int.from_bytes(os.pread(file, 8, place), "little")
+def _read_number(file: int, offset: int) -> int:
+    return int.from_bytes(os.pread(file, 8, offset), "little")
 
 
-def _write_number(file: int, place: int, number: int) -> None:
-    os.pwrite(file, number.to_bytes(8, "little"), place)
+def _write_number(file: int, offset: int, number: int) -> None:
+    os.pwrite(file, number.to_bytes(8, "little"), offset)
 
 
 def _lock_all(file: int, *, wait: bool) -> object:
     return fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
-def _unlock(file: int, place: int, length: int = 1) -> None:
-    fcntl.fcntl(file, fcntl.F_OFD_SETLK, _flock_struct(fcntl.F_UNLCK, place, length))
+def _unlock(file: int, offset: int, length: int = 1) -> None:
+    fcntl.fcntl(file, fcntl.F_OFD_SETLK, _flock_struct(fcntl.F_UNLCK, offset, length))
 
 
-def _byte_lock(place: int) -> _FileLock:
+def _byte_lock(offset: int) -> _FileLock:
     """Return the lock of one byte."""
-    return partial(_lock_byte, place)
+    return partial(_lock_byte, offset)
 
 
-def _lock_byte(place: int, file: int, *, wait: bool) -> object:
-    return fcntl.fcntl(file, fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK, _flock_struct(fcntl.F_WRLCK, place))
+def _lock_byte(offset: int, file: int, *, wait: bool) -> object:
+    return fcntl.fcntl(file, fcntl.F_OFD_SETLKW if wait else fcntl.F_OFD_SETLK, _flock_struct(fcntl.F_WRLCK, offset))
 
 
-def _flock_struct(kind: int, place: int, length: int = 1) -> bytes:
+def _flock_struct(kind: int, offset: int, length: int = 1) -> bytes:
     """Return a `struct flock` for bytes of the file."""
-    return struct.pack("hhqqi", kind, os.SEEK_SET, place, length, 0)
+    return struct.pack("hhqqi", kind, os.SEEK_SET, offset, length, 0)
 
 
 def open_process_lock(path: str, mode: int) -> WriteLock:
@@ -309,11 +309,11 @@ def _has_open_file_locks(path: str, mode: int) -> bool:
     """Whether kernel and file system have locks that belong to an open file, not a process."""
     if not sys.platform.startswith("linux") or not hasattr(fcntl, "F_OFD_GETLK"):
         return False  # `struct flock` differs on other systems
-    companion = _LockFile(path, mode)
+    lock_file = _LockFile(path, mode)
     try:
-        fcntl.fcntl(companion.file, fcntl.F_OFD_GETLK, _flock_struct(fcntl.F_WRLCK, 0))
+        fcntl.fcntl(lock_file.file, fcntl.F_OFD_GETLK, _flock_struct(fcntl.F_WRLCK, 0))
     except OSError:
         return False
     finally:
-        companion.close()
+        lock_file.close()
     return True

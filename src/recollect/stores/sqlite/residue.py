@@ -35,7 +35,7 @@ POINTER_BYTES = 4
 """Bytes of a page number."""
 
 
-def scrub_files(path: Path, writer: SqliteWriter, pieces: Set[bytes], *, patience: float) -> ResidueSearch:
+def scrub_files(path: Path, writer: SqliteWriter, pieces: Set[bytes], *, timeout: float) -> ResidueSearch:
     """Search every file of the store for erased byte strings, and rebuild the file if a page has any.
 
     SQLite overwrites what it deletes. But when it moves rows between pages, it may leave a copy in an unused part of a
@@ -43,13 +43,13 @@ def scrub_files(path: Path, writer: SqliteWriter, pieces: Set[bytes], *, patienc
     """
     copies = _unfinished_copies(path)
     try:
-        found = _search_quiet_store(path, writer, pieces, patience)
-        if found.remains and found.unfinished is None:
+        result = _search_quiet_store(path, writer, pieces, timeout)
+        if result.remains and result.unfinished is None:
             writer.run_alone(_rebuild)
-            found = _search_quiet_store(path, writer, pieces, patience)
+            result = _search_quiet_store(path, writer, pieces, timeout)
     except (StoreError, OSError) as error:
-        found = replace(search_files(path, None, pieces), unfinished=str(error))
-    return replace(found, copies=copies)
+        result = replace(search_files(path, None, pieces), unfinished=str(error))
+    return replace(result, copies=copies)
 
 
 def _unfinished_copies(path: Path) -> tuple[str, ...]:
@@ -59,24 +59,24 @@ def _unfinished_copies(path: Path) -> tuple[str, ...]:
     return tuple(sorted(one.name for one in remove_abandoned_folders(path.parent)))
 
 
-def _search_quiet_store(path: Path, writer: SqliteWriter, pieces: Set[bytes], patience: float) -> ResidueSearch:
+def _search_quiet_store(path: Path, writer: SqliteWriter, pieces: Set[bytes], timeout: float) -> ResidueSearch:
     """Search the files while the log is empty and no process writes.
 
     The result has `unfinished` set if a reader or a writer keeps the log from being emptied.
     """
-    end = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     try:
         while True:
-            found = writer.run_alone(lambda db: _search_without_log(path, db, pieces))
-            if found is not None:
-                return found
-            if time.monotonic() >= end:
+            result = writer.run_alone(lambda db: _search_without_log(path, db, pieces))
+            if result is not None:
+                return result
+            if time.monotonic() >= deadline:
                 break
     except StoreBusy:
         pass  # others wrote for the whole wait: treated like busy readers
-    left = search_files(path, None, pieces)
+    result_now = search_files(path, None, pieces)
     reason = "another connection reads an older snapshot or keeps writing, so the log cannot be emptied"
-    return replace(left, unfinished=f"{path.name}: {reason}; close the programs that have it open")
+    return replace(result_now, unfinished=f"{path.name}: {reason}; close the programs that have it open")
 
 
 def _search_without_log(path: Path, db: apsw.Connection, pieces: Set[bytes]) -> ResidueSearch | None:
@@ -96,22 +96,22 @@ def _rebuild(db: apsw.Connection) -> None:
     db.execute("VACUUM")
 
 
-def search_files(path: Path, db: apsw.Connection | None, wanted: Set[bytes]) -> ResidueSearch:
+def search_files(path: Path, db: apsw.Connection | None, needles: Set[bytes]) -> ResidueSearch:
     """Search every file of the store for erased byte strings.
 
     With a connection that holds the write lock, and an empty log, bytes that belong to live rows are told apart.
     """
-    finder = NeedleFinder(wanted)
+    finder = NeedleFinder(needles)
     remains: list[str] = []
     elsewhere: Counter[str] = Counter()
     files = store_files.list_store_files(path)
     for file in files:
         found = find_needles(store_files.read_blocks(file, overlap=NEEDLE_BYTES - 1), finder)
-        left = [place for place, _ in join_ranges(found)]
+        places = [place for place, _ in join_ranges(found)]
         if found and file == path and db is not None:
-            left, elsewhere = _separate_live_rows(db, path, found)
-        if left:
-            remains.append(f"{file.name} (first at byte {left[0]})")
+            places, elsewhere = _separate_live_rows(db, path, found)
+        if places:
+            remains.append(f"{file.name} (first at byte {places[0]})")
     return ResidueSearch(
         files=tuple(file.name for file in files),
         remains=tuple(remains),
@@ -130,31 +130,31 @@ def _separate_live_rows(db: apsw.Connection, path: Path, found: Mapping[int, int
     by_page: dict[int, list[int]] = defaultdict(list)
     for place in sorted(found):
         by_page[place // page_size].append(place)
-    outside, said, rows = dict(found), set[bytes](), Counter[str]()
+    outside, live_bytes, rows = dict(found), set[bytes](), Counter[str]()
     for number, table, kind, payload in db.execute(SQL["pages"]):
         start = (number - 1) * page_size
-        if here := by_page.get(number - 1):
+        if places := by_page.get(number - 1):
             page = store_files.read_bytes(path, start, page_size)
             used = (
                 [_overflow_range(payload)] if kind == "overflow" else find_cells(page, first=number == 1, usable=usable)
             )
             for row in used:
-                near = here[bisect_left(here, start + row.start) : bisect_left(here, start + row.stop)]
+                near = places[bisect_left(places, start + row.start) : bisect_left(places, start + row.stop)]
                 inside = {at: found[at] for at in near if at + found[at] <= start + row.stop}
-                said.update(page[begin - start : end - start] for begin, end in join_ranges(inside))
+                live_bytes.update(page[begin - start : end - start] for begin, end in join_ranges(inside))
                 rows[table] += bool(inside)
                 for at in inside:
                     del outside[at]
-    left = [
+    leftover = [
         begin
         for begin, end in join_ranges(outside)
-        if not _is_in_live_row(store_files.read_bytes(path, begin, end - begin), said)
+        if not _is_in_live_row(store_files.read_bytes(path, begin, end - begin), live_bytes)
     ]
-    return left, +rows
+    return leftover, +rows
 
 
-def _is_in_live_row(left: bytes, said: Set[bytes]) -> bool:
-    return left in said or any(left in one for one in said)
+def _is_in_live_row(leftover: bytes, live_bytes: Set[bytes]) -> bool:
+    return leftover in live_bytes or any(leftover in one for one in live_bytes)
 
 
 def find_cells(page: bytes, *, first: bool, usable: int) -> Iterator[range]:
@@ -187,12 +187,12 @@ def _cell_end(page: bytes, place: int, kind: int, usable: int) -> int:
         return place
     if kind == LEAF_TABLE_PAGE:
         _, place = _read_varint(page, place)
-    most = usable - 35 if kind == LEAF_TABLE_PAGE else (usable - 12) * 64 // 255 - 23
-    if size <= most:
+    max_local = usable - 35 if kind == LEAF_TABLE_PAGE else (usable - 12) * 64 // 255 - 23
+    if size <= max_local:
         return place + size
-    least = (usable - 12) * 32 // 255 - 23
-    here = least + (size - least) % (usable - POINTER_BYTES)
-    return place + (here if here <= most else least) + POINTER_BYTES
+    min_local = (usable - 12) * 32 // 255 - 23
+    local = min_local + (size - min_local) % (usable - POINTER_BYTES)
+    return place + (local if local <= max_local else min_local) + POINTER_BYTES
 
 
 def _read_varint(page: bytes, place: int) -> tuple[int, int]:

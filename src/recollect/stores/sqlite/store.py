@@ -59,7 +59,7 @@ class SqliteStore(SqlReader):
         super().__init__(cache_bytes)
         self._clock = clock
         self._timeout = timeout
-        self._database = SqliteDatabase.open(target, patience=timeout)
+        self._database = SqliteDatabase.open(target, timeout=timeout)
         self._readers = ReaderPool(self._database)
         self._writer = SqliteWriter(self._database, timeout=timeout)
 
@@ -92,7 +92,7 @@ class SqliteStore(SqlReader):
     def scrub(self, scope: Scope, pieces: Set[bytes]) -> ResidueSearch:
         self._column_cache.clear()
         path = self._database.path
-        return scrub_files(path, self._writer, pieces, patience=self._timeout) if path else ResidueSearch()
+        return scrub_files(path, self._writer, pieces, timeout=self._timeout) if path else ResidueSearch()
 
     def write(self, change: Callable[[WriteTransaction], T]) -> T:
         return self._writer.write(lambda db: change(SqlWriteTransaction(SqliteTransaction(db), self._clock())))
@@ -115,9 +115,9 @@ class SqliteStore(SqlReader):
         self._writer.flush()
 
     def close(self) -> None:
-        with ExitStack() as whatever_happens:
-            whatever_happens.callback(self._database.close)
-            whatever_happens.callback(self._readers.close)
+        with ExitStack() as stack:
+            stack.callback(self._database.close)
+            stack.callback(self._readers.close)
             self._writer.close()
 
 
@@ -134,13 +134,13 @@ def write_backup(source: apsw.Connection, target: Path, mode: int, progress: Pro
     _refuse_existing(target)
     try:
         with temp_folder(target.parent) as folder:
-            copied = folder / "copy.db"
+            copy = folder / "copy.db"
             with translate_errors(str(target)):
-                _copy_pages(source, copied, progress)
-            store_files.add_checksum(copied)
-            copied.chmod(mode)
+                _copy_pages(source, copy, progress)
+            store_files.add_checksum(copy)
+            copy.chmod(mode)
             _refuse_existing(target)  # a file may have appeared meanwhile
-            move_into_place(copied, target)
+            move_into_place(copy, target)
     except FileExistsError as error:
         raise _exists_error(target) from error
     except OSError as error:
@@ -157,9 +157,9 @@ def _refuse_existing(target: Path) -> None:
     """Raise Conflict if the target exists, or if SQLite would read a file beside it as its log."""
     if target.exists():
         raise _exists_error(target)
-    beside = find_sqlite_log(target)
-    if beside is not None:
-        problem = f"SQLite would read {beside.name} beside it as its newest part"
+    log = find_sqlite_log(target)
+    if log is not None:
+        problem = f"SQLite would read {log.name} beside it as its newest part"
         raise Conflict(f"{show(str(target))} cannot be created: {problem}; use another name, or move that file away")
 
 
@@ -189,7 +189,7 @@ class SqliteTransactionRunner:
     """Small transactions of a SQLite file, between those of other processes."""
 
     def __init__(self, target: str | PathLike[str], *, timeout: float = BUSY_TIMEOUT_SECONDS) -> None:
-        self._database = SqliteDatabase.open(target, patience=timeout)
+        self._database = SqliteDatabase.open(target, timeout=timeout)
         self._readers = ReaderPool(self._database)
         self._writer = SqliteWriter(self._database, timeout=timeout)
 
@@ -201,9 +201,9 @@ class SqliteTransactionRunner:
         return self._writer.write(lambda db: change(SqliteTransaction(db)))
 
     def close(self) -> None:
-        with ExitStack() as whatever_happens:
-            whatever_happens.callback(self._database.close)
-            whatever_happens.callback(self._readers.close)
+        with ExitStack() as stack:
+            stack.callback(self._database.close)
+            stack.callback(self._readers.close)
             self._writer.close()
 
 
@@ -249,24 +249,24 @@ def inspect_store_file(path: Path) -> StoreFileInfo:
     name = os.fspath(path)
     database = SqliteDatabase(name, path.resolve())
     database.refuse_if_written()
-    logged = store_files.file_size(companion_path(path.resolve(), "-wal")) > 0
+    has_log = store_files.file_size(companion_path(path.resolve(), "-wal")) > 0
     with fork.delay_forks(), translate_errors(name), closing(database.connect_reading()) as db:
-        if logged:  # a log in use or left by a crash: closing would merge it into the file
+        if has_log:  # a log in use or left by a crash: closing would merge it into the file
             db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         schema = int(db.pragma("user_version")) if is_claimed(db, name) else 0
         if not 0 <= schema <= latest:
             raise schema_mismatch(name, schema, latest)
-        seen = _inspect_encoders(db, schema, latest) if schema else StoreFileInfo(schema=0, latest_schema=latest)
-        return replace(seen, read_only=database.read_only)
+        info = _inspect_encoders(db, schema, latest) if schema else StoreFileInfo(schema=0, latest_schema=latest)
+        return replace(info, read_only=database.read_only)
 
 
 def _inspect_encoders(db: apsw.Connection, schema: int, latest: int) -> StoreFileInfo:
     _, encoder = read_current_encoder(SqliteTransaction(db))
-    waiting = fetch_all(db, "waiting_encoders")
+    encoders = fetch_all(db, "waiting_encoders")
     return StoreFileInfo(
         schema=schema,
         latest_schema=latest,
         encoder=encoder,
-        pending_encoders=tuple(Encoder(name, dimensions) for name, dimensions, dismissed in waiting if not dismissed),
-        retired_encoders=sum(dismissed for _, _, dismissed in waiting),
+        pending_encoders=tuple(Encoder(name, dimensions) for name, dimensions, dismissed in encoders if not dismissed),
+        retired_encoders=sum(dismissed for _, _, dismissed in encoders),
     )

@@ -58,11 +58,11 @@ class _Descriptors:
             self._store_paths[db] = store
         return db
 
-    def read(self, path: Path, length: int, place: int) -> bytes:
+    def read(self, path: Path, length: int, offset: int) -> bytes:
         """Return up to `length` bytes of the file from this place on."""
         with self._lock.rlock:
             try:
-                return _read_at(self._open_file(path), length, place)
+                return _read_at(self._open_file(path), length, offset)
             finally:
                 self._close_unused()
 
@@ -81,19 +81,19 @@ class _Descriptors:
                 self._close_unused()
 
     def _open_file(self, path: Path) -> int:
-        told = path.stat()
-        file = (told.st_dev, told.st_ino)
-        if file not in self._open:
-            self._open[file] = (os.open(path, os.O_RDONLY | _BINARY_FLAG), os.path.realpath(path))
-        return self._open[file][0]
+        status = path.stat()
+        file_id = (status.st_dev, status.st_ino)
+        if file_id not in self._open:
+            self._open[file_id] = (os.open(path, os.O_RDONLY | _BINARY_FLAG), os.path.realpath(path))
+        return self._open[file_id][0]
 
     def _close_unused(self) -> None:
         stores = [self._store_of(db) for db in apsw.connections()]
-        in_use = None if None in stores else {f"{store}{ending}" for store in stores for ending in _STORE_SUFFIXES}
-        for file, (descriptor, path) in list(self._open.items()):
+        in_use = None if None in stores else {f"{store}{suffix}" for store in stores for suffix in _STORE_SUFFIXES}
+        for file_id, (descriptor, path) in list(self._open.items()):
             deleted = os.fstat(descriptor).st_nlink == 0  # the file cannot be opened any more, so no lock is lost
             if deleted or (in_use is not None and path not in in_use):
-                del self._open[file]
+                del self._open[file_id]
                 os.close(descriptor)
 
     def _store_of(self, db: apsw.Connection) -> str | None:
@@ -108,11 +108,11 @@ class _Descriptors:
             return None
 
 
-def _read_at(descriptor: int, length: int, place: int) -> bytes:
+def _read_at(descriptor: int, length: int, offset: int) -> bytes:
     if sys.platform == "win32":
-        os.lseek(descriptor, place, os.SEEK_SET)
+        os.lseek(descriptor, offset, os.SEEK_SET)
         return os.read(descriptor, length)
-    return os.pread(descriptor, length, place)  # a child process shares the position of a descriptor
+    return os.pread(descriptor, length, offset)  # a child process shares the position of a descriptor
 
 
 _DESCRIPTORS = _Descriptors()
@@ -120,22 +120,22 @@ _DESCRIPTORS = _Descriptors()
 
 def list_store_files(path: Path) -> list[Path]:
     """Return the existing files of a store."""
-    candidates = [companion_path(path, ending) for ending in _STORE_SUFFIXES]
+    candidates = [companion_path(path, suffix) for suffix in _STORE_SUFFIXES]
     return [one for one in candidates if one.exists()]
 
 
 def read_blocks(path: Path, *, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
     """Yield the file in blocks with their places, each with `overlap` bytes of the next block."""
-    place = 0
-    while block := read_bytes(path, place, BLOCK_BYTES + overlap):
-        yield place, block
-        place += BLOCK_BYTES
+    offset = 0
+    while block := read_bytes(path, offset, BLOCK_BYTES + overlap):
+        yield offset, block
+        offset += BLOCK_BYTES
 
 
-def read_bytes(path: Path, place: int, length: int) -> bytes:
+def read_bytes(path: Path, offset: int, length: int) -> bytes:
     """Return up to `length` bytes of the file from this place on."""
     try:
-        return _DESCRIPTORS.read(path, length, place)
+        return _DESCRIPTORS.read(path, length, offset)
     except OSError as error:
         if error.errno in TOO_MANY_FILES_ERRNOS:
             raise StoreError(f"{path}: {too_many_files_message()}") from error
@@ -250,20 +250,20 @@ def read_checksum_state(path: Path) -> ChecksumState:
     No complete store ends inside a page.
     """
     if has_checksum(path):
-        right = _checksum_matches(path)
-        if right or has_checksum(path):  # else it was removed meanwhile
-            return ChecksumState.INTACT if right else ChecksumState.BROKEN
+        matches = _checksum_matches(path)
+        if matches or has_checksum(path):  # else it was removed meanwhile
+            return ChecksumState.INTACT if matches else ChecksumState.BROKEN
     page = int.from_bytes(read_bytes(path, 16, 2)) or 1
     return ChecksumState.CUT if file_size(path) % (65_536 if page == 1 else page) else ChecksumState.ABSENT
 
 
 def _checksum_matches(path: Path) -> bool:
     sum = hashlib.sha256()
-    size = left = file_size(path) - CHECKSUM_BYTES
+    end = remaining = file_size(path) - CHECKSUM_BYTES
     for _, block in read_blocks(path):
-        sum.update(block[:left])
-        left -= len(block[:left])
-    return read_bytes(path, size, CHECKSUM_BYTES) == CHECKSUM_MARK + sum.digest()
+        sum.update(block[:remaining])
+        remaining -= len(block[:remaining])
+    return read_bytes(path, end, CHECKSUM_BYTES) == CHECKSUM_MARK + sum.digest()
 
 
 FileId = tuple[int, int]
@@ -288,19 +288,19 @@ _OPEN_FILES_LOCK = ForkSafeLock()
 def read_stamp(path: str | Path) -> FileStamp:
     """Return the stamp of the file that is at this path now."""
     try:
-        found = os.stat(path)  # noqa: PTH116 — called at every read, and `Path.stat` takes twice as long
+        status = os.stat(path)  # noqa: PTH116 — called at every read, and `Path.stat` takes twice as long
     except OSError:
         return ABSENT_STAMP
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def read_file_id(path: str) -> FileId:
     """Return the identity of the file that is at this path now."""
     try:
-        found = os.stat(path)  # noqa: PTH116 — as above
+        status = os.stat(path)  # noqa: PTH116 — as above
     except OSError:
         return ABSENT_ID
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 class FileIdentity:

@@ -33,20 +33,20 @@ class SqliteTransaction:
     def enter_scope(self, scope: Scope, *, wide: bool = False) -> None:
         """Do nothing: every statement can see all scopes."""
 
-    def fetch_all(self, statement: str, /, **given: object) -> list[Row]:
-        return fetch_all(self._db, statement, **given)
+    def fetch_all(self, statement: str, /, **params: object) -> list[Row]:
+        return fetch_all(self._db, statement, **params)
 
-    def fetch_each(self, statement: str, /, **given: object) -> Iterator[Row]:
-        return iter(self._db.execute(SQL[statement], given))
+    def fetch_each(self, statement: str, /, **params: object) -> Iterator[Row]:
+        return iter(self._db.execute(SQL[statement], params))
 
-    def fetch_first(self, statement: str, /, **given: object) -> Row | None:
-        return fetch_first(self._db, statement, **given)
+    def fetch_first(self, statement: str, /, **params: object) -> Row | None:
+        return fetch_first(self._db, statement, **params)
 
-    def fetch_one(self, statement: str, /, **given: object) -> Row:
-        return fetch_one(self._db, statement, **given)
+    def fetch_one(self, statement: str, /, **params: object) -> Row:
+        return fetch_one(self._db, statement, **params)
 
-    def execute(self, statement: str, /, **given: object) -> None:
-        self._db.execute(SQL[statement], given)
+    def execute(self, statement: str, /, **params: object) -> None:
+        self._db.execute(SQL[statement], params)
 
 
 _SUBTREE_SQL = (
@@ -112,19 +112,19 @@ SQL: Mapping[str, str] = expand_macros(
 """Every statement by its name."""
 
 
-def fetch_all(db: apsw.Connection, name: str, /, **given: Any) -> list[Row]:
+def fetch_all(db: apsw.Connection, name: str, /, **params: Any) -> list[Row]:
     """Return all rows of a statement."""
-    return list(db.execute(SQL[name], given))
+    return list(db.execute(SQL[name], params))
 
 
-def fetch_first(db: apsw.Connection, name: str, /, **given: Any) -> Row | None:
+def fetch_first(db: apsw.Connection, name: str, /, **params: Any) -> Row | None:
     """Return the first row of a statement, or None."""
-    return next(iter(db.execute(SQL[name], given)), None)
+    return next(iter(db.execute(SQL[name], params)), None)
 
 
-def fetch_one(db: apsw.Connection, name: str, /, **given: Any) -> Row:
+def fetch_one(db: apsw.Connection, name: str, /, **params: Any) -> Row:
     """Return the row of a statement that always has one."""
-    return next(iter(db.execute(SQL[name], given)))
+    return next(iter(db.execute(SQL[name], params)))
 
 
 class ReaderPool:
@@ -163,9 +163,9 @@ class ReaderPool:
         with self._lock.rlock:
             self._closed = True
             idle, self._idle = self._idle, []
-        with ExitStack() as whatever_happens:
+        with ExitStack() as stack:
             for db in idle:
-                whatever_happens.callback(self._database.disconnect, db)
+                stack.callback(self._database.disconnect, db)
 
     def after_fork(self) -> None:
         """Start without connections."""

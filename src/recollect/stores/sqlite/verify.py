@@ -32,7 +32,7 @@ from recollect.protocols import ProgressListener
 from recollect.retrieval import bm25, entity_links
 from recollect.retrieval.evidence import Vector
 from recollect.stores.sql import rows
-from recollect.stores.sql.reader import count_stats as stats_of
+from recollect.stores.sql.reader import count_stats
 from recollect.stores.sql.transaction import Row
 from recollect.stores.sqlite import store_files
 from recollect.stores.sqlite.connection import BUSY_SECONDS, SqliteDatabase, translate_errors
@@ -75,23 +75,23 @@ def verify(path: Path, recall: TryRecall, progress: ProgressListener) -> VerifyR
         raise StoreError(f"{show(str(path))} cannot be read: permission denied")
     done, steps = count(1), 3 + len(CHECKS)
 
-    def tell() -> None:
+    def report_step() -> None:
         progress(next(done), steps)
 
     report = _check_bytes(path)
-    tell()
+    report_step()
     try:
         with temp_folder(Path(tempfile.gettempdir())) as folder:
-            report = _check_by_restoring(report, path, folder / "restored.db", recall, tell)
+            report = _check_by_restoring(report, path, folder / "restored.db", recall, report_step)
     except OSError as error:
         problem = f"{show(str(path))} cannot be restored to the temporary folder ({error.strerror})"
         raise StoreError(f"{problem}; free space there, or set TMPDIR to another folder") from error
-    tell()
+    report_step()
     return report
 
 
 def _check_by_restoring(
-    report: VerifyReport, path: Path, restored: Path, recall: TryRecall, tell: StepDone
+    report: VerifyReport, path: Path, restored: Path, recall: TryRecall, step_done: StepDone
 ) -> VerifyReport:
     """Restore the file and use it as a store; return the report with all problems found."""
     try:
@@ -99,9 +99,9 @@ def _check_by_restoring(
             if not report.bytes:
                 raise StoreError("the file is empty")
             _restore(path, restored)
-            tell()
-            report, known = _check_rows(report, restored, tell)
-        return _check_recall(report, restored, known, recall)
+            step_done()
+            report, sample = _check_rows(report, restored, step_done)
+        return _check_recall(report, restored, sample, recall)
     except StoreBusy:  # says nothing about the file
         raise
     except READ_ERRORS as error:
@@ -110,15 +110,15 @@ def _check_by_restoring(
 
 def _check_bytes(path: Path) -> VerifyReport:
     """Check the file's checksum and whether a log beside it has newer data."""
-    more = _find_unmerged_log(path)  # first: merging a foreign log breaks the checksum, then deletes the log
-    found = read_checksum_state(path)
+    log = _find_unmerged_log(path)  # first: merging a foreign log breaks the checksum, then deletes the log
+    state = read_checksum_state(path)
     report = VerifyReport(
-        path=str(path), bytes=store_files.file_size(path), sealed=found is ChecksumState.INTACT and more is None
+        path=str(path), bytes=store_files.file_size(path), sealed=state is ChecksumState.INTACT and log is None
     )
-    if more is not None and found in (ChecksumState.INTACT, ChecksumState.BROKEN):
-        problem = f"{more.name} beside it belongs to another store and would change this backup; move it away"
+    if log is not None and state in (ChecksumState.INTACT, ChecksumState.BROKEN):
+        problem = f"{log.name} beside it belongs to another store and would change this backup; move it away"
         return _add_problems(report, [problem])
-    if found is ChecksumState.BROKEN or (more is None and found is ChecksumState.CUT):
+    if state is ChecksumState.BROKEN or (log is None and state is ChecksumState.CUT):
         return _add_problems(report, ["the file has changed since it was written, or its end is missing"])
     return report
 
@@ -139,11 +139,11 @@ def _find_unmerged_log(path: Path) -> Path | None:
     return log if logged > merged else None
 
 
-def _check_recall(report: VerifyReport, restored: Path, known: SampleMemory | None, recall: TryRecall) -> VerifyReport:
-    if known is None:
+def _check_recall(report: VerifyReport, restored: Path, sample: SampleMemory | None, recall: TryRecall) -> VerifyReport:
+    if sample is None:
         return report
-    wrong = recall(restored, known)
-    return replace(_add_problems(report, wrong), recalled=not wrong)
+    problems = recall(restored, sample)
+    return replace(_add_problems(report, problems), recalled=not problems)
 
 
 def _restore(path: Path, restored: Path) -> None:
@@ -153,35 +153,39 @@ def _restore(path: Path, restored: Path) -> None:
     """
     for _ in range(MAX_COPY_ATTEMPTS):
         log, journal = _log_paths(path)
-        foreign = store_files.has_checksum(path) and (store_files.file_size(log) or store_files.file_size(journal))
-        if log.exists() and not store_files.file_size(journal) and not foreign:  # other processes may have it open
+        has_foreign_log = store_files.has_checksum(path) and (
+            store_files.file_size(log) or store_files.file_size(journal)
+        )
+        may_be_open = log.exists() and not store_files.file_size(journal) and not has_foreign_log
+        if may_be_open:
             with closing(_open_without_checkpoint(path)) as source:
                 copy_database(source, restored)
             return
-        if _try_copy(path, restored, () if foreign else zip(_log_paths(path), _log_paths(restored), strict=True)):
+        logs = () if has_foreign_log else zip(_log_paths(path), _log_paths(restored), strict=True)
+        if _try_copy(path, restored, logs):
             return
         time.sleep(FILE_TIME_NANOSECONDS / 1e9)
     raise StoreBusy(f"{show(str(path))}: other processes keep writing to it; try again, or verify a backup")
 
 
-def _try_copy(path: Path, restored: Path, more: Iterable[tuple[Path, Path]]) -> bool:
+def _try_copy(path: Path, restored: Path, logs: Iterable[tuple[Path, Path]]) -> bool:
     """Copy the bytes of a file that no process has open.
 
     Return False if the file was written meanwhile, or so recently that its modification time cannot tell.
     """
-    began, before = time.time_ns(), read_stamp(path)
-    for part, into in ((path, restored), *more):
-        into.unlink(missing_ok=True)
+    start, before = time.time_ns(), read_stamp(path)
+    for part, copy in ((path, restored), *logs):
+        copy.unlink(missing_ok=True)
         if not part.exists():
             continue
         try:
-            with into.open("wb") as file:
+            with copy.open("wb") as file:
                 file.writelines(block for _, block in store_files.read_blocks(part))
         except StoreError:
             if part.exists():
                 raise
             return False
-    return read_stamp(path) == before and abs(began - before[-1]) > FILE_TIME_NANOSECONDS
+    return read_stamp(path) == before and abs(start - before[-1]) > FILE_TIME_NANOSECONDS
 
 
 def _open_without_checkpoint(path: Path) -> apsw.Connection:
@@ -197,29 +201,29 @@ def _log_paths(path: Path) -> tuple[Path, Path]:
     return companion_path(path, "-wal"), companion_path(path, "-journal")
 
 
-def _check_rows(report: VerifyReport, restored: Path, tell: StepDone) -> tuple[VerifyReport, SampleMemory | None]:
+def _check_rows(report: VerifyReport, restored: Path, step_done: StepDone) -> tuple[VerifyReport, SampleMemory | None]:
     """Check and count the rows of the restored store; return the report and a sample memory."""
     db = SqliteDatabase.open(restored).connect_reading()
     try:
-        found = _add_problems(report, find_problems(db, tell))
+        report_of_rows = _add_problems(report, find_problems(db, step_done))
         try:
-            stats = stats_of(
+            stats = count_stats(
                 SqliteTransaction(db), None, below=True, schema=db.pragma("user_version"), size=report.bytes
             )
-            known = _pick_sample(db)
+            sample = _pick_sample(db)
         except READ_ERRORS as error:
-            return _add_problems(found, [f"its memories cannot be counted: {error}"]), None
+            return _add_problems(report_of_rows, [f"its memories cannot be counted: {error}"]), None
     finally:
         db.close()
-    counted = replace(
-        found,
+    report_with_counts = replace(
+        report_of_rows,
         schema=stats.schema,
         encoder=stats.encoder,
         memories=stats.memories,
         versions=stats.versions,
         contexts=stats.contexts,
     )
-    return counted, known
+    return report_with_counts, sample
 
 
 def _pick_sample(db: apsw.Connection) -> SampleMemory | None:
@@ -232,8 +236,8 @@ def _pick_sample(db: apsw.Connection) -> SampleMemory | None:
 
 def _describe_error(error: Exception, restored: Path, path: Path) -> str:
     """Return the error about the restored copy in terms of the original file, without advice."""
-    seen, _, remedy = str(error).replace(str(restored), path.name).rpartition("; ")
-    return seen or remedy
+    problem, _, remedy = str(error).replace(str(restored), path.name).rpartition("; ")
+    return problem or remedy
 
 
 def _add_problems(report: VerifyReport, problems: list[str]) -> VerifyReport:
@@ -254,13 +258,13 @@ Problems = Iterator[str]
 _SQL_COMMENT = re.compile("--[^\n]*")
 
 
-def find_problems(db: apsw.Connection, told: Callable[[], object]) -> list[str]:
-    """Return all problems in the rows of the store; `told` is called after each check."""
-    found: list[str] = []
+def find_problems(db: apsw.Connection, step_done: Callable[[], object]) -> list[str]:
+    """Return all problems in the rows of the store; `step_done` is called after each check."""
+    problems: list[str] = []
     for check in CHECKS:
-        found += _run_check(check, db)
-        told()
-    return found
+        problems += _run_check(check, db)
+        step_done()
+    return problems
 
 
 def _run_check(check: Callable[[apsw.Connection], Problems], db: apsw.Connection) -> Problems:
@@ -276,9 +280,9 @@ def _run_check(check: Callable[[apsw.Connection], Problems], db: apsw.Connection
 
 def _file(db: apsw.Connection) -> Problems:
     """The file is a valid SQLite database with valid foreign keys."""
-    for (said,) in db.execute(f"PRAGMA integrity_check({MAX_PROBLEMS_PER_CHECK})"):
-        if said != "ok":
-            yield f"the file is damaged: {said}"
+    for (result,) in db.execute(f"PRAGMA integrity_check({MAX_PROBLEMS_PER_CHECK})"):
+        if result != "ok":
+            yield f"the file is damaged: {result}"
     for table, number, parent, _ in db.execute("PRAGMA foreign_key_check"):
         yield f"{table}: row {number} refers to a row of {parent} that does not exist"
 
@@ -286,30 +290,30 @@ def _file(db: apsw.Connection) -> Problems:
 def _schema(db: apsw.Connection) -> Problems:
     """Tables and indexes are exactly those that this program creates, so their guarantees hold."""
     database = SqliteDatabase.open(IN_MEMORY_TARGET)
-    with closing(database), closing(database.connect_reading()) as anew:
-        made = _read_schema(anew)
+    with closing(database), closing(database.connect_reading()) as new:
+        expected = _read_schema(new)
     found = _read_schema(db)
-    for name, (sort, table, definition) in made.items():
+    for name, (kind, table, definition) in expected.items():
         if name not in found:
-            yield f"the {sort} {name} is missing"
-        elif found[name] != (sort, table, definition):
-            yield f"the {sort} {name} differs from its definition in this version"
-    for name, (sort, table, _) in found.items():
-        if sort == "trigger" and name not in made:  # extra tables are harmless; copy tools may add some
+            yield f"the {kind} {name} is missing"
+        elif found[name] != (kind, table, definition):
+            yield f"the {kind} {name} differs from its definition in this version"
+    for name, (kind, table, _) in found.items():
+        if kind == "trigger" and name not in expected:  # extra tables are harmless; copy tools may add some
             yield f"the trigger {show(name)} of {show(table)} is not from recollect and may change its writes"
 
 
 def _read_schema(db: apsw.Connection) -> Mapping[str, tuple[str, str, str]]:
     """Return the type, table and definition of each schema object, without blanks and comments."""
     return {
-        name: (sort, table, " ".join(_SQL_COMMENT.sub("", text).split()))
-        for sort, name, table, text in fetch_all(db, "made")
+        name: (kind, table, " ".join(_SQL_COMMENT.sub("", text).split()))
+        for kind, name, table, text in fetch_all(db, "made")
     }
 
 
 def _contents(db: apsw.Connection) -> Problems:
     """Hash, terms and names of every content were made from its text."""
-    for number, title, text, hash, terms, analyser, names, naming in db.execute(SQL["check_contents"]):
+    for number, title, text, hash, terms, analyser, names, rules in db.execute(SQL["check_contents"]):
         if content_hash(text) != hash:
             yield f"content {number}: the hash does not match the text"
         if (
@@ -319,10 +323,10 @@ def _contents(db: apsw.Connection) -> Problems:
             yield f"content {number}: the terms do not match the text"
         if analyser != tokenizer.VERSION:
             yield f"content {number} has terms of tokenizer {analyser!r}; this version has {tokenizer.VERSION!r}"
-        if naming == entities.VERSION and entity_links.encode_names(title, text) != names:
+        if rules == entities.VERSION and entity_links.encode_names(title, text) != names:
             yield f"content {number}: the names do not match the text"
-        if naming != entities.VERSION:
-            yield f"content {number} has names by rules {naming!r}; this version has {entities.VERSION!r}"
+        if rules != entities.VERSION:
+            yield f"content {number} has names by rules {rules!r}; this version has {entities.VERSION!r}"
     for (number,) in db.execute(SQL["check_unused_contents"]):
         yield f"content {number} belongs to no memory"
 
@@ -346,8 +350,8 @@ def _vectors(db: apsw.Connection) -> Problems:
 def _versions(db: apsw.Connection) -> Problems:
     """The versions of each memory follow each other without gaps, in recorded commits."""
     recorded = dict(db.execute(SQL["check_commits"]))
-    moments = [recorded[number] for number in sorted(recorded)]
-    if any(0 < before - after <= MAX_CLOCK_LEAD // MICROSECOND for before, after in pairwise(moments)):
+    times = [recorded[number] for number in sorted(recorded)]
+    if any(0 < before - after <= MAX_CLOCK_LEAD // MICROSECOND for before, after in pairwise(times)):
         yield "the times of commits are not in the order of their numbers"
     for (commit,) in db.execute(SQL["check_unknown_commits"]):
         yield f"commit {commit} has rows but is not recorded"
@@ -357,10 +361,10 @@ def _versions(db: apsw.Connection) -> Problems:
 
 def _find_chain_problems(versions: list[Any], recorded: dict[Any, Any]) -> Problems:
     """Yield the problems in the versions of one memory: contents, hashes, times and order."""
-    id, states = versions[-1][3], []
+    id, spans = versions[-1][3], []
     for _, until, hash, *row in versions:
         state = dict(zip(rows.STATE_COLUMNS, row[4:], strict=True))
-        states.append((state["changed"], until))
+        spans.append((state["changed"], until))
         if hash is None:
             yield f"memory {id} has a version without a content"
             continue
@@ -375,10 +379,10 @@ def _find_chain_problems(versions: list[Any], recorded: dict[Any, Any]) -> Probl
             yield f"memory {id} has the paraphrase key of another text"
         if recorded.get(state["changed"], state["recorded_at"]) != state["recorded_at"]:
             yield f"memory {id} was recorded at another time than its commit"
-    ends = [until for _, until in states]
-    if [*ends[:-1], NEVER_ENDED] != [*(begin for begin, _ in states[1:]), ends[-1]]:
+    ends = [until for _, until in spans]
+    if [*ends[:-1], NEVER_ENDED] != [*(begin for begin, _ in spans[1:]), ends[-1]]:
         yield f"the versions of memory {id} have a gap or overlap"
-    if any(begin > until for begin, until in states):
+    if any(begin > until for begin, until in spans):
         yield f"a version of memory {id} ends before it begins"
 
 
@@ -392,8 +396,8 @@ def _twins(db: apsw.Connection) -> Problems:
 
 def _names(db: apsw.Connection) -> Problems:
     """Ids, scope paths and models are unique, and one model is the present one."""
-    for sort, name in db.execute(SQL["check_names"]):
-        yield f"several {sort} have the name {show(name)}"
+    for kind, name in db.execute(SQL["check_names"]):
+        yield f"several {kind} have the name {show(name)}"
     for (models,) in db.execute(SQL["check_present_models"]):
         yield f"several models are marked as the current one: {models}"
     for (vectors,) in db.execute(SQL["check_no_present_model"]):
@@ -405,12 +409,12 @@ def _usage(db: apsw.Connection) -> Problems:
     votes: dict[int, list[Row]] = defaultdict(list)
     for vote in fetch_all(db, "check_votes"):
         votes[vote[0]].append(vote)
-    for number, id, scope, said_scope, *counted in db.execute(SQL["check_usage"]):
-        said, logged = counted[:8], counted[8:]
-        true = [*logged, *count_votes(select_current_votes(rows.parse_vote(*row) for row in votes.get(number, [])))]
-        if said_scope is not None and said_scope != scope:
+    for number, id, scope, usage_scope, *columns in db.execute(SQL["check_usage"]):
+        counters, logged = columns[:8], columns[8:]
+        expected = [*logged, *count_votes(select_current_votes(rows.parse_vote(*row) for row in votes.get(number, [])))]
+        if usage_scope is not None and usage_scope != scope:
             yield f"the usage of memory {id} is stored under another scope"
-        if [value or 0 for value in said] != [value or 0 for value in true]:
+        if [value or 0 for value in counters] != [value or 0 for value in expected]:
             yield f"the counters of memory {id} do not match its log of uses and votes"
 
 

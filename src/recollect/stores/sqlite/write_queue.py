@@ -58,21 +58,21 @@ class WriteQueue:
     def __len__(self) -> int:
         return len(self._requests)
 
-    def add(self, asked: WriteRequest) -> None:
+    def add(self, request: WriteRequest) -> None:
         """Append a request."""
         with self._lock:
-            self._requests.append(asked)
-            if asked.due == DUE_NOW or len(self._requests) == 1:
+            self._requests.append(request)
+            if request.due == DUE_NOW or len(self._requests) == 1:
                 self._changed.notify()
 
     def wait_until_due(self) -> bool:
         """Sleep until a request is due; return False once the queue is closed and empty."""
         with self._lock:
             while not self._closed:
-                rest = min((asked.due - time.monotonic() for asked in self._requests), default=None)
-                if rest is not None and rest <= 0:
+                seconds = min((request.due - time.monotonic() for request in self._requests), default=None)
+                if seconds is not None and seconds <= 0:
                     return True
-                self._changed.wait(MAX_SLEEP_SECONDS if rest is None else min(rest, MAX_SLEEP_SECONDS))
+                self._changed.wait(MAX_SLEEP_SECONDS if seconds is None else min(seconds, MAX_SLEEP_SECONDS))
             return bool(self._requests)
 
     def has_requests(self) -> bool:
@@ -86,17 +86,19 @@ class WriteQueue:
         """Begin the first request, which cannot be cancelled afterwards; None if its kind differs."""
         with self._lock:
             while self._requests and (self._requests[0].alone == alone or self._requests[0].future.cancelled()):
-                asked = self._requests.popleft()
-                if asked.future.set_running_or_notify_cancel():
-                    return asked
+                request = self._requests.popleft()
+                if request.future.set_running_or_notify_cancel():
+                    return request
         return None
 
     def cancel_all(self) -> int:
         """Cancel all requests that have not begun; return how many."""
         with self._lock:
-            taken = [asked for asked in self._requests if not asked.future.cancelled() and asked.future.cancel()]
+            cancelled = [
+                request for request in self._requests if not request.future.cancelled() and request.future.cancel()
+            ]
             self._requests.clear()
-        return len(taken)
+        return len(cancelled)
 
     def close(self) -> None:
         """Mark the queue as closed: the caller adds nothing more, and queued requests are due at once."""
@@ -126,9 +128,9 @@ LONG_LOG_PAGES = 4 * CHECKPOINT_PAGES
 class WriterThread:
     """Runs requests until the queue is closed and empty; owns its connection and write lock."""
 
-    def __init__(self, database: SqliteDatabase, waiting: WriteQueue) -> None:
+    def __init__(self, database: SqliteDatabase, queue: WriteQueue) -> None:
         self._database = database
-        self._queue = waiting
+        self._queue = queue
         self._lock: WriteLock | None = None
         self._db: apsw.Connection | None = None
 
@@ -138,8 +140,8 @@ class WriterThread:
             try:
                 self._run_locked()
             except BaseException as error:  # any error is reported to the waiting callers
-                while asked := self._queue.begin_next(alone=False) or self._queue.begin_next(alone=True):
-                    asked.future.set_exception(self._error_for_all(error))
+                while request := self._queue.begin_next(alone=False) or self._queue.begin_next(alone=True):
+                    request.future.set_exception(self._error_for_all(error))
                 self._release()
         self._release()
 
@@ -148,7 +150,7 @@ class WriterThread:
             self._lock = self._database.open_write_lock()
         db = self._connect()  # before other processes have to wait for us
         if not self._lock.acquire():
-            _LOG.info("line_stands_still", extra={"store": self._database.name})
+            _LOG.info("write_queue_stalled", extra={"store": self._database.name})
         try:
             with fork.delay_forks():
                 self._write_queued(db)
@@ -168,8 +170,8 @@ class WriterThread:
             self._database.refuse_if_replaced(db)
             self._database.remove_checksum()
             self._commit(db)
-        while self._db and (asked := self._queue.begin_next(alone=True)):
-            self._run_alone(db, asked)
+        while self._db and (request := self._queue.begin_next(alone=True)):
+            self._run_alone(db, request)
         if self._db:
             self._checkpoint_log(db, log)
 
@@ -191,46 +193,46 @@ class WriterThread:
         exist if the commit failed.
         """
         group: list[tuple[WriteRequest, Callable[[], None]]] = []
-        end, wrote = time.monotonic() + MAX_BATCH_SECONDS, False
+        deadline, has_written = time.monotonic() + MAX_BATCH_SECONDS, False
         try:
             while (
                 len(group) < MAX_BATCH_WRITES
-                and time.monotonic() < end
-                and (asked := self._queue.begin_next(alone=False))
+                and time.monotonic() < deadline
+                and (request := self._queue.begin_next(alone=False))
             ):
-                wrote |= self._attempt(db, asked, group)
+                has_written |= self._attempt(db, request, group)
             db.execute("COMMIT")
         except BaseException as error:
             self._roll_back(db)
-            for asked, _ in group:
-                asked.future.set_exception(self._error_for_all(error))
+            for request, _ in group:
+                request.future.set_exception(self._error_for_all(error))
             return
-        if wrote:
+        if has_written:
             self._database.takes_writes = True
-        for _, tell in group:
-            tell()
+        for _, report in group:
+            report()
 
     def _attempt(
-        self, db: apsw.Connection, asked: WriteRequest, group: list[tuple[WriteRequest, Callable[[], None]]]
+        self, db: apsw.Connection, request: WriteRequest, group: list[tuple[WriteRequest, Callable[[], None]]]
     ) -> bool:
         """Run one request in a savepoint and add it to the group; return whether it wrote.
 
         A request that fails is undone alone.
         """
-        before, fails = db.total_changes(), False
+        before, has_failed = db.total_changes(), False
         try:
             db.execute("SAVEPOINT change")
-            tell = partial(asked.future.set_result, asked.run(db))
+            report = partial(request.future.set_result, request.run(db))
         except BaseException as error:
-            tell = partial(asked.future.set_exception, self._error_for_one(error))
+            report = partial(request.future.set_exception, self._error_for_one(error))
             if not db.in_transaction:  # e.g. the disk is full: the whole group is lost
-                tell()
+                report()
                 raise
             db.execute("ROLLBACK TO change")
-            fails = True
-        group.append((asked, tell))
+            has_failed = True
+        group.append((request, report))
         db.execute("RELEASE change")
-        return not fails and db.total_changes() > before
+        return not has_failed and db.total_changes() > before
 
     def _roll_back(self, db: apsw.Connection) -> None:
         """Undo the transaction for good, and use a new connection next time.
@@ -245,11 +247,11 @@ class WriterThread:
         self._database.note_checkpoint(db)
         self._disconnect()
 
-    def _run_alone(self, db: apsw.Connection, asked: WriteRequest) -> None:
+    def _run_alone(self, db: apsw.Connection, request: WriteRequest) -> None:
         try:
-            asked.future.set_result(asked.run(db))
+            request.future.set_result(request.run(db))
         except BaseException as error:
-            asked.future.set_exception(self._error_for_one(error))
+            request.future.set_exception(self._error_for_one(error))
         if db.in_transaction:
             db.execute("ROLLBACK")
         self._database.note_checkpoint(db)
@@ -271,7 +273,7 @@ class WriterThread:
             db.wal_checkpoint(mode=mode)
             self._database.note_checkpoint(db)
         except apsw.BusyError:
-            _LOG.debug("checkpoint_put_off", extra={"store": self._database.name, "pages": log})
+            _LOG.debug("checkpoint_deferred", extra={"store": self._database.name, "pages": log})
         except apsw.Error as error:  # committed data is safe in the log
             _LOG.warning("checkpoint_failed", exc_info=error, extra={"store": self._database.name, "pages": log})
 
@@ -283,15 +285,15 @@ class WriterThread:
         """Return the error for each caller of a failed transaction; noted for the health check too."""
         name = self._database.name
         if isinstance(error, apsw.Error):
-            told = translate_error(error, name)
+            store_error = translate_error(error, name)
         elif isinstance(error, StoreError):
-            told = type(error)(str(error))
+            store_error = type(error)(str(error))
         else:
-            told = StoreError(f"{name}: nothing was written: {error}")
-        told.__cause__ = error
-        if not told.retryable:
+            store_error = StoreError(f"{name}: nothing was written: {error}")
+        store_error.__cause__ = error
+        if not store_error.retryable:
             self._database.takes_writes = False
-        return told
+        return store_error
 
     def _disconnect(self) -> None:
         db, self._db = self._db, None
@@ -301,9 +303,9 @@ class WriterThread:
 
     def _release(self) -> None:
         self._disconnect()
-        line, self._lock = self._lock, None
-        if line is not None:
-            line.close()
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.close()
 
 
 def _count_log_pages(db: apsw.Connection) -> int:
@@ -356,13 +358,13 @@ class SqliteWriter:
         """
         if len(self._queue) >= MAX_DEFERRED_WRITES and not self._is_in_writer_thread():
             self.write(_do_nothing)
-        promise = self._enqueue(WriteRequest(change, due=time.monotonic() + DEFER_SECONDS))
-        self._deferred.add(promise)
-        promise.add_done_callback(self._note_result)
+        future = self._enqueue(WriteRequest(change, due=time.monotonic() + DEFER_SECONDS))
+        self._deferred.add(future)
+        future.add_done_callback(self._note_result)
 
-    def run_alone(self, act: Callable[[apsw.Connection], T], *, timeout: float | None = None) -> T:
-        """Return what `act` returns; it runs outside transactions while no other process writes."""
-        return self._run(act, timeout, alone=True)
+    def run_alone(self, change: Callable[[apsw.Connection], T], *, timeout: float | None = None) -> T:
+        """Return what `change` returns; it runs outside transactions while no other process writes."""
+        return self._run(change, timeout, alone=True)
 
     def settle(self, *, timeout: float | None = None) -> None:
         """Wait until all deferred writes are done or have failed."""
@@ -409,7 +411,7 @@ class SqliteWriter:
         """Log how many deferred writes were not made because the process ends."""
         if changes := len(self._deferred):
             self._deferred.clear()
-            _LOG.warning("changes_put_off_not_written", extra={"store": self._database.name, "changes": changes})
+            _LOG.warning("deferred_writes_lost", extra={"store": self._database.name, "changes": changes})
 
     def after_fork(self) -> None:
         """Start with an empty queue: the thread and its writes belong to the parent."""
@@ -421,38 +423,38 @@ class SqliteWriter:
         self._failure: BaseException | None = None
         self._failures = 0
 
-    def _run(self, act: Callable[[apsw.Connection], T], timeout: float | None, *, alone: bool = False) -> T:
+    def _run(self, change: Callable[[apsw.Connection], T], timeout: float | None, *, alone: bool = False) -> T:
         """Queue the request and return its result when it is done."""
         self._refuse_in_writer_thread()
-        patience = self._wait_seconds(timeout)
-        asked = WriteRequest(act, alone=alone)
-        promise: Future[T] = asked.future
+        wait_seconds = self._wait_seconds(timeout)
+        request = WriteRequest(change, alone=alone)
+        future: Future[T] = request.future
         try:
-            self._enqueue(asked)
+            self._enqueue(request)
             with suppress(TimeoutError, CancelledError):
-                promise.exception(patience)
+                future.exception(wait_seconds)
         except BaseException:  # an interrupted caller gets no answer, so its change is cancelled if possible
-            promise.cancel()
+            future.cancel()
             raise
-        if promise.cancel():  # fails once it has begun
-            raise StoreBusy(f"{self._database.name}: another process was writing for {patience:.3g} s; try again")
-        return promise.result()
+        if future.cancel():  # fails once it has begun
+            raise StoreBusy(f"{self._database.name}: another process was writing for {wait_seconds:.3g} s; try again")
+        return future.result()
 
-    def _enqueue(self, asked: WriteRequest) -> "Future[Any]":
+    def _enqueue(self, request: WriteRequest) -> "Future[Any]":
         self._database.refuse_if_read_only()
         with self._starting.rlock:
             if self._closed:
                 raise StoreError(f"{self._database.name} is closed; open the store again")
             if self._thread is None:
-                clerk = WriterThread(self._database, self._queue)
-                self._thread = threading.Thread(target=clerk.run, name="recollect-writer", daemon=True)
+                writer = WriterThread(self._database, self._queue)
+                self._thread = threading.Thread(target=writer.run, name="recollect-writer", daemon=True)
                 _WRITER_THREADS.add(self._thread)
                 self._thread.start()
                 self._finalizer = finalize(self, _finish_thread, self._queue, self._thread)
                 self._finalizer.atexit = False
                 flush_at_exit(self)
-            self._queue.add(asked)
-        return asked.future
+            self._queue.add(request)
+        return request.future
 
     def _wait_seconds(self, timeout: float | None) -> float:
         return min(max(self._timeout if timeout is None else timeout, 0.0), threading.TIMEOUT_MAX)
@@ -464,14 +466,14 @@ class SqliteWriter:
         if self._is_in_writer_thread():
             raise InvalidInput("a write cannot wait for another write; do both in one transaction, or use `defer`")
 
-    def _note_result(self, promise: "Future[Any]") -> None:
+    def _note_result(self, future: "Future[Any]") -> None:
         """Keep the error of a deferred write."""
-        error = None if promise.cancelled() else promise.exception()
+        error = None if future.cancelled() else future.exception()
         if error is not None:
-            _LOG.error("change_put_off_failed", exc_info=error, extra={"store": self._database.name})
+            _LOG.error("deferred_write_failed", exc_info=error, extra={"store": self._database.name})
             self._failure = self._failure or error
             self._failures += 1
-        self._deferred.discard(promise)
+        self._deferred.discard(future)
 
     def _raise_failures(self) -> None:
         first, self._failure = self._failure, None
@@ -485,11 +487,11 @@ _WRITER_THREADS: WeakSet[threading.Thread] = WeakSet()
 """The writer threads of this process."""
 
 
-def _finish_thread(waiting: WriteQueue, thread: threading.Thread) -> None:
+def _finish_thread(queue: WriteQueue, thread: threading.Thread) -> None:
     """Let the thread end once the queue is empty."""
     join_at_exit(thread)
-    waiting.add(WriteRequest(_truncate_log, alone=True))
-    waiting.close()
+    queue.add(WriteRequest(_truncate_log, alone=True))
+    queue.close()
 
 
 def _do_nothing(_: apsw.Connection) -> None:
@@ -498,8 +500,8 @@ def _do_nothing(_: apsw.Connection) -> None:
 
 def _truncate_log(db: apsw.Connection) -> None:
     """Move all of the log into the file, unless the file is in use; a later process can do it."""
-    patience = int(db.pragma("busy_timeout"))
+    timeout = int(db.pragma("busy_timeout"))
     db.set_busy_timeout(0)
     with suppress(apsw.Error):
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    db.set_busy_timeout(patience)
+    db.set_busy_timeout(timeout)
