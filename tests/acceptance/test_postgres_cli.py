@@ -160,7 +160,7 @@ def test_who_does_not_own_the_tables_erases_and_the_owner_sweeps(
     agent = postgres_server.url(named(postgres_store_url), AGENT)
     typed(agent, "remember", "Ana is allergic to peanuts", *ANA, "--id", "peanuts")
     outcome = typed(agent, "erase", *ANA, "--id", "peanuts", "--yes", code=1)
-    assert "have `recollect admin sweep` run as recollect" in outcome.stdout
+    assert "run `recollect admin sweep` as recollect" in outcome.stdout
     assert outcome.stderr.startswith("What is still to be done is noted in the database: `recollect admin sweep`")
     assert "run it as recollect" in typed(agent, "admin", "sweep", code=1).stderr
     checks = json.loads(typed(postgres_store_url, "doctor", "--json").stdout)["checks"]

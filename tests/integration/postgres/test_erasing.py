@@ -325,7 +325,7 @@ def test_who_reads_as_it_was_before_keeps_it_and_the_receipt_says_so_until_they_
             assert files.has(ALLERGY) == [True]
             with pytest.raises(recollect.NotFound):
                 engine.get(secret.id, scope=ANA)
-            with pytest.raises(StoreBusy, match="end what that is doing"):
+            with pytest.raises(StoreBusy, match="end it and try again"):
                 sweep(fresh_store_url, settings=SHORT)
             assert unswept(admin) == 1
         again = engine.prove_erased(erasure)
@@ -437,7 +437,7 @@ def test_who_does_not_own_the_tables_is_told_who_sweeps_and_proves_it_afterwards
     with an_engine(agent) as engine:
         secret = engine.remember(ALLERGY, scope=ANA)
         erasure = engine.erase(scope=ANA, id=secret.id)
-        assert "have `recollect admin sweep` run as recollect" in (erasure.search.unfinished or "")
+        assert "run `recollect admin sweep` as recollect" in (erasure.search.unfinished or "")
         assert erasure.out_of_reach == UNREACHABLE_SERVER_COPIES
         with pytest.raises(StoreError, match="run it as recollect"):
             sweep(agent)
@@ -480,7 +480,7 @@ def test_through_a_pooler_it_is_told_how_to_sweep(postgres_server: Server, fresh
     ):
         secret = engine.remember(ALLERGY, scope=ANA)
         erasure = engine.erase(scope=ANA, id=secret.id)
-        assert "with the address of the server itself" in (erasure.search.unfinished or "")
+        assert "with the address of the server instead of a pooler" in (erasure.search.unfinished or "")
         assert sweep(fresh_store_url).erasures == 1
         assert engine.prove_erased(erasure).proven
 

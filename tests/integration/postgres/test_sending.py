@@ -91,7 +91,7 @@ def test_memories_are_numbered_as_they_come_to_a_root_though_their_writer_came_f
 def test_a_key_of_nothing_is_refused(postgres_store_url: str) -> None:
     kept = IdempotencyRecord(scope=ANA, key="key", body="body", memory=a_note("nobody").id, verdict=Created(), at=NOW)
     with closing(PostgresStore(postgres_store_url, ManualClock())) as store:
-        with pytest.raises(StoreError, match="there is no memory 'nobody'"):
+        with pytest.raises(StoreError, match="the memory 'nobody' does not exist"):
             store.write(lambda writing: writing.keep(kept))
         assert store.kept(ANA, "key") is None
 

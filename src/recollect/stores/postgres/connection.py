@@ -58,7 +58,7 @@ class PostgresDatabase:
         """
         self.name = redact_url(address)
         self.takes_writes = True
-        """False after a write has failed, until one succeeds. A busy store is no failure."""
+        """False after a write has failed, until one succeeds. A busy store is not a failure."""
         self._address = address
         self._timeout = timeout
         with translate_errors(self.name), connect(address, self.name, timeout) as db:
@@ -66,7 +66,7 @@ class PostgresDatabase:
             vectors = find_pgvector_schema(db, self.name, create=create)
             log = None if vectors is None else PostgresMigrationLog(db, self.name, vectors)
             if vectors is None or log is None or (not create and log.version() == 0):
-                raise NotFound(f"{self.name} does not have a store; use a database that has one")
+                raise NotFound(f"there is no store in {self.name}; use a database that has one")
             self.schema = migrate(log, load_migrations(MIGRATIONS))
             self._read_only = _is_read_only(db)
             if require_complete and db.execute(f"SELECT FROM {SCHEMA_NAME}.moving").fetchone() is not None:

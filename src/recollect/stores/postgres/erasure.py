@@ -237,7 +237,7 @@ class TableSweeper:
         ):
             if time.monotonic() > deadline:
                 problem = f"{readers[0][0]} may still see the erased rows, so the files must keep them"
-                raise StoreBusy(f"{self._database.name}: {problem}; end it first")
+                raise StoreBusy(f"{self._database.name}: {problem}; end it and try again")
             time.sleep(RETRY_SECONDS)
 
     def _rewrite_table(self, db: Connection, table: _TableFile) -> None:

@@ -308,7 +308,7 @@ def exclusive_connection(target: str, name: str, timeout: float) -> Iterator[Con
 
 
 def is_pooled(db: Connection) -> bool:
-    """Return whether a pooler is in between, which reports a backend pid of its own.
+    """Return whether a pooler is in between, which reports another backend pid.
 
     Session settings made through a pooler would affect other clients.
     """

@@ -56,7 +56,7 @@ def _vector_sql(contents: str, column: str = "value") -> str:
     It is a lookup for each row, since the planner learns too late how many vectors a model has.
     """
     return (
-        f"(SELECT w.{column} FROM vectors w WHERE {_root_filter_sql('w')}"  # noqa: S608 — of names that are ours
+        f"(SELECT w.{column} FROM vectors w WHERE {_root_filter_sql('w')}"  # noqa: S608 — constant names
         f" AND (w.root, w.content, w.encoder) = ({contents}.root, {contents}.number, %(encoder)s))"
     )
 
@@ -81,7 +81,7 @@ def _vector_left_sql(table: str) -> str:
 def _partition_sql(table: str) -> str:
     """The number at the end of a row's partition name; a root has the same one in every table."""
     return (
-        "(SELECT substring(k.relname FROM '[0-9]+$')::smallint"  # noqa: S608 — of names that are ours
+        "(SELECT substring(k.relname FROM '[0-9]+$')::smallint"  # noqa: S608 — constant names
         f" FROM pg_class k WHERE k.oid = {table}.tableoid)"
     )
 

@@ -1,6 +1,6 @@
 """Keep duplicates out: no two active memories of a scope have the same text or topic.
 
-Memories with the same text are allowed if their topics differ. `DuplicateIndex` tells quickly whether a new memory can
+Memories with the same text are allowed if their topics differ. `DuplicateIndex` finds quickly whether a new memory can
 have a match at all.
 """
 

@@ -1,6 +1,6 @@
 """One table of all rows that a scope may see: its own and those that its ancestors share.
 
-`MergedColumns` joins the columns of the scopes (`ScopeColumns`). It tells which rows a recall may use, and computes
+`MergedColumns` joins the columns of the scopes (`ScopeColumns`). It finds the rows that a recall may use, and computes
 their similarities, lexical shares and entity links.
 """
 
@@ -184,7 +184,7 @@ class MergedColumns:
     def _validity_span(self) -> tuple[float, float, float] | None:
         """When the last row became known, the last one valid, and the first one outdated.
 
-        None if some rows may not be recalled at all. Usually all may, and this tells so without looking at each row.
+        None if some rows may not be recalled at all. Usually all may be, and this shows it without a look at each row.
         """
         if not self.ids or not (self.alive & self.active).all():
             return None

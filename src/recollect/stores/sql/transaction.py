@@ -16,7 +16,7 @@ from recollect.model.scope import Scope
 Row = tuple[Any, ...]
 
 _AFTER_ALL_PATHS = chr(0x10FFFF)
-"""Sorts after every path, because it is no character."""
+"""Sorts after every path, because it is not a character."""
 
 
 class Transaction(Protocol):

@@ -75,7 +75,7 @@ class SqliteDatabase:
         self._identity = FileIdentity(name, path) if path and not self.read_only else None
         self._uri = _connection_uri(path, read_only=self.read_only)
         self.takes_writes = True
-        """False after a write has failed, until one succeeds; a busy file is no failure."""
+        """False after a write has failed, until one succeeds; a busy file is not a failure."""
         self._inherited = False
         self._schema: int | None = None
         # an in-memory database lives as long as a connection to it
@@ -231,7 +231,7 @@ class SqliteDatabase:
         db = store_files.open_tracked_connection(str(self.path or ""), lambda: apsw.Connection(name, flags))
         fork.close_in_children(db)
         db.set_busy_timeout(round(self._busy_seconds * 1000))
-        # one plan whatever the parameters: planning joins each time is ten times as slow
+        # one plan for all parameters: planning joins each time is ten times as slow
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         _set_pragmas(db, "synchronous=FULL", "secure_delete=ON")
         return db
@@ -360,7 +360,7 @@ def _set_pragmas(db: apsw.Connection, *pragmas: str) -> None:
 
 @contextmanager
 def translate_errors(name: str) -> Iterator[None]:
-    """Raise driver errors inside the block as errors of ours about this store."""
+    """Translate driver errors raised inside the block; `name` is the store in the message."""
     try:
         yield
     except apsw.Error as error:
@@ -368,7 +368,7 @@ def translate_errors(name: str) -> Iterator[None]:
 
 
 def translate_error(error: apsw.Error, name: str) -> StoreError:
-    """Return the error of ours for a driver error, with a remedy."""
+    """Return the recollect error for a driver error, with a remedy."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
             return StoreBusy(f"{name}: another process is writing; try again in a moment")

@@ -197,7 +197,7 @@ _MIN_PAGE_BYTES = 512
 
 
 class ChecksumState(Enum):
-    """What the end of a file tells about the rest."""
+    """Whether a file ends with a checksum, and whether it matches."""
 
     INTACT = "intact"
     BROKEN = "broken"

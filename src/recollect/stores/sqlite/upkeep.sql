@@ -232,7 +232,7 @@ LEFT JOIN contents c ON c.number = s.content
 ORDER BY s.memory, s.place;
 
 -- name: made
--- Everything created by a statement of its own; indexes that are part of a table's definition have none.
+-- Everything that has its own CREATE statement; indexes that are part of a table's definition do not.
 SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name;
 
 -- name: check_twins

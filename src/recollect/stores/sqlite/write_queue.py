@@ -238,7 +238,7 @@ class WriterThread:
         """Undo the transaction for good, and use a new connection next time.
 
         When the disk fails during a commit, the commit's pages stay in the log. Readers ignore them, but after a crash
-        SQLite would take them for committed unless the log has been emptied or overwritten by then.
+        SQLite would treat them as committed unless the log was emptied or overwritten first.
         """
         with suppress(apsw.Error):
             if db.in_transaction:
