@@ -281,7 +281,7 @@ def test_a_role_without_rights_is_told_who_can_grant_them(postgres_server: Serve
     try:
         for command in (("remember", "x", *ANA), ("recall", "x", *ANA), ("stats",)):
             said = typed(guest, *command, code=1).stderr
-            assert re.fullmatch(r"Error: [^\n]+permission denied[^\n]+; have the owner [^\n]+\n", said), said
+            assert re.fullmatch(r"Error: [^\n]+permission denied[^\n]+; ask the owner [^\n]+\n", said), said
             assert SECRET not in said
     finally:
         statement(postgres_store_url, f"DROP ROLE guest_of_{name}")

@@ -215,15 +215,17 @@ def _find_scope_number(db: Connection, scope: Scope) -> int:
 
 def _find_target(db: Connection, scope: Scope) -> _IndexTarget:
     number = _find_scope_number(db, scope)
-    model, encoder = read_current_encoder(PostgresTransaction(db, RlsScope.of(scope)))
-    vectors, partition = _fetch_row(db, "vectors_to_index", root=scope.parts[0], scope=number, encoder=model)
+    encoder_number, encoder = read_current_encoder(PostgresTransaction(db, RlsScope.of(scope)))
+    vectors, partition = _fetch_row(db, "vectors_to_index", root=scope.parts[0], scope=number, encoder=encoder_number)
     if encoder is None or partition is None:
         raise NotFound(f"the scope {scope} has no vectors to index; remember something there first")
     if encoder.dimensions > MAX_DIMENSIONS:
         limit = f"but an index takes at most {MAX_DIMENSIONS:,}"
         remedy = "search without an index, or re-embed with a model that has fewer"
         raise InvalidInput(f"vectors of {encoder.name} have {encoder.dimensions:,} dimensions, {limit}; {remedy}")
-    return _IndexTarget(scope=number, encoder_number=model, encoder=encoder, vector_count=vectors, partition=partition)
+    return _IndexTarget(
+        scope=number, encoder_number=encoder_number, encoder=encoder, vector_count=vectors, partition=partition
+    )
 
 
 def _fetch_row(db: Connection, statement: str, **params: object) -> tuple[Any, ...]:

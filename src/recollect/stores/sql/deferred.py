@@ -179,11 +179,13 @@ class BackgroundWrites:
     def flush(self) -> None:
         """Wait for all queued changes; raise an error if any of them failed."""
         self.settle()
-        first, self._first_error = self._first_error, None
+        first_error, self._first_error = self._first_error, None
         count, self._failures = self._failures, 0
-        if first is not None:
-            error = StoreBusy if isinstance(first, StoreBusy) else StoreError
-            raise error(f"{self._name}: {count} deferred writes failed, the first with: {first}") from first
+        if first_error is not None:
+            error_class = StoreBusy if isinstance(first_error, StoreBusy) else StoreError
+            raise error_class(
+                f"{self._name}: {count} deferred writes failed, the first with: {first_error}"
+            ) from first_error
 
     def close(self) -> None:
         """Make the remaining changes and end the thread."""

@@ -67,12 +67,12 @@ class VectorBytes(bytes):
     """A unit vector in the format of the tables: 32-bit floats, little-endian."""
 
 
-def group_by_memory(found: Iterable[Row]) -> Mapping[int, list[Row]]:
+def group_by_memory(numbered_rows: Iterable[Row]) -> Mapping[int, list[Row]]:
     """Group rows by their first value, the number of a memory."""
-    sorted: dict[int, list[Row]] = defaultdict(list)
-    for number, *row in found:
-        sorted[number].append(tuple(row))
-    return sorted
+    groups: dict[int, list[Row]] = defaultdict(list)
+    for number, *row in numbered_rows:
+        groups[number].append(tuple(row))
+    return groups
 
 
 def to_micros(moment: datetime) -> int:
@@ -146,9 +146,9 @@ def parse_memory(row: Row) -> Memory:
     )
 
 
-def parse_lineage(found: Iterable[Row]) -> list[Lineage]:
+def parse_lineage(lineage_rows: Iterable[Row]) -> list[Lineage]:
     """Return the lineages of rows: id, source, and the ids it was derived from as JSON."""
-    return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in found]
+    return [Lineage(MemoryId(id), source, tuple(json.loads(derived))) for id, source, derived in lineage_rows]
 
 
 def parse_usage(row: Row) -> Usage:
@@ -169,13 +169,13 @@ def parse_usage(row: Row) -> Usage:
     )
 
 
-def context_to_json(trace: ContextRecord) -> str:
+def context_to_json(record: ContextRecord) -> str:
     """Return a context record as JSON."""
-    values: dict[str, Any] = asdict(trace) | {"scope": str(trace.scope)}
+    values: dict[str, Any] = asdict(record) | {"scope": str(record.scope)}
     for name in ("made_at", "at", "known_at"):
         values[name] = to_optional_micros(values[name])
-    values["packed"] = [[one.id, one.score] for one in trace.packed]
-    values["omitted"] = [[one.id, one.score, one.reason, one.cost] for one in trace.omitted]
+    values["packed"] = [[one.id, one.score] for one in record.packed]
+    values["omitted"] = [[one.id, one.score, one.reason, one.cost] for one in record.omitted]
     return json.dumps(values, ensure_ascii=False)
 
 
@@ -244,10 +244,12 @@ def constant_macro(text: str) -> Macro:
     return lambda _: text
 
 
-def expand_macros(statements: Mapping[str, str], marks: Mapping[str, Macro]) -> dict[str, str]:
+def expand_macros(statements: Mapping[str, str], macros: Mapping[str, Macro]) -> dict[str, str]:
     """Return the statements with these macros and `{state:…}` expanded."""
-    known = {"state": state_columns, **marks}
-    return {name: _MACRO.sub(lambda match: known[match[1]](match[2] or ""), text) for name, text in statements.items()}
+    all_macros = {"state": state_columns, **macros}
+    return {
+        name: _MACRO.sub(lambda match: all_macros[match[1]](match[2] or ""), text) for name, text in statements.items()
+    }
 
 
 COUNTED_USES = frozenset({Use.SERVED, Use.ECHOED}) | SIGN_USES
@@ -293,8 +295,8 @@ def refuse_unsupported_use(use: Use, allowed: Collection[Use]) -> None:
     Counted uses and votes are recorded by different methods; neither accepts the other.
     """
     if use not in allowed:
-        known = " or ".join(sorted(one.value for one in allowed))
-        raise FieldError(f"{show(use.value)} is not allowed here; use {known}", field="use")
+        names = " or ".join(sorted(one.value for one in allowed))
+        raise FieldError(f"{show(use.value)} is not allowed here; use {names}", field="use")
 
 
 def refuse_sign_without_context(use: Use, context: str | None) -> None:
@@ -328,10 +330,10 @@ def topic_taken_error(other: MemoryId, topic_key: str) -> Conflict:
     return Conflict(f"the topic {show(topic_key)} already has the memory {show(other)}; forget one of the two first")
 
 
-def next_commit_time(now: datetime, last: datetime | None) -> datetime:
+def next_commit_time(now: datetime, last_commit: datetime | None) -> datetime:
     """Return the time to record for a commit: never before the last commit.
 
     A last commit that is too far ahead (by more than `MAX_CLOCK_LEAD`) is ignored: its clock was wrong, and following
     it would hide every later write until that date.
     """
-    return now if last is None or last - now > MAX_CLOCK_LEAD else max(now, last)
+    return now if last_commit is None or last_commit - now > MAX_CLOCK_LEAD else max(now, last_commit)

@@ -322,28 +322,28 @@ class FileIdentity:
 
         Raise StoreError if other connections of this process have another log.
         """
-        found = self._read_open_files()
+        files = self._read_open_files()
         with _OPEN_FILES_LOCK.rlock:
             for known in filter(None, map(_OPEN_FILES.get, apsw.connections())):
                 if known[0] == self._path:
-                    self._compare(known, found)
+                    self._compare(known, files)
             self._refuse_if_lost()
-            _OPEN_FILES[db] = found
+            _OPEN_FILES[db] = files
 
     def refuse_if_gone(self, db: apsw.Connection | None = None) -> None:
         """Raise StoreError if the file is gone or replaced; with a connection, check its log, too.
 
         A lost log stays lost.
         """
-        now = read_stamp(self._path)
-        if self._known is not None and now[:2] != self._known[:2]:
-            change = "moved or deleted" if now == ABSENT_STAMP else "replaced by another file"
+        stamp = read_stamp(self._path)
+        if self._known is not None and stamp[:2] != self._known[:2]:
+            change = "moved or deleted" if stamp == ABSENT_STAMP else "replaced by another file"
             raise StoreError(f"{self._name} was {change} while it was open; open the store again")
         if db is not None:
             self._compare(_OPEN_FILES[db], self._read_open_files())
         self._refuse_if_lost()
         if db is not None and self._known is not None:
-            self._known = now
+            self._known = stamp
 
     def may_delete_log(self, db: apsw.Connection) -> bool:
         """Whether a closing connection may merge the log into the file and delete it.

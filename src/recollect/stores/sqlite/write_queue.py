@@ -476,11 +476,11 @@ class SqliteWriter:
         self._deferred.discard(future)
 
     def _raise_failures(self) -> None:
-        first, self._failure = self._failure, None
+        first_error, self._failure = self._failure, None
         count, self._failures = self._failures, 0
-        if first is not None:
+        if first_error is not None:
             name = self._database.name
-            raise StoreError(f"{name}: {count} deferred writes failed, the first with: {first}") from first
+            raise StoreError(f"{name}: {count} deferred writes failed, the first with: {first_error}") from first_error
 
 
 _WRITER_THREADS: WeakSet[threading.Thread] = WeakSet()
