@@ -1,18 +1,22 @@
 """Sentence splitting: spans of a speaker's own sentences, and readable sentences of a text.
 
-The first half finds spans for extraction rules, and leaves out code and the words of others. The second half makes
-single-line sentences for excerpts, and keeps code and notes as asides.
+`_split_at_ends` splits; what ends a sentence differs. The first half finds spans for extraction rules, and leaves out
+code and the words of others. The second half makes single-line sentences for excerpts, and keeps code and notes as
+asides.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recollect.text.data_files import load_data_file
 
 MAX_SENTENCE_CHARS = 300
 """Maximum length of a sentence; rules read no longer one, so that they end quickly on any text."""
+
+_MAX_ABBREVIATION_CHARS = 8
+"""Characters before a mark that are searched for an abbreviation."""
 
 TextSpan = tuple[int, int]
 """Where something begins and ends in a text."""
@@ -33,6 +37,22 @@ _BULLET = re.compile(r"\s*+(?:[-*•]\s++)?")
 def replace_typography(text: str) -> str:
     """Return the text with plain quotation marks, dashes and blanks; no character moves."""
     return text.translate(_PLAIN_CHARACTERS)
+
+
+def _split_at_ends(
+    text: str, begin: int, end: int, marks: re.Pattern[str], continues: Callable[[str, int, re.Match[str]], bool]
+) -> Iterator[TextSpan]:
+    """Yield the spans of the sentences between two places, each with the mark that ends it.
+
+    `continues` takes the text, the start of the sentence and a match of `marks`, and returns whether the sentence goes
+    on after it.
+    """
+    start = begin
+    for mark in marks.finditer(text, begin, end):
+        if not continues(text, start, mark):
+            yield start, mark.end()
+            start = mark.end()
+    yield start, end
 
 
 def find_sentence_spans(text: str, speaker: str | None) -> Iterator[TextSpan]:
@@ -79,21 +99,20 @@ def _split_at_notes(text: str, begin: int, end: int) -> Iterator[TextSpan]:
 
 
 def _split_at_marks(text: str, begin: int, end: int) -> Iterator[TextSpan]:
-    """Yield the sentences between two places, each with the mark that ends it."""
-    place = begin
-    for mark in _SENTENCE_END.finditer(text, begin, end):
-        if not _continues_after_dots(text, max(place, mark.end() - 8), mark.end()):
-            yield from _trim_span(text, place, mark.end())
-            place = mark.end()
-    yield from _trim_span(text, place, end)
+    """Yield the sentences between two places, without a bullet and blanks around them."""
+    for first, last in _split_at_ends(text, begin, end, _SENTENCE_END, _continues_after_dots):
+        yield from _trim_span(text, first, last)
 
 
-def _continues_after_dots(text: str, begin: int, end: int) -> bool:
-    """Return whether the dots here end no sentence: an abbreviation, or a pause."""
+def _continues_after_dots(text: str, start: int, mark: re.Match[str]) -> bool:
+    """Return whether the dots do not end the sentence: an abbreviation, or a pause."""
+    end = mark.end()
     if text[end - 1] not in ".…":
         return False
     pauses = text[end - 1] == "…" or text[end - 2 : end] == ".."
-    return (pauses and text[end + 1 : end + 2].islower()) or _ABBREVIATION_WITH_DOT.search(text, begin, end) is not None
+    if pauses and text[end + 1 : end + 2].islower():
+        return True
+    return _ABBREVIATION_WITH_DOT.search(text, max(start, end - _MAX_ABBREVIATION_CHARS), end) is not None
 
 
 def _trim_span(text: str, begin: int, end: int) -> Iterator[TextSpan]:
@@ -169,23 +188,20 @@ def _split_line(line: str) -> Iterator[Sentence]:
 
 
 def _split_segment(text: str) -> Iterator[Sentence]:
-    place = 0
-    for end in _MARK_AND_BLANK.finditer(text):
-        if not _continues_after(text, end):
-            yield from _clean_sentence(text[place : end.end()], aside=False)
-            place = end.end()
-    yield from _clean_sentence(text[place:], aside=False)
+    for first, last in _split_at_ends(text, 0, len(text), _MARK_AND_BLANK, _continues_after_mark):
+        yield from _clean_sentence(text[first:last], aside=False)
 
 
-def _continues_after(text: str, end: re.Match[str]) -> bool:
-    """Return whether the marks end no sentence: an abbreviation, a list number or a pause."""
-    if end[0][0] not in ".…":
+def _continues_after_mark(text: str, _: int, mark: re.Match[str]) -> bool:
+    """Return whether the mark does not end the sentence: an abbreviation, a list number or a pause."""
+    if mark[0][0] not in ".…":
         return False
-    follows = text[end.end() : end.end() + 1]
+    if text[mark.end() : mark.end() + 1].islower():
+        return True
+    before = mark.start()
     return (
-        follows.islower()
-        or _LIST_NUMBER.search(text, max(end.start() - 4, 0), end.start()) is not None
-        or _ABBREVIATION.search(text, max(end.start() - 8, 0), end.start()) is not None
+        _LIST_NUMBER.search(text, max(before - 4, 0), before) is not None
+        or _ABBREVIATION.search(text, max(before - _MAX_ABBREVIATION_CHARS, 0), before) is not None
     )
 
 
