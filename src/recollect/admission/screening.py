@@ -13,6 +13,7 @@ from recollect.admission.policy import SecretsPolicy
 from recollect.admission.secrets import find_secrets, redact, redact_named
 from recollect.model.draft import Refused
 from recollect.model.scope import Scope
+from recollect.text.data_files import load_data_file
 from recollect.text.normalize import CONFUSABLE_CHARACTERS, is_disguised, plain_character, replace_characters
 
 ScreenedT = TypeVar("ScreenedT", bound=Any)
@@ -167,9 +168,10 @@ def _redact_string(said: str, policy: SecretsPolicy, taken: dict[str, None], nam
 _MIN_SECRET_NUMBER, _MAX_SECRET_NUMBER = 10**3, 10**20
 """The range of numbers to check: no PIN has fewer digits, and no card as many."""
 
-_GENERIC_KEYS = frozenset(("value", "val", "text", "content", "current", "plain", "raw", "string", "data"))
-_NAME_KEYS = ("name", "key", "label", "field", "title", "type", "kind")
-_SECRET_MAPPING_NAME = re.compile(r"pass(?:word|wd|phrase|code)s?|secrets?|credentials?", re.IGNORECASE)
+_FILE = load_data_file("recollect.admission", "secret_words.toml")
+_GENERIC_KEYS = frozenset(_FILE.words("names.generic_keys"))
+_NAME_KEYS = _FILE.words("names.name_keys")
+_SECRET_MAPPING_NAME = re.compile(_FILE.text("names.mapping_of_secrets"), re.IGNORECASE)
 
 
 def _value_name(key: object, among: Mapping[str, Any], outer: str) -> str:
@@ -189,9 +191,7 @@ def _value_name(key: object, among: Mapping[str, Any], outer: str) -> str:
     return next((one for one in beside if isinstance(one, str)), outer)
 
 
-_SINGLE_WORD = re.compile(
-    r"\s*(?:(?:it|this) is |it's |is |[=:] ?)?[\"'`“]?(?P<s>[^\s\"'`“”]{4,200}?)[\"'`”]?[.!]?\s*", re.IGNORECASE
-)
+_SINGLE_WORD = re.compile(_FILE.text("names.single_word"), re.IGNORECASE)
 _MAX_SINGLE_WORD_CHARS = 250
 """The longest text that can be a single word named by its title."""
 
