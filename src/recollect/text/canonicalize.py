@@ -18,6 +18,7 @@ from recollect.text.lexicon import (
     RECURRING_TIMES,
     REPORTING_VERBS,
     VERB_FORMS,
+    VERB_MONTHS,
     WEEKDAYS,
     to_american,
 )
@@ -74,7 +75,7 @@ def _is_in_name(sentence: Sequence[Token], at: int, length: int) -> bool:
 
 _KIN_TITLES = _word_set("names.kin_titles")
 _PROPER_NOUNS = _word_set("names.proper_nouns")
-_WORDS_BEFORE_DAY = frozenset({"on", "every", "each"})
+_WORDS_BEFORE_DAY = _word_set("names.before_day")
 
 _Phrase = tuple[str, ...]
 
@@ -87,9 +88,9 @@ def _read_synonyms() -> dict[str, list[tuple[_Phrase, _Phrase]]]:
         for way in ways.split("|")
     ]
     for day in WEEKDAYS:
-        pairs += [(("every", day), ("on", f"{day}s")), (("each", day), ("on", f"{day}s"))]
-        pairs += [(("on", "every", day), ("on", f"{day}s")), (("on", day[:3]), ("on", day))]
-    pairs.append((("on", "Sun"), ("on", "sunday")))  # in lower case, "sun" is the star
+        for way, instead in _WORDS.mapping("weekdays").items():
+            phrase = way.format(day=day, short=day[:3])
+            pairs.append((tuple(phrase.split()), tuple(instead.format(day=day).split())))
     by_first_word: dict[str, list[tuple[_Phrase, _Phrase]]] = {}
     for phrase, instead in pairs:
         by_first_word.setdefault(phrase[0], []).append((phrase, instead))
@@ -97,7 +98,7 @@ def _read_synonyms() -> dict[str, list[tuple[_Phrase, _Phrase]]]:
 
 
 _SYNONYM_PHRASES = _read_synonyms()
-_COMMON_WORDS = frozenset({"a", "and", "are", "as", "at", "in", "is", "of", "on", "to"})
+_COMMON_WORDS = _word_set("matching.common_words")
 SYNONYM_TRIGGERS = frozenset(
     max(phrase, key=lambda word: (word not in _COMMON_WORDS, len(word)))
     for ways in _SYNONYM_PHRASES.values()
@@ -266,7 +267,7 @@ def _sort_times(sentence: list[Token]) -> list[Token]:
     return sentence[: phrases[0][0]] + [token for part in parts for token in part]
 
 
-_TIME_WORDS = frozenset({*WEEKDAYS, *RECURRING_TIMES, *MONTHS, *_WORDS.words("order.time_words")}) - {"may", "march"}
+_TIME_WORDS = frozenset({*WEEKDAYS, *RECURRING_TIMES, *MONTHS, *_WORDS.words("order.time_words")}) - VERB_MONTHS
 _BARE_TIMES = _word_set("order.bare_times")
 _TIME_PREPOSITIONS = _word_set("order.time_prepositions")
 _TIME_DETERMINERS = _word_set("order.time_determiners")
@@ -324,11 +325,11 @@ def _expand_contractions(sentence: list[Token]) -> list[Token]:
         token, before = found[at], found[at - 1].key
         after = found[at + 1].key if at + 1 < len(found) else ""
         if token.key == POSSESSIVE and before in _WORDS_BEFORE_IS:
-            if after in ("been", "got", "had"):
+            if after in _WORDS_AFTER_HAS:
                 found[at] = token._replace(key="have")
-            elif after and not after.endswith(("ed", "en")) and after not in _PARTICIPLES:
+            elif after and not after.endswith(_PARTICIPLE_ENDINGS) and after not in _PARTICIPLES:
                 found[at] = token._replace(key="is")
-        elif token.key == POSSESSIVE and after in ("the", "a", "an", "not"):
+        elif token.key == POSSESSIVE and after in _WORDS_AFTER_IS:
             found[at] = token._replace(key="is")
         elif token.key == "'d" and after in _WISH_VERBS:
             found[at] = token._replace(key="would", kind="modality")
@@ -337,6 +338,9 @@ def _expand_contractions(sentence: list[Token]) -> list[Token]:
 
 _SHORT_FORMS = frozenset({POSSESSIVE, "'d"})
 _WORDS_BEFORE_IS = _word_set("contractions.before_is")
+_WORDS_AFTER_HAS = _word_set("contractions.after_has")
+_WORDS_AFTER_IS = _word_set("contractions.after_is")
+_PARTICIPLE_ENDINGS = _WORDS.words("contractions.participle_endings")
 _PARTICIPLES = _word_set("contractions.participles")
 _WISH_VERBS = _word_set("contractions.wishes")
 
@@ -352,7 +356,7 @@ def _normalize_agreement(sentence: list[Token]) -> list[Token]:
     return found
 
 
-_PREFERENCE_VERBS = frozenset({"prefer", "favor"})
+_PREFERENCE_VERBS = _word_set("articles.preference_verbs")
 """After these verbs singular and plural mean the same: "prefers a window seat", "prefers window seats"."""
 
 _AGREEMENT_WORDS = _PREFERENCE_VERBS | VERB_FORMS.keys()
@@ -411,7 +415,7 @@ def _normalize_articles(sentence: list[Token]) -> list[Token]:
     return found
 
 
-_ARTICLES = frozenset({"the", "a", "an"})
+_ARTICLES = _word_set("articles.articles")
 
 
 def _keeps_article(sentence: Sequence[Token], at: int, *, chosen: bool) -> bool:

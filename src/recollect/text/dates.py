@@ -13,7 +13,7 @@ from recollect.errors import FieldError
 from recollect.model import validation
 from recollect.model.table import MICROSECOND, to_microseconds
 from recollect.text.data_files import load_data_file
-from recollect.text.lexicon import MONTHS, SHORT_MONTHS, WEEKDAYS
+from recollect.text.lexicon import MONTHS, ORDINAL_SUFFIXES, SHORT_MONTHS, VERB_MONTHS, WEEKDAYS
 
 MAX_SPANS = 8
 """Maximum number of days or periods read from one text."""
@@ -112,7 +112,7 @@ class _RangeStart:
     def continues_with(self, match: re.Match[str]) -> bool:
         """Return whether this match is the second half of the range."""
         first, before = self.mention.match, (match["before"] or "").lower()
-        between = first.string[first.end() : match.start()].strip().lower().removesuffix(" the")
+        between = first.string[first.end() : match.start()].strip().lower().removesuffix(f" {_WORDS['the']}")
         if before in _RANGE_ENDS:
             return between in {"", "and"}
         return between in _RANGE_JOINERS and not self.mention.is_open_ended
@@ -264,10 +264,8 @@ class _DateMention:
                 return None if back else _days_from(self.seen_on)
 
     def parse_relative(self) -> _DayRange:
-        named = self._group_word("relative")
-        return _days_from(
-            self.seen_on - ONE_DAY * (0 if named in {"today", "tonight"} else 1 if named == "yesterday" else 2)
-        )
+        named = " ".join(self._group_word("relative").split())
+        return _days_from(self.seen_on - ONE_DAY * _RELATIVE_DAYS[named])
 
     def parse_ago(self) -> _DayRange:
         count = _parse_count(self._group_word("count"))
@@ -318,7 +316,7 @@ class _DateMention:
 
         "March" and "may" may be verbs: they need a capital, or `sure` because something else proves it.
         """
-        return sure or self._group_word(group) not in _VERB_MONTHS or self._has_capital(group)
+        return sure or self._group_word(group) not in VERB_MONTHS or self._has_capital(group)
 
     def _ends_clause(self) -> bool:
         """Return whether no word follows, as one does in "they march 5 miles"."""
@@ -355,8 +353,9 @@ _PARSERS: Mapping[str, Callable[[_DateMention], _DayRange | None]] = {
 
 def _parse_count(written: str) -> int:
     """Return the number that "two", "a couple of" or "14" means."""
-    first = written.split()[0]
-    return 2 if "couple" in written else _NUMBER_WORDS[first] if first in _NUMBER_WORDS else int(first)
+    if _TWO.fullmatch(written):
+        return 2
+    return _NUMBER_WORDS[written] if written in _NUMBER_WORDS else int(written)
 
 
 def _days_through(first: date, last: str | None) -> _DayRange:
@@ -383,9 +382,13 @@ _SHORT_MONTHS = {
     short: number for number, name in enumerate(MONTHS, 1) for short in SHORT_MONTHS if name.startswith(short)
 }
 _MONTHS = {name: number for number, name in enumerate(MONTHS, 1)} | _SHORT_MONTHS
-_VERB_MONTHS = {*_ENGLISH.words("months.verbs")}
-_AMBIGUOUS_MONTHS = _VERB_MONTHS.union(_ENGLISH.words("months.names"))
+_AMBIGUOUS_MONTHS = VERB_MONTHS.union(_ENGLISH.words("months.names"))
 """Months that are also verbs, names or adjectives; alone, they need a word about time before them."""
+
+_WORDS = _ENGLISH.mapping("words")
+_RELATIVE_DAYS = {words: int(days) for words, days in _ENGLISH.mapping("relative_days").items()}
+_LENGTH_DAYS = {unit: int(days) for unit, days in _ENGLISH.mapping("lengths").items()}
+"""Length of units in days; all others (week, weekend, weekday) reach as far as a week."""
 
 _WEEKDAYS = tuple(name[:3] for name in WEEKDAYS)
 _NUMBER_WORDS = {word: number for number, word in enumerate(_ENGLISH.words("counts.numbers"), 1)} | dict.fromkeys(
@@ -412,23 +415,21 @@ def _ignore_case(*words: str) -> str:
 
 
 _MONTH = rf"(?:{_ignore_case(*MONTHS)}|{_ignore_case(*_SHORT_MONTHS)}\.?)(?!\w)"
-_COUNT = _ignore_case("[0-9]{1,4}", r"a\s{1,3}couple(?:\s{1,3}of)?", *_NUMBER_WORDS)
+_TWO = re.compile(_ENGLISH.text("counts.two"))
+_COUNT = _ignore_case("[0-9]{1,4}", _TWO.pattern, *_NUMBER_WORDS)
 _NUMBER_ENDS = r"(?!\w|%|[.,:/]?[0-9])"
-_ORDINAL_SUFFIX = _ignore_case(*_ENGLISH.words("counts.ordinal_suffixes"))
-_OF, _AGO = _ignore_case("of"), _ignore_case("ago")
-_THE = rf"(?:{_ignore_case('the')}\s{{1,3}})"
+_ORDINAL_SUFFIX = _ignore_case(*ORDINAL_SUFFIXES)
+_OF, _AGO, _BEFORE_WORD = (_ignore_case(_WORDS[word]) for word in ("of", "ago", "before"))
+_THE = rf"(?:{_ignore_case(_WORDS['the'])}\s{{1,3}})"
 _LAST_WORD = re.compile(rf"(?<!\w)([A-Za-z]+)\s{{1,3}}{_THE}?\Z")
 _YEAR_AFTER = rf"(?:\s{{1,3}}{_OF}\s{{1,3}}|,?\s{{1,3}}|[,-])"
 _WEEKDAY = _ignore_case(
     f"(?:{'|'.join(name.removesuffix('day') for name in WEEKDAYS)})day", *_ENGLISH.words("weekdays.short")
 )
-_PERIOD = _ignore_case("week", "weekend", "month", "year", "night", "morning", "afternoon", "evening")
-_RELATIVE_DAY = _ignore_case("today", "tonight", "yesterday", r"day\s{1,3}before\s{1,3}yesterday")
-_UNIT = _ignore_case("day", "week", "month", "year")
-_BEFORE_WORD = _ignore_case("before")
+_PERIOD = _ignore_case(*_ENGLISH.words("words.periods"))
+_RELATIVE_DAY = _ignore_case(*(words.replace(" ", r"\s{1,3}") for words in _RELATIVE_DAYS))
+_UNIT = _ignore_case(*_ENGLISH.words("words.units"))
 _VAGUE_COUNT = _ignore_case("[0-9]{1,4}[.,][0-9]{1,4}", *_ENGLISH.words("counts.vague"))
-_LENGTH_DAYS = {"day": 1, "night": 1, "morning": 1, "afternoon": 1, "evening": 1, "month": 31, "year": 366}
-"""Length of units in days; all others (week, weekend, weekday) reach as far as a week."""
 
 _DURATION = re.compile(
     rf"(?<!\w) (?: (?P<vague> {_VAGUE_COUNT} ) \s{{1,3}} )?"
@@ -464,7 +465,7 @@ _DATE_EXPRESSION = re.compile(
       | (?P<period> {_PERIOD} ) (?! \w | \s{{1,3}} (?:{_OF}|{_BEFORE_WORD}) \s )
       | (?P<relative> {_RELATIVE_DAY} ) (?!\w)
       | (?P<ago>
-            (?<![0-9][.,]) (?<!-) (?<!half\s) (?P<count> {_COUNT} ) \s{{1,3}}
+            (?<![0-9][.,]) (?<!-) (?<!{_WORDS["half"]}\s) (?P<count> {_COUNT} ) \s{{1,3}}
             (?P<unit> {_UNIT} ) [sS]? \s{{1,3}} {_AGO} (?!\w)
         )
     )

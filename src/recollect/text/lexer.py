@@ -17,15 +17,18 @@ from recollect.text.lexicon import (
     CONTRACTION_ENDINGS,
     CONTRACTIONS,
     CURRENCY_SYMBOLS,
+    ES_ENDINGS,
     FUNCTION_WORDS,
     FUNCTION_WORDS_AS_TITLES,
     LEXICON,
     MONTHS,
     MULTIPLIERS,
     NAME_HOMOGRAPHS,
+    ORDINAL_SUFFIXES,
     RECURRING_TIMES,
     SHORT_MONTHS,
     SHORT_WEEKDAYS,
+    SINGULAR_ENDINGS,
     UNITS,
     VERB_FORMS,
     to_american,
@@ -65,11 +68,11 @@ def singularize(token: Token) -> str:
     word = token.key
     if token.text != token.text.lower() or len(word) < 4 or word in RECURRING_TIMES or not word.isalpha():
         return word
-    if word.endswith(("ss", "us", "is", "as", "os")) or not word.endswith("s"):
+    if word.endswith(SINGULAR_ENDINGS) or not word.endswith("s"):
         return word
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
-    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes", "zzes")) else word[:-1]
+    return word[:-2] if word.endswith(ES_ENDINGS) else word[:-1]
 
 
 def tokenize_sentences(text: str) -> list[list[Token]]:
@@ -152,7 +155,7 @@ AMBIGUOUS_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 _MONTH_NUMBERS = {name[:3]: at for at, name in enumerate(MONTHS, start=1)}
 _MONTH = rf"(?i:{'|'.join(MONTHS)})\b|(?i:{'|'.join(SHORT_MONTHS)})\b\.?"
-_DAY = "(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
+_DAY = f"(?:0?[1-9]|[12][0-9]|3[01])(?:{'|'.join(ORDINAL_SUFFIXES)})?"
 _YEAR = "[12][0-9]{3}"
 _NUMBER_END = r"(?![\w@/\\]|[.,:][0-9]|-[0-9])"
 """What must not follow a number: then it is part of an address, a serial number or the like."""
@@ -272,7 +275,7 @@ _LEAP_YEAR = 2000
 
 
 def _parse_day_number(text: str) -> int:
-    return int(text.rstrip("sthndr"))
+    return int(text.rstrip("".join(ORDINAL_SUFFIXES)))
 
 
 def _is_valid_date(year: int, month: int, day: int) -> bool:
@@ -360,10 +363,10 @@ _DASHES = frozenset({"-", "--", "---"})
 _CODE_CHARACTER = re.compile(r"[\d@/\\_=:,.~*#$%+]")
 _NUMBER_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _YEAR_AND_MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
-_ORDINAL_NUMBER = re.compile(r"([0-9]{1,9})(st|nd|rd|th)")
+_ORDINAL_NUMBER = re.compile(f"([0-9]{{1,9}})(?:{'|'.join(ORDINAL_SUFFIXES)})")
 _NUMBER_COMPOUND = re.compile(r"([0-9]{1,9})-([a-z]{3,}(?:-[a-z]{3,})*)")
-_ABBREVIATED_AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([kKmM]|bn)")
-_AMOUNT_SUFFIXES = {"k": "thousand", "m": "million", "bn": "billion"}
+_AMOUNT_SUFFIXES = LEXICON.mapping("numbers.suffixes")
+_ABBREVIATED_AMOUNT = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,6}})?)({'|'.join(_AMOUNT_SUFFIXES)})")
 _VERSION_NUMBER = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)*)")
 
 
@@ -473,7 +476,7 @@ def _read_code(reading: _SentenceBuilder, said: str) -> None:
         for part in found[2].split("-"):
             reading.add(to_american(part), classify_word(part), part)
     elif (found := _ABBREVIATED_AMOUNT.fullmatch(said)) and _is_money_amount(reading, found[1]):
-        amount = Decimal(found[1]) * MULTIPLIERS[_AMOUNT_SUFFIXES[found[2].lower()]]
+        amount = Decimal(found[1]) * MULTIPLIERS[_AMOUNT_SUFFIXES[found[2]]]
         reading.add(format(amount.normalize(), "f"), "number", said)
     elif _HOUR_WITH_H.fullmatch(said) and reading.tokens and reading.tokens[-1].key == "at":
         _read_number(reading, said)

@@ -33,6 +33,11 @@ VERB_FORMS = LEXICON.mapping("grammar.irregular_verbs") | {
 REPORTING_VERBS = _entries("grammar.reporting_verbs")
 FUNCTION_WORDS = _entries("grammar.function_words")
 FUNCTION_WORDS_AS_TITLES = _entries("grammar.function_words_as_titles")
+ES_ENDINGS = LEXICON.words("grammar.es_endings")
+"""Endings that take "es" in the plural and the third person."""
+
+SINGULAR_ENDINGS = LEXICON.words("grammar.singular_endings")
+"""Endings in "s" that are no plural."""
 
 NAME_HOMOGRAPHS = _entries("case.name_homographs")
 ACRONYM_HOMOGRAPHS = _entries("case.acronym_homographs")
@@ -40,6 +45,9 @@ CASE_SENSITIVE_NOUNS = _entries("case.case_sensitive_nouns")
 
 MONTHS = LEXICON.words("time.months")
 SHORT_MONTHS = LEXICON.words("time.short_months")
+VERB_MONTHS = frozenset(LEXICON.words("time.verb_months"))
+"""Months that are also verbs, unless they have a capital."""
+
 MONTH_WORDS = frozenset({*MONTHS, *SHORT_MONTHS}) - {"may"}
 """Names and short names, but "may", which is more often a verb."""
 
@@ -50,6 +58,7 @@ RECURRING_TIMES = frozenset({*(f"{day}s" for day in WEEKDAYS), *LEXICON.words("t
 CLOCK_WORDS = LEXICON.mapping("time.clock")
 
 MULTIPLIERS = {word: int(value) for word, value in LEXICON.mapping("numbers.multipliers").items()}
+ORDINAL_SUFFIXES = LEXICON.words("numbers.ordinal_suffixes")
 
 UNITS = {
     spelling.strip(): symbol
@@ -121,4 +130,4 @@ def to_american(word: str) -> str:
 
 
 _MAX_UNCHANGED_CHARS = 5
-_ISE_WORD = re.compile(r"([a-z]+[iy])(se|sed|ses|sing|ser|sers|sation|sations)")
+_ISE_WORD = re.compile(LEXICON.text("spelling.ise_word"))

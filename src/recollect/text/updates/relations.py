@@ -142,13 +142,14 @@ def _strip_time_preposition(words: Sequence[str]) -> str:
 def _happens_once(words: Sequence[str]) -> bool:
     """Return whether a thing happens once; a meeting only with a person who is named."""
     head, lowered = head_noun(words), [word.lower() for word in words]
-    if head in ("meeting", "call"):
+    if head in _MEETING_NOUNS:
         return "with" in lowered and is_name(words[lowered.index("with") + 1 :]) and _ROUTINE_WORDS.isdisjoint(lowered)
     numbered = lowered[0] in _ONE_TIME_EVENTS and len(words) > 1 and words[1][:1].isdigit()
     return (head in _ONE_TIME_EVENTS or numbered) and _ROUTINE_WORDS.isdisjoint(lowered)
 
 
 _ONE_TIME_EVENTS = load_words("events.one_time_events")
+_MEETING_NOUNS = load_words("events.meeting_nouns")
 _ROUTINE_WORDS = load_words("events.routine_words")
 _PERMANENT_RELATIONS = load_words("events.permanent_relations")
 
@@ -195,7 +196,7 @@ def read_property_claim(said: Statement, who: SpeakerContext) -> Claim | None:
         return None
     at = lowered.index("is")
     value = words[at + 1 :]
-    if value and value[0].lower() in ("called", "named"):
+    if value and value[0].lower() in _NAMING_VERBS:
         return _read_naming(words[:at], value[1:], who, denied=said.negated)
     return _read_property(words[:at], value, who, denied=said.negated)
 
@@ -229,6 +230,7 @@ def _value_qualifier(value: Sequence[str], shape: str, what: Sequence[str]) -> s
 
 
 _PLACE_PROPERTIES = load_words("properties.place_properties")
+_NAMING_VERBS = load_words("properties.naming_verbs")
 
 
 def _read_naming(words: Sequence[str], name: Sequence[str], who: SpeakerContext, *, denied: bool) -> Claim | None:

@@ -16,6 +16,7 @@ from recollect.text.lexicon import (
     BINDING_PREPOSITIONS,
     CONTEXT_NOUNS,
     DOUBTFUL_WORDS,
+    ES_ENDINGS,
     EVENT_NOUNS,
     NEVER_NAME_STARTS,
     POINTER_WORDS,
@@ -178,7 +179,7 @@ def base_form(verb: str) -> str:
         return _IRREGULAR_VERBS[verb]
     if verb.endswith("ies") and len(verb) > 4:
         return f"{verb[:-3]}y"
-    if verb.endswith(("ches", "shes", "sses", "xes", "zzes")):
+    if verb.endswith(ES_ENDINGS):
         return verb[:-2]
     return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") and len(verb) > 2 else verb
 
@@ -196,13 +197,15 @@ def _resolve_state_change(words: Sequence[str]) -> tuple[list[str], bool]:
         said = words[at].lower()
         if said in _MOVE_VERBS:
             return _read_move(words, at) or (list(words), False)
-        if said in ("uses", "use"):
+        if said in _USE_VERBS:
             return _read_replacement(words, at) or (list(words), False)
     return list(words), False
 
 
 _MAX_CHANGE_POSITION = 8
 _MOVE_VERBS = load_words("changes.move_verbs")
+_RELOCATION_VERBS = load_words("changes.relocation_verbs")
+_USE_VERBS = load_words("changes.use_verbs")
 
 
 def _read_move(words: Sequence[str], at: int) -> tuple[list[str], bool] | None:
@@ -214,7 +217,7 @@ def _read_move(words: Sequence[str], at: int) -> tuple[list[str], bool] | None:
     source, aim = rest[1:to], rest[to + 1 :]
     if to == 1:
         return None
-    if verb in ("moved", "relocated") and is_place(" ".join(aim)) and (not to or is_place(" ".join(source))):
+    if verb in _RELOCATION_VERBS and is_place(" ".join(aim)) and (not to or is_place(" ".join(source))):
         return [*who, "lives", "in", *aim], False
     if to and verb != "relocated" and _is_tool(source) and _is_tool(aim) and not _share_words(source, aim):
         return [*who, "uses", *source], True
