@@ -88,9 +88,9 @@ def _read_synonyms() -> dict[str, list[tuple[_Phrase, _Phrase]]]:
         for way in ways.split("|")
     ]
     for day in WEEKDAYS:
-        for way, instead in _WORDS.mapping("weekdays").items():
-            phrase = way.format(day=day, short=day[:3])
-            pairs.append((tuple(phrase.split()), tuple(instead.format(day=day).split())))
+        for way, kept in _WORDS.mapping("weekdays").items():
+            wording = way.format(day=day, short=day[:3])
+            pairs.append((tuple(wording.split()), tuple(kept.format(day=day).split())))
     by_first_word: dict[str, list[tuple[_Phrase, _Phrase]]] = {}
     for phrase, instead in pairs:
         by_first_word.setdefault(phrase[0], []).append((phrase, instead))
