@@ -45,7 +45,9 @@ class ConsolidationPolicy:
 
     def __post_init__(self) -> None:
         if validation.require_fraction("threshold", self.threshold) <= 0.0:
-            raise FieldError(f"{show(self.threshold)} is not above 0, so that all would be near", field="threshold")
+            raise FieldError(
+                f"{show(self.threshold)} is not above 0; use a similarity above 0, at most 1", field="threshold"
+            )
         if not MIN_GROUP_MEMORIES <= validation.require_count("least", self.least) <= MAX_GROUP_MEMORIES:
             raise FieldError(
                 f"{show(self.least)} is not within {MIN_GROUP_MEMORIES}..{MAX_GROUP_MEMORIES}", field="least"
@@ -213,7 +215,7 @@ class _Grouping:
         if memory.pinned:
             return "is pinned"
         if memory.topic_key is not None:
-            return "is of a topic, and changes with that"
+            return "has a topic, and changes only with it"
         return None if self.sayings[row].words else "is too long to be compared by its words"
 
     def find_dispute(self, row: int) -> int | None:
@@ -272,7 +274,7 @@ class _Grouping:
             )
             reason = f"may contradict what is near it: {told}"
         elif reason is None and row in self.overflow:
-            reason = f"more than {MAX_GROUP_MEMORIES} say the same; the next run goes on"
+            reason = f"more than {MAX_GROUP_MEMORIES} memories say the same; the next run continues"
         elif reason is None and one.merge_key != other.merge_key:
             names = [
                 name
@@ -281,7 +283,7 @@ class _Grouping:
             ]
             reason = f"has another {names[0]} than what is near it"
         elif reason is None:
-            reason = f"too few say all of the same: {_describe_difference(one.memory, other.memory)}"
+            reason = f"too few memories say the same: {_describe_difference(one.memory, other.memory)}"
         return UnmergedMemory(one.memory, reason, other.memory)
 
 
@@ -298,7 +300,7 @@ def _describe_difference(memory: Memory, other: Memory) -> str:
     if max(len(memory.text), len(other.text)) > MAX_COMPARED_CHARS:
         return "one of them is too long to be compared"
     found = compare_meanings(memory.embedded_text, other.embedded_text)
-    return "in nothing" if isinstance(found, SameMeaning) else f"{found.kind}, {found.old!r} → {found.new!r}"
+    return "no difference" if isinstance(found, SameMeaning) else f"{found.kind}, {found.old!r} → {found.new!r}"
 
 
 MEANING_CHANGING_WORDS = frozenset(

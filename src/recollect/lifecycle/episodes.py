@@ -46,8 +46,8 @@ def build_start_metadata(plan: Sequence[str]) -> dict[str, Any]:
     size = len(json.dumps(noted))
     max_size = MAX_METADATA_CHARS - OUTCOME_RESERVE_CHARS
     if size > max_size:
-        what = f"its steps are {size} characters of JSON together; at most {max_size} fit"
-        raise FieldError(f"{what}: say less in each", field="plan")
+        problem = f"its steps take {size} characters of JSON; at most {max_size} fit"
+        raise FieldError(f"{problem}; shorten them", field="plan")
     return noted
 
 
@@ -64,10 +64,8 @@ def build_outcome_metadata(metadata: Mapping[str, Any], outcome: Outcome, contex
     size = len(json.dumps(noted))
     if size > MAX_METADATA_CHARS:
         longest = max(("lessons", "failure_modes", "contexts"), key=lambda name: len(json.dumps(noted[name])))
-        what = (
-            f"plan, lessons and failure modes are {size} characters of JSON together; at most {MAX_METADATA_CHARS} fit"
-        )
-        raise FieldError(f"{what}: say less in each, or remember the rest by itself", field=longest)
+        problem = f"plan, lessons and failure modes take {size} characters of JSON; at most {MAX_METADATA_CHARS} fit"
+        raise FieldError(f"{problem}; shorten them, or remember some separately", field=longest)
     return noted
 
 
@@ -133,7 +131,7 @@ def require_texts(field: str, given: Iterable[str]) -> tuple[str, ...]:
         dict.fromkeys(validation.require_content(field, one) for one in validation.require_several(field, given))
     )
     if len(texts) > MAX_LIST_ITEMS:
-        raise FieldError(f"{len(texts)} of them; at most {MAX_LIST_ITEMS} are allowed", field=field)
+        raise FieldError(f"has {len(texts)} items; at most {MAX_LIST_ITEMS} are allowed", field=field)
     return texts
 
 
@@ -210,7 +208,7 @@ class EpisodicPolicy:
             raise FieldError(f"{show(self.max_episodes)} is not within 1..{MAX_EPISODES_SETTING}", field="max_episodes")
         if self.value not in get_args(ValueName):
             known = suggest(str(self.value), get_args(ValueName))
-            raise FieldError(f"{show(self.value)} is no form of a value; {known}", field="value")
+            raise FieldError(f"{show(self.value)} is not a value formula; {known}", field="value")
         require_expression("prune_schedule", self.prune_schedule)
 
     def value_of(self, outcome: float) -> float:
@@ -235,7 +233,7 @@ def select_expired(episodes: Sequence[Episode], policy: EpisodicPolicy) -> Itera
         if not is_retained(worth, policy.value_threshold):
             yield one, f"its value {worth:.3f} is below {policy.value_threshold:g}"
         elif place < over:
-            yield one, f"at most {policy.max_episodes} are kept, and its value {worth:.3f} is among the least"
+            yield one, f"at most {policy.max_episodes} are kept, and its value {worth:.3f} is among the lowest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

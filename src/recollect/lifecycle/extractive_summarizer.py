@@ -72,7 +72,7 @@ class ExtractiveSummarizer:
         """
         validation.require_limit("most", most)
         if not passages:
-            raise FieldError("is empty; give at least one of what was said", field="passages")
+            raise FieldError("is empty; pass at least one passage", field="passages")
         ordered = sorted(passages, key=lambda one: (one.at, one.cites, one.text, one.speaker or ""))
         taken = level in CALENDAR_LEVELS
         speakers = _find_speaker_labels(ordered) if taken else frozenset(one.speaker for one in ordered if one.speaker)

@@ -33,7 +33,7 @@ class Period:
 
     def __post_init__(self) -> None:
         if type(self.first) is not date:
-            raise FieldError(f"{show(self.first)} is no date without a time", field="first")
+            raise FieldError(f"{show(self.first)} is not a date; pass a date without a time", field="first")
         if self.first != (begun := _first_day(_require_calendar_level(self.level), self.first)):
             told = f"{self.first} is not the first day of its {self.level.value}, which is {begun}"
             raise FieldError(told, field="first")
@@ -55,7 +55,7 @@ class Period:
             first = _parse_key(level, validation.require_text("key", key))
         except ValueError as error:
             example = cls(level, _first_day(level, _EXAMPLE)).key
-            raise FieldError(f"{show(key)} is no {level.value}; give one such as {example}", field="key") from error
+            raise FieldError(f"{show(key)} is not a {level.value}; use one such as {example}", field="key") from error
         if first.year not in _YEARS:
             raise FieldError(f"{show(key)} is not within 1900..2199", field="key")
         return cls(level, first)
@@ -133,7 +133,7 @@ def _require_calendar_level(level: Level) -> Level:
     """Return the level, or raise FieldError if it is no calendar level."""
     if require_choice("level", level, Level) not in CALENDAR_LEVELS:
         known = ", ".join(node.value for node in CALENDAR_LEVELS)
-        raise FieldError(f"{level.value} is none of the calendar; give one of {known}", field="level")
+        raise FieldError(f"{level.value} is not a calendar level; use one of {known}", field="level")
     return level
 
 
@@ -191,7 +191,7 @@ def _parse_key(level: Level, key: str) -> date:
     """Return the first day that the key names, or raise ValueError for an impossible date."""
     match = _KEY_PATTERNS[level].fullmatch(key)
     if match is None:
-        raise ValueError("is written otherwise")
+        raise ValueError("has another format")
     year, *rest = map(int, match.groups())
     if level is Level.WEEK:
         return date.fromisocalendar(year, rest[0], 1)

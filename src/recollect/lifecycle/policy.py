@@ -68,7 +68,7 @@ class Bm25Policy:
         if self.min_level_after_rollup not in get_args(StandInLevel):
             known = suggest(str(self.min_level_after_rollup), get_args(StandInLevel))
             raise FieldError(
-                f"{show(self.min_level_after_rollup)} can stand in for nothing; {known}", field=MIN_LEVEL_FIELD
+                f"{show(self.min_level_after_rollup)} cannot stand in for other levels; {known}", field=MIN_LEVEL_FIELD
             )
 
 
@@ -86,7 +86,7 @@ def _require_retention(policy: VectorPolicy | Bm25Policy) -> None:
         name = f"{level.value}_retention_days"
         days = getattr(policy, name)
         if days != NEVER and not 1 <= validation.require_count(name, days) <= MAX_AGE_DAYS:
-            problem = f"{show(days)} days are not within 1..{MAX_AGE_DAYS}; what never leaves is {show(NEVER)}"
+            problem = f"{show(days)} days are not within 1..{MAX_AGE_DAYS}; use {show(NEVER)} to keep records for ever"
             raise FieldError(problem, field=name)
 
 
@@ -109,10 +109,10 @@ class LifecyclePolicy:
         validation.require_flag("enabled", self.enabled)
         for name, wanted in (("vector", VectorPolicy), ("bm25", Bm25Policy)):
             if not isinstance(getattr(self, name), wanted):
-                raise FieldError(f"{show(getattr(self, name))} is no {wanted.__name__}", field=name)
+                raise FieldError(f"{show(getattr(self, name))} is not a {wanted.__name__}", field=name)
         validation.require_text("time_zone", self.time_zone)
         if not 0.0 < validation.require_number("segment_gap_minutes", self.segment_gap_minutes) <= MAX_GAP_MINUTES:
-            problem = f"{show(self.segment_gap_minutes)} is no number of minutes up to a day"
+            problem = f"{show(self.segment_gap_minutes)} is not a number of minutes up to a day"
             raise FieldError(problem, field="segment_gap_minutes")
         if (
             not MIN_SEGMENT_TOKENS
@@ -123,7 +123,7 @@ class LifecyclePolicy:
             raise FieldError(problem, field="segment_tokens")
         known = get_args(SummarizerName)
         if self.summariser not in known:
-            problem = f"{show(self.summariser)} is no summariser; {suggest(str(self.summariser), known)}"
+            problem = f"{show(self.summariser)} is not a summarizer; {suggest(str(self.summariser), known)}"
             raise FieldError(problem, field="summariser")
 
     @property

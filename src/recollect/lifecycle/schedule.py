@@ -29,7 +29,7 @@ MIN_LEASE_MINUTES, MAX_LEASE_MINUTES = 1.0, 1_440.0
 LATE_START_GRACE = timedelta(minutes=5)
 """How late a job without catch-up may still start, beside the jitter."""
 
-_EXAMPLE = "five fields as cron has them, such as '0 3 * * *' for every day at 3"
+_EXAMPLE = "five cron fields, such as '0 3 * * *' for every day at 3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ def require_expression(field: str, value: str) -> str:
     if validation.require_text(field, value) == NEVER_EXPRESSION:
         return value
     if len(value) > MAX_EXPRESSION_CHARS or len(value.split()) != EXPRESSION_FIELD_COUNT:
-        raise FieldError(f"{show(value)} is no schedule; give {_EXAMPLE}, or nothing for never", field=field)
+        raise FieldError(f"{show(value)} is not a schedule; use {_EXAMPLE}, or nothing for never", field=field)
     try:
         CronSim(value, validation.EARLIEST_DATETIME)
     except (CronSimError, AssertionError, TypeError) as error:  # the last two: unexpected input
-        why = str(error).lower() if isinstance(error, CronSimError) else "an odd field"
-        problem = f"{show(value)} is no schedule ({why}); give {_EXAMPLE}, or nothing for never"
+        why = str(error).lower() if isinstance(error, CronSimError) else "a bad field"
+        problem = f"{show(value)} is not a schedule ({why}); use {_EXAMPLE}, or nothing for never"
         raise FieldError(problem, field=field) from error
     return value
 
@@ -100,7 +100,7 @@ class SchedulerPolicy:
         for name in ("rollup", "extract", "topics", "consolidate"):
             require_expression(name, getattr(self, name))
         if not 0.0 <= validation.require_number("jitter_seconds", self.jitter_seconds) <= MAX_JITTER_SECONDS:
-            problem = f"{show(self.jitter_seconds)} is no number of seconds up to an hour"
+            problem = f"{show(self.jitter_seconds)} is not a number of seconds up to an hour"
             raise FieldError(problem, field="jitter_seconds")
         if not MIN_LEASE_MINUTES <= validation.require_number("lease_minutes", self.lease_minutes) <= MAX_LEASE_MINUTES:
             problem = f"{show(self.lease_minutes)} is not within {MIN_LEASE_MINUTES:g}..{MAX_LEASE_MINUTES:g} minutes"

@@ -54,7 +54,7 @@ class SessionsPolicy:
 def require_inactivity(field: str, value: timedelta) -> timedelta:
     """Return the inactivity; raise FieldError unless it is positive and not too long."""
     if not isinstance(value, timedelta):
-        raise FieldError(f"{show(value)} is no timedelta; give one such as timedelta(hours=24)", field=field)
+        raise FieldError(f"{show(value)} is not a timedelta; pass one such as timedelta(hours=24)", field=field)
     if not timedelta() < value <= timedelta(hours=MAX_INACTIVITY_HOURS):
         raise FieldError(f"{value} is not above 0 and at most {MAX_INACTIVITY_HOURS:g} hours", field=field)
     return value
@@ -63,8 +63,8 @@ def require_inactivity(field: str, value: timedelta) -> timedelta:
 def require_summary(field: str, value: str) -> str:
     """Return the summary; raise FieldError if it is blank, or too long to be shown repeatedly."""
     if len(validation.require_content(field, value)) > MAX_SUMMARY_CHARS:
-        many = f"{len(value)} characters; at most {MAX_SUMMARY_CHARS} are told of a session"
-        raise FieldError(f"{many}: say less, and save the rest as observations", field=field)
+        problem = f"has {len(value)} characters; at most {MAX_SUMMARY_CHARS} are allowed"
+        raise FieldError(f"{problem}; shorten it, and save the rest as observations", field=field)
     return value
 
 

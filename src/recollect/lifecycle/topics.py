@@ -56,14 +56,16 @@ class TopicsPolicy:
 
     def __post_init__(self) -> None:
         if validation.require_fraction("threshold", self.threshold) <= 0.0:
-            raise FieldError(f"{show(self.threshold)} is not above 0, so that all would be near", field="threshold")
+            raise FieldError(
+                f"{show(self.threshold)} is not above 0; use a similarity above 0, at most 1", field="threshold"
+            )
         if not MIN_TOPIC_MEMORIES <= validation.require_count("least", self.least) <= MAX_TOPIC_MEMORIES:
             raise FieldError(
                 f"{show(self.least)} is not within {MIN_TOPIC_MEMORIES}..{MAX_TOPIC_MEMORIES}", field="least"
             )
         for name in ("half_life_days", "prune_days"):
             if not 0.0 < validation.require_number(name, getattr(self, name)) <= MAX_DAYS:
-                problem = f"{show(getattr(self, name))} is no number of days up to a century"
+                problem = f"{show(getattr(self, name))} is not a number of days up to a century"
                 raise FieldError(problem, field=name)
 
     def compute_importance(self, memories: int, since: timedelta) -> float:

@@ -86,7 +86,7 @@ def test_fewer_than_the_least_stay_and_it_is_said_why() -> None:
     found = decide(sayings(*WORKS[:2], "The dog sleeps all day"))
     assert found.groups == ()
     assert {one.memory.id for one in found.unmerged} == {"m0", "m1", "m2"}
-    assert all(one.reason.startswith("too few say all of the same: ") for one in found.unmerged)
+    assert all(one.reason.startswith("too few memories say the same: ") for one in found.unmerged)
 
 
 @table(("one", "other"), CONTRADICTING)
@@ -168,7 +168,7 @@ def test_no_more_become_one_than_a_memory_can_name_and_the_rest_is_told() -> Non
     found = decide(sayings(*["The office opens early"] * (MAX_GROUP_MEMORIES + 2)))
     assert [len(group.members) for group in found.groups] == [MAX_GROUP_MEMORIES]
     assert {one.reason for one in found.unmerged} == {
-        f"more than {MAX_GROUP_MEMORIES} say the same; the next run goes on"
+        f"more than {MAX_GROUP_MEMORIES} memories say the same; the next run continues"
     }
 
 

@@ -118,7 +118,7 @@ def test_of_too_many_those_go_that_teach_least_and_of_these_the_oldest() -> None
     scores = (0.65, 0.0, None, 0.0, 0.9)
     found = gone([an_episode(number, one, policy) for number, one in enumerate(scores)], policy)
     assert list(found) == ["e001", "e003"]
-    assert found["e001"] == "at most 2 are kept, and its value 0.350 is among the least"
+    assert found["e001"] == "at most 2 are kept, and its value 0.350 is among the lowest"
 
 
 EPISODES = st.lists(st.tuples(st.none() | SHARES, st.booleans()), max_size=12)

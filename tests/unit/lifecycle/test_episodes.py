@@ -91,7 +91,7 @@ def test_words_that_are_no_list_of_texts_are_none() -> None:
 
 def test_more_words_than_fit_are_refused_with_what_to_do() -> None:
     outcome = Outcome(score=1.0, lessons=("x" * 20_000,), failure_modes=(), at=NOON)
-    with pytest.raises(FieldError, match="at most 16384 fit: say less") as caught:
+    with pytest.raises(FieldError, match="at most 16384 fit; shorten them") as caught:
         build_outcome_metadata({}, outcome, [])
     assert caught.value.field == "lessons"
 

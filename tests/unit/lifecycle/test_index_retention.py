@@ -280,7 +280,7 @@ def test_how_long_is_said_in_days_or_as_never(policy: Any) -> None:
 
 
 def test_a_section_is_of_its_own_sort() -> None:
-    with pytest.raises(FieldError, match="is no VectorPolicy"):
+    with pytest.raises(FieldError, match="is not a VectorPolicy"):
         LifecyclePolicy(vector=Bm25Policy())  # type: ignore[arg-type]
-    with pytest.raises(FieldError, match="'segment' can stand in for nothing"):
+    with pytest.raises(FieldError, match="'segment' cannot stand in for other levels"):
         Bm25Policy(min_level_after_rollup="segment")  # type: ignore[arg-type]

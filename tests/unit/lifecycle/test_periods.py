@@ -145,7 +145,7 @@ def test_a_period_is_written_as_a_key_and_told_to_people(level: Level, key: str,
     ],
 )
 def test_what_names_no_period_of_the_level_is_refused_with_one_that_does(level: Level, key: str) -> None:
-    with pytest.raises(FieldError, match=rf"'key': .* is no {level.value}; give one such as 2026"):
+    with pytest.raises(FieldError, match=rf"'key': .* is not a {level.value}; use one such as 2026"):
         Period.parse(level, key)
 
 
@@ -163,7 +163,7 @@ def test_a_period_that_no_memory_can_be_of_is_refused(level: Level, key: str) ->
 
 @table("level", [Level.EVENT, Level.SEGMENT, Level.GRIP])
 def test_a_level_that_is_none_of_the_calendar_has_no_periods(level: Level) -> None:
-    problem = f"'level': {level.value} is none of the calendar; give one of day, week, month, year"
+    problem = f"'level': {level.value} is not a calendar level; use one of day, week, month, year"
     with pytest.raises(FieldError, match=problem):
         Period(level, date(2026, 3, 2))
     with pytest.raises(FieldError, match=problem):
@@ -178,7 +178,7 @@ def test_a_level_that_is_none_of_the_calendar_has_no_periods(level: Level) -> No
         (Level.WEEK, date(2026, 3, 3), "2026-03-03 is not the first day of its week, which is 2026-03-02"),
         (Level.MONTH, date(2026, 3, 2), "2026-03-02 is not the first day of its month, which is 2026-03-01"),
         (Level.YEAR, date(2026, 3, 1), "2026-03-01 is not the first day of its year, which is 2026-01-01"),
-        (Level.DAY, datetime(2026, 3, 1, tzinfo=UTC), "is no date without a time"),
+        (Level.DAY, datetime(2026, 3, 1, tzinfo=UTC), "is not a date; pass a date without a time"),
     ],
 )
 def test_a_period_begins_with_its_first_day(level: Level, first: date, problem: str) -> None:

@@ -152,7 +152,7 @@ def test_forwards_and_backwards_the_moments_are_the_same(expression: str, zone: 
     ],
 )
 def test_what_is_no_schedule_is_refused_by_its_field_with_what_to_write(expression: str) -> None:
-    with pytest.raises(FieldError, match=r"is no schedule.* give five fields as cron has them") as caught:
+    with pytest.raises(FieldError, match=r"is not a schedule.* use five cron fields") as caught:
         require_expression("rollup", expression)
     assert caught.value.field == "rollup"
     with pytest.raises(FieldError):
@@ -169,11 +169,11 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
 @table(
     ("name", "value", "problem"),
     [
-        ("rollup", "sometimes", "is no schedule"),
+        ("rollup", "sometimes", "is not a schedule"),
         ("rollup", 7, "7 is no text"),
         ("consolidate", None, "None is no text"),
-        ("jitter_seconds", -1, "is no number of seconds up to an hour"),
-        ("jitter_seconds", 3_601, "is no number of seconds up to an hour"),
+        ("jitter_seconds", -1, "is not a number of seconds up to an hour"),
+        ("jitter_seconds", 3_601, "is not a number of seconds up to an hour"),
         ("jitter_seconds", float("nan"), "is not a finite number"),
         ("jitter_seconds", True, "is no number"),
         ("lease_minutes", 0.5, r"is not within 1\.\.1440 minutes"),
