@@ -30,7 +30,7 @@ class SaliencePolicy:
         for name in ("length_density_weight", "kind_boost", "pinned_boost"):
             validation.require_fraction(name, getattr(self, name))
         if not 1 <= self.full_length <= validation.MAX_COUNT:
-            raise InvalidInput(f"full_length is {self.full_length!r}; give a number of characters, at least 1")
+            raise InvalidInput(f"full_length is {self.full_length!r}; use a number of characters of at least 1")
 
 
 DEFAULT_SALIENCE = SaliencePolicy()
@@ -47,7 +47,7 @@ class SecretsPolicy:
     def __post_init__(self) -> None:
         validation.require_flag("enabled", self.enabled)
         if self.action not in get_args(SecretAction):
-            raise FieldError(f"{show(self.action)} is no way to treat secrets; give redact or refuse", field="action")
+            raise FieldError(f"{show(self.action)} is not an action for secrets; use redact or refuse", field="action")
 
 
 DEFAULT_DUPLICATE_THRESHOLD = 0.92

@@ -55,12 +55,12 @@ def screen(value: ScreenedT, policy: SecretsPolicy, *, may_be_blank: bool = Fals
         if name in PROSE_FIELDS:
             cleaned = _redact_value(said, policy, taken)
             if isinstance(said, Mapping) and len(cleaned) < len(said):
-                return Refused(f"names in its {name} have what looks like a secret; give others")
+                return Refused(f"its {name} has keys that look like secrets; rename them")
             if cleaned != said:
                 changes[name] = cleaned
         elif (problem := _find_name_problem(said, policy)) is not None:
             has = "have" if name == "tags" else "has"
-            return Refused(f"its {name} {has} {problem}; give others")
+            return Refused(f"its {name} {has} {problem}; use other words")
     if policy.enabled and (text := _redact_named_text(value, changes.get("text"), taken)) is not None:
         changes["text"] = text
     if (refused := _refuse_secrets(taken, policy)) is not None:
@@ -68,7 +68,7 @@ def screen(value: ScreenedT, policy: SecretsPolicy, *, may_be_blank: bool = Fals
     if not changes:
         return Screened(value, ())
     if not may_be_blank and _is_blank(changes.get("text")):
-        return Refused(f"nothing is left of it but what was taken out ({', '.join(taken)})")
+        return Refused(f"nothing is left of it after redaction ({', '.join(taken)})")
     return Screened(replace(value, **changes), tuple(taken))
 
 
@@ -105,7 +105,7 @@ def _refuse_secrets(taken: Mapping[str, None], policy: SecretsPolicy) -> Refused
     secrets = [kind for kind in taken if kind != PRIVATE_MARK]
     if not secrets or policy.action != "refuse":
         return None
-    return Refused(f"it has what looks like a secret ({', '.join(secrets)}); take that out")
+    return Refused(f"it has what looks like a secret ({', '.join(secrets)}); remove it")
 
 
 def redact_text(text: str, policy: SecretsPolicy) -> str:

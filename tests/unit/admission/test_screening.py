@@ -122,7 +122,7 @@ def test_what_was_taken_out_is_named_once_and_in_order() -> None:
 def test_a_text_of_which_nothing_is_left_is_refused(text: str) -> None:
     found = screen(a_draft(text=text), REDACTING)
     assert isinstance(found, Refused)
-    assert found.reason.startswith("nothing is left of it but what was taken out")
+    assert found.reason.startswith("nothing is left of it after redaction")
     assert TOKEN not in found.reason
 
 
