@@ -36,10 +36,11 @@ class TimeSpan:
 
     def __post_init__(self) -> None:
         if self.start.utcoffset() is None or self.end.utcoffset() is None:
-            raise FieldError("has no time zone; give aware moments", field="span")
+            raise FieldError("has no time zone; pass aware datetimes", field="span")
         if not self.start < self.end:
-            told = f"{self.end.isoformat()} is not after {self.start.isoformat()}, where it starts"
-            raise FieldError(told, field="span")
+            raise FieldError(
+                f"ends at {self.end.isoformat()}, which is not after its start {self.start.isoformat()}", field="span"
+            )
 
 
 def find_time_spans(text: str, at: datetime) -> tuple[TimeSpan, ...]:
