@@ -202,13 +202,13 @@ def scheduler(
     chosen = config.load_settings(settings)
     path = validation.require_path("target", target)
     if path == validation.IN_MEMORY_TARGET:
-        problem = "a throw-away has nothing that jobs could look after; name a file or a database"
+        problem = "an in-memory store cannot have jobs; use a file or a database"
         raise FieldError(problem, field="target")
     told = _ignore_job_event if heard is None else validation.require_callable("heard", heard)
     now = _now if clock is None else _check_clock(clock)
     named = None if embedder is None else _require_embedder(embedder, chosen)
     if not is_database(path) and not _file_exists(path):
-        raise NotFound(f"there is no store {show(path)} that jobs could look after; `recollect.open` makes one")
+        raise NotFound(f"store {show(path)} does not exist; create it with `recollect.open`")
     return Scheduler(
         _open_job_store(path, chosen),
         partial(open, path, embedder=named, clock=clock, settings=chosen),
@@ -281,7 +281,7 @@ def _open_reembedding(target: str, settings: Settings) -> "SqlReembedding":
 
     refuse_url(target)
     if not _file_exists(target):
-        raise NotFound(f"there is no store {show(target)} to re-embed; name the file of one")
+        raise NotFound(f"store {show(target)} does not exist; use the file of a store")
     return SqliteReembedding(target, timeout=settings.busy_timeout)
 
 
@@ -303,9 +303,9 @@ def migrate_store(
     path = validation.require_path("source", source)
     refuse_url(path)
     if not is_database(target):
-        raise FieldError("a store is moved to a database, as postgresql://USER@HOST/DATABASE", field="target")
+        raise FieldError("is not a PostgreSQL database; use postgresql://USER@HOST/DATABASE", field="target")
     if not _file_exists(path):
-        raise NotFound(f"there is no store {show(path)} to move; name the file of one")
+        raise NotFound(f"store {show(path)} does not exist; use the file of a store")
     told = _ignore_steps if progress is None else validation.require_callable("progress", progress)
     with _require_postgres_driver():
         from recollect.stores.postgres.store import PostgresImport
@@ -357,7 +357,7 @@ def _open_vector_indexes(
 ) -> "PostgresVectorIndexes":
     """Open a PostgreSQL database to build and drop vector indexes."""
     chosen = config.load_settings(settings)
-    told = "a store in a file has no index of the nearest, and needs none: all of a scope is compared"
+    told = "a file store has no vector indexes and needs none, because it compares all vectors of a scope"
     path = _require_database_url(target, told)
     with _require_postgres_driver():
         from recollect.stores.postgres.vector_index import PostgresVectorIndexes
@@ -370,7 +370,7 @@ def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any]
     Each table is locked while it is rewritten.
     """
     chosen = config.load_settings(settings)
-    path = _require_database_url(target, "in a store in a file nothing is left to sweep: an erasure does that itself")
+    path = _require_database_url(target, "a file store needs no sweep, because erasing removes the data from the file")
     with _require_postgres_driver():
         from recollect.stores.postgres.connection import PostgresDatabase
         from recollect.stores.postgres.erasure import TableSweeper
@@ -383,7 +383,7 @@ def _require_database_url(target: str | PathLike[str], why: str) -> str:
     path = validation.require_path("target", target)
     if not is_database(path):
         refuse_url(path)
-        raise InvalidInput(f"{why}; name a database, as postgresql://USER@HOST/DATABASE")
+        raise InvalidInput(f"{why}; use a database, such as postgresql://USER@HOST/DATABASE")
     return path
 
 
@@ -450,14 +450,14 @@ def is_database(target: str | PathLike[str]) -> bool:
 def refuse_url(target: str | PathLike[str]) -> None:
     """Raise InvalidInput if the target is a URL where a file is expected."""
     if is_database(target):
-        raise InvalidInput("this is for stores in files; a database of PostgreSQL has tools of its own, as pg_dump")
+        raise InvalidInput("this works only with file stores; for PostgreSQL, use its own tools, such as pg_dump")
     if re.match(r"(?i)postgres\w*:?/{1,2}[^/]*@", str(target)):  # the URL is not shown: it may contain a password
-        raise InvalidInput("an address of PostgreSQL is postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
+        raise InvalidInput("not a PostgreSQL URL; use postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
     if "://" in str(target):
         from recollect.providers.http_client import redact_url
 
-        what = "name a file, or a database as postgresql://USER@HOST/DATABASE"
-        raise InvalidInput(f"{redact_url(str(target))} is no store; {what}")
+        remedy = "use a file, or a database such as postgresql://USER@HOST/DATABASE"
+        raise InvalidInput(f"{redact_url(str(target))} is not a store; {remedy}")
 
 
 def _require_embedder(given: Embedder | str, settings: Settings) -> Embedder:
@@ -465,8 +465,8 @@ def _require_embedder(given: Embedder | str, settings: Settings) -> Embedder:
     if isinstance(given, str):
         return find_named_embedder(given, settings)
     if not all(hasattr(given, name) for name in ("name", "dimensions", "embed")):
-        what = "give a name, or an object with name, dimensions and embed(texts, purpose)"
-        raise FieldError(f"{show(given)} is no embedder; {what}", field="embedder")
+        remedy = "pass a name, or an object with name, dimensions and embed(texts, purpose)"
+        raise FieldError(f"{show(given)} is not an embedder; {remedy}", field="embedder")
     Encoder(given.name, given.dimensions)  # raises if the name or the dimensions are invalid
     validation.require_callable("embedder", given.embed)
     return given
@@ -483,8 +483,8 @@ def _refuse_unreachable(path: Path) -> None:
     try:
         path.exists()
     except OSError as error:
-        remedy = "check its name, and who may enter its folder"
-        raise StoreError(f"{show(str(path))} cannot be looked at ({error.strerror}); {remedy}") from error
+        remedy = "check its name and the permissions of its folder"
+        raise StoreError(f"cannot access {show(str(path))} ({error.strerror}); {remedy}") from error
 
 
 def _file_exists(target: str | PathLike[str]) -> bool:

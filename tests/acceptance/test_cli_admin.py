@@ -50,7 +50,7 @@ def test_a_terminal_gets_a_bar_for_each_stage(filled: Shell) -> None:
 
 
 def test_there_must_be_a_store_and_an_embedder(shell: Shell) -> None:
-    assert "there is no store" in shell(*TO_NEW, code=3).stderr
+    assert "does not exist" in shell(*TO_NEW, code=3).stderr
     assert not shell.store.exists()
     shell("remember", "Ana prefers window seats", *ANA)
     assert "--embedder" in shell("admin", "re-embed", code=2).stderr

@@ -132,10 +132,10 @@ def test_the_users_file_is_read_and_that_of_the_working_directory_is_not(tmp_pat
 
 @table("command", [["config", "show"], ["profiles", "list"], ["list", *ANA]])
 def test_what_is_typed_before_a_command_is_refused_whatever_the_command_needs(command: list[str]) -> None:
-    assert "there is no configuration file 'nope.toml'" in run("--config", "nope.toml", *command, code=3).stderr
+    assert "configuration file 'nope.toml' does not exist" in run("--config", "nope.toml", *command, code=3).stderr
     assert "--config is empty" in run("--config", "", *command, code=2).stderr
     wrong = run("--setting", "novelty.treshold=1", *command, code=2).stderr
-    assert "'novelty.treshold': there is no such setting; did you mean 'novelty.threshold'?" in wrong
+    assert "'novelty.treshold': unknown setting; did you mean 'novelty.threshold'?" in wrong
 
 
 def test_a_broken_file_of_the_user_is_in_the_way_of_no_command_that_needs_no_settings(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_an_embedder_that_a_file_names_wrongly_is_told_with_its_line(tmp_path: P
 
 def test_a_variable_that_sets_nothing_is_told_beside_the_settings() -> None:
     outcome = run("config", "show", env={"RECOLLECT_NOVELTY_TRESHOLD": "0.9"})
-    assert outcome.stderr == "RECOLLECT_NOVELTY_TRESHOLD sets nothing; did you mean RECOLLECT_NOVELTY_THRESHOLD?\n"
+    assert outcome.stderr == "RECOLLECT_NOVELTY_TRESHOLD is not a setting; did you mean RECOLLECT_NOVELTY_THRESHOLD?\n"
     assert "sets nothing" not in outcome.stdout
 
 
@@ -194,7 +194,7 @@ def test_a_check_is_of_the_file_alone(tmp_path: Path) -> None:
         "line": 2,
     }
     assert rows["busy_timeout"]["value"] == Settings().busy_timeout
-    assert "there is no configuration file" in run("config", "check", "nope.toml", code=3).stderr
+    assert "configuration file 'nope.toml' does not exist" in run("config", "check", "nope.toml", code=3).stderr
 
 
 def test_names_of_settings_are_completed() -> None:

@@ -181,7 +181,7 @@ def test_an_empty_file_stays_empty(shell: Shell) -> None:
     [
         ("", "the path of the store is empty"),
         ("nowhere/agent.db", "nowhere does not exist"),
-        ("mysql://host/db", "is no store"),
+        ("mysql://host/db", "is not a store"),
         ("a\0b", "is not a path"),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_model_other_than_the_configured_one_is_a_problem(filled: Shell) -> No
 def test_settings_that_cannot_be_are_a_problem_and_all_else_is_still_looked_at(filled: Shell) -> None:
     checks = told(filled, code=1, RECOLLECT_BUSY_TIMEOUT="soon")
     assert checks["settings"]["finding"] == "problem"
-    assert "'soon' is no number" in checks["settings"]["seen"]
+    assert "'soon' is not a number" in checks["settings"]["seen"]
     assert checks["store"]["finding"] == "ok"
 
 

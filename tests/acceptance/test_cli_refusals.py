@@ -78,7 +78,7 @@ def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
     before = sorted(shell.store.parent.iterdir())
     assert "is not UTF-8" in shell("backup", str(shell.store.with_name(HALF)), code=2).stderr
     shell("backup", str(shell.store.with_name("x" * 300)), code=1)
-    assert "cannot be looked at" in shell("verify", str(shell.store.with_name("x" * 300)), code=1).stderr
+    assert "cannot access" in shell("verify", str(shell.store.with_name("x" * 300)), code=1).stderr
     assert sorted(shell.store.parent.iterdir()) == before
 
 
@@ -174,7 +174,7 @@ def test_standard_input_that_cannot_be_read_is_refused(shell: Shell) -> None:
     ("arguments", "complaint"),
     [
         (["search", "x", *ANA, "--profile", "nope"], "no profile is called 'nope'"),
-        (["search", "x", *ANA, "--profile", "nope.toml"], "there is no profile file 'nope.toml'"),
+        (["search", "x", *ANA, "--profile", "nope.toml"], "profile file 'nope.toml' does not exist"),
         (["feedback", "nope", *ANA, "--helped", "a"], "there is no context 'nope' in acme/ana"),
     ],
 )

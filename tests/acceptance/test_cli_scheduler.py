@@ -156,7 +156,7 @@ def test_where_there_is_no_store_none_is_made(arguments: tuple[str, ...], shell:
 def test_a_schedule_that_is_none_is_refused_with_what_to_write(lived: Shell) -> None:
     wrong = lived("--setting", "scheduler.rollup=daily", "scheduler", "status", code=2).stderr
     assert "scheduler.rollup" in wrong
-    assert "give five fields as cron has them" in wrong
+    assert "use five cron fields" in wrong
 
 
 def asking(address: str) -> tuple[str, ...]:

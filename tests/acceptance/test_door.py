@@ -303,7 +303,7 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("brief", "tokens", 2**63, "tokens is 9223372036854775808, which is no limit"),
         ("why", "overrides", -1, "overrides is -1; give a mapping"),
         ("recall", "overrides", [], r"overrides is \[\]; give a mapping"),
-        ("brief", "profile", "\0.toml", "cannot be read"),
+        ("brief", "profile", "\0.toml", "cannot read"),
         ("feedback", "helped", "x", "field 'helped': 'x' is no list"),
         ("feedback", "misled", [7], "field 'misled': 7 is no text"),
         ("feedback", "answer", 7, "field 'answer': 7 is no text"),
@@ -324,7 +324,7 @@ def test_a_context_that_nobody_can_have_is_not_there_and_what_is_no_text_is_none
         ("episodes.start", "task", " ", "field 'task': is blank; say what the task is"),
         ("episodes.start", "plan", "book it", "field 'plan': 'book it' is no list"),
         ("episodes.start", "plan", [7], "field 'plan': 7 is no text"),
-        ("episodes.start", "plan", [f"step {place}" for place in range(65)], "field 'plan': 65 of them; at most 64"),
+        ("episodes.start", "plan", [f"step {place}" for place in range(65)], "field 'plan': has 65 items; at most 64"),
         ("episodes.start", "pinned", 1, "field 'pinned': 1 is neither true nor false"),
         ("episodes.start", "provenance", "me", "field 'provenance': 'me' is no provenance"),
         ("episodes.start", "at", datetime(2020, 1, 1), "field 'at': .* has no time zone"),
@@ -377,10 +377,10 @@ class Nameless:
         ({"target": None}, "field 'target': None is no path"),
         ({"target": b"agent.db"}, "field 'target': b'agent.db' is no path"),
         ({"target": Path}, "field 'target': .* is no path"),
-        ({"settings": -1}, "field 'settings': -1 is neither recollect.Settings nor a mapping"),
+        ({"settings": -1}, "field 'settings': -1 is not a recollect.Settings or a mapping"),
         ({"settings": []}, "field 'settings'"),
-        ({"settings": {10**5000: 1}}, "there is no such setting"),
-        ({"embedder": 0}, "field 'embedder': 0 is no embedder; give a name, or an object"),
+        ({"settings": {10**5000: 1}}, "unknown setting"),
+        ({"embedder": 0}, "field 'embedder': 0 is not an embedder; pass a name, or an object"),
         ({"embedder": Nameless()}, "field 'embedder': 7 is no text"),
         ({"profile": 0}, "field 'profile': 0 is no path"),
         ({"clock": 0}, "field 'clock': 0 cannot be called"),
@@ -430,6 +430,6 @@ def test_nothing_but_our_errors_comes_out_of_opening(opens: Call, arguments: dic
 def test_a_name_that_no_file_can_have_is_refused(name: str, door: Door) -> None:
     for act in (recollect.verify, door.engine.backup, recollect.open):
         with pytest.raises(
-            recollect.RecollectError, match=r"cannot be (looked at|accessed)|is not a path|does not exist"
+            recollect.RecollectError, match="cannot access|cannot be accessed|is not a path|does not exist"
         ):
             act(name)

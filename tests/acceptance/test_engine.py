@@ -544,7 +544,7 @@ def test_a_throw_away_store_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
 
 
 def test_an_address_of_anything_else_is_no_store() -> None:
-    with pytest.raises(recollect.InvalidInput, match="is no store"):
+    with pytest.raises(recollect.InvalidInput, match="is not a store"):
         recollect.open("mysql://localhost/memory")
 
 

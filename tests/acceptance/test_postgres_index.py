@@ -94,7 +94,7 @@ def test_what_cannot_be_indexed_is_refused_in_a_line(filled: str, tmp_path: Path
     assert "the part ''" in typed(filled, *INDEX, "--scope", "acme//ana", code=2).stderr
     for more in ((), ANA, ("--drop",), (*ANA, "--drop")):
         refused = typed(str(tmp_path / "agent.db"), *INDEX, *more, code=2).stderr
-        assert "a store in a file has no index of the nearest, and needs none" in refused
+        assert "a file store has no vector indexes and needs none" in refused
         mangled = typed(f"postgresql:/keeper:{SECRET}@host/x", *INDEX, *more, code=2).stderr
         assert SECRET not in mangled
     assert list(tmp_path.iterdir()) == []

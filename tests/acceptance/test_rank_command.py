@@ -211,7 +211,7 @@ def test_the_moment_to_rank_for_may_be_a_day_and_a_candidates_dates_may_not() ->
     ("arguments", "code", "complaint"),
     [
         (["--profile", "nope"], 3, "no profile is called 'nope'; known are assistant"),
-        (["--profile", "nope.toml"], 3, "there is no profile file 'nope.toml'"),
+        (["--profile", "nope.toml"], 3, "profile file 'nope.toml' does not exist"),
         (["--profile", "/"], 3, "no profile is called '/'"),
         (["--at", "tomorrow"], 2, "field '--at': 'tomorrow' is no date"),
         (["--at", "2026-01-01T00:00:00"], 2, "field '--at': '2026-01-01T00:00:00' has no time zone"),
@@ -338,7 +338,7 @@ def test_profiles_are_listed_shown_and_checked(tmp_path: Path) -> None:
     ("arguments", "code", "complaint"),
     [
         (["profiles", "show", "nope"], 3, "no profile is called 'nope'"),
-        (["profiles", "check", "nope.toml"], 3, "there is no profile file"),
+        (["profiles", "check", "nope.toml"], 3, "profile file 'nope.toml' does not exist"),
         (["profiles", "nope"], 2, "No such command"),
         (["nope"], 2, "No such command"),
     ],

@@ -357,7 +357,7 @@ def test_what_no_scheduler_can_be_made_of_is_refused_and_nothing_is_made(
 def test_a_scheduler_looks_after_a_store_that_is_there_and_makes_none(tmp_path: Path, clock: ManualClock) -> None:
     path = tmp_path / "agent.db"
     given: dict[str, Any] = {"embedder": "hashing-16", "clock": clock}
-    with pytest.raises(NotFound, match=r"there is no store '.*agent\.db' that jobs could look after; `recollect.open`"):
+    with pytest.raises(NotFound, match=r"store '.*agent\.db' does not exist; create it with `recollect.open`"):
         recollect.scheduler(path, **given)
     assert not path.exists()
     with recollect.open(path, **given) as memory, pytest.raises(NotFound):

@@ -90,10 +90,10 @@ def test_another_name_or_version_than_the_report_tells_of_is_refused(shell: Shel
 def test_a_report_that_is_not_there_or_is_none_is_refused(shell: Shell, better: Path) -> None:
     report = better.with_name("better.report.json")
     report.write_bytes(b"\xff")
-    assert "its report 'better.report.json' cannot be read" in shell("profiles", "check", str(better), code=2).stderr
+    assert "cannot read its report 'better.report.json'" in shell("profiles", "check", str(better), code=2).stderr
     report.unlink()
     refused = shell("profiles", "check", str(better), code=2).stderr
-    assert "its report 'better.report.json' is not beside it; put it there" in refused
+    assert "its report 'better.report.json' is not in the same folder; put it there" in refused
 
 
 def test_a_changed_copy_of_a_built_in_profile_needs_a_name_of_its_own(shell: Shell, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_what_a_mapping_says_in_both_forms_has_to_be_the_same(option: Option) ->
     both = {option.path: another(option), **as_document(option)}
     assert config.load_settings(both) == config.load_settings(as_document(option))
     default = {option.path: option.default, **as_document(option)}
-    with pytest.raises(FieldError, match=re.escape("is given twice, and not the same; give it once")) as caught:
+    with pytest.raises(FieldError, match=re.escape("is given twice with different values; give it once")) as caught:
         config.load_settings(default)
     assert caught.value.field == option.path
 
@@ -156,7 +156,7 @@ def test_it_is_set_by_its_variable_and_a_variable_that_is_empty_says_nothing(
 def test_it_is_set_by_the_command_line_unless_it_is_a_secret(option: Option) -> None:
     with config.use_sources(Sources(flags=(f"{option.path}={another(option)}",))):
         if option.secret:
-            with pytest.raises(FieldError, match=f"everyone sees what is typed there; set {option.variable} "):
+            with pytest.raises(FieldError, match=f"would show to other users; set {option.variable} "):
                 config.load_settings()
             return
         found = config.load_configuration()

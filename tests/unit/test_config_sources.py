@@ -101,14 +101,14 @@ def test_a_users_folder_that_cannot_be_entered_is_told_with_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ("x" * 300)))
-    with pytest.raises(InvalidInput, match="name another one with RECOLLECT_CONFIG, or none by setting it to nothing"):
+    with pytest.raises(InvalidInput, match="set RECOLLECT_CONFIG to another file, or to nothing for none"):
         wait(USERS)
 
 
 @pytest.mark.parametrize("by", ["named", "environment"])
 def test_a_file_that_is_named_must_be_there(by: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RECOLLECT_CONFIG", "nope.toml" if by == "environment" else "")
-    with pytest.raises(NotFound, match=r"there is no configuration file 'nope\.toml'"):
+    with pytest.raises(NotFound, match=r"configuration file 'nope\.toml' does not exist"):
         wait(Sources(explicit_file=Path("nope.toml")) if by == "named" else None)
 
 
@@ -118,29 +118,29 @@ def test_a_pipe_a_device_a_folder_and_what_is_too_large_are_refused(tmp_path: Pa
     (tmp_path / "device.toml").symlink_to("/dev/zero")
     (tmp_path / "folder.toml").mkdir()
     for name in ("pipe", "device", "folder"):
-        with pytest.raises(InvalidInput, match=rf"'{name}\.toml' cannot be read: it is no ordinary file"):
+        with pytest.raises(InvalidInput, match=rf"cannot read .*'{name}\.toml': it is not a regular file"):
             config.load_file_configuration(Path(f"{name}.toml"))
     a_file(tmp_path / "large.toml", "#" * (MAX_FILE_BYTES + 1))
-    with pytest.raises(InvalidInput, match=f"cannot be read: it has more than {MAX_FILE_BYTES} bytes"):
+    with pytest.raises(InvalidInput, match=f"cannot read .*: it has more than {MAX_FILE_BYTES} bytes"):
         config.load_file_configuration(Path("large.toml"))
 
 
 @pytest.mark.parametrize(
     ("text", "refusal"),
     [
-        ("a =\n", r"the configuration file 'a\.toml' is not TOML: .*line 1"),
-        ("busy_timeout = 1\nbusy_timeout = 2\n", "is not TOML: .*line 2"),
-        ("a = " + "[" * 5000, "is not TOML"),
-        ("[noveltyy]\nenabled = true", r"field 'noveltyy': there is no such section; did you mean 'novelty'\?; .*1$"),
+        ("a =\n", r"the configuration file 'a\.toml' is not valid TOML: .*line 1"),
+        ("busy_timeout = 1\nbusy_timeout = 2\n", "is not valid TOML: .*line 2"),
+        ("a = " + "[" * 5000, "is not valid TOML"),
+        ("[noveltyy]\nenabled = true", r"field 'noveltyy': unknown section; did you mean 'novelty'\?; .*1$"),
         (
             "\n[novelty]\ntreshold = 1",
-            r"'novelty\.treshold': there is no such setting; did you mean 'threshold'.*, line 3",
+            r"'novelty\.treshold': unknown setting; did you mean 'threshold'.*, line 3",
         ),
-        ("nothing.like = 1", r"field 'nothing': there is no such section; known are embedder, .*a\.toml, line 1"),
-        ("threshold = 1", "field 'threshold': there is no such setting"),
-        ('"novelty.threshold" = 1', r"field 'novelty\.threshold': there is no such setting"),
-        ("novelty = true", r"field 'novelty': True is no table; say enabled = … under \[novelty\]; .*, line 1"),
-        ("[[novelty]]\nenabled = true", r"field 'novelty': .* is no table; .*a\.toml, line 1"),
+        ("nothing.like = 1", r"field 'nothing': unknown section; known are embedder, .*a\.toml, line 1"),
+        ("threshold = 1", "field 'threshold': unknown setting"),
+        ('"novelty.threshold" = 1', r"field 'novelty\.threshold': unknown setting"),
+        ("novelty = true", r"field 'novelty': True is not a table; write enabled = … under \[novelty\]; .*, line 1"),
+        ("[[novelty]]\nenabled = true", r"field 'novelty': .* is not a table; .*a\.toml, line 1"),
         ("novelty.enabled = 1", r"field 'novelty\.enabled': 1 is neither true nor false; .*a\.toml, line 1"),
         ("[novelty]\nthreshold = '0.9'", r"field 'novelty\.threshold': '0\.9' is no number; .*, line 2"),
         ("[novelty]\nthreshold = nan", r"'novelty\.threshold': nan is not a finite number; .*, line 2"),
@@ -149,22 +149,22 @@ def test_a_pipe_a_device_a_folder_and_what_is_too_large_are_refused(tmp_path: Pa
             r"'novelty\.threshold': 1\.5 is not within 0\.\.1; it comes from a\.toml, line 3",
         ),
         ("[novelty]\nthreshold = 2026-01-01", r"datetime\.date\(2026, 1, 1\) is no number"),
-        ("cache_bytes = 1.0", r"'cache_bytes': 1\.0 is no whole number; it comes from a\.toml, line 1"),
-        ("cache_bytes = true", "'cache_bytes': True is no whole number"),
-        ("busy_timeout = 0", r"'busy_timeout': 0\.0 is no number of seconds .*; it comes from a\.toml, line 1"),
+        ("cache_bytes = 1.0", r"'cache_bytes': 1\.0 is not a whole number; it comes from a\.toml, line 1"),
+        ("cache_bytes = true", "'cache_bytes': True is not a whole number"),
+        ("busy_timeout = 0", r"'busy_timeout': 0\.0 is not a number of seconds .*; it comes from a\.toml, line 1"),
         ("embedder = ['hashing']", r"'embedder': \['hashing'\] is no text; it comes from a\.toml, line 1"),
         ("embedder = '''\n\n\n'''\nbusy_timeout = 0", r"it comes from a\.toml, line 5"),
-        ("[secrets]\naction = 'keep'", r"'secrets\.action': 'keep' is no way to treat secrets; .*, line 2"),
-        ("[salience]\nfull_length = 0", r"field 'salience': full_length is 0; give .*; it comes from a\.toml, line 2"),
-        ("[usage_decay]\ndecay_factor = 0", r"decay_factor': 0\.0 is not above 0; enabled = false takes the decay out"),
-        ("[extraction]\nextractor = 'lln'", r"'lln' is no extractor; did you mean 'llm'\?|known are phrases, llm"),
+        ("[secrets]\naction = 'keep'", r"'secrets\.action': 'keep' is not an action for secrets; .*, line 2"),
+        ("[salience]\nfull_length = 0", r"field 'salience': full_length is 0; use .*; it comes from a\.toml, line 2"),
+        ("[usage_decay]\ndecay_factor = 0", r"decay_factor': 0\.0 is not above 0; set enabled = false to turn the decay off"),
+        ("[extraction]\nextractor = 'lln'", r"'lln' is not an extractor; did you mean 'llm'\?|known are phrases, llm"),
         ("[extraction]\nmost = 11", r"'extraction\.most': 11 is not within 1\.\.10; .*, line 2"),
         ("[extraction]\nattempts = 0", r"'extraction\.attempts': 0 is not within 1\.\.100"),
-        ("[extraction]\ntimeout = 86401", r"'extraction\.timeout': 86401\.0 is no number of seconds up to a day"),
-        ("[extraction]\nprice_prompt = -1", r"'extraction\.price_prompt': -1\.0 is no price"),
+        ("[extraction]\ntimeout = 86401", r"'extraction\.timeout': 86401\.0 is not a number of seconds up to a day"),
+        ("[extraction]\nprice_prompt = -1", r"'extraction\.price_prompt': -1\.0 is not a price"),
         (
             "[duplicates]\nby_embedder = 0.9",
-            r"'duplicates\.by_embedder': 0\.9 is no table of numbers by name; .*line 2",
+            r"'duplicates\.by_embedder': 0\.9 is not a table of names and numbers; .*line 2",
         ),
         ("[duplicates.by_embedder]\n\nm = 'x'", r"'duplicates\.by_embedder\.m': 'x' is no number; .*, line 3"),
         ("[duplicates.by_embedder]\n\nm = 2", r"'duplicates\.by_embedder': 2\.0 is not within 0\.\.1; .*, line 1"),
@@ -247,15 +247,15 @@ def test_a_variable_says_no(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @table(
     ("variable", "text", "refusal"),
     [
-        ("RECOLLECT_NOVELTY_ENABLED", "on", "'on' is neither true nor false"),
-        ("RECOLLECT_NOVELTY_THRESHOLD", "0,9", "'0,9' is no number"),
+        ("RECOLLECT_NOVELTY_ENABLED", "on", "'on' is not a boolean"),
+        ("RECOLLECT_NOVELTY_THRESHOLD", "0,9", "'0,9' is not a number"),
         ("RECOLLECT_NOVELTY_THRESHOLD", "9", r"9\.0 is not within 0\.\.1"),
         ("RECOLLECT_NOVELTY_THRESHOLD", "1e999", "inf is not a finite number"),
         ("RECOLLECT_BUSY_TIMEOUT", "nan", "nan is not a finite number"),
-        ("RECOLLECT_CACHE_BYTES", "1G", "'1G' is no number"),
-        ("RECOLLECT_SALIENCE_FULL_LENGTH", "5.5", r"'5\.5' is no number"),
-        ("RECOLLECT_SECRETS_ACTION", "keep", "'keep' is no way to treat secrets"),
-        ("RECOLLECT_DUPLICATES_BY_EMBEDDER", "m=0.9", "is a table, which one text cannot say; write it into a file"),
+        ("RECOLLECT_CACHE_BYTES", "1G", "'1G' is not a number"),
+        ("RECOLLECT_SALIENCE_FULL_LENGTH", "5.5", r"'5\.5' is not a number"),
+        ("RECOLLECT_SECRETS_ACTION", "keep", "'keep' is not an action for secrets"),
+        ("RECOLLECT_DUPLICATES_BY_EMBEDDER", "m=0.9", "is a table, which a single value cannot set; set it in a file"),
     ],
 )
 def test_a_variable_that_cannot_be_is_refused_by_its_name(
@@ -270,10 +270,10 @@ def test_a_variable_that_cannot_be_is_refused_by_its_name(
 @table(
     ("flag", "refusal"),
     [
-        ("novelty.threshold", "has no NAME=VALUE"),
+        ("novelty.threshold", "is not NAME=VALUE"),
         (
             "novelty.treshold=1",
-            r"field 'novelty\.treshold': there is no such setting; did you mean 'novelty\.threshold'",
+            r"field 'novelty\.treshold': unknown setting; did you mean 'novelty\.threshold'",
         ),
         ("novelty.threshold=2", r"2\.0 is not within 0\.\.1; it comes from --setting"),
         ("duplicates.by_embedder=1", "is a table, .*; it comes from --setting"),
@@ -294,22 +294,22 @@ def test_the_last_of_two_flags_for_one_setting_holds() -> None:
     [
         (
             {"novelty": {"treshold": 1}},
-            r"field 'novelty\.treshold': there is no such setting; did you mean 'threshold'",
+            r"field 'novelty\.treshold': unknown setting; did you mean 'threshold'",
         ),
-        ({"novelty": None}, "field 'novelty': None is no table"),
+        ({"novelty": None}, "field 'novelty': None is not a table"),
         (
             {"novelty.treshold": 0.5},
-            r"field 'novelty\.treshold': there is no such setting; did you mean 'novelty\.threshold'",
+            r"field 'novelty\.treshold': unknown setting; did you mean 'novelty\.threshold'",
         ),
         ({"novelty.threshold": "high"}, r"field 'novelty\.threshold': 'high' is no"),
-        ({"lifecycle.vector": 7}, r"field 'lifecycle\.vector': 7 is no table"),
+        ({"lifecycle.vector": 7}, r"field 'lifecycle\.vector': 7 is not a table"),
         ({"extraction.key": "k-1", "extraction": {"key": "k-2"}}, r"field 'extraction\.key': is given twice(?!.*k-)"),
-        ({"novelty": {7: 1}}, r"field 'novelty\.7': there is no such setting"),
-        ({7: 1}, "field '7': there is no such setting"),
+        ({"novelty": {7: 1}}, r"field 'novelty\.7': unknown setting"),
+        ({7: 1}, "field '7': unknown setting"),
         ({"novelty": {"threshold": None}}, r"field 'novelty\.threshold': None is no number"),
-        ({"extraction": {"key": b"k-1"}}, r"field 'extraction\.key': bytes is no text"),
+        ({"extraction": {"key": b"k-1"}}, r"field 'extraction\.key': bytes is not a string"),
         ({"duplicates": {"by_embedder": {7: 0.5}}}, r"field 'duplicates\.by_embedder': 7 is no text"),
-        ("novelty", "field 'settings': 'novelty' is neither recollect.Settings nor a mapping"),
+        ("novelty", "field 'settings': 'novelty' is not a recollect.Settings or a mapping"),
     ],
 )
 def test_a_mapping_that_cannot_be_is_refused(given: Any, refusal: str) -> None:
@@ -331,7 +331,7 @@ def test_settings_are_not_read_from_anywhere_where_they_are_given_whole(monkeypa
 
 
 def test_settings_take_no_mapping_for_a_section() -> None:
-    with pytest.raises(FieldError, match="is no NoveltyPolicy; to say some of a section, give `open` a mapping"):
+    with pytest.raises(FieldError, match="is not a NoveltyPolicy; to set part of a section, pass `open` a mapping"):
         Settings(novelty={"enabled": True})  # type: ignore[arg-type]
 
 
@@ -349,9 +349,9 @@ def test_no_key_is_in_a_repr() -> None:
 
 def test_a_model_that_extracts_is_named_with_its_address() -> None:
     assert ExtractionSettings(address="http://host/v1", model="m").require_endpoint() == ("http://host/v1", "m")
-    with pytest.raises(FieldError, match=r"'extraction\.address': is not set, .* into RECOLLECT_EXTRACTION_ADDRESS"):
+    with pytest.raises(FieldError, match=r"'extraction\.address': is not set, .* in RECOLLECT_EXTRACTION_ADDRESS"):
         ExtractionSettings(extractor="llm").require_endpoint()
-    with pytest.raises(FieldError, match=r"'extraction\.model': is not set, .* into RECOLLECT_EXTRACTION_MODEL"):
+    with pytest.raises(FieldError, match=r"'extraction\.model': is not set, .* in RECOLLECT_EXTRACTION_MODEL"):
         ExtractionSettings(extractor="llm", address="http://host/v1").require_endpoint()
 
 
@@ -361,6 +361,6 @@ def test_variables_that_nobody_hears_are_told_with_those_that_were_meant(monkeyp
     monkeypatch.setenv("RECOLLECT_DB", "agent.db")
     monkeypatch.setenv("RECOLLECT_XYZ", "1")
     assert config.find_unknown_variables() == [
-        "RECOLLECT_NOVELTY_TRESHOLD sets nothing; did you mean RECOLLECT_NOVELTY_THRESHOLD?",
-        "RECOLLECT_XYZ sets nothing",
+        "RECOLLECT_NOVELTY_TRESHOLD is not a setting; did you mean RECOLLECT_NOVELTY_THRESHOLD?",
+        "RECOLLECT_XYZ is not a setting",
     ]

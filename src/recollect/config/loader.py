@@ -114,8 +114,8 @@ def find_user_file() -> Path | None:
     try:
         return found if found.exists() else None
     except OSError as error:
-        remedy = f"name another one with {CONFIG_VARIABLE}, or none by setting it to nothing"
-        raise InvalidInput(f"the configuration file {str(found)!r} cannot be read: {error}; {remedy}") from error
+        remedy = f"set {CONFIG_VARIABLE} to another file, or to nothing for none"
+        raise InvalidInput(f"cannot read the configuration file {str(found)!r}: {error}; {remedy}") from error
 
 
 def find_user_folder() -> Path | None:
@@ -133,7 +133,7 @@ def read_settings_file(path: Path) -> dict[str, tuple[Any, FileOrigin]]:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the configuration file {str(path)!r} is not TOML: {error}") from error
+        raise InvalidInput(f"the configuration file {str(path)!r} is not valid TOML: {error}") from error
     lines = _find_lines(text)
     try:
         _refuse_secrets(document)
@@ -150,7 +150,7 @@ def read_text_file(path: Path, largest: int | None = None) -> str:
     Other files are refused: reading a pipe would block, and a device may never end.
     """
     if path.exists() and not path.is_file():
-        raise OSError("it is no ordinary file")
+        raise OSError("it is not a regular file")
     if largest is not None and path.stat().st_size > largest:
         raise OSError(f"it has more than {largest} bytes")
     return path.read_text(encoding="utf-8")
@@ -160,9 +160,9 @@ def _read_config_text(path: Path) -> str:
     try:
         return read_text_file(path, MAX_FILE_BYTES)
     except FileNotFoundError as error:
-        raise NotFound(f"there is no configuration file {str(path)!r}; check its name") from error
+        raise NotFound(f"configuration file {str(path)!r} does not exist; check its path") from error
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or an impossible name
-        raise InvalidInput(f"the configuration file {str(path)!r} cannot be read: {error}") from error
+        raise InvalidInput(f"cannot read the configuration file {str(path)!r}: {error}") from error
 
 
 def _refuse_secrets(document: Mapping[str, Any]) -> None:
@@ -171,8 +171,8 @@ def _refuse_secrets(document: Mapping[str, Any]) -> None:
         for name in option.section.split(".") if option.section else ():
             table = table.get(name) if isinstance(table, Mapping) else None
         if option.secret and isinstance(table, Mapping) and option.name in table:
-            remedy = f"take it out, and set {option.variable} in the environment"
-            raise FieldError(f"is a secret, which does not belong in a file; {remedy}", field=option.path)
+            remedy = f"remove it, and set {option.variable} in the environment"
+            raise FieldError(f"is a secret, which must not be in a file; {remedy}", field=option.path)
 
 
 def _file_origin(path: Path, name: str | None, lines: Mapping[str, int]) -> FileOrigin:
@@ -285,7 +285,7 @@ def load_configuration(given: Mapping[str, Any] | None = None) -> Configuration:
     The precedence is: those given, flags, the environment, the file, the defaults.
     """
     if given is not None and not isinstance(given, Mapping):
-        raise FieldError(f"{show(given)} is neither recollect.Settings nor a mapping with some", field="settings")
+        raise FieldError(f"{show(given)} is not a recollect.Settings or a mapping of settings", field="settings")
     used = _CURRENT_SOURCES.get()
     path = used.file
     layers = [
@@ -309,7 +309,7 @@ def find_unknown_variables() -> list[str]:
     odd = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in ours)
     near = {name: get_close_matches(name.removeprefix(PREFIX), known, n=1, cutoff=0.7) for name in odd}
     meant = {name: f"; did you mean {PREFIX}{found[0]}?" if found else "" for name, found in near.items()}
-    return [f"{name} sets nothing{meant[name]}" for name in odd]
+    return [f"{name} is not a setting{meant[name]}" for name in odd]
 
 
 def _resolve(layers: Iterable[_Layer]) -> Configuration:
@@ -352,12 +352,12 @@ def _read_flags(flags: Iterable[str]) -> _Layer:
     for flag in flags:
         path, separator, text = flag.partition("=")
         if not separator:
-            raise FieldError(f"{show(flag)} has no NAME=VALUE, such as novelty.threshold=0.9", field=SETTING_FLAG)
+            raise FieldError(f"{show(flag)} is not NAME=VALUE; write it as novelty.threshold=0.9", field=SETTING_FLAG)
         if path not in OPTIONS:
-            raise FieldError(f"there is no such setting; {suggest(path, OPTIONS)}", field=path)
+            raise FieldError(f"unknown setting; {suggest(path, OPTIONS)}", field=path)
         if OPTIONS[path].secret:
-            what = f"everyone sees what is typed there; set {OPTIONS[path].variable} in the environment"
-            raise FieldError(f"is a secret, and no value for {SETTING_FLAG}: {what}", field=path)
+            remedy = f"set {OPTIONS[path].variable} in the environment"
+            raise FieldError(f"is a secret, which {SETTING_FLAG} would show to other users; {remedy}", field=path)
         found[path] = _read_option(path, text, FlagOrigin(SETTING_FLAG))
     return found
 
@@ -372,7 +372,7 @@ def _read_arguments(given: Mapping[Any, Any]) -> _Layer:
     for name, value in paths.items():
         for path, one in flatten_setting(name, value).items():
             if path in found and found[path] != one:
-                raise FieldError("is given twice, and not the same; give it once", field=path)
+                raise FieldError("is given twice with different values; give it once", field=path)
             found[path] = one
     return {path: (value, ArgumentOrigin()) for path, value in found.items()}
 
@@ -422,9 +422,9 @@ def load_profile_file(path: Path) -> Profile:
     try:
         text = read_text_file(path)
     except FileNotFoundError as error:
-        raise NotFound(f"there is no profile file {str(path)!r}") from error
+        raise NotFound(f"profile file {str(path)!r} does not exist; check its path") from error
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or an impossible name
-        raise ProfileError(f"the profile file {str(path)!r} cannot be read: {error}") from error
+        raise ProfileError(f"cannot read the profile file {str(path)!r}: {error}") from error
     return parse_profile(text, name=path.stem)
 
 
@@ -439,10 +439,10 @@ def _read_report(path: Path, name: str) -> str:
     try:
         return read_text_file(path.with_name(name))
     except FileNotFoundError as error:
-        remedy = "put it there, or take its line `report` out and give it a name of its own"
-        raise ProfileError(f"profile {path.stem!r}: its report {name!r} is not beside it; {remedy}") from error
+        remedy = "put it there, or remove the line `report` and rename the profile"
+        raise ProfileError(f"profile {path.stem!r}: its report {name!r} is not in the same folder; {remedy}") from error
     except (OSError, ValueError) as error:
-        raise ProfileError(f"profile {path.stem!r}: its report {name!r} cannot be read: {error}") from error
+        raise ProfileError(f"profile {path.stem!r}: cannot read its report {name!r}: {error}") from error
 
 
 _CREDENTIALS = re.compile(r"(?<=//)[^/]*@|\?.*", re.DOTALL)
@@ -478,7 +478,7 @@ def _render_option(option: Option, value: Any) -> str:
     if value is None or option.secret:
         return f"# {option.name} is {'not set' if value is None else 'set'}"
     if _hide_credentials(value) != value:
-        return f"# {option.name} = {_render_value(_hide_credentials(value))}, without what it has of a password"
+        return f"# {option.name} = {_render_value(_hide_credentials(value))}, without its password"
     return f"{option.name} = {_render_value(value)}"
 
 

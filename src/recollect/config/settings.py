@@ -39,7 +39,7 @@ def require_time_zone(field: str, name: str) -> tzinfo:
     try:
         return ZoneInfo(validation.require_text(field, name))
     except (OSError, ValueError, KeyError) as error:  # KeyError: a name in no list
-        problem = f"{show(name)} is no time zone; give a name such as 'Europe/Lisbon'"
+        problem = f"{show(name)} is not a time zone; use a name such as 'Europe/Lisbon'"
         raise FieldError(problem, field=field) from error
 
 
@@ -69,12 +69,12 @@ def _require_optional_text(field: str, value: str | None) -> None:
 def _require_secret(field: str, value: str | None) -> None:
     """Raise FieldError if the value is no text, without showing it."""
     if value is not None and not isinstance(value, str):
-        raise FieldError(f"{type(value).__name__} is no text", field=field)
+        raise FieldError(f"{type(value).__name__} is not a string", field=field)
 
 
 def _require_wait(field: str, value: float) -> None:
     if not 0.0 < validation.require_number(field, value) <= MAX_WAIT_SECONDS:
-        raise FieldError(f"{show(value)} is no number of seconds up to a day", field=field)
+        raise FieldError(f"{show(value)} is not a number of seconds up to a day", field=field)
 
 
 def _require_range(field: str, value: int, most: int) -> None:
@@ -84,7 +84,7 @@ def _require_range(field: str, value: int, most: int) -> None:
 
 def _describe_missing(name: str, example: str) -> str:
     variable = f"RECOLLECT_EXTRACTION_{name.upper()}"
-    return f"is not set, and the extractor 'llm' needs it; write {example} there, or into {variable}"
+    return f"is not set, but the extractor 'llm' needs it; set it to {example}, here or in {variable}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class UsageDecay:
     def __post_init__(self) -> None:
         validation.require_flag("enabled", self.enabled)
         if validation.require_number("decay_factor", self.decay_factor) <= 0.0:
-            problem = f"{show(self.decay_factor)} is not above 0; enabled = false takes the decay out"
+            problem = f"{show(self.decay_factor)} is not above 0; set enabled = false to turn the decay off"
             raise FieldError(problem, field="decay_factor")
 
 
@@ -121,7 +121,7 @@ class ExtractionSettings:
     def __post_init__(self) -> None:
         known = get_args(ExtractorName)
         if self.extractor not in known:
-            problem = f"{show(self.extractor)} is no extractor; {suggest(str(self.extractor), known)}"
+            problem = f"{show(self.extractor)} is not an extractor; {suggest(str(self.extractor), known)}"
             raise FieldError(problem, field="extractor")
         for name in ("address", "model"):
             _require_optional_text(name, getattr(self, name))
@@ -132,7 +132,7 @@ class ExtractionSettings:
         for name in ("price_prompt", "price_completion"):
             price = getattr(self, name)
             if price is not None and validation.require_number(name, price) < 0.0:
-                raise FieldError(f"{show(price)} is no price; give one of at least 0", field=name)
+                raise FieldError(f"{show(price)} is not a price; use a number of at least 0", field=name)
 
     def require_endpoint(self) -> tuple[str, str]:
         """Return the address and the model, or raise FieldError if settings are missing.
@@ -141,13 +141,11 @@ class ExtractionSettings:
         """
         if (self.price_prompt is None) is not (self.price_completion is None):
             lacking = "price_prompt" if self.price_prompt is None else "price_completion"
-            raise FieldError("is not set, and the other price is; give both, or none", field=f"extraction.{lacking}")
+            raise FieldError("is not set, but the other price is; set both or neither", field=f"extraction.{lacking}")
         if self.address is None:
             raise FieldError(_describe_missing("address", "https://host/v1"), field="extraction.address")
         if self.model is None:
-            raise FieldError(
-                _describe_missing("model", "the name that the server knows it by"), field="extraction.model"
-            )
+            raise FieldError(_describe_missing("model", "the name that the server gives it"), field="extraction.model")
         return self.address, self.model
 
 
@@ -175,7 +173,7 @@ class ServerSettings:
 
     def __post_init__(self) -> None:
         if not validation.require_text("host", self.host).strip():
-            raise FieldError("is empty; give an address to listen at, such as 127.0.0.1", field="host")
+            raise FieldError("is empty; use an address to listen on, such as 127.0.0.1", field="host")
         for name in ("port", "grpc_port"):
             if not 0 <= validation.require_count(name, getattr(self, name)) <= MAX_PORT:
                 raise FieldError(f"{show(getattr(self, name))} is not within 0..{MAX_PORT}", field=name)
@@ -229,7 +227,7 @@ class Settings:
         for one in fields(self):
             given, wanted = getattr(self, one.name), type(one.default)
             if one.name in SECTION_NAMES and not isinstance(given, wanted):
-                what = f"is no {wanted.__name__}; to say some of a section, give `open` a mapping"
+                what = f"is not a {wanted.__name__}; to set part of a section, pass `open` a mapping"
                 raise FieldError(f"{show(given)} {what}", field=one.name)
         require_time_zone("lifecycle.time_zone", self.lifecycle.time_zone)
 
@@ -285,19 +283,19 @@ class Option:
         if value is None and NoneType in get_args(self.hint):
             return None
         if self.secret and not isinstance(value, str):  # its value is not shown
-            raise FieldError(f"{type(value).__name__} is no text", field=self.path)
+            raise FieldError(f"{type(value).__name__} is not a string", field=self.path)
         return self._checker(self.path, value)
 
     def read(self, text: str) -> Any:
         """Parse a text from the environment or the command line."""
         if self.is_table:
-            raise FieldError("is a table, which one text cannot say; write it into a file", field=self.path)
+            raise FieldError("is a table, which a single value cannot set; set it in a file", field=self.path)
         try:
             value = TEXT_PARSERS.get(self.type, str)(text)
         except ValueError as error:
-            raise FieldError(f"{show(text)} is no number", field=self.path) from error
+            raise FieldError(f"{show(text)} is not a number", field=self.path) from error
         except KeyError as error:
-            problem = f"{show(text)} is neither true nor false (nor 1 or 0, yes or no)"
+            problem = f"{show(text)} is not a boolean; use true, false, 1, 0, yes or no"
             raise FieldError(problem, field=self.path) from error
         return self.check(value)
 
@@ -312,13 +310,13 @@ def _parse_bool(text: str) -> bool:
 
 def _require_int(path: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise FieldError(f"{show(value)} is no whole number", field=path)
+        raise FieldError(f"{show(value)} is not a whole number", field=path)
     return value
 
 
 def _require_numbers(path: str, value: object) -> Mapping[str, float]:
     if not isinstance(value, Mapping):
-        raise FieldError(f"{show(value)} is no table of numbers by name", field=path)
+        raise FieldError(f"{show(value)} is not a table of names and numbers", field=path)
     named = {validation.require_text(path, name): number for name, number in value.items()}
     return MappingProxyType(
         {name: validation.require_number(f"{path}.{name}", number) for name, number in named.items()}
@@ -329,7 +327,7 @@ def _require_days(path: str, value: object) -> int | str:
     if value == NEVER:
         return NEVER
     if isinstance(value, bool) or not isinstance(value, int):
-        raise FieldError(f"{show(value)} is no whole number of days, nor {show(NEVER)}", field=path)
+        raise FieldError(f"{show(value)} is not a whole number of days or {show(NEVER)}", field=path)
     return value
 
 
@@ -441,12 +439,12 @@ def _require_table(path: str, value: object) -> Mapping[str, Any]:
         return {one.name: getattr(value, one.name) for one in fields(whole)}
     if not isinstance(value, Mapping):
         name = next(one.name for one in OPTIONS.values() if one.section == path)
-        raise FieldError(f"{show(value)} is no table; say {name} = … under [{path}]", field=path)
+        raise FieldError(f"{show(value)} is not a table; write {name} = … under [{path}]", field=path)
     return value
 
 
 def _get_option(path: str, name: object, known: Collection[str], what: str = "setting") -> Option:
     """Return the option, or raise FieldError without its value, which may be a misspelled key."""
     if name not in known:
-        raise FieldError(f"there is no such {what}; {suggest(show_name(name), known)}", field=path)
+        raise FieldError(f"unknown {what}; {suggest(show_name(name), known)}", field=path)
     return OPTIONS[path]

@@ -347,10 +347,10 @@ def test_an_embedder_that_fails_leaves_no_trace(path: Path) -> None:
 
 
 def test_there_must_be_a_store(tmp_path: Path) -> None:
-    with pytest.raises(recollect.NotFound, match="there is no store"):
+    with pytest.raises(recollect.NotFound, match="does not exist"):
         re_embed(tmp_path / "nowhere.db", embedder=NEW)
-    with pytest.raises(recollect.NotFound, match="there is no store"):
+    with pytest.raises(recollect.NotFound, match="does not exist"):
         re_embed(":memory:", embedder=NEW)
-    with pytest.raises(recollect.InvalidInput, match="is no store"):
+    with pytest.raises(recollect.InvalidInput, match="is not a store"):
         re_embed("mysql://host/db", embedder=NEW)
     assert list(tmp_path.iterdir()) == []
