@@ -13,20 +13,20 @@ def parse_number_words(sentence: list[Token]) -> list[Token]:
 
     Only a sentence with one of `NUMBER_WORDS` can change.
     """
-    found: list[Token] = []
+    result: list[Token] = []
     at = 0
     while at < len(sentence):
         value, end = _parse_number(sentence, at)
         if value is not None:
-            said = " ".join(token.text for token in sentence[at:end])
-            found.append(Token(value, "number", said))
+            written = " ".join(token.text for token in sentence[at:end])
+            result.append(Token(value, "number", written))
             at = end
         else:
             token = sentence[at]
             ordinal = _ORDINAL_WORDS.get(token.key)
-            found.append(token if ordinal is None else Token(ordinal, "number", token.text))
+            result.append(token if ordinal is None else Token(ordinal, "number", token.text))
             at += 1
-    return found
+    return result
 
 
 _MAX_DIGITS = 15
@@ -90,21 +90,21 @@ def merge_units(sentence: list[Token]) -> list[Token]:
 
 def _mark_units(sentence: list[Token]) -> list[Token]:
     """Write every unit after a number as its symbol, and currencies after their amounts."""
-    found: list[Token] = []
+    result: list[Token] = []
     at = 0
     while at < len(sentence):
         token = sentence[at]
-        before = found[-1] if found else SENTENCE_BREAK
+        before = result[-1] if result else SENTENCE_BREAK
         if token.kind == "number" and _is_currency(before):
-            found[-1:] = [token, Token(before.key.lower(), "unit", before.text)]
+            result[-1:] = [token, Token(before.key.lower(), "unit", before.text)]
         elif before.kind == "number" and not ORDINAL.fullmatch(before.key):
             unit, length = _match_unit(sentence, at)
-            found.append(unit)
+            result.append(unit)
             at += length - 1
         else:
-            found.append(token)
+            result.append(token)
         at += 1
-    return found
+    return result
 
 
 def _match_unit(sentence: Sequence[Token], at: int) -> tuple[Token, int]:
@@ -134,10 +134,10 @@ def _is_unit_symbol(token: Token) -> bool:
 
     For example in 5 M, 5 Mg and 5 Cal; the name Olu is not one.
     """
-    said = token.text
-    if len(said) >= _MIN_SPELLED_CHARS or not said.isalpha() or token.key in FUNCTION_WORDS:
+    written = token.text
+    if len(written) >= _MIN_SPELLED_CHARS or not written.isalpha() or token.key in FUNCTION_WORDS:
         return False
-    return len(said) < _MIN_SPELLED_CHARS - 1 or not said[1:].islower() or token.key in _AMBIGUOUS_SYMBOLS
+    return len(written) < _MIN_SPELLED_CHARS - 1 or not written[1:].islower() or token.key in _AMBIGUOUS_SYMBOLS
 
 
 _UNIT_FIRST_WORDS = frozenset(spelling.split()[0] for spelling in UNITS)
@@ -148,21 +148,21 @@ _LENGTH_ADJECTIVES = frozenset(LEXICON.words("units.length_adjectives"))
 
 def _merge_quantities(sentence: list[Token]) -> list[Token]:
     """Merge numbers and units, in one unit of each size: 500 ms as 0.5 s, 4.50 % as 4.5 %."""
-    found: list[Token] = []
+    result: list[Token] = []
     for token in sentence:
-        if token.kind != "unit" or not found or found[-1].kind != "number":
-            found.append(token)
+        if token.kind != "unit" or not result or result[-1].kind != "number":
+            result.append(token)
             continue
-        number = found.pop()
+        number = result.pop()
         figure, sign = number.key, token.key
         if AMBIGUOUS_THOUSANDS.fullmatch(figure):
             figure = f"{figure}?"  # differs from what 1.0010 becomes, which is certain
         elif _PLAIN_NUMBER.fullmatch(figure):
             sign, times = _UNIT_FACTORS.get(sign, (sign, Decimal(1)))
             figure = format((Decimal(figure) * times).normalize(), "f")
-        said = f"{token.text}{number.text}" if token.text in CURRENCY_SYMBOLS else f"{number.text} {token.text}"
-        found.append(Token(f"{figure}·{sign}", "number", said))
-    return found
+        written = f"{token.text}{number.text}" if token.text in CURRENCY_SYMBOLS else f"{number.text} {token.text}"
+        result.append(Token(f"{figure}·{sign}", "number", written))
+    return result
 
 
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,11})(?:\.[0-9]{1,6})?")

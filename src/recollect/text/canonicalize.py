@@ -35,20 +35,20 @@ def exchange_synonyms(sentence: list[Token]) -> list[Token]:
 
     A sentence without any of `SYNONYM_TRIGGERS` comes back unchanged.
     """
-    found: list[Token] = []
+    result: list[Token] = []
     at = 0
     while at < len(sentence):
         for phrase, instead in _SYNONYM_PHRASES.get(sentence[at].key, ()):
             if _matches_phrase(sentence, at, phrase) and not _is_in_name(sentence, at, len(phrase)):
-                said = " ".join(token.text for token in sentence[at : at + len(phrase)])
+                written = " ".join(token.text for token in sentence[at : at + len(phrase)])
                 named = any(token.kind == "name" for token in sentence[at : at + len(phrase)])
-                found += [Token(word, "name" if named else classify_word(word), said) for word in instead]
+                result += [Token(word, "name" if named else classify_word(word), written) for word in instead]
                 at += len(phrase)
                 break
         else:
-            found.append(sentence[at])
+            result.append(sentence[at])
             at += 1
-    return found
+    return result
 
 
 def _matches_phrase(sentence: Sequence[Token], at: int, phrase: Sequence[str]) -> bool:
@@ -94,7 +94,7 @@ def _read_synonyms() -> dict[str, list[tuple[_Phrase, _Phrase]]]:
     by_first_word: dict[str, list[tuple[_Phrase, _Phrase]]] = {}
     for phrase, instead in pairs:
         by_first_word.setdefault(phrase[0], []).append((phrase, instead))
-    return {word: sorted(found, key=lambda pair: (-len(pair[0]), pair)) for word, found in by_first_word.items()}
+    return {word: sorted(ways, key=lambda pair: (-len(pair[0]), pair)) for word, ways in by_first_word.items()}
 
 
 _SYNONYM_PHRASES = _read_synonyms()
@@ -112,11 +112,11 @@ def strip_courtesies(sentence: list[Token]) -> list[Token]:
 
     If an opening is a request ("could you please"), the question mark goes as well.
     """
-    start, asked = 0, False
+    start, is_request = 0, False
     while phrase := _match_opening(sentence, start):
-        start, asked = start + len(phrase), asked or phrase in _REQUEST_PHRASES
+        start, is_request = start + len(phrase), is_request or phrase in _REQUEST_PHRASES
     sentence = _strip_thanks(sentence)
-    if asked:
+    if is_request:
         sentence = [token for token in sentence if token.key != "?"]
     if start == 0 or start >= len(sentence):
         return sentence
@@ -156,12 +156,12 @@ def _phrases(key: str) -> list[tuple[str, ...]]:
 
 def _read_openings() -> dict[str, list[tuple[str, ...]]]:
     """Return the openings by first word, the longest first and requests last."""
-    found: dict[str, list[tuple[str, ...]]] = {}
+    openings: dict[str, list[tuple[str, ...]]] = {}
     for phrase in sorted(_phrases("courtesies.openings"), key=lambda phrase: (-len(phrase), phrase)):
-        found.setdefault(phrase[0], []).append(phrase)
+        openings.setdefault(phrase[0], []).append(phrase)
     for phrase in _phrases("courtesies.requests"):
-        found.setdefault(phrase[0], []).append(phrase)
-    return found
+        openings.setdefault(phrase[0], []).append(phrase)
+    return openings
 
 
 _OPENING_PHRASES = _read_openings()
@@ -176,15 +176,15 @@ _MAX_PHRASE_TOKENS = 8
 
 def normalize_order(sentence: list[Token]) -> list[Token]:
     """Move a time or condition from the front to the end, and sort the times at the end."""
-    asked = sentence[-1:] if sentence and sentence[-1].key == "?" else []
-    said = sentence[:-1] if asked else sentence
-    front = _front_length(said)
+    question_mark = sentence[-1:] if sentence and sentence[-1].key == "?" else []
+    tokens = sentence[:-1] if question_mark else sentence
+    front = _front_length(tokens)
     if front:
-        rest = said[front:]
+        rest = tokens[front:]
         if rest[0].key == ",":
             rest = rest[1:]
-        said = rest + said[:front]
-    return _sort_times(said) + asked if said else said
+        tokens = rest + tokens[:front]
+    return _sort_times(tokens) + question_mark if tokens else tokens
 
 
 def _front_length(sentence: list[Token]) -> int:
@@ -279,23 +279,23 @@ _EVENT_NOUNS = _word_set("order.events")
 
 def canonicalize_sentence(sentence: list[Token]) -> list[Token]:
     """Return the canonical form of a non-empty sentence; it may be empty, as that of a mere courtesy."""
-    has = set(chain.from_iterable(sentence))  # keys mixed with kinds and texts: a needless step only costs time
-    if not CASE_SENSITIVE_NOUNS.isdisjoint(has):
+    keys = set(chain.from_iterable(sentence))  # keys mixed with kinds and texts: a needless step only costs time
+    if not CASE_SENSITIVE_NOUNS.isdisjoint(keys):
         sentence = _restore_case(sentence)
-    short = not _SHORT_FORMS.isdisjoint(has)
-    said = strip_courtesies(_mark_first_name(_expand_contractions(sentence) if short else sentence))
-    if short or len(said) < len(sentence):
-        has = set(chain.from_iterable(said))
+    short = not _SHORT_FORMS.isdisjoint(keys)
+    tokens = strip_courtesies(_mark_first_name(_expand_contractions(sentence) if short else sentence))
+    if short or len(tokens) < len(sentence):
+        keys = set(chain.from_iterable(tokens))
     for needed, reworded in _REWRITE_STEPS:
-        if not needed.isdisjoint(has) and (other := reworded(said)) != said:
-            said = other
-            has = set(chain.from_iterable(said))
-    if not _AGREEMENT_WORDS.isdisjoint(has):
-        said = _normalize_agreement(said)
+        if not needed.isdisjoint(keys) and (changed := reworded(tokens)) != tokens:
+            tokens = changed
+            keys = set(chain.from_iterable(tokens))
+    if not _AGREEMENT_WORDS.isdisjoint(keys):
+        tokens = _normalize_agreement(tokens)
     for needed, shortened in _REMOVAL_STEPS:
-        if not needed.isdisjoint(has):
-            said = shortened(said)
-    return normalize_order(said)
+        if not needed.isdisjoint(keys):
+            tokens = shortened(tokens)
+    return normalize_order(tokens)
 
 
 def _restore_case(sentence: list[Token]) -> list[Token]:
@@ -320,20 +320,20 @@ def _mark_first_name(sentence: list[Token]) -> list[Token]:
 
 def _expand_contractions(sentence: list[Token]) -> list[Token]:
     """Expand 's and 'd to full words where that is certain."""
-    found = list(sentence)
-    for at in range(1, len(found)):
-        token, before = found[at], found[at - 1].key
-        after = found[at + 1].key if at + 1 < len(found) else ""
+    result = list(sentence)
+    for at in range(1, len(result)):
+        token, before = result[at], result[at - 1].key
+        after = result[at + 1].key if at + 1 < len(result) else ""
         if token.key == POSSESSIVE and before in _WORDS_BEFORE_IS:
             if after in _WORDS_AFTER_HAS:
-                found[at] = token._replace(key="have")
+                result[at] = token._replace(key="have")
             elif after and not after.endswith(_PARTICIPLE_ENDINGS) and after not in _PARTICIPLES:
-                found[at] = token._replace(key="is")
+                result[at] = token._replace(key="is")
         elif token.key == POSSESSIVE and after in _WORDS_AFTER_IS:
-            found[at] = token._replace(key="is")
+            result[at] = token._replace(key="is")
         elif token.key == "'d" and after in _WISH_VERBS:
-            found[at] = token._replace(key="would", kind="modality")
-    return found
+            result[at] = token._replace(key="would", kind="modality")
+    return result
 
 
 _SHORT_FORMS = frozenset({POSSESSIVE, "'d"})
@@ -347,13 +347,13 @@ _WISH_VERBS = _word_set("contractions.wishes")
 
 def _normalize_agreement(sentence: list[Token]) -> list[Token]:
     """Undo verb agreement, and put nouns after "prefer" in the singular."""
-    found: list[Token] = []
-    choosing = False
+    result: list[Token] = []
+    after_prefer = False
     for token in sentence:
         agreed = Token(VERB_FORMS[token.key], token.kind, token.text) if token.key in VERB_FORMS else token
-        choosing = choosing or agreed.key in _PREFERENCE_VERBS
-        found.append(Token(singularize(agreed), agreed.kind, agreed.text) if choosing else agreed)
-    return found
+        after_prefer = after_prefer or agreed.key in _PREFERENCE_VERBS
+        result.append(Token(singularize(agreed), agreed.kind, agreed.text) if after_prefer else agreed)
+    return result
 
 
 _PREFERENCE_VERBS = _word_set("articles.preference_verbs")
@@ -399,26 +399,26 @@ def _normalize_articles(sentence: list[Token]) -> list[Token]:
 
     After "prefer" it is the other way round: "the" stays and "a" goes, unless "a" carries meaning.
     """
-    found: list[Token] = []
+    result: list[Token] = []
     last = len(sentence) - 1
-    chosen = False
+    after_prefer = False
     for at, token in enumerate(sentence):
         key = token.key
-        chosen = chosen or key in _PREFERENCE_VERBS
+        after_prefer = after_prefer or key in _PREFERENCE_VERBS
         if key not in _ARTICLES or at == last:
-            found.append(token)
+            result.append(token)
         elif key == "the":
-            if chosen:
-                found.append(token)
-        elif _keeps_article(sentence, at, chosen=chosen):
-            found.append(token if key == "a" else Token("a", token.kind, token.text))
-    return found
+            if after_prefer:
+                result.append(token)
+        elif _keeps_article(sentence, at, after_prefer=after_prefer):
+            result.append(token if key == "a" else Token("a", token.kind, token.text))
+    return result
 
 
 _ARTICLES = _word_set("articles.articles")
 
 
-def _keeps_article(sentence: Sequence[Token], at: int, *, chosen: bool) -> bool:
+def _keeps_article(sentence: Sequence[Token], at: int, *, after_prefer: bool) -> bool:
     """Return whether "a" carries meaning here.
 
     It does in "a CEO", "a few", "a third" and "plan A"; not in "a dozen", which is a number.
@@ -426,7 +426,7 @@ def _keeps_article(sentence: Sequence[Token], at: int, *, chosen: bool) -> bool:
     after = sentence[at + 1]
     if after.key in _QUANTITIES_AFTER_A or ORDINAL.fullmatch(after.key) or after.key in (",", ":", "?"):
         return True
-    if after.key in AUXILIARIES or (after.kind != "number" and not chosen):
+    if after.key in AUXILIARIES or (after.kind != "number" and not after_prefer):
         return True
     return sentence[at].key == "a" and at > 0 and sentence[at - 1].key in _LETTERED_NOUNS
 
@@ -437,30 +437,30 @@ _QUANTITIES_AFTER_A = _word_set("articles.quantities_after_a")
 
 def _normalize_punctuation(sentence: list[Token]) -> list[Token]:
     """Drop commas and marks that change nothing; a dash becomes a comma, or "to" between numbers."""
-    found: list[Token] = []
+    result: list[Token] = []
     last = len(sentence) - 1
     for at, token in enumerate(sentence):
         if token.key not in _COMMA_KEYS:
-            found.append(token)
+            result.append(token)
             continue
-        if token.key == "-" and found and at == last:  # standard input, or an option
-            found.append(token)
-        if not found or at == last:
+        if token.key == "-" and result and at == last:  # standard input, or an option
+            result.append(token)
+        if not result or at == last:
             continue
-        before, after = found[-1], sentence[at + 1]
+        before, after = result[-1], sentence[at + 1]
         if token.key == "-" and before.kind in _NUMERIC_KINDS and after.kind in _NUMERIC_KINDS:
-            found.append(Token("to", token.kind, token.text))
+            result.append(Token("to", token.kind, token.text))
             continue
         if token.key == "-" and before.kind == "number":
             continue
         if token.key == "-" and len(before.key) == len(after.key) == 1:  # a difference, as in "a - b"
-            found.append(token)
+            result.append(token)
             continue
         if before.key not in _TRAILING_MARKS and after.key not in _KEYS_AFTER_COMMA:
-            found.append(COMMA)
-    while found and found[-1].key in _TRAILING_MARKS:
-        found.pop()
-    return found
+            result.append(COMMA)
+    while result and result[-1].key in _TRAILING_MARKS:
+        result.pop()
+    return result
 
 
 _COMMA_KEYS = frozenset({",", "-"})

@@ -57,23 +57,23 @@ def find_time_spans(text: str, at: datetime) -> tuple[TimeSpan, ...]:
     Dates that no calendar has (31 February), or outside 1900..2199, where no memory can be, are ignored.
     """
     today = validation.require_moment("at", at).date()
-    found: dict[TimeSpan, None] = {}
-    begun: _RangeStart | None = None
+    spans: dict[TimeSpan, None] = {}
+    range_start: _RangeStart | None = None
     for match in _DATE_EXPRESSION.finditer(text):
-        goes_on = begun is not None and begun.continues_with(match)
-        mention = _DateMention(match, today, goes_on)
+        continues = range_start is not None and range_start.continues_with(match)
+        mention = _DateMention(match, today, continues)
         span = mention.resolve_span()
-        if begun is not None and goes_on and span is not None:
-            joined = begun.join(span, match)
+        if range_start is not None and continues and span is not None:
+            joined = range_start.join(span, match)
             if joined is not None:
-                del found[begun.span]
+                del spans[range_start.span]
                 span = joined
         if span is not None:
-            found[span] = None
-        begun = _RangeStart(span, mention) if span is not None and mention.begins_range else None
-        if len(found) == MAX_SPANS:
+            spans[span] = None
+        range_start = _RangeStart(span, mention) if span is not None and mention.begins_range else None
+        if len(spans) == MAX_SPANS:
             break
-    return tuple(found)
+    return tuple(spans)
 
 
 def distance_in_days(spans: Sequence[TimeSpan], moment: datetime) -> float:
@@ -285,12 +285,12 @@ class _DateMention:
 
         `begins` is where the lead word ("before") starts.
         """
-        found = _DURATION.search(self.match.string[max(begins - MAX_LEAD_CHARS, 0) : begins])
+        duration = _DURATION.search(self.match.string[max(begins - MAX_LEAD_CHARS, 0) : begins])
         # "the last weekend before 8 May" has a length, but "last year after March" and "a few days" have none
-        if found is None or (found["vague"] and (lead, found["vague"].lower()) != ("before", "last")):
+        if duration is None or (duration["vague"] and (lead, duration["vague"].lower()) != ("before", "last")):
             return None
-        count = _parse_count(found["times"].lower()) if found["times"] else 1
-        return count * ONE_DAY * _LENGTH_DAYS.get(found["length"].lower(), 7)
+        count = _parse_count(duration["times"].lower()) if duration["times"] else 1
+        return count * ONE_DAY * _LENGTH_DAYS.get(duration["length"].lower(), 7)
 
     def _find_lead(self) -> tuple[str, int]:
         """Return the word before the date ("since", "before" …) and where it begins.
@@ -333,9 +333,9 @@ class _DateMention:
         if year:
             return date(int(year), month, day)
         for before in range(9):  # around 1900, 29 February was eight years away
-            found = date(self.seen_on.year - before, month, 1) + (day - 1) * ONE_DAY
-            if found.month == month and found <= self.seen_on:
-                return found
+            candidate = date(self.seen_on.year - before, month, 1) + (day - 1) * ONE_DAY
+            if candidate.month == month and candidate <= self.seen_on:
+                return candidate
         raise ValueError("no year has this day")
 
 

@@ -42,13 +42,16 @@ def find_entities(text: str, speaker: str | None = None) -> tuple[str, ...]:
     At most `MAX_ENTITIES` from the text. They are normalized: composed (NFC), case-folded, without a possessive, any
     run of blanks as one.
     """
-    told = to_nfc(text[:MAX_TEXT_CHARS])
-    marked = _find_marked_names(told)
-    found = [*((one.start, one.name) for one in marked), *_find_capitalized_names(_mask_names(told, marked))]
-    names = dict.fromkeys([name for _, name in sorted(found)])
-    seen = (name for name in names if find_invisible_character(name) is None)
-    first, said_by = tuple(islice(seen, MAX_ENTITIES)), speaker_entity(speaker)
-    return first if said_by is None or said_by in first else (*first, said_by)
+    composed = to_nfc(text[:MAX_TEXT_CHARS])
+    marked_names = _find_marked_names(composed)
+    names_by_place = [
+        *((one.start, one.name) for one in marked_names),
+        *_find_capitalized_names(_mask_names(composed, marked_names)),
+    ]
+    names = dict.fromkeys([name for _, name in sorted(names_by_place)])
+    visible_names = (name for name in names if find_invisible_character(name) is None)
+    kept_names, speaker_name = tuple(islice(visible_names, MAX_ENTITIES)), speaker_entity(speaker)
+    return kept_names if speaker_name is None or speaker_name in kept_names else (*kept_names, speaker_name)
 
 
 def speaker_entity(speaker: str | None) -> str | None:
@@ -138,11 +141,11 @@ def _unspaced_start(text: str, at: int) -> int:
     return at
 
 
-def _is_title(said: str) -> bool:
+def _is_title(quoted: str) -> bool:
     """Return whether the text is written like a title: capitals except for small words inside."""
-    if said.rstrip()[-1:] in ".!?,;":
+    if quoted.rstrip()[-1:] in ".!?,;":
         return False
-    words = _WORD.findall(said)
+    words = _WORD.findall(quoted)
     if not words or len(words) > MAX_NAME_WORDS + 2 or not words[0][0].isupper():
         return False
     alone = canonicalize_name(words[0]) if len(words) == 1 else ""

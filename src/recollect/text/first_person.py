@@ -169,7 +169,7 @@ _HEADING = re.compile(r":$")
 
 def find_procedures(text: str, spans: Sequence[TextSpan]) -> list[TextSpan]:
     """Return the spans of procedures with two steps or more; a narrative is not a procedure."""
-    found: list[TextSpan] = []
+    procedures: list[TextSpan] = []
     place = 0
     while place < len(spans):
         last = _find_last_step(text, spans, place)
@@ -177,9 +177,9 @@ def find_procedures(text: str, spans: Sequence[TextSpan]) -> list[TextSpan]:
             headed = place > 0 and _HEADING.search(text, *spans[place - 1]) is not None
             begin, end = spans[place - headed][0], spans[last][1]
             if end - begin <= MAX_PROCEDURE_CHARS and _pattern("narration").search(text, begin, end) is None:
-                found.append((begin, end))
+                procedures.append((begin, end))
         place = last + 1
-    return found
+    return procedures
 
 
 def _find_last_step(text: str, spans: Sequence[TextSpan], place: int) -> int:
@@ -223,10 +223,10 @@ def split_sentence(text: str, begin: int, end: int) -> Iterator[TextSpan]:
 
     A sentence with an ironic opening means the opposite and has none.
     """
-    whole = _trim_span(text, begin, end)
-    if _pattern("ironic_opening").search(text[begin : whole[0]]):
+    trimmed = _trim_span(text, begin, end)
+    if _pattern("ironic_opening").search(text[begin : trimmed[0]]):
         return
-    yield whole
+    yield trimmed
     breaks = [] if _pattern("contrast").search(text, begin, end) else list(_pattern("break").finditer(text, begin, end))
     places = [begin, *(place for one in breaks for place in one.span()), end]
     if breaks:
@@ -238,8 +238,8 @@ def _trim_span(text: str, begin: int, end: int) -> TextSpan:
     """Return the span without greetings in front, and marks and asides at the end."""
     first = begin
     for name in ("opening", "memory_request", "opening"):
-        found = _pattern(name).match(text, first, end)
-        first = first if found is None else found.end()
+        match = _pattern(name).match(text, first, end)
+        first = first if match is None else match.end()
     closing = _pattern("closing").search(text, first, end)
     last = end if closing is None else closing.start()
     while last > first and not (text[last - 1].isalnum() or text[last - 1] in CLOSING_CHARACTERS):

@@ -41,17 +41,17 @@ def is_grounded(text: str, turn: str, speaker: str | None = None) -> bool:
 
     Word endings, words without meaning of their own, and the speaker's name at the beginning of the text are ignored.
     """
-    said, told = _content_words(turn), _content_words(text)
-    name = _content_words(speaker or "")
-    if name and told[: len(name)] == name:
-        told = told[len(name) :]
-    if len(said) > MAX_TURN_WORDS:
+    turn_words, text_words = _content_words(turn), _content_words(text)
+    speaker_words = _content_words(speaker or "")
+    if speaker_words and text_words[: len(speaker_words)] == speaker_words:
+        text_words = text_words[len(speaker_words) :]
+    if len(turn_words) > MAX_TURN_WORDS:
         return False
-    forms = [frozenset(_word_forms(word)) for word in told]
-    last = len(said) - len(told)
+    forms = [frozenset(_word_forms(word)) for word in text_words]
+    last = len(turn_words) - len(text_words)
     return any(
-        "not" not in said[max(0, at - DENIAL_WINDOW_WORDS) : at]
-        and all(not one.isdisjoint(_word_forms(said[at + n])) for n, one in enumerate(forms))
+        "not" not in turn_words[max(0, at - DENIAL_WINDOW_WORDS) : at]
+        and all(not one.isdisjoint(_word_forms(turn_words[at + n])) for n, one in enumerate(forms))
         for at in range(last + 1)
     )
 
@@ -96,25 +96,26 @@ def find_quote(quote: str, text: str, as_folded: str) -> str | None:
 
     `quote` is already folded by `fold_quotes`, and `as_folded` is the folded text: callers use both more than once.
     """
-    wanted = quote.strip()
-    for one in dict.fromkeys((wanted, wanted.strip(_OUTER_MARKS))):  # a model may put quotation marks around a quote
+    stripped = quote.strip()
+    # A model may put quotation marks around a quote.
+    for one in dict.fromkeys((stripped, stripped.strip(_OUTER_MARKS))):
         place = _find_whole_words(one, as_folded) if one else None
         if place is not None:
             return text[_unfolded_offset(text, place) : _unfolded_offset(text, place + len(one) - 1) + 1]
     return None
 
 
-def _find_whole_words(wanted: str, text: str) -> int | None:
+def _find_whole_words(words: str, text: str) -> int | None:
     """Return the first place where it stands as whole words.
 
     Overlapping occurrences are not tried.
     """
-    place = text.find(wanted)
+    place = text.find(words)
     while place >= 0:
-        end = place + len(wanted)
+        end = place + len(words)
         if not _is_within_word(text, place) and not _is_within_word(text, end):
             return place
-        place = text.find(wanted, end)
+        place = text.find(words, end)
     return None
 
 
@@ -126,12 +127,12 @@ def _is_within_word(text: str, place: int) -> bool:
 
 def _unfolded_offset(text: str, place: int) -> int:
     """Return where this character of the folded text is in the original text."""
-    gone = 0
+    dropped_blanks = 0
     for blanks in _SEVERAL_BLANKS.finditer(text):
-        if blanks.start() - gone >= place:
+        if blanks.start() - dropped_blanks >= place:
             break
-        gone += len(blanks[0]) - 1
-    return place + gone
+        dropped_blanks += len(blanks[0]) - 1
+    return place + dropped_blanks
 
 
 STEM_CHARS = 4
@@ -252,30 +253,35 @@ def quotes_all_texts(answer: str, texts: Sequence[str], question: str = "") -> b
 
 def _match_quotes(answer: str, texts: Sequence[str], question: str) -> tuple[list[int], bool]:
     """Return the places of the quoted texts, and whether they are all of several distinct ones."""
-    said = tokenize(answer)
-    told = [tokenize(text) for text in texts]
-    having = Counter(term for one in told for term in set(one))
-    asked = set(tokenize(question))
-    runs = [
-        _find_own_runs(one, frozenset(term for term in one if having[term] == 1 and term not in asked)) for one in told
+    answer_terms = tokenize(answer)
+    terms_of_texts = [tokenize(text) for text in texts]
+    text_counts = Counter(term for one in terms_of_texts for term in set(one))
+    question_terms = set(tokenize(question))
+    own_runs = [
+        _find_own_runs(one, frozenset(term for term in one if text_counts[term] == 1 and term not in question_terms))
+        for one in terms_of_texts
     ]
-    there = {length: set(_term_windows(said, length)) for length in range(MIN_QUOTE_TERMS, MAX_QUOTE_TERMS + 1)}
-    found = [place for place, one in enumerate(runs) if any(run in there[len(run)] for run in one)]
-    able = sum(map(bool, runs))
-    return found, 1 < able == len(found)
+    windows = {
+        length: set(_term_windows(answer_terms, length)) for length in range(MIN_QUOTE_TERMS, MAX_QUOTE_TERMS + 1)
+    }
+    quoted = [place for place, one in enumerate(own_runs) if any(run in windows[len(run)] for run in one)]
+    quotable_count = sum(map(bool, own_runs))
+    return quoted, 1 < quotable_count == len(quoted)
 
 
-def _find_own_runs(told: Sequence[str], own: frozenset[str]) -> set[TermRun]:
+def _find_own_runs(terms: Sequence[str], own_terms: frozenset[str]) -> set[TermRun]:
     """Return the rows of terms that count as a quotation of the text.
 
     A row needs one of the text's own terms; a short text counts as a whole.
     """
-    length = min(MAX_QUOTE_TERMS, len(told))
+    length = min(MAX_QUOTE_TERMS, len(terms))
     return (
-        {run for run in _term_windows(told, length) if not own.isdisjoint(run)} if length >= MIN_QUOTE_TERMS else set()
+        {run for run in _term_windows(terms, length) if not own_terms.isdisjoint(run)}
+        if length >= MIN_QUOTE_TERMS
+        else set()
     )
 
 
-def _term_windows(told: Sequence[str], length: int) -> list[TermRun]:
+def _term_windows(terms: Sequence[str], length: int) -> list[TermRun]:
     """Return every row of that many consecutive terms."""
-    return list(zip(*(told[start:] for start in range(length)), strict=False))
+    return list(zip(*(terms[start:] for start in range(length)), strict=False))

@@ -59,8 +59,8 @@ def extract_terms(text: str) -> list[str]:
 
 def extract_name_terms(text: str) -> list[str]:
     """Return the terms that are capitalized where no sentence begins."""
-    found = _CAPITALIZED_WORD.findall(text)
-    return tokenize(" ".join(found)) if found else []
+    words = _CAPITALIZED_WORD.findall(text)
+    return tokenize(" ".join(words)) if words else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,18 @@ class TopicTerms:
 
         `named` holds terms as often as they are written like names.
         """
-        having, times = Counter[str](), Counter[str]()
+        text_counts, uses = Counter[str](), Counter[str]()
         for text in texts:
-            times.update(text)
-            having.update(list(dict.fromkeys(text)))
-        proper = {term for term, count in Counter(named).items() if 2 * count > times[term]}
-        called = {
+            uses.update(text)
+            text_counts.update(list(dict.fromkeys(text)))
+        proper = {term for term, count in Counter(named).items() if 2 * count > uses[term]}
+        speaker_terms = {
             name[:end] for speaker in speakers for name in tokenize(speaker) for end in _name_prefix_lengths(name)
         }
-        return cls(having, {term: SPEAKER_WEIGHT if term in called else _base_weight(term, proper) for term in having})
+        return cls(
+            text_counts,
+            {term: SPEAKER_WEIGHT if term in speaker_terms else _base_weight(term, proper) for term in text_counts},
+        )
 
     def weights(self) -> dict[str, float]:
         """Return the weight of each term; it grows with the logarithm of its number of texts."""
@@ -97,39 +100,47 @@ class TopicTerms:
         """
         weights = self.weights()
         best = sorted(weights, key=lambda term: -weights[term])[:MAX_TERMS]  # of equals, the first ones
-        read, uses = vague_terms().union(best), _PhraseUsage()
+        known_terms, usage = vague_terms().union(best), _PhraseUsage()
         for sentences in texts:
-            uses.add_text([run for sentence in sentences for run in _find_runs(_find_words(sentence), read)])
-        scores = {phrase: self._score_phrase(phrase, uses) for phrase in uses.having}
+            usage.add_text([run for sentence in sentences for run in _find_runs(_find_words(sentence), known_terms)])
+        scores = {phrase: self._score_phrase(phrase, usage) for phrase in usage.having}
         ranked = sorted(scores, key=lambda phrase: (-scores[phrase], -len(phrase)))
         shown, taken = list[str](), set[str]()
         for phrase in ranked:
             if taken.isdisjoint(phrase) and scores[phrase] >= MIN_PHRASE_SHARE * scores[ranked[0]] > 0.0:
-                shown.append(uses.most_common_form(phrase))
+                shown.append(usage.most_common_form(phrase))
                 taken.update(phrase)
         return shown
 
-    def _score_phrase(self, phrase: Phrase, uses: "_PhraseUsage") -> float:
+    def _score_phrase(self, phrase: Phrase, usage: "_PhraseUsage") -> float:
         """Return how well a phrase describes the texts.
 
         Days and numbers alone score 0. So does a phrase with a pleasantry, or with a vague word at its end, and one
         whose words stand together only once, unless it is a name.
         """
-        colours, count = [self.base_weights[term] for term in phrase], uses.having[phrase]
-        nounlike = uses.noun_factor(phrase[-1])
-        if min(colours) >= NAME_WEIGHT:
+        weights, count = [self.base_weights[term] for term in phrase], usage.having[phrase]
+        nounlike = usage.noun_factor(phrase[-1])
+        if min(weights) >= NAME_WEIGHT:
             nounlike = max(nounlike, MIN_NOUN_FACTOR)
         if len(phrase) == 1:
-            return 0.0 if colours[0] == NUMBER_WEIGHT else _frequency_weight(colours[0], count) * nounlike
-        together = [VAGUE_PHRASE_WEIGHT if colour == VAGUE_WEIGHT else colour for colour in colours]
-        if (count < 2 and min(colours) < NAME_WEIGHT) or min(together) < NUMBER_WEIGHT or colours[-1] == VAGUE_WEIGHT:
+            return 0.0 if weights[0] == NUMBER_WEIGHT else _frequency_weight(weights[0], count) * nounlike
+        phrase_weights = [VAGUE_PHRASE_WEIGHT if weight == VAGUE_WEIGHT else weight for weight in weights]
+        if (
+            (count < 2 and min(weights) < NAME_WEIGHT)
+            or min(phrase_weights) < NUMBER_WEIGHT
+            or weights[-1] == VAGUE_WEIGHT
+        ):
             return 0.0
-        return _frequency_weight(sum(together) / len(together), count) * max(nounlike, MIN_NOUN_FACTOR) * PHRASE_FACTOR
+        return (
+            _frequency_weight(sum(phrase_weights) / len(phrase_weights), count)
+            * max(nounlike, MIN_NOUN_FACTOR)
+            * PHRASE_FACTOR
+        )
 
 
-def _frequency_weight(colour: float, count: int) -> float:
+def _frequency_weight(weight: float, count: int) -> float:
     """Return the weight of a term that `count` texts have; a pleasantry gains nothing by it."""
-    return colour * math.log2(1 + count) if colour >= NUMBER_WEIGHT else colour
+    return weight * math.log2(1 + count) if weight >= NUMBER_WEIGHT else weight
 
 
 def _name_prefix_lengths(name: str) -> Iterable[int]:
@@ -169,7 +180,7 @@ def _find_words(sentence: str) -> list[_PhraseWord]:
     In scripts without blanks, these are pairs of letters.
     """
     sentence = _strip_addresses(sentence[:MAX_SENTENCE_CHARS])
-    found, end, follows = list[_PhraseWord](), -1, False
+    words, end, follows = list[_PhraseWord](), -1, False
     noun: bool | None = None
     for match in _WORD.finditer(sentence):
         written = match[0].strip(_SURROUNDING_MARKS)
@@ -178,19 +189,19 @@ def _find_words(sentence: str) -> list[_PhraseWord]:
         start = match.start() + match[0].index(written)
         blank = start == end + 1 and sentence[end] == " "
         begins = end < 0 or _SENTENCE_BREAK.search(sentence, end, start) is not None
-        end, known = start + len(written), tuple(tokenize(written))
-        if not known:
+        end, terms = start + len(written), tuple(tokenize(written))
+        if not terms:
             noun = _LEADS_TO_NOUN.get(written.lower())
         elif _UNSPACED.search(written):
-            found += _pair_words(known)
+            words += _pair_words(terms)
         else:
-            if blank and follows and found[-1].noun:
-                found[-1] = found[-1]._replace(noun=None)  # it belongs to the next word, which is the noun
+            if blank and follows and words[-1].noun:
+                words[-1] = words[-1]._replace(noun=None)  # it belongs to the next word, which is the noun
             elif follows or not blank:
                 noun = None
-            found.append(_PhraseWord(written, known, begins, blank and follows, noun))
-        follows = bool(known)
-    return found
+            words.append(_PhraseWord(written, terms, begins, blank and follows, noun))
+        follows = bool(terms)
+    return words
 
 
 def _pair_words(pairs: Sequence[str]) -> list[_PhraseWord]:
@@ -198,17 +209,17 @@ def _pair_words(pairs: Sequence[str]) -> list[_PhraseWord]:
     return [_PhraseWord(pair, (pair,), begins=False, joined=place > 0, noun=None) for place, pair in enumerate(pairs)]
 
 
-def _find_runs(words: Sequence[_PhraseWord], best: frozenset[str]) -> list[list[_PhraseWord]]:
+def _find_runs(words: Sequence[_PhraseWord], known_terms: frozenset[str]) -> list[list[_PhraseWord]]:
     """Return the runs of consecutive words with these terms; numbers are left out."""
-    runs, going = list[list[_PhraseWord]](), False
+    runs, in_run = list[list[_PhraseWord]](), False
     for word in words:
-        fits = len(word.written) <= MAX_WORD_CHARS and best.issuperset(word.terms)
+        fits = len(word.written) <= MAX_WORD_CHARS and known_terms.issuperset(word.terms)
         fits = fits and not all(map(str.isdigit, word.terms)) and not _UNSEGMENTED.search(word.written)
-        if fits and going and word.joined:
+        if fits and in_run and word.joined:
             runs[-1].append(word)
         elif fits:
             runs.append([word])
-        going = fits
+        in_run = fits
     return runs
 
 
@@ -224,7 +235,7 @@ class _PhraseUsage:
 
     def add_text(self, runs: Sequence[Sequence[_PhraseWord]]) -> None:
         """Count the phrases of one text."""
-        met = dict[Phrase, None]()
+        phrases = dict[Phrase, None]()
         for run in runs:
             for first, word in enumerate(run):
                 if word.noun is not None:
@@ -236,8 +247,8 @@ class _PhraseUsage:
                     written = _join_words(run[first:end])
                     forms.setdefault(phrase, Counter())[written] += 1
                     self._naming[written] += run[end - 1].noun is True
-                    met[phrase] = None
-        self.having.update(list(met))
+                    phrases[phrase] = None
+        self.having.update(list(phrases))
 
     def noun_factor(self, term: str) -> float:
         """Return how likely the term is a noun; 1 without evidence."""
@@ -253,14 +264,14 @@ class _PhraseUsage:
 
 def _join_words(words: Sequence[_PhraseWord]) -> str:
     """Join the words with blanks, or without the letter that each shares with the next."""
-    told = words[0].written
+    phrase = words[0].written
     for word in words[1:]:
         if _UNSPACED.search(word.written):
-            shared = next((k for k in range(1, len(word.written)) if told.endswith(word.written[:k])), 0)
-            told += word.written[shared:]
+            shared = next((k for k in range(1, len(word.written)) if phrase.endswith(word.written[:k])), 0)
+            phrase += word.written[shared:]
         else:
-            told = f"{told} {word.written}"
-    return _POSSESSIVE.sub("", told)
+            phrase = f"{phrase} {word.written}"
+    return _POSSESSIVE.sub("", phrase)
 
 
 def _strip_addresses(text: str) -> str:

@@ -77,35 +77,35 @@ def singularize(token: Token) -> str:
 
 def tokenize_sentences(text: str) -> list[list[Token]]:
     """Return the sentences of a text as tokens; a sentence may be empty."""
-    reading = _SentenceBuilder()
-    for found in _SCANNER.finditer(_normalize_layout(text)):
-        said = found[0]
-        match found.lastgroup:
+    builder = _SentenceBuilder()
+    for piece in _SCANNER.finditer(_normalize_layout(text)):
+        written = piece[0]
+        match piece.lastgroup:
             case "words":
-                _read_words(reading, said)
+                _read_words(builder, written)
             case "word":
-                _read_word(reading, said)
+                _read_word(builder, written)
             case "comma":
-                reading.tokens.append(COMMA)
+                builder.tokens.append(COMMA)
             case "symbol":
-                _read_symbol(reading, said)
+                _read_symbol(builder, written)
             case "kept":
-                reading.add(said.replace(" ", ""), "word", said)
+                builder.add(written.replace(" ", ""), "word", written)
             case "end":
-                reading.end_sentence(said)
+                builder.end_sentence(written)
             case "quote":
-                _read_quote(reading, said, found.string[max(found.start() - 1, 0) : found.start()])
+                _read_quote(builder, written, piece.string[max(piece.start() - 1, 0) : piece.start()])
             case "measure" | "number":
-                _read_number(reading, said)
+                _read_number(builder, written)
             case "ymd" | "xyz" | "dmy" | "mdy":
-                _read_date(reading, found)
+                _read_date(builder, piece)
             case "clock":
-                _read_clock(reading, found)
+                _read_clock(builder, piece)
             case "initials":
-                reading.add(said.replace(".", ""), "word", said)
+                builder.add(written.replace(".", ""), "word", written)
             case "link":
-                reading.add(said, "word", said)
-    return reading.sentences
+                builder.add(written, "word", written)
+    return builder.sentences
 
 
 def _normalize_layout(text: str) -> str:
@@ -142,10 +142,10 @@ _BLANK_RUN = re.compile(r"\s(?:\s+|(?<! ))")
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{2,3})(?=[^\s*_])([^*_]*[^\s*_])\1(?![\w*])")
 
 
-def _unwrap_emphasis(found: re.Match[str]) -> str:
+def _unwrap_emphasis(emphasis: re.Match[str]) -> str:
     """Return emphasized text without its marks; a name such as __init__ stays as it is."""
-    named = found[1].startswith("_") and found[2].islower() and found[2].isidentifier()
-    return found[0] if named else found[2]
+    named = emphasis[1].startswith("_") and emphasis[2].islower() and emphasis[2].isidentifier()
+    return emphasis[0] if named else emphasis[2]
 
 
 NUMBER_PATTERN = r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?"
@@ -217,9 +217,9 @@ class _SentenceBuilder:
         self.begins = True
         self.quoted = ""
 
-    def add(self, key: str, sort: TokenKind, said: str) -> None:
+    def add(self, key: str, kind: TokenKind, written: str) -> None:
         """Append a token; the next word does not begin a sentence."""
-        self.tokens.append(Token(key, sort, said))
+        self.tokens.append(Token(key, kind, written))
         self.begins = False
 
     @property
@@ -244,30 +244,30 @@ _EXACT_WINDOW_TOKENS = 6
 _ABBREVIATIONS = frozenset({*LEXICON.words("case.abbreviations"), *SHORT_WEEKDAYS})
 
 
-def _read_date(reading: _SentenceBuilder, found: re.Match[str]) -> None:
+def _read_date(builder: _SentenceBuilder, piece: re.Match[str]) -> None:
     """Add a date that exists as year, month and day; add anything else word by word."""
-    match found.lastgroup:
+    match piece.lastgroup:
         case "ymd":
-            year, month, day = found["y1"], int(found["m1"]), int(found["d1"])
+            year, month, day = piece["y1"], int(piece["m1"]), int(piece["d1"])
         case "xyz":
-            year, month, day = found["y4"], *sorted((int(found["x"]), int(found["z"])))
-            if day <= _MONTHS_PER_YEAR and found["x"] != found["z"]:  # day and month cannot be told apart
+            year, month, day = piece["y4"], *sorted((int(piece["x"]), int(piece["z"])))
+            if day <= _MONTHS_PER_YEAR and piece["x"] != piece["z"]:  # day and month cannot be told apart
                 day = 0
         case "dmy":
-            year, month, day = found["y2"], _MONTH_NUMBERS[found["m2"][:3].casefold()], _parse_day_number(found["d2"])
+            year, month, day = piece["y2"], _MONTH_NUMBERS[piece["m2"][:3].casefold()], _parse_day_number(piece["d2"])
         case _:
-            year, month, day = found["y3"], _MONTH_NUMBERS[found["m3"][:3].casefold()], _parse_day_number(found["d3"])
-    named = found["m2"] or found["m3"]
+            year, month, day = piece["y3"], _MONTH_NUMBERS[piece["m3"][:3].casefold()], _parse_day_number(piece["d3"])
+    named = piece["m2"] or piece["m3"]
     if named and not year and named[0].islower():  # "5 may join": a month without a year needs a capital
         day = 0
     if _is_valid_date(int(year or _LEAP_YEAR), month, day):
-        reading.add(f"{year or '-'}-{month:02}-{day:02}", "date", found[0])
+        builder.add(f"{year or '-'}-{month:02}-{day:02}", "date", piece[0])
         return
-    for part in found[0].split():
+    for part in piece[0].split():
         if part[0].isdigit() and part.rstrip(",").isdigit():
-            reading.add(part.rstrip(","), "number", part)
+            builder.add(part.rstrip(","), "number", part)
         else:
-            reading.add(part if found.lastgroup in ("ymd", "xyz") else part.strip(",.").lower(), "date", part)
+            builder.add(part if piece.lastgroup in ("ymd", "xyz") else part.strip(",.").lower(), "date", part)
 
 
 _MONTHS_PER_YEAR = 12
@@ -290,72 +290,72 @@ _FIRST_CERTAIN_HOUR = 9
 """From this hour on, a time is read as written; an earlier one may mean the afternoon, unless it begins with 0."""
 
 
-def _read_clock(reading: _SentenceBuilder, found: re.Match[str]) -> None:
-    hour, said = int(found["h"]), found[0]
-    rest = f"{found['mi'] or '00'}{':' + found['s'] if found['s'] and found['s'] != '00' else ''}"
-    if found["half"]:
+def _read_clock(builder: _SentenceBuilder, piece: re.Match[str]) -> None:
+    hour, written = int(piece["h"]), piece[0]
+    rest = f"{piece['mi'] or '00'}{':' + piece['s'] if piece['s'] and piece['s'] != '00' else ''}"
+    if piece["half"]:
         if not 1 <= hour <= 12:
-            reading.add(said.lower(), "time", said)
+            builder.add(written.lower(), "time", written)
             return
-        hour = hour % 12 + (12 if found["half"] in "pP" else 0)
-        reading.add(f"{hour:02}:{rest}", "time", said)
-    elif hour >= _FIRST_CERTAIN_HOUR or len(found["h"]) > 1:
-        reading.add(f"{hour:02}:{rest}", "time", said)
+        hour = hour % 12 + (12 if piece["half"] in "pP" else 0)
+        builder.add(f"{hour:02}:{rest}", "time", written)
+    elif hour >= _FIRST_CERTAIN_HOUR or len(piece["h"]) > 1:
+        builder.add(f"{hour:02}:{rest}", "time", written)
     else:
-        reading.add(f"{hour}:{rest}", "time", said)
-    if found["zulu"]:
-        reading.add("utc", "word", "Z")
+        builder.add(f"{hour}:{rest}", "time", written)
+    if piece["zulu"]:
+        builder.add("utc", "word", "Z")
 
 
-def _read_number(reading: _SentenceBuilder, said: str) -> None:
+def _read_number(builder: _SentenceBuilder, written: str) -> None:
     """Add a number without thousands separators, and the unit after it."""
-    figure = LEADING_NUMBER.match(said)
-    end = figure.end() if figure else len(said)
-    if (hour := _HOUR_WITH_H.fullmatch(said)) and reading.tokens and reading.tokens[-1].key == "at":
-        reading.add(f"{int(hour[1]):02}:{hour[2] or '00'}", "time", said)
+    figure = LEADING_NUMBER.match(written)
+    end = figure.end() if figure else len(written)
+    if (hour := _HOUR_WITH_H.fullmatch(written)) and builder.tokens and builder.tokens[-1].key == "at":
+        builder.add(f"{int(hour[1]):02}:{hour[2] or '00'}", "time", written)
         return
-    reading.add(said[:end].replace(",", "").removeprefix("+"), "number", said[:end])
-    if said[end:]:
-        reading.add(UNITS.get(said[end:], said[end:]), "unit", said[end:])
+    builder.add(written[:end].replace(",", "").removeprefix("+"), "number", written[:end])
+    if written[end:]:
+        builder.add(UNITS.get(written[end:], written[end:]), "unit", written[end:])
 
 
 _HOUR_WITH_H = re.compile("([01]?[0-9]|2[0-3])h([0-5][0-9])?")
 
 
-def _read_quote(reading: _SentenceBuilder, said: str, before: str) -> None:
+def _read_quote(builder: _SentenceBuilder, written: str, before: str) -> None:
     """Track quotation marks; a mark after a number that closes no quotation is a unit.
 
     About something case-sensitive, an opening mark is a token too.
     """
-    mark = '"' if said == "''" else said
+    mark = '"' if written == "''" else written
     if len(mark) > 1:
         return
-    if before.isdigit() and mark not in reading.quoted:
-        reading.add(mark, "unit", mark)
-    elif mark in reading.quoted:
-        reading.quoted = reading.quoted.replace(mark, "")
+    if before.isdigit() and mark not in builder.quoted:
+        builder.add(mark, "unit", mark)
+    elif mark in builder.quoted:
+        builder.quoted = builder.quoted.replace(mark, "")
     elif not before.isalnum():
-        reading.quoted += mark
-        if reading.is_exact:
-            reading.add(mark, "word", said)
+        builder.quoted += mark
+        if builder.is_exact:
+            builder.add(mark, "word", written)
 
 
-def _read_symbol(reading: _SentenceBuilder, said: str) -> None:
-    if said in _DASHES:
-        reading.tokens.append(Token("-", "word", said))
-    elif said == ":":
-        reading.tokens.append(Token(":", "word", said))
-        reading.begins = True
-    elif said == "&":
-        reading.add("and", "word", said)
-    elif said in CURRENCY_SYMBOLS:
-        reading.add(CURRENCY_SYMBOLS[said], "unit", said)
-    elif said == "%":
-        reading.add("%", "unit", said)
-    elif said == "~":
-        reading.add("about", "word", said)
+def _read_symbol(builder: _SentenceBuilder, written: str) -> None:
+    if written in _DASHES:
+        builder.tokens.append(Token("-", "word", written))
+    elif written == ":":
+        builder.tokens.append(Token(":", "word", written))
+        builder.begins = True
+    elif written == "&":
+        builder.add("and", "word", written)
+    elif written in CURRENCY_SYMBOLS:
+        builder.add(CURRENCY_SYMBOLS[written], "unit", written)
+    elif written == "%":
+        builder.add("%", "unit", written)
+    elif written == "~":
+        builder.add("about", "word", written)
     else:
-        reading.add(said, "word", said)
+        builder.add(written, "word", written)
 
 
 _DASHES = frozenset({"-", "--", "---"})
@@ -370,22 +370,22 @@ _ABBREVIATED_AMOUNT = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,6}})?)({'|'.join(
 _VERSION_NUMBER = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)*)")
 
 
-def _read_words(reading: _SentenceBuilder, said: str) -> None:
+def _read_words(builder: _SentenceBuilder, written: str) -> None:
     """Add words that consist of letters alone."""
-    tokens = reading.tokens
-    for word in said.split():
+    tokens = builder.tokens
+    for word in written.split():
         known = _KNOWN_WORDS.get(word)
         if known is not None:
             tokens.append(known)
         elif word.islower() and word not in CONTRACTIONS:
             tokens.append(Token(to_american(word), "word", word))
         elif word[0].isupper() and word.lower() not in CONTRACTIONS:
-            _read_plain_word(reading, word)
+            _read_plain_word(builder, word)
             continue
         else:
-            _read_word(reading, word)
+            _read_word(builder, word)
             continue
-        reading.begins = False
+        builder.begins = False
 
 
 _KNOWN_WORDS: dict[str, Token] = {
@@ -399,102 +399,102 @@ _KNOWN_WORDS: dict[str, Token] = {
 """Frequent words in lower case, and words that are more than their spelling."""
 
 
-def _read_word(reading: _SentenceBuilder, said: str) -> None:
+def _read_word(builder: _SentenceBuilder, written: str) -> None:
     """Add a word, the parts of a contraction or compound, or a code-like word as it is."""
-    bare = said.lower()
+    bare = written.lower()
     if bare in CONTRACTIONS:
         for word in CONTRACTIONS[bare].split():
-            reading.add(word, classify_word(word), said)
-    elif said.isalpha() and (said == bare or said[0].isupper()):
-        _read_plain_word(reading, said)
-    elif _CODE_CHARACTER.search(said):
-        _read_code(reading, said)
-    elif "'" in said:
-        _read_apostrophe(reading, said)
+            builder.add(word, classify_word(word), written)
+    elif written.isalpha() and (written == bare or written[0].isupper()):
+        _read_plain_word(builder, written)
+    elif _CODE_CHARACTER.search(written):
+        _read_code(builder, written)
+    elif "'" in written:
+        _read_apostrophe(builder, written)
     elif (
-        "-" in said
-        and bare == said
-        and all(len(part) > 1 for part in said.split("-"))
-        and said not in AMERICAN_SPELLINGS
+        "-" in written
+        and bare == written
+        and all(len(part) > 1 for part in written.split("-"))
+        and written not in AMERICAN_SPELLINGS
     ):
-        for part in [said] if reading.is_exact else said.split("-"):
-            reading.add(to_american(part), classify_word(part), part)
-    elif "&" in said:
-        reading.add(bare, "word", said)
-    elif said[0].islower() and bare != said:
-        reading.add(said, "word", said)
+        for part in [written] if builder.is_exact else written.split("-"):
+            builder.add(to_american(part), classify_word(part), part)
+    elif "&" in written:
+        builder.add(bare, "word", written)
+    elif written[0].islower() and bare != written:
+        builder.add(written, "word", written)
     else:
-        _read_plain_word(reading, said)
+        _read_plain_word(builder, written)
 
 
-def _read_plain_word(reading: _SentenceBuilder, said: str) -> None:
-    bare, begins = said.lower(), reading.begins
-    if said in ACRONYM_HOMOGRAPHS:
-        reading.add(said, "name", said)
+def _read_plain_word(builder: _SentenceBuilder, written: str) -> None:
+    bare, begins = written.lower(), builder.begins
+    if written in ACRONYM_HOMOGRAPHS:
+        builder.add(written, "name", written)
         return
     if bare not in _SPECIAL_WORDS:
-        if begins or bare == said:
-            reading.add(to_american(bare), "word", said)
+        if begins or bare == written:
+            builder.add(to_american(bare), "word", written)
         else:  # a name keeps its spelling
-            reading.add(bare if len(said) > 1 else said, "name", said)
+            builder.add(bare if len(written) > 1 else written, "name", written)
         return
     if (
-        bare == said
-        or (said[1:].islower() and bare in FUNCTION_WORDS and (begins or bare not in FUNCTION_WORDS_AS_TITLES))
-        or said == "I"
+        bare == written
+        or (written[1:].islower() and bare in FUNCTION_WORDS and (begins or bare not in FUNCTION_WORDS_AS_TITLES))
+        or written == "I"
     ):
         key = to_american(bare)
     elif bare in FUNCTION_WORDS or bare in NAME_HOMOGRAPHS:
-        key = said
+        key = written
     else:
         key = to_american(bare) if begins else bare
-    if said == "A" and not begins:
-        key = said
+    if written == "A" and not begins:
+        key = written
     if bare in CLOCK_WORDS:
-        reading.add(CLOCK_WORDS[bare], "time", said)
+        builder.add(CLOCK_WORDS[bare], "time", written)
         return
-    if bare in SHORT_WEEKDAYS and bare != said and not begins:
-        reading.add(SHORT_WEEKDAYS[bare], "name", said)
+    if bare in SHORT_WEEKDAYS and bare != written and not begins:
+        builder.add(SHORT_WEEKDAYS[bare], "name", written)
         return
-    sort = classify_word(bare)
-    reading.add(key, "name" if sort == "word" and bare != said and not begins else sort, said)
+    kind = classify_word(bare)
+    builder.add(key, "name" if kind == "word" and bare != written and not begins else kind, written)
 
 
 _SPECIAL_WORDS = FUNCTION_WORDS | NAME_HOMOGRAPHS | CLOCK_WORDS.keys() | SHORT_WEEKDAYS.keys() | WORD_KINDS.keys()
 """Words of which more is known than their spelling."""
 
 
-def _read_code(reading: _SentenceBuilder, said: str) -> None:
-    if (found := _NUMBER_RANGE.fullmatch(said)) and not _YEAR_AND_MONTH.fullmatch(said):
-        reading.add(found[1], "number", found[1])
-        reading.add("to", "word", "-")
-        reading.add(found[2], "number", found[2])
-    elif found := _ORDINAL_NUMBER.fullmatch(said.lower()):
-        reading.add(f"{found[1]}th", "number", said)
-    elif found := _NUMBER_COMPOUND.fullmatch(said):
-        reading.add(found[1], "number", found[1])
-        for part in found[2].split("-"):
-            reading.add(to_american(part), classify_word(part), part)
-    elif (found := _ABBREVIATED_AMOUNT.fullmatch(said)) and _is_money_amount(reading, found[1]):
-        amount = Decimal(found[1]) * MULTIPLIERS[_AMOUNT_SUFFIXES[found[2]]]
-        reading.add(format(amount.normalize(), "f"), "number", said)
-    elif _HOUR_WITH_H.fullmatch(said) and reading.tokens and reading.tokens[-1].key == "at":
-        _read_number(reading, said)
-    elif found := _VERSION_NUMBER.fullmatch(said):
-        reading.add("version", "word", said)
-        reading.add(found[1], "number", found[1])
-    elif said.lower().endswith(POSSESSIVE):
-        _read_apostrophe(reading, said)
-    elif said in AMERICAN_SPELLINGS:
-        reading.add(AMERICAN_SPELLINGS[said], "word", said)
+def _read_code(builder: _SentenceBuilder, written: str) -> None:
+    if (match := _NUMBER_RANGE.fullmatch(written)) and not _YEAR_AND_MONTH.fullmatch(written):
+        builder.add(match[1], "number", match[1])
+        builder.add("to", "word", "-")
+        builder.add(match[2], "number", match[2])
+    elif match := _ORDINAL_NUMBER.fullmatch(written.lower()):
+        builder.add(f"{match[1]}th", "number", written)
+    elif match := _NUMBER_COMPOUND.fullmatch(written):
+        builder.add(match[1], "number", match[1])
+        for part in match[2].split("-"):
+            builder.add(to_american(part), classify_word(part), part)
+    elif (match := _ABBREVIATED_AMOUNT.fullmatch(written)) and _is_money_amount(builder, match[1]):
+        amount = Decimal(match[1]) * MULTIPLIERS[_AMOUNT_SUFFIXES[match[2]]]
+        builder.add(format(amount.normalize(), "f"), "number", written)
+    elif _HOUR_WITH_H.fullmatch(written) and builder.tokens and builder.tokens[-1].key == "at":
+        _read_number(builder, written)
+    elif match := _VERSION_NUMBER.fullmatch(written):
+        builder.add("version", "word", written)
+        builder.add(match[1], "number", match[1])
+    elif written.lower().endswith(POSSESSIVE):
+        _read_apostrophe(builder, written)
+    elif written in AMERICAN_SPELLINGS:
+        builder.add(AMERICAN_SPELLINGS[written], "word", written)
     else:
-        reading.add(said, "number" if said[0].isdigit() else "word", said)
+        builder.add(written, "number" if written[0].isdigit() else "word", written)
 
 
-def _is_money_amount(reading: _SentenceBuilder, figure: str) -> bool:
+def _is_money_amount(builder: _SentenceBuilder, figure: str) -> bool:
     """Return whether a number with k, m or bn behind it is a certain amount of money."""
     return bool(
-        reading.tokens and reading.tokens[-1].text in CURRENCY_SYMBOLS and not AMBIGUOUS_THOUSANDS.fullmatch(figure)
+        builder.tokens and builder.tokens[-1].text in CURRENCY_SYMBOLS and not AMBIGUOUS_THOUSANDS.fullmatch(figure)
     )
 
 
@@ -502,23 +502,23 @@ _MAX_APOSTROPHES = 10
 """Apostrophes that are split off a word; each one costs another call and another copy of the rest."""
 
 
-def _read_apostrophe(reading: _SentenceBuilder, said: str) -> None:
+def _read_apostrophe(builder: _SentenceBuilder, written: str) -> None:
     """Add what stands before an apostrophe, and what the rest is short for.
 
     An 's or 'd stays a token: the words around it decide later what it means.
     """
-    before, mark, after = said.rpartition("'")
+    before, mark, after = written.rpartition("'")
     after = after.lower()
     if before.count("'") >= _MAX_APOSTROPHES:
-        _read_plain_word(reading, said)
+        _read_plain_word(builder, written)
     elif after == "t" and before.lower().endswith("n") and before.lower()[:-1] in AUXILIARIES:
-        reading.add(before.lower()[:-1], classify_word(before.lower()[:-1]), said)
-        reading.add("not", "negation", said)
+        builder.add(before.lower()[:-1], classify_word(before.lower()[:-1]), written)
+        builder.add("not", "negation", written)
     elif after in CONTRACTION_ENDINGS and before:
-        _read_word(reading, before)
-        reading.add(CONTRACTION_ENDINGS[after], classify_word(CONTRACTION_ENDINGS[after]), said)
+        _read_word(builder, before)
+        builder.add(CONTRACTION_ENDINGS[after], classify_word(CONTRACTION_ENDINGS[after]), written)
     elif after in ("s", "d") and before:
-        _read_word(reading, before)
-        reading.add(mark + after, "word", said)
+        _read_word(builder, before)
+        builder.add(mark + after, "word", written)
     else:
-        _read_plain_word(reading, said)
+        _read_plain_word(builder, written)

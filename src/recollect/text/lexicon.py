@@ -106,26 +106,26 @@ def is_person_name(words: Sequence[str]) -> bool:
 
 def place_suffix(words: str) -> str:
     """Return the kind of a place that is not a town, in brackets; empty for everything else."""
-    said = words.lower()
-    if said in COUNTRIES:
+    lowered = words.lower()
+    if lowered in COUNTRIES:
         return " (country)"
-    if said in REGIONS:
+    if lowered in REGIONS:
         return " (region)"
-    return " (quarter)" if said in CITY_DISTRICTS else ""
+    return " (quarter)" if lowered in CITY_DISTRICTS else ""
 
 
 def is_place(words: str) -> bool:
     """Return whether the words name a known place, such as "Porto" or "Porto, Portugal"."""
-    town, _, beyond = (part.strip() for part in words.lower().partition(","))
-    return (town in CITIES and (not beyond or place_suffix(beyond) != "")) or (not beyond and place_suffix(town) != "")
+    town, _, region = (part.strip() for part in words.lower().partition(","))
+    return (town in CITIES and (not region or place_suffix(region) != "")) or (not region and place_suffix(town) != "")
 
 
 def to_american(word: str) -> str:
     """Return the word in American spelling."""
     if word in AMERICAN_SPELLINGS:
         return AMERICAN_SPELLINGS[word]
-    if len(word) > _MAX_UNCHANGED_CHARS and ("is" in word or "ys" in word) and (found := _ISE_WORD.fullmatch(word)):
-        return f"{found[1]}{found[2].replace('s', 'z', 1)}"
+    if len(word) > _MAX_UNCHANGED_CHARS and ("is" in word or "ys" in word) and (match := _ISE_WORD.fullmatch(word)):
+        return f"{match[1]}{match[2].replace('s', 'z', 1)}"
     return word
 
 

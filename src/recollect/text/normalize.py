@@ -39,16 +39,16 @@ class NormalizedText:
         return self._here[stretch] + at - self._there[stretch]
 
 
-def replace_characters(text: str, odd: re.Pattern[str], meant: Callable[[str], str]) -> NormalizedText:
+def replace_characters(text: str, odd: re.Pattern[str], replace: Callable[[str], str]) -> NormalizedText:
     """Replace every match of `odd` by what it means."""
-    reading = NormalizedText()
+    normalized = NormalizedText()
     done = 0
     for match in odd.finditer(text):
-        reading.add(text[done : match.start()], done, match.start())
-        reading.add(meant(match[0]), match.start(), match.end())
+        normalized.add(text[done : match.start()], done, match.start())
+        normalized.add(replace(match[0]), match.start(), match.end())
         done = match.end()
-    reading.add(text[done:], done, len(text))
-    return reading
+    normalized.add(text[done:], done, len(text))
+    return normalized
 
 
 def is_disguised(text: str) -> bool:
@@ -63,10 +63,10 @@ def _may_hide(text: str, at: int) -> bool:
 
     A dash between two words with blanks around it may not, nor may a part of an emoji.
     """
-    before, after, meant = text[at - 1 : at], text[at + 1 : at + 2], plain_character(text[at])
-    if meant in (" ", "-"):
+    before, after, plain = text[at - 1 : at], text[at + 1 : at + 2], plain_character(text[at])
+    if plain in (" ", "-"):
         return before.isalnum() and after.isalnum()
-    return meant != text[at] if meant else " " <= before <= "~" or "!" <= after <= "~"
+    return plain != text[at] if plain else " " <= before <= "~" or "!" <= after <= "~"
 
 
 @cache

@@ -59,13 +59,20 @@ def compare_meanings(old: str, new: str) -> MeaningComparison:
     if [token.key for token in before] == [token.key for token in after]:
         return SameMeaning()
     before, after = _strip_common_ends(before, after)
-    gone, come = _find_missing(before, after), _find_missing(after, before)
-    if not gone and not come:
+    removed, added = _find_missing(before, after), _find_missing(after, before)
+    if not removed and not added:
         return MeaningDifference("order", _render_tokens(before), _render_tokens(after))
-    if gone and come and gone[0].key.partition("·")[1] and _extract_figures(gone[0]) == _extract_figures(come[0]):
-        return MeaningDifference("unit", gone[0].text, come[0].text)
-    sort = min((*gone, *come), key=lambda token: _KIND_PRIORITY.index(token.kind)).kind
-    return MeaningDifference(sort, _render_tokens(_select_kind(gone, sort)), _render_tokens(_select_kind(come, sort)))
+    if (
+        removed
+        and added
+        and removed[0].key.partition("·")[1]
+        and _extract_figures(removed[0]) == _extract_figures(added[0])
+    ):
+        return MeaningDifference("unit", removed[0].text, added[0].text)
+    kind = min((*removed, *added), key=lambda token: _KIND_PRIORITY.index(token.kind)).kind
+    return MeaningDifference(
+        kind, _render_tokens(_select_kind(removed, kind)), _render_tokens(_select_kind(added, kind))
+    )
 
 
 def canonical_keys(text: str) -> tuple[str, ...]:
@@ -75,15 +82,15 @@ def canonical_keys(text: str) -> tuple[str, ...]:
 
 def canonicalize_text(text: str) -> list[Token]:
     """Return the canonical form of a text; the text itself if nothing in it can be read."""
-    whole = to_nfc(text)
-    found: list[Token] = []
-    for sentence in tokenize_sentences(whole):
-        said = canonicalize_sentence(sentence) if sentence else sentence
-        if said and not is_greeting(said):
-            if found:
-                found.append(SENTENCE_BREAK)
-            found += said
-    return found or [Token(f"={' '.join(whole.split())}", "text", whole)]
+    composed = to_nfc(text)
+    form: list[Token] = []
+    for sentence in tokenize_sentences(composed):
+        tokens = canonicalize_sentence(sentence) if sentence else sentence
+        if tokens and not is_greeting(tokens):
+            if form:
+                form.append(SENTENCE_BREAK)
+            form += tokens
+    return form or [Token(f"={' '.join(composed.split())}", "text", composed)]
 
 
 # ── how a difference is shown ────────────────────────────────────────────────────────────────────────────────────────
@@ -131,9 +138,9 @@ def _extract_figures(token: Token) -> str:
     return "".join(LEADING_NUMBER.findall(token.text)) if token.kind == "number" else ""
 
 
-def _select_kind(tokens: list[Token], sort: TokenKind) -> list[Token]:
+def _select_kind(tokens: list[Token], kind: TokenKind) -> list[Token]:
     """Return the tokens of that kind; all of them if there are none."""
-    return [token for token in tokens if token.kind == sort] or tokens
+    return [token for token in tokens if token.kind == kind] or tokens
 
 
 def _render_tokens(tokens: Sequence[Token]) -> str:
@@ -164,11 +171,11 @@ def paraphrase_key_of(text: str, speaker: str | None, kind: str) -> str:
     """Return the key of a plain memory with this text, speaker and kind."""
     if kind == Kind.EVENT or len(text) > MAX_COMPARED_CHARS:
         return NO_KEY
-    said = meaning_key(build_embedded_text(None, text, speaker))
+    key = meaning_key(build_embedded_text(None, text, speaker))
     if speaker is None:
-        return said
-    whose = hashlib.sha256(to_nfc(speaker).casefold().encode()).hexdigest()[:16]
-    return f"{said} {whose}"
+        return key
+    speaker_hash = hashlib.sha256(to_nfc(speaker).casefold().encode()).hexdigest()[:16]
+    return f"{key} {speaker_hash}"
 
 
 def have_same_meaning(one: str, other: str) -> bool:

@@ -33,9 +33,9 @@ def find_named_speakers(text: str, speakers: Collection[str]) -> tuple[str, ...]
     or shorter than `MIN_FOLDED_LETTERS`, must be written as the label has it. In scripts without blanks a name may be
     anywhere. Roles (`ROLE_LABELS`) are never names.
     """
-    words, there = _WordIndex.of(text), text.casefold()
-    asked = [label for label in set(speakers) if _may_have_label(there, label)]
-    return tuple(sorted(label for label in asked if any(words.contain(name) for name in _speaker_names(label))))
+    words, folded = _WordIndex.of(text), text.casefold()
+    candidates = [label for label in set(speakers) if _may_have_label(folded, label)]
+    return tuple(sorted(label for label in candidates if any(words.contain(name) for name in _speaker_names(label))))
 
 
 def _may_have_label(folded: str, label: str) -> bool:
@@ -105,9 +105,9 @@ class _WordIndex:
     @classmethod
     def of(cls, text: str) -> "_WordIndex":
         text = to_nfc(text)
-        found = list(_WORD.finditer(text))
-        words = [word[0] for word in found]
-        return cls(text, found, _pad_words(words), _pad_words([word.casefold() for word in words]))
+        matches = list(_WORD.finditer(text))
+        words = [word[0] for word in matches]
+        return cls(text, matches, _pad_words(words), _pad_words([word.casefold() for word in words]))
 
     def contain(self, name: _SpeakerName) -> bool:
         """Return whether the words of the name follow each other in the text."""
@@ -126,9 +126,9 @@ class _WordIndex:
 
 def _speaker_names(label: str) -> list[_SpeakerName]:
     """Return what this speaker is called: the whole label and its first word, if they are names."""
-    whole = to_nfc(label)
-    spelled = [words for part in (whole, *whole.split(maxsplit=1)[:1]) if (words := _WORD.findall(part))]
-    names = [_make_name(words) for words in spelled if " ".join(words).casefold() not in _NON_NAMES]
+    composed = to_nfc(label)
+    spellings = [words for part in (composed, *composed.split(maxsplit=1)[:1]) if (words := _WORD.findall(part))]
+    names = [_make_name(words) for words in spellings if " ".join(words).casefold() not in _NON_NAMES]
     return list(dict.fromkeys(names))
 
 

@@ -77,11 +77,11 @@ def _find_own_lines(text: str, speaker: str | None) -> Iterator[TextSpan]:
         if _FENCE.match(line):
             fenced = not fenced
         elif not (fenced or line.isspace() or _CITATION_MARK.match(line)):
-            named = _SPEAKER_LABEL.match(line)
-            if named is None or not _may_be_speaker(named[1]):
+            label = _SPEAKER_LABEL.match(line)
+            if label is None or not _may_be_speaker(label[1]):
                 yield begin, place
-            elif speaker is not None and named[1].casefold() == speaker.casefold():
-                yield begin + named.end(), place
+            elif speaker is not None and label[1].casefold() == speaker.casefold():
+                yield begin + label.end(), place
 
 
 def _may_be_speaker(words: str) -> bool:
@@ -145,15 +145,15 @@ def to_single_line(text: str) -> str:
     return " ".join(_INVISIBLE_CHARACTER.sub("", _CONTROL_CHARACTER.sub(" ", text)).split())
 
 
-def truncate(text: str, most: int) -> str:
+def truncate(text: str, max_chars: int) -> str:
     """Return the text; if it is too long, its beginning, cut after a word, with an ellipsis."""
-    if len(text) <= most:
+    if len(text) <= max_chars:
         return text
-    begins = text[: most - len(ELLIPSIS) + 1]
-    cut = begins.rfind(" ")
-    if cut < most // 2:  # a very long word, or a script without blanks
-        cut = most - len(ELLIPSIS)
-        while cut > most // 2 and _belong_together(text[cut - 1], text[cut]):
+    beginning = text[: max_chars - len(ELLIPSIS) + 1]
+    cut = beginning.rfind(" ")
+    if cut < max_chars // 2:  # a very long word, or a script without blanks
+        cut = max_chars - len(ELLIPSIS)
+        while cut > max_chars // 2 and _belong_together(text[cut - 1], text[cut]):
             cut -= 1
     return f"{text[:cut].rstrip(_LOOSE_MARKS)}{ELLIPSIS}"
 
@@ -165,16 +165,16 @@ def join_sentences(lines: Sequence[str]) -> str:
 
 def split_sentences(text: str) -> list[Sentence]:
     """Return the sentences of a text without markup, each on one line; empty if none is visible."""
-    found = list[Sentence]()
+    sentences = list[Sentence]()
     fenced = False
     for line in text.splitlines():
         if _FENCE.match(line):
             fenced = not fenced
         elif fenced:
-            found += _clean_sentence(line, aside=True)
+            sentences += _clean_sentence(line, aside=True)
         elif _HORIZONTAL_RULE.fullmatch(line) is None:
-            found += _split_line(_strip_markup(line))
-    return found or [Sentence(line, aside=True) for line in [to_single_line(text)] if line]
+            sentences += _split_line(_strip_markup(line))
+    return sentences or [Sentence(line, aside=True) for line in [to_single_line(text)] if line]
 
 
 def _split_line(line: str) -> Iterator[Sentence]:

@@ -40,21 +40,21 @@ def tokenize(text: str) -> list[str]:
     """
     if text.isascii():
         return [_stem(word[:MAX_TERM_CHARS]) for word in _ASCII_WORD.findall(text.lower()) if word not in STOP_WORDS]
-    scripts, found = _script_patterns(), list[str]()
+    scripts, terms = _script_patterns(), list[str]()
     for word in scripts.word.findall(_fold_text(text, scripts)):
         if not word.isascii() and scripts.unspaced.match(word):
-            found += _make_bigrams(scripts.letter.findall(word))
+            terms += _make_bigrams(scripts.letter.findall(word))
         elif word not in STOP_WORDS:
-            found.append(_stem(word[:MAX_TERM_CHARS]))
-    return found
+            terms.append(_stem(word[:MAX_TERM_CHARS]))
+    return terms
 
 
 def count_terms(text: str) -> dict[str, int]:
     """Return how often each term occurs, at most `MAX_TERM_COUNT`, in order of first occurrence."""
-    found = dict(Counter(tokenize(text)))
-    if max(found.values(), default=0) > MAX_TERM_COUNT:
-        return {term: min(times, MAX_TERM_COUNT) for term, times in found.items()}
-    return found
+    counts = dict(Counter(tokenize(text)))
+    if max(counts.values(), default=0) > MAX_TERM_COUNT:
+        return {term: min(times, MAX_TERM_COUNT) for term, times in counts.items()}
+    return counts
 
 
 @lru_cache(1 << 15)
@@ -124,8 +124,8 @@ def _stem(word: str) -> str:
 def _mark_ranges() -> Iterator[str]:
     """Yield the combining marks as ranges of a character class; `\\w` does not match them."""
     codes = [code for place in _MARK_CODE_RANGES for code in place if unicodedata.category(chr(code)) in {"Mn", "Mc"}]
-    for _, neighbours in groupby(enumerate(codes), lambda numbered: numbered[1] - numbered[0]):
-        run = [code for _, code in neighbours]
+    for _, neighbors in groupby(enumerate(codes), lambda numbered: numbered[1] - numbered[0]):
+        run = [code for _, code in neighbors]
         yield f"{chr(run[0])}-{chr(run[-1])}"
 
 

@@ -74,16 +74,16 @@ def read_claim(text: str, speaker: str | None, me: str | None, within: str | Non
         setting = _read_setting(" ".join(to_nfc(text).split()).rstrip(". "), resolve_speaker(speaker, me, within))
         if setting is not None:
             return Claim(setting) if len(setting) <= MAX_SUBJECT_CHARS else None
-    said = parse_statement(text)
-    if said is None:
+    statement = parse_statement(text)
+    if statement is None:
         return None
-    who = resolve_speaker(speaker, me, within)
-    found = next((one for one in (read(said, who) for read in _CLAIM_READERS) if one is not None), None)
-    if found is None:
-        found = _read_truth_claim(said, who)
-    elif said.negated and not found.value:  # a denial alone does not tell the true value
+    context = resolve_speaker(speaker, me, within)
+    claim = next((one for one in (read(statement, context) for read in _CLAIM_READERS) if one is not None), None)
+    if claim is None:
+        claim = _read_truth_claim(statement, context)
+    elif statement.negated and not claim.value:  # a denial alone does not tell the true value
         return None
-    return found if found is not None and len(found.subject) <= MAX_SUBJECT_CHARS else None
+    return claim if claim is not None and len(claim.subject) <= MAX_SUBJECT_CHARS else None
 
 
 def are_compatible(one: Memory, other: Memory) -> bool:
@@ -93,19 +93,19 @@ def are_compatible(one: Memory, other: Memory) -> bool:
     if one denies another value than the other gives. The result is False for a subject that was given and that is not
     the text's own.
     """
-    known, read = _read_own_claim(one), _read_own_claim(other)
-    if known is None or read is None or known.subject != read.subject or not known.value or not read.value:
+    first, second = _read_own_claim(one), _read_own_claim(other)
+    if first is None or second is None or first.subject != second.subject or not first.value or not second.value:
         return False
-    if known.denied or read.denied:
-        if known.denied and read.denied:
+    if first.denied or second.denied:
+        if first.denied and second.denied:
             return True
-        denial, claim = (known, read) if known.denied else (read, known)
+        denial, claim = (first, second) if first.denied else (second, first)
         return any(
             no is not None and not _is_same_value(no, yes) for no, yes in zip(denial.value, claim.value, strict=False)
         )
     return all(
         one is None or other is None or _is_same_value(one, other) or _is_part(one, other) or _is_part(other, one)
-        for one, other in zip(known.value, read.value, strict=False)
+        for one, other in zip(first.value, second.value, strict=False)
     )
 
 
@@ -118,15 +118,15 @@ def _is_part(one: str, other: str) -> bool:
 
     For example Bo and Bo Hansen, or a folder and a file in it.
     """
-    less, more = (set(said.lower().replace(",", " ").split()) for said in (one, other))
+    less, more = (set(value.lower().replace(",", " ").split()) for value in (one, other))
     return less <= more or other.startswith(f"{one.rstrip('/')}/")
 
 
 def _read_own_claim(memory: Memory) -> Claim | None:
-    found = read_claim(
+    claim = read_claim(
         memory.text, memory.speaker, first_person_name(memory.provenance), distinguishing_context(memory)
     )
-    return found if found is not None and found.subject == memory.subject else None
+    return claim if claim is not None and claim.subject == memory.subject else None
 
 
 def distinguishing_context(memory: Memory) -> str | None:
@@ -161,22 +161,22 @@ def normalize_subject(subject: str) -> str:
 _MAX_CHOICE_WORDS = 9
 
 
-def _read_choice_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+def _read_choice_claim(statement: Statement, context: SpeakerContext) -> Claim | None:
     """Read a preference, a wish for short answers and the like, or the grade of a job."""
-    words, lowered = said.words, said.lowered
+    words, lowered = statement.words, statement.lowered
     for at in range(1, min(len(words), MAX_VERB_POSITION)):
         if lowered[at] not in _CHOICE_VERBS:
             continue
-        whose, rest = resolve_person(words[:at], who), words[at + 1 :]
+        whose, rest = resolve_person(words[:at], context), words[at + 1 :]
         if whose is None or not 0 < len(rest) <= _MAX_CHOICE_WORDS or {word.lower() for word in rest} & POINTER_WORDS:
             return None
         if lowered[at] in ("is", "am"):
-            found = _read_job(rest)
+            choice = _read_job(rest)
         else:
-            found = (_read_preference_pair(rest) if base_form(lowered[at]) == "prefer" else None) or _mask_contrast(
+            choice = (_read_preference_pair(rest) if base_form(lowered[at]) == "prefer" else None) or _mask_contrast(
                 lowered[at], rest
             )
-        return Claim(f"{whose}: {found}") if found else None
+        return Claim(f"{whose}: {choice}") if choice else None
     return None
 
 
@@ -193,12 +193,12 @@ def _read_preference_pair(words: Sequence[str]) -> str | None:
     return f"prefers {sides[0]} or {sides[1]}"
 
 
-def _mask_contrast(said: str, words: Sequence[str]) -> str | None:
+def _mask_contrast(written_verb: str, words: Sequence[str]) -> str | None:
     """Return the words with both sides of the contrast in place of the one that is named.
 
     With "want" only the style of answers counts: of other things a person may want, and have, both.
     """
-    verb, answers = base_form(said), not _ANSWER_NOUNS.isdisjoint(word.lower() for word in words)
+    verb, answers = base_form(written_verb), not _ANSWER_NOUNS.isdisjoint(word.lower() for word in words)
     contrasts = _ANSWER_CONTRASTS if answers else _CONTRASTS if verb == "prefer" else {}
     masked, count = list[str](), 0
     for word in words:
@@ -241,20 +241,20 @@ def _read_job(words: Sequence[str]) -> str | None:
 _MAX_TRUTH_WORDS = 9
 
 
-def _read_truth_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+def _read_truth_claim(statement: Statement, context: SpeakerContext) -> Claim | None:
     """Read a statement that holds or does not: all but the negation is the subject."""
-    words, lowered = said.words, said.lowered
-    if lowered[0] in ("always", *_ACTION_VERBS) and who.context_suffix is not None:
+    words, lowered = statement.words, statement.lowered
+    if lowered[0] in ("always", *_ACTION_VERBS) and context.context_suffix is not None:
         rest = words[1:] if lowered[0] == "always" else words
         if len(rest) < 2 or rest[0].lower() not in _ACTION_VERBS:
             return None
-        return Claim(f"order{who.context_suffix}: {_join_canonical(rest)}", _yes_or_no(denied=said.negated))
+        return Claim(f"order{context.context_suffix}: {_join_canonical(rest)}", _yes_or_no(denied=statement.negated))
     for at in range(1, min(len(words), MAX_VERB_POSITION)):
         verb = base_form(lowered[at])
         if verb not in _STATE_VERBS:
             continue
-        person = resolve_person(words[:at], who)
-        whose = person or resolve_thing(words[:at], who) or _resolve_plural(words[:at], who)
+        person = resolve_person(words[:at], context)
+        whose = person or resolve_thing(words[:at], context) or _resolve_plural(words[:at], context)
         if whose is None:
             continue
         rest = words[at + 1 :]
@@ -262,13 +262,13 @@ def _read_truth_claim(said: Statement, who: SpeakerContext) -> Claim | None:
             if not rest:
                 return None
             verb, rest = (f"can {base_form(rest[0].lower())}" if person else base_form(rest[0].lower())), rest[1:]
-        if person and person != who.me:  # each speaker takes back only their own words about others
-            whose = f"{person}{who.speaker_suffix}"
-        return _read_state(whose, verb, rest, negated=said.negated)
+        if person and person != context.me:  # each speaker takes back only their own words about others
+            whose = f"{person}{context.speaker_suffix}"
+        return _read_state(whose, verb, rest, negated=statement.negated)
     return None
 
 
-def _read_state(whose: str, verb: str, rest: Sequence[str], *, negated: bool) -> Claim | None:
+def _read_state(owner: str, verb: str, rest: Sequence[str], *, negated: bool) -> Claim | None:
     lowered = [word.lower() for word in rest]
     if (
         len(rest) > _MAX_TRUTH_WORDS
@@ -284,9 +284,9 @@ def _read_state(whose: str, verb: str, rest: Sequence[str], *, negated: bool) ->
         if not rest:
             return None
         state = _STATE_KINDS.get(" ".join(lowered))
-        said = " ".join(lowered)
-        if state is not None and (not negated or (state in _BINARY_STATE_KINDS and said not in _ONE_WAY_STATES)):
-            return Claim(f"{whose}: is {state}", (_STATE_SYNONYMS.get(said, said),), negated)
+        state_words = " ".join(lowered)
+        if state is not None and (not negated or (state in _BINARY_STATE_KINDS and state_words not in _ONE_WAY_STATES)):
+            return Claim(f"{owner}: is {state}", (_STATE_SYNONYMS.get(state_words, state_words),), negated)
         if (lowered[0].endswith("ing") and lowered[0] not in _LASTING_ACTIVITIES) or lowered[0] in _PASSIVE_PARTICIPLES:
             return None
     denied = (
@@ -302,7 +302,7 @@ def _read_state(whose: str, verb: str, rest: Sequence[str], *, negated: bool) ->
     bare = [_OPPOSITES.get(word.lower(), word) for word in rest]
     if not bare and verb not in _COMPLETE_VERBS:
         return None
-    return Claim(f"{whose}: whether {_join_canonical([verb, *bare])}", _yes_or_no(denied=denied))
+    return Claim(f"{owner}: whether {_join_canonical([verb, *bare])}", _yes_or_no(denied=denied))
 
 
 def _yes_or_no(*, denied: bool) -> tuple[str]:
@@ -325,10 +325,10 @@ def _join_canonical(words: Sequence[str]) -> str:
     return " the ".join(canonical_key(" ".join(part)) for part in parts)
 
 
-def _resolve_plural(words: Sequence[str], who: SpeakerContext) -> str | None:
+def _resolve_plural(words: Sequence[str], context: SpeakerContext) -> str | None:
     """Return the key for all of a kind, if the words are a plural: deploys, pull requests."""
     plural = len(words) <= 2 and words[-1].lower().endswith("s") and (words[-1][:1].islower() or len(words) == 1)
-    return resolve_kind(words, who) if plural else None
+    return resolve_kind(words, context) if plural else None
 
 
 _DISLIKE_VERBS = load_words("truths.dislike_verbs")
@@ -353,23 +353,23 @@ _ACTION_VERBS = load_words("truths.action_verbs")
 # ── a number: has three children, costs 5 euros, pin version 2 ───────────────────────────────────────────────────────
 
 
-def _read_number_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+def _read_number_claim(statement: Statement, context: SpeakerContext) -> Claim | None:
     """Read a count, a price, a version and the like: all but the number is the subject."""
-    words, lowered = said.words, said.lowered
-    if lowered[0] in _ORDER_VERBS and len(words) > 2 and who.context_suffix is not None:
+    words, lowered = statement.words, statement.lowered
+    if lowered[0] in _ORDER_VERBS and len(words) > 2 and context.context_suffix is not None:
         masked = _mask_number(words[1:]) if _has_object(lowered[1:]) else None
-        return Claim(f"{lowered[0]}{who.context_suffix}: {masked}") if masked else None
+        return Claim(f"{lowered[0]}{context.context_suffix}: {masked}") if masked else None
     for at in range(1, min(len(words), MAX_VERB_POSITION)):
         if lowered[at] not in _NUMBER_VERBS:
             continue
         verb, habit = base_form(lowered[at]), lowered[-2] in ("a", "per") and lowered[-1] in _PERIOD_NOUNS
-        whose = resolve_person(words[:at], who) if lowered[at] not in ("are", "must") else None
+        whose = resolve_person(words[:at], context) if lowered[at] not in ("are", "must") else None
         if (
             whose is not None
             and verb == "have"
-            and (count := _count_possessions(words[at + 1 :], negated=said.negated))
+            and (count := _count_possessions(words[at + 1 :], negated=statement.negated))
         ):
-            return Claim(f"{whose}: have # {count[1]}", (count[0], "no" if said.negated else "yes"))
+            return Claim(f"{whose}: have # {count[1]}", (count[0], "no" if statement.negated else "yes"))
         if lowered[:at] in UNCOUNTED_SUBJECTS:
             whose = None
         elif whose is not None and not (_applies_to_people(lowered[at:]) or (habit and lowered[at] in _HABIT_VERBS)):
@@ -377,10 +377,10 @@ def _read_number_claim(said: Statement, who: SpeakerContext) -> Claim | None:
         masked = _mask_number(words[at + 1 :])
         if masked is None or not _names_measured_thing(verb, masked.split()):
             return None
-        whose = whose or resolve_thing(words[:at], who) or resolve_kind(words[:at], who)
-        if whose is None and verb == "take" and masked == "#time" and who.context_suffix is not None:
+        whose = whose or resolve_thing(words[:at], context) or resolve_kind(words[:at], context)
+        if whose is None and verb == "take" and masked == "#time" and context.context_suffix is not None:
             whose = (
-                f"{lowered[1]}{who.context_suffix}"
+                f"{lowered[1]}{context.context_suffix}"
                 if at == 2 and lowered[0] == "the" and lowered[1] in _PROCESS_NOUNS
                 else None
             )
@@ -413,14 +413,14 @@ def _count_possessions(words: Sequence[str], *, negated: bool) -> tuple[str | No
     kind = _COUNTED_FORMS.get(words[-1].lower()) if 0 < len(words) <= 2 else None
     if kind is None:
         return None
-    said = words[0].lower() if len(words) > 1 else ""
+    count_word = words[0].lower() if len(words) > 1 else ""
     if negated:
-        return ("0", kind) if said in ("", "a", "an", "any") else None
-    if said in ("a", "an"):
+        return ("0", kind) if count_word in ("", "a", "an", "any") else None
+    if count_word in ("a", "an"):
         return "1", kind
-    if not said:
+    if not count_word:
         return (None, kind) if words[0].lower() not in _COUNTED_SINGULARS else None
-    number = canonicalize_text(said)[0]
+    number = canonicalize_text(count_word)[0]
     return (number.key, kind) if number.kind == "number" else None
 
 
@@ -432,12 +432,12 @@ _COUNTED_FORMS = {form: one for one in _COUNTED_NOUNS for form in (one, f"{one}s
 _PROCESS_NOUNS = load_words("numbers.process_nouns")
 
 
-def _applies_to_people(said: Sequence[str]) -> bool:
+def _applies_to_people(lowered: Sequence[str]) -> bool:
     """Return whether the phrase can be said of any person or thing with a name.
 
     "Is number 5" cannot, because it need not last.
     """
-    return said[0] in _VERBS_OF_ANYONE or said[1:2] == ["pinned"] or said[1:3] == ["at", "version"]
+    return lowered[0] in _VERBS_OF_ANYONE or lowered[1:2] == ["pinned"] or lowered[1:3] == ["at", "version"]
 
 
 def _mask_number(words: Sequence[str]) -> str | None:
@@ -445,15 +445,15 @@ def _mask_number(words: Sequence[str]) -> str | None:
     lowered = {word.lower().strip(",") for word in words}
     if not 0 < len(words) <= _MAX_NUMBER_WORDS or lowered & _TIME_WORDS or any("," in word[-1:] for word in words):
         return None
-    found = canonicalize_text(" ".join(words))
-    numbers = [at for at, token in enumerate(found) if token.kind == "number"]
-    numbers = numbers or [at for at, token in enumerate(found) if at and _is_label(found[at - 1], token)]
-    if len(numbers) != 1 or any(token.kind in ("date", "time", "negation", "question") for token in found):
+    tokens = canonicalize_text(" ".join(words))
+    numbers = [at for at, token in enumerate(tokens) if token.kind == "number"]
+    numbers = numbers or [at for at, token in enumerate(tokens) if at and _is_label(tokens[at - 1], token)]
+    if len(numbers) != 1 or any(token.kind in ("date", "time", "negation", "question") for token in tokens):
         return None
     at = numbers[0]
-    mark, taken = dimension_mark(found, at)
-    said = [*(token.key for token in found[:at]), mark, *(token.key for token in found[at + 1 + taken :])]
-    return " ".join(said).lower()
+    mark, taken = dimension_mark(tokens, at)
+    keys = [*(token.key for token in tokens[:at]), mark, *(token.key for token in tokens[at + 1 + taken :])]
+    return " ".join(keys).lower()
 
 
 def _is_label(before: Token, token: Token) -> bool:
@@ -480,12 +480,16 @@ _SETTING_ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z][\w.-]{2,60}) ?= ?(?P<value>
 """A setting and its value, as in MAX_UPLOADS = 5."""
 
 
-def _read_setting(text: str, who: SpeakerContext) -> str | None:
+def _read_setting(text: str, context: SpeakerContext) -> str | None:
     """Return the subject of a setting as code has it: MAX_UPLOADS = 5."""
-    found = _SETTING_ASSIGNMENT.fullmatch(text)
-    if found is None or who.context_suffix is None or not (found["name"].isupper() or "_" in found["name"].strip("_")):
+    assignment = _SETTING_ASSIGNMENT.fullmatch(text)
+    if (
+        assignment is None
+        or context.context_suffix is None
+        or not (assignment["name"].isupper() or "_" in assignment["name"].strip("_"))
+    ):
         return None
-    return f"{found['name']}{who.context_suffix}: ="
+    return f"{assignment['name']}{context.context_suffix}: ="
 
 
 _CLAIM_READERS = (read_person_claim, read_property_claim, read_event_claim, _read_number_claim, _read_choice_claim)

@@ -41,26 +41,26 @@ from recollect.text.updates.statement import (
 # ── a person: lives in, works at, is married to, is so old ───────────────────────────────────────────────────────────
 
 
-def read_person_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+def read_person_claim(statement: Statement, context: SpeakerContext) -> Claim | None:
     """Read a relation that a person has in one way at a time."""
-    words, lowered = said.words, said.lowered
+    words, lowered = statement.words, statement.lowered
     for at in range(1, min(len(words), _MAX_RELATION_POSITION)):
         for phrase, relation, shape in _RELATIONS.get(lowered[at], ()):
             if lowered[at : at + len(phrase)] != phrase:
                 continue
-            whose, rest = resolve_person(words[:at], who), words[at + len(phrase) :]
-            if whose is None or not rest:
+            person, rest = resolve_person(words[:at], context), words[at + len(phrase) :]
+            if person is None or not rest:
                 return None
             if shape == "employer":
-                return _read_employment(whose, relation, rest, denied=said.negated)
+                return _read_employment(person, relation, rest, denied=statement.negated)
             if _time_parts(rest) != "at" if shape == "clock" else not _fits_shape(rest, shape):
                 return None
-            kept = place_suffix(" ".join(rest)) if shape == "name" else ""
-            return Claim(f"{whose}: {relation}{kept}", (" ".join(rest),), said.negated)
-    return _read_age(words, who)
+            qualifier = place_suffix(" ".join(rest)) if shape == "name" else ""
+            return Claim(f"{person}: {relation}{qualifier}", (" ".join(rest),), statement.negated)
+    return _read_age(words, context)
 
 
-def _read_employment(whose: str, relation: str, words: Sequence[str], *, denied: bool) -> Claim | None:
+def _read_employment(person: str, relation: str, words: Sequence[str], *, denied: bool) -> Claim | None:
     """Read the employer of a person.
 
     The role is ignored, unless it is a job of which a person has one at an employer.
@@ -75,16 +75,16 @@ def _read_employment(whose: str, relation: str, words: Sequence[str], *, denied:
     ):
         return None
     if relation == "works for" and is_person_name(employer):
-        return Claim(f"{whose}: works for", (" ".join(employer),), denied) if not role else None
+        return Claim(f"{person}: works for", (" ".join(employer),), denied) if not role else None
     job = " ".join(role[1:]) if role and lowered[-1] in JOB_TITLES else None
-    return Claim(f"{whose}: works at", (" ".join(employer), job), denied)
+    return Claim(f"{person}: works at", (" ".join(employer), job), denied)
 
 
-def _read_age(words: Sequence[str], who: SpeakerContext) -> Claim | None:
+def _read_age(words: Sequence[str], context: SpeakerContext) -> Claim | None:
     """Read an age or a height: 30 years old, 180 cm tall."""
-    found = _AGE.fullmatch(" ".join(words))
-    whose = None if found is None else resolve_person(found["who"].split(), who)
-    return Claim(f"{whose}: is {found['what'].lower()}") if found is not None and whose else None
+    match = _AGE.fullmatch(" ".join(words))
+    person = None if match is None else resolve_person(match["who"].split(), context)
+    return Claim(f"{person}: is {match['what'].lower()}") if match is not None and person else None
 
 
 _AGE = re.compile(DATA.pattern("patterns.age"), re.IGNORECASE)
@@ -106,19 +106,19 @@ _RELATIONS = _load_relations("people.relations")
 # ── a thing: is at, expires on, takes place in ───────────────────────────────────────────────────────────────────────
 
 
-def read_event_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+def read_event_claim(statement: Statement, context: SpeakerContext) -> Claim | None:
     """Read when or where a definite thing takes place, if it is one that happens once."""
-    words, lowered = said.words, said.lowered
+    words, lowered = statement.words, statement.lowered
     for at in range(1, len(words)):
         if lowered[at] not in _EVENT_VERBS:
             continue
-        what = resolve_thing(words[:at], who)
-        if what is None:
+        thing = resolve_thing(words[:at], context)
+        if thing is None:
             continue
         if (head_noun(words[:at]) in _PLACED_THINGS or " ".join(lowered[at - 2 : at]) in _PLACED_THINGS) and (
-            found := _read_location(words[at:])
+            location := _read_location(words[at:])
         ):
-            return Claim(f"{what}: is {found[0]}", (found[1],), said.negated)
+            return Claim(f"{thing}: is {location[0]}", (location[1],), statement.negated)
         for phrase, relation, shape in _EVENT_VERBS[lowered[at]]:
             if lowered[at : at + len(phrase)] != phrase:
                 continue
@@ -126,12 +126,12 @@ def read_event_claim(said: Statement, who: SpeakerContext) -> Claim | None:
             if shape == "when":
                 parts = _time_parts(rest)
                 if parts and (relation in _PERMANENT_RELATIONS or _happens_once(words[:at])):
-                    return Claim(f"{what}: {relation} {parts}", (_strip_time_preposition(rest),), said.negated)
+                    return Claim(f"{thing}: {relation} {parts}", (_strip_time_preposition(rest),), statement.negated)
             elif (
                 rest and _fits_shape(rest, shape) and (not relation.startswith("is held") or _happens_once(words[:at]))
             ):
-                kept = place_suffix(" ".join(rest)) if shape == "name" else ""
-                return Claim(f"{what}: {relation}{kept}", (" ".join(rest),), said.negated)
+                qualifier = place_suffix(" ".join(rest)) if shape == "name" else ""
+                return Claim(f"{thing}: {relation}{qualifier}", (" ".join(rest),), statement.negated)
     return None
 
 
@@ -164,10 +164,10 @@ def _read_location(words: Sequence[str]) -> tuple[str, str] | None:
     rest = words[at + 1 :]
     if lowered[0] != "is" or not rest or lowered[at] not in _PLACE_PREPOSITIONS:
         return None
-    said = " ".join(rest)
+    place = " ".join(rest)
     if _fits_shape(rest, "name"):
-        return f"where {lowered[at]} by name{place_suffix(said)}", said
-    return (f"where {lowered[at]}", said) if _fits_shape(rest, "spot") else None
+        return f"where {lowered[at]} by name{place_suffix(place)}", place
+    return (f"where {lowered[at]}", place) if _fits_shape(rest, "spot") else None
 
 
 _PLACED_THINGS = load_words("events.placed_things")
@@ -179,47 +179,53 @@ _EVENT_VERBS = _load_relations("events.relations")
 # ── a property: favorite color, email, deadline, port ────────────────────────────────────────────────────────────────
 
 
-def read_property_claim(said: Statement, who: SpeakerContext) -> Claim | None:
+def read_property_claim(statement: Statement, context: SpeakerContext) -> Claim | None:
     """Read the value of a person's or a thing's property."""
-    words, lowered = said.words, said.lowered
-    labelled = next((at for at, word in enumerate(words[:_MAX_RELATION_POSITION]) if word.endswith(":")), None)
-    if labelled is not None:
-        label = [*words[:labelled], words[labelled][:-1]]
+    words, lowered = statement.words, statement.lowered
+    label_end = next((at for at, word in enumerate(words[:_MAX_RELATION_POSITION]) if word.endswith(":")), None)
+    if label_end is not None:
+        label = [*words[:label_end], words[label_end][:-1]]
         owned = label[0].lower() in ("my", "our") or "'s" in " ".join(label) or "of" in label
-        if not owned and not who.source_suffix:  # only the page tells what it is the deadline of
+        if not owned and not context.source_suffix:  # only the page tells what it is the deadline of
             return None
         label[0] = label[0] if label[0].isupper() else label[0].lower()
         label = label if owned else [word.lower() for word in label]
-        whole = label if label[0] == "the" or (owned and "of" not in label) else ["the", *label]
-        return _read_property(whole, words[labelled + 1 :], who, denied=said.negated)
+        property_words = label if label[0] == "the" or (owned and "of" not in label) else ["the", *label]
+        return _read_property(property_words, words[label_end + 1 :], context, denied=statement.negated)
     if "is" not in lowered:
         return None
     at = lowered.index("is")
     value = words[at + 1 :]
     if value and value[0].lower() in _NAMING_VERBS:
-        return _read_naming(words[:at], value[1:], who, denied=said.negated)
-    return _read_property(words[:at], value, who, denied=said.negated)
+        return _read_naming(words[:at], value[1:], context, denied=statement.negated)
+    return _read_property(words[:at], value, context, denied=statement.negated)
 
 
-def _read_property(words: Sequence[str], value: Sequence[str], who: SpeakerContext, *, denied: bool) -> Claim | None:
-    owner, what = resolve_property(words, who)
-    if owner is None or not what or not value or not is_single_thing(what):
+def _read_property(
+    words: Sequence[str], value: Sequence[str], context: SpeakerContext, *, denied: bool
+) -> Claim | None:
+    owner, property_words = resolve_property(words, context)
+    if owner is None or not property_words or not value or not is_single_thing(property_words):
         return None
-    shape = _value_shape(what)
+    shape = _value_shape(property_words)
     if shape is None or not _fits_shape(value, shape):
         return None
-    said = f"{canonical_key(' '.join(what))}{_value_qualifier(value, shape, what)}"
-    if (not owner or owner.startswith("(")) and len(what) == 1 and what[0].lower() in CONTEXT_NOUNS:
+    property_key = f"{canonical_key(' '.join(property_words))}{_value_qualifier(value, shape, property_words)}"
+    if (not owner or owner.startswith("(")) and len(property_words) == 1 and property_words[0].lower() in CONTEXT_NOUNS:
         return None
-    whole = f"{owner}: {said}" if owner and not owner.startswith("(") else f"{said}{f' {owner}' if owner else ''}: is"
-    return Claim(whole, (" ".join(value),), denied)
+    subject = (
+        f"{owner}: {property_key}"
+        if owner and not owner.startswith("(")
+        else f"{property_key}{f' {owner}' if owner else ''}: is"
+    )
+    return Claim(subject, (" ".join(value),), denied)
 
 
-def _value_qualifier(value: Sequence[str], shape: str, what: Sequence[str]) -> str:
+def _value_qualifier(value: Sequence[str], shape: str, property_words: Sequence[str]) -> str:
     """Return what separates values that may both be true: two currencies, a weekday and a date."""
     if shape == "day":
         return " (weekday)" if _time_parts([word for word in value if word.lower() != "on"]) == "weekday" else ""
-    if shape == "name" and what[-1].lower() in _PLACE_PROPERTIES:
+    if shape == "name" and property_words[-1].lower() in _PLACE_PROPERTIES:
         return place_suffix(" ".join(value))
     if shape not in ("number", "pay"):
         return ""
@@ -233,30 +239,30 @@ _PLACE_PROPERTIES = load_words("properties.place_properties")
 _NAMING_VERBS = load_words("properties.naming_verbs")
 
 
-def _read_naming(words: Sequence[str], name: Sequence[str], who: SpeakerContext, *, denied: bool) -> Claim | None:
+def _read_naming(words: Sequence[str], name: Sequence[str], context: SpeakerContext, *, denied: bool) -> Claim | None:
     """Read what a definite thing is called.
 
     A person is left out: another name would mean another person.
     """
-    what = resolve_thing(words, who)
-    if what is None or set(what.split()) & REPEATABLE_RELATIONS:
+    thing = resolve_thing(words, context)
+    if thing is None or set(thing.split()) & REPEATABLE_RELATIONS:
         return None
-    named = _fits_shape(name, "name") or _fits_shape(name, "word")
-    return Claim(f"{what}: is named", (" ".join(name),), denied) if named else None
+    is_name_like = _fits_shape(name, "name") or _fits_shape(name, "word")
+    return Claim(f"{thing}: is named", (" ".join(name),), denied) if is_name_like else None
 
 
-def _value_shape(what: Sequence[str]) -> str | None:
+def _value_shape(property_words: Sequence[str]) -> str | None:
     """Return the shape of the property's value; None if the property may have several values."""
-    lowered = [word.lower() for word in what]
-    if lowered[0] in UNIQUE_ADJECTIVES and len(what) > 1:
+    lowered = [word.lower() for word in property_words]
+    if lowered[0] in UNIQUE_ADJECTIVES and len(property_words) > 1:
         return "free"
     if lowered[0] in _NOT_CURRENT_WORDS:
         return None
-    if lowered[0] == "main" and len(what) > 1:
+    if lowered[0] == "main" and len(property_words) > 1:
         return "name"
-    head = head_noun(what)
-    bound = lowered.index(head)
-    two = " ".join(lowered[max(bound - 1, 0) : bound + 1])
+    head = head_noun(property_words)
+    head_at = lowered.index(head)
+    two = " ".join(lowered[max(head_at - 1, 0) : head_at + 1])
     return _PROPERTY_SHAPES.get(two, _PROPERTY_SHAPES.get(head))
 
 
@@ -275,10 +281,10 @@ def _time_parts(words: Sequence[str]) -> str | None:
 
     None if the words are anything else. A clock time with a zone gives the zone as well.
     """
-    found = _TIME_EXPRESSION.fullmatch(" ".join(words))
-    if found is None:
+    match = _TIME_EXPRESSION.fullmatch(" ".join(words))
+    if match is None:
         return None
-    return " ".join(sorted({_time_part(name.rstrip("2"), value) for name, value in found.groupdict().items() if value}))
+    return " ".join(sorted({_time_part(name.rstrip("2"), value) for name, value in match.groupdict().items() if value}))
 
 
 def _time_part(name: str, value: str) -> str:
@@ -292,22 +298,22 @@ def _time_part(name: str, value: str) -> str:
 
 def _measure_mark(words: Sequence[str]) -> str | None:
     """Return the mark for what an amount measures; None if the words are anything else."""
-    found = canonicalize_text(" ".join(words)) if words else ()
-    if not found or found[0].kind != "number":
+    tokens = canonicalize_text(" ".join(words)) if words else ()
+    if not tokens or tokens[0].kind != "number":
         return None
-    mark, taken = dimension_mark(found, 0)
-    return mark if len(found) == 1 + taken else None
+    mark, taken = dimension_mark(tokens, 0)
+    return mark if len(tokens) == 1 + taken else None
 
 
-def dimension_mark(found: Sequence[Token], at: int) -> tuple[str, int]:
+def dimension_mark(tokens: Sequence[Token], at: int) -> tuple[str, int]:
     """Return the mark for what a number measures, and how many tokens behind it are its unit."""
-    unit = found[at].key.partition("·")[2]
+    unit = tokens[at].key.partition("·")[2]
     if unit:
         return f"#{_UNIT_DIMENSIONS.get(unit, unit)}", 0
-    behind = [token.key.lower() for token in found[at + 1 : at + 3]]
+    following = [token.key.lower() for token in tokens[at + 1 : at + 3]]
     for length in (2, 1):
-        known = _UNIT_DIMENSIONS.get(" ".join(behind[:length]))
-        if known is not None and len(behind) >= length:
+        known = _UNIT_DIMENSIONS.get(" ".join(following[:length]))
+        if known is not None and len(following) >= length:
             return f"#{known}", length
     return "#", 0
 
@@ -364,10 +370,10 @@ def _fits_shape(value: Sequence[str], shape: str) -> bool:
 
 
 def _is_name_value(value: Sequence[str]) -> bool:
-    named = [word.rstrip(",") for word in value]
-    most = 4 + (named[0].rstrip(".").lower() in _PERSON_TITLES)
-    fine = all(is_name_word(word) or word.lower() in _NAME_PARTICLES for word in named)
-    return len(named) <= most and fine and is_name_word(named[0]) and named[0].lower() not in _NOT_NAME_WORDS
+    words = [word.rstrip(",") for word in value]
+    max_words = 4 + (words[0].rstrip(".").lower() in _PERSON_TITLES)
+    all_names = all(is_name_word(word) or word.lower() in _NAME_PARTICLES for word in words)
+    return len(words) <= max_words and all_names and is_name_word(words[0]) and words[0].lower() not in _NOT_NAME_WORDS
 
 
 def _is_code(word: str) -> bool:
@@ -380,10 +386,10 @@ _PERSON_TITLES = load_words("values.person_titles")
 
 
 def _is_free_value(lowered: Sequence[str]) -> bool:
-    told = lowered[1:] if lowered[0] in ("the", "a", "an") and len(lowered) > 1 else lowered
-    moving = len(told) == 1 and told[0].endswith(("ing", "ed")) and told[0] not in ("red",)
-    beside = set(told) & (BINDING_PREPOSITIONS - {"of"} | {"by"})
-    return len(lowered) <= 5 and told[0] not in STATE_WORDS and not moving and not beside
+    content = lowered[1:] if lowered[0] in ("the", "a", "an") and len(lowered) > 1 else lowered
+    is_verb = len(content) == 1 and content[0].endswith(("ing", "ed")) and content[0] not in ("red",)
+    prepositions = set(content) & (BINDING_PREPOSITIONS - {"of"} | {"by"})
+    return len(lowered) <= 5 and content[0] not in STATE_WORDS and not is_verb and not prepositions
 
 
 _STREET_WORDS = load_words("values.street_words")

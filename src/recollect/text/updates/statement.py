@@ -109,8 +109,8 @@ _ALWAYS_DOUBTFUL = DOUBTFUL_WORDS - load_words("statement.doubtful_in_places")
 
 
 def _is_doubtful(word: str) -> bool:
-    said = word.strip(",").lower()
-    return (said in DOUBTFUL_WORDS and word != "May") or _NEGATED_WORD.search(said) is not None
+    lowered = word.strip(",").lower()
+    return (lowered in DOUBTFUL_WORDS and word != "May") or _NEGATED_WORD.search(lowered) is not None
 
 
 _OPENING_FILLER = re.compile(DATA.pattern("patterns.opening_filler"), re.IGNORECASE)
@@ -123,16 +123,16 @@ _NEGATED_WORD = re.compile(DATA.pattern("patterns.negated_word"))
 def _resolve_perfect(words: list[str]) -> list[str]:
     """Replace a change by its result: "has been paid" and "was merged" become "is …"."""
     for at in range(1, len(words) - 1):
-        said = words[at].lower()
-        end = at + 2 if said == "has" and words[at + 1].lower() == "been" else at + 1
-        if (end == at + 2 or said == "was") and _is_lasting([word.lower() for word in words[end:]]):
+        verb = words[at].lower()
+        end = at + 2 if verb == "has" and words[at + 1].lower() == "been" else at + 1
+        if (end == at + 2 or verb == "was") and _is_lasting([word.lower() for word in words[end:]]):
             return [*words[:at], "is", *words[end:]]
     return words
 
 
-def _is_lasting(said: Sequence[str]) -> bool:
+def _is_lasting(lowered: Sequence[str]) -> bool:
     """Return whether the result of an action lasts, and the action was done once."""
-    return (len(said) == 1 and said[0] in _LASTING_PARTICIPLES) or tuple(said[:2]) in _LASTING_PHRASES
+    return (len(lowered) == 1 and lowered[0] in _LASTING_PARTICIPLES) or tuple(lowered[:2]) in _LASTING_PHRASES
 
 
 _LASTING_PARTICIPLES = load_words("statement.lasting_participles")
@@ -146,26 +146,26 @@ _LASTING_PHRASES = {
 
 def _strip_negations(words: Sequence[str]) -> tuple[list[str], int]:
     """Strip negations, and return the other words and the number of negations."""
-    kept, count, at = list[str](), 0, 0
+    rest, count, at = list[str](), 0, 0
     lowered = [word.lower() for word in words]
     while at < len(words):
-        said, after = lowered[at], lowered[at + 1] if at + 1 < len(words) else ""
-        if (said, after) in _NEGATING_PAIRS:
+        lowered_word, after = lowered[at], lowered[at + 1] if at + 1 < len(words) else ""
+        if (lowered_word, after) in _NEGATING_PAIRS:
             at, count = at + 2, count + 1
         elif (
-            said == "never"
-            or (said == "not" and kept and kept[-1].lower() in _WORDS_BEFORE_NOT)
-            or (said == "no" and kept and kept[-1].lower() in _WORDS_BEFORE_NO)
+            lowered_word == "never"
+            or (lowered_word == "not" and rest and rest[-1].lower() in _WORDS_BEFORE_NOT)
+            or (lowered_word == "no" and rest and rest[-1].lower() in _WORDS_BEFORE_NO)
         ):
             at, count = at + 1, count + 1
         else:
-            kept.append(words[at])
+            rest.append(words[at])
             at += 1
-    while count == 1 and kept and [word.lower() for word in kept[-2:]] in (["any", "more"], ["any", "longer"]):
-        kept = kept[:-2]
-    if count == 1 and kept and kept[-1].lower() == "anymore":
-        kept.pop()
-    return kept, count
+    while count == 1 and rest and [word.lower() for word in rest[-2:]] in (["any", "more"], ["any", "longer"]):
+        rest = rest[:-2]
+    if count == 1 and rest and rest[-1].lower() == "anymore":
+        rest.pop()
+    return rest, count
 
 
 _NEGATING_PAIRS = {tuple(pair.split()) for pair in load_words("statement.negating_pairs")}
@@ -194,10 +194,10 @@ def _resolve_state_change(words: Sequence[str]) -> tuple[list[str], bool]:
     words are returned unchanged.
     """
     for at in range(1, min(len(words) - 2, _MAX_CHANGE_POSITION)):
-        said = words[at].lower()
-        if said in _MOVE_VERBS:
+        verb = words[at].lower()
+        if verb in _MOVE_VERBS:
             return _read_move(words, at) or (list(words), False)
-        if said in _USE_VERBS:
+        if verb in _USE_VERBS:
             return _read_replacement(words, at) or (list(words), False)
     return list(words), False
 
@@ -209,18 +209,18 @@ _USE_VERBS = load_words("changes.use_verbs")
 
 
 def _read_move(words: Sequence[str], at: int) -> tuple[list[str], bool] | None:
-    who, verb, rest = _strip_perfect(words[:at]), words[at].lower(), _strip_moment(words[at + 1 :])
+    subject, verb, rest = _strip_perfect(words[:at]), words[at].lower(), _strip_moment(words[at + 1 :])
     lowered = [word.lower() for word in rest]
     to = lowered.index("to") if "to" in lowered else 0
-    if not who or (to and lowered[0] != "from") or lowered.count("to") != 1 or to == len(rest) - 1:
+    if not subject or (to and lowered[0] != "from") or lowered.count("to") != 1 or to == len(rest) - 1:
         return None
     source, aim = rest[1:to], rest[to + 1 :]
     if to == 1:
         return None
     if verb in _RELOCATION_VERBS and is_place(" ".join(aim)) and (not to or is_place(" ".join(source))):
-        return [*who, "lives", "in", *aim], False
+        return [*subject, "lives", "in", *aim], False
     if to and verb != "relocated" and _is_tool(source) and _is_tool(aim) and not _share_words(source, aim):
-        return [*who, "uses", *source], True
+        return [*subject, "uses", *source], True
     return None
 
 
@@ -234,8 +234,8 @@ def _read_replacement(words: Sequence[str], at: int) -> tuple[list[str], bool] |
     new, old = rest[:bound], rest[bound + 2 :]
     if not _is_tool(new) or not _is_tool(old) or _share_words(new, old):
         return None
-    who = [word for word in words[:at] if word.lower() != "now"]
-    return [*who, words[at], *old], True
+    subject = [word for word in words[:at] if word.lower() != "now"]
+    return [*subject, words[at], *old], True
 
 
 def _strip_perfect(words: Sequence[str]) -> list[str]:
@@ -243,11 +243,11 @@ def _strip_perfect(words: Sequence[str]) -> list[str]:
 
     Empty if another auxiliary or a negation is among the words.
     """
-    kept = ["I"] if [*words[:1]] == ["I've"] else ["We"] if [*words[:1]] == ["We've"] else [*words[:1]]
-    kept += words[1:]
-    while len(kept) > 1 and kept[-1].lower() in _PERFECT_WORDS:
-        kept.pop()
-    return kept if not any(_NOT_PERFECT.search(word.lower()) for word in kept) else []
+    subject = ["I"] if [*words[:1]] == ["I've"] else ["We"] if [*words[:1]] == ["We've"] else [*words[:1]]
+    subject += words[1:]
+    while len(subject) > 1 and subject[-1].lower() in _PERFECT_WORDS:
+        subject.pop()
+    return subject if not any(_NOT_PERFECT.search(word.lower()) for word in subject) else []
 
 
 _PERFECT_WORDS = load_words("changes.perfect_words")
@@ -256,9 +256,9 @@ _NOT_PERFECT = re.compile(DATA.pattern("patterns.not_perfect"))
 
 def _strip_moment(words: Sequence[str]) -> Sequence[str]:
     """Strip a moment at the end that is not long past."""
-    said = " ".join(words)
-    found = _RECENT_MOMENT.search(said)
-    return said[: found.start()].split() if found else words
+    text = " ".join(words)
+    moment = _RECENT_MOMENT.search(text)
+    return text[: moment.start()].split() if moment else words
 
 
 _RECENT_MOMENT = re.compile(DATA.pattern("patterns.recent_moment"), re.IGNORECASE)
@@ -307,14 +307,16 @@ def resolve_speaker(speaker: str | None, me: str | None, within: str | None = No
 
     The speaker is a name, or else the unnamed user if there is one.
     """
-    named = None if speaker is None or speaker.strip().lower() in _UNNAMED_LABELS else canonical_key(speaker)
-    own = None if me is None else _user_key(me)
-    beside = "" if within is None else _make_source_suffix(within)
-    if named:
-        by = "" if named == own else f" ({named})"
-        return SpeakerContext(named, f"{by}{beside}", by, beside)
-    unheard = speaker is not None and speaker.strip().lower() in _MACHINE_LABELS
-    return SpeakerContext(None if unheard else own, None if own is None else beside, source_suffix=beside)
+    name = None if speaker is None or speaker.strip().lower() in _UNNAMED_LABELS else canonical_key(speaker)
+    user = None if me is None else _user_key(me)
+    source_suffix = "" if within is None else _make_source_suffix(within)
+    if name:
+        speaker_suffix = "" if name == user else f" ({name})"
+        return SpeakerContext(name, f"{speaker_suffix}{source_suffix}", speaker_suffix, source_suffix)
+    is_machine = speaker is not None and speaker.strip().lower() in _MACHINE_LABELS
+    return SpeakerContext(
+        None if is_machine else user, None if user is None else source_suffix, source_suffix=source_suffix
+    )
 
 
 def _make_source_suffix(within: str) -> str:
@@ -322,10 +324,10 @@ def _make_source_suffix(within: str) -> str:
 
     A long one is cut, and the beginning of its hash tells it apart.
     """
-    said = " ".join(to_nfc(within).replace(":", " ").split())
-    if len(said) > _MAX_SOURCE_CHARS:
-        said = f"{said[:_MAX_SOURCE_CHARS].rstrip()}… {content_hash(within)[:8]}"
-    return f" (in {fold_case(said)})" if said else ""
+    source = " ".join(to_nfc(within).replace(":", " ").split())
+    if len(source) > _MAX_SOURCE_CHARS:
+        source = f"{source[:_MAX_SOURCE_CHARS].rstrip()}… {content_hash(within)[:8]}"
+    return f" (in {fold_case(source)})" if source else ""
 
 
 _MAX_SOURCE_CHARS = 32
@@ -364,16 +366,16 @@ _MAX_SHORT_NAME_CHARS = 2
 _SMALL_WORDS = BINDING_PREPOSITIONS | load_words("things.small_words")
 
 
-def resolve_person(words: Sequence[str], who: SpeakerContext) -> str | None:
+def resolve_person(words: Sequence[str], context: SpeakerContext) -> str | None:
     """Return the person meant: the speaker, a name, or a relation of which a person has one."""
-    said = " ".join(words)
-    if said.lower() in ("i", "user", "the user"):
-        return who.me
-    if said.lower() == "we":
-        return None if who.me is None else f"{who.me}'s people"
+    written = " ".join(words)
+    if written.lower() in ("i", "user", "the user"):
+        return context.me
+    if written.lower() == "we":
+        return None if context.me is None else f"{context.me}'s people"
     if 0 < len(words) <= MAX_NAME_WORDS and is_name(words):
-        return canonical_key(said)
-    owner, rest = _resolve_owner(words, who)
+        return canonical_key(written)
+    owner, rest = _resolve_owner(words, context)
     return f"{owner} {rest[0].lower()}" if owner and len(rest) == 1 and rest[0].lower() in UNIQUE_RELATIONS else None
 
 
@@ -387,9 +389,9 @@ def is_name_word(word: str) -> bool:
     return word[:1].isupper() and bare.isalpha() and word[-2:] != "'s"
 
 
-def resolve_thing(words: Sequence[str], who: SpeakerContext) -> str | None:
+def resolve_thing(words: Sequence[str], context: SpeakerContext) -> str | None:
     """Return the thing meant, if it is a certain one: the …, my …, Ana's …, ticket 7."""
-    owner, rest = _resolve_owner(words, who)
+    owner, rest = _resolve_owner(words, context)
     if owner:
         return (
             f"{owner} {canonical_key(' '.join(rest))}"
@@ -402,7 +404,7 @@ def resolve_thing(words: Sequence[str], who: SpeakerContext) -> str | None:
         rest = words[1:]
         if not is_single_thing(rest) or not _is_certain(rest):
             return None
-        return canonical_key(" ".join(rest)) if _is_specific(rest) else _add_context(rest, who)
+        return canonical_key(" ".join(rest)) if _is_specific(rest) else _add_context(rest, context)
     return canonical_key(" ".join(words)) if _is_numbered(words) else None
 
 
@@ -411,33 +413,33 @@ def _has_owner(words: Sequence[str]) -> bool:
     return any(word.endswith("'s") for word in words[: _head_end(words)])
 
 
-def resolve_property(words: Sequence[str], who: SpeakerContext) -> tuple[str | None, Sequence[str]]:
+def resolve_property(words: Sequence[str], context: SpeakerContext) -> tuple[str | None, Sequence[str]]:
     """Return whose property it is and which, such as Ana's email.
 
     The owner is "" or a context suffix if the property has none in particular, and None if it is unknown. The deadline
     of project Y is project Y's deadline.
     """
-    owner, what = _resolve_owner(words, who)
+    owner, property_words = _resolve_owner(words, context)
     if owner:
-        return owner, what
+        return owner, property_words
     lowered = [word.lower() for word in words]
     if _has_owner(words):
         return None, ()
     if lowered[:1] == ["the"]:
         if lowered.count("of") == 1 and lowered.index("of") > 1:
             at = lowered.index("of")
-            whose = words[at + 2 :] if lowered[at + 1 : at + 2] == ["the"] else words[at + 1 :]
-            if not whose or whose[0].lower() in NEVER_NAME_STARTS:
+            owner_words = words[at + 2 :] if lowered[at + 1 : at + 2] == ["the"] else words[at + 1 :]
+            if not owner_words or owner_words[0].lower() in NEVER_NAME_STARTS:
                 return None, ()
-            of = canonical_key(" ".join(whose))
-            return (of if _is_specific(whose) else _add_context_to_owner(of, who)), words[1:at]
-        return (_add_context_to_owner("", who) if not _is_specific(words[1:]) else ""), words[1:]
+            owner_key = canonical_key(" ".join(owner_words))
+            return (owner_key if _is_specific(owner_words) else _add_context_to_owner(owner_key, context)), words[1:at]
+        return (_add_context_to_owner("", context) if not _is_specific(words[1:]) else ""), words[1:]
     if len(words) > 1 and (lowered[0] in UNIQUE_ADJECTIVES or lowered[0] == "main"):
-        return _add_context_to_owner("", who), words
+        return _add_context_to_owner("", context), words
     return None, ()
 
 
-def _resolve_owner(words: Sequence[str], who: SpeakerContext) -> tuple[str | None, Sequence[str]]:
+def _resolve_owner(words: Sequence[str], context: SpeakerContext) -> tuple[str | None, Sequence[str]]:
     """Return the owner and the thing.
 
     The owner is None if the thing has none, or if it belongs to one of several.
@@ -446,37 +448,39 @@ def _resolve_owner(words: Sequence[str], who: SpeakerContext) -> tuple[str | Non
         return None, words
     first = words[0].lower()
     if first in ("my", "our"):
-        owner = who.me if first == "my" or who.me is None else f"{who.me}'s people"
+        owner = context.me if first == "my" or context.me is None else f"{context.me}'s people"
         return _resolve_ownership(owner, words[1:])
     start = 1 if first == "the" else 0
     for at in range(start, min(len(words), start + MAX_NAME_WORDS)):
         if not words[at].endswith("'s"):
             continue
-        named = [*words[start:at], words[at][:-2]]
-        if any(name.lower() in BINDING_PREPOSITIONS for name in named):  # the gate for Ana's flight
+        owner_words = [*words[start:at], words[at][:-2]]
+        if any(name.lower() in BINDING_PREPOSITIONS for name in owner_words):  # the gate for Ana's flight
             return None, words
-        lowered = [name.lower() for name in named]
+        lowered = [name.lower() for name in owner_words]
         rest = words[at + 1 :]
         if lowered == ["user"]:
-            return _resolve_ownership(who.me, rest)
-        if is_name(named) or (lowered[0] == "project" and len(named) > 1):
-            return _resolve_ownership(canonical_key(" ".join(named)), rest)
-        if start == 1 and _is_certain(named) and lowered[-1] not in REPEATABLE_RELATIONS:
-            return _resolve_ownership(_add_context_to_owner(canonical_key(" ".join(named)), who), rest)
+            return _resolve_ownership(context.me, rest)
+        if is_name(owner_words) or (lowered[0] == "project" and len(owner_words) > 1):
+            return _resolve_ownership(canonical_key(" ".join(owner_words)), rest)
+        if start == 1 and _is_certain(owner_words) and lowered[-1] not in REPEATABLE_RELATIONS:
+            return _resolve_ownership(_add_context_to_owner(canonical_key(" ".join(owner_words)), context), rest)
         return None, words
     return None, words
 
 
 def _resolve_ownership(owner: str | None, rest: Sequence[str]) -> tuple[str | None, Sequence[str]]:
     """Return the final owner: my wife's email is hers; "my daughter's" may be one of several."""
-    whose = next((at for at, word in enumerate(rest) if word.endswith("'s")), None)
-    if owner is None or not rest or whose is None:
+    owner_at = next((at for at, word in enumerate(rest) if word.endswith("'s")), None)
+    if owner is None or not rest or owner_at is None:
         return (owner if rest else None), rest
-    bound = any(word.lower() in BINDING_PREPOSITIONS for word in rest[:whose])
-    if bound:  # the gate for Ana's flight
+    is_bound = any(word.lower() in BINDING_PREPOSITIONS for word in rest[:owner_at])
+    if is_bound:  # the gate for Ana's flight
         return owner, rest
-    kin = rest[whose][:-2].lower()
-    return (f"{owner} {kin}", rest[1:]) if whose == 0 and len(rest) > 1 and kin in UNIQUE_POSSESSIONS else (None, rest)
+    kin = rest[owner_at][:-2].lower()
+    return (
+        (f"{owner} {kin}", rest[1:]) if owner_at == 0 and len(rest) > 1 and kin in UNIQUE_POSSESSIONS else (None, rest)
+    )
 
 
 def is_single_thing(words: Sequence[str]) -> bool:
@@ -530,20 +534,20 @@ def _is_specific(words: Sequence[str]) -> bool:
 
 
 def _is_specific_word(word: str) -> bool:
-    named = word[:1].isupper() and word.lower() not in _ACRONYMS
-    return named or any(char.isdigit() or char in "_/@.#" for char in word)
+    is_name = word[:1].isupper() and word.lower() not in _ACRONYMS
+    return is_name or any(char.isdigit() or char in "_/@.#" for char in word)
 
 
 _ACRONYMS = load_words("things.acronyms")
 
 
-def _add_context(words: Sequence[str], who: SpeakerContext) -> str | None:
-    return None if who.context_suffix is None else f"{canonical_key(' '.join(words))}{who.context_suffix}"
+def _add_context(words: Sequence[str], context: SpeakerContext) -> str | None:
+    return None if context.context_suffix is None else f"{canonical_key(' '.join(words))}{context.context_suffix}"
 
 
-def _add_context_to_owner(of: str, who: SpeakerContext) -> str | None:
+def _add_context_to_owner(of: str, context: SpeakerContext) -> str | None:
     """Return the owner with the context that identifies it; None if that is unknown."""
-    return None if who.context_suffix is None else f"{of}{who.context_suffix}".strip()
+    return None if context.context_suffix is None else f"{of}{context.context_suffix}".strip()
 
 
 def _is_numbered(words: Sequence[str]) -> bool:
@@ -560,13 +564,13 @@ _NUMBER = re.compile(r"#?[A-Z]{0,8}-?\d[\d.-]{0,20}")
 _IDENTIFIER = re.compile(r"[A-Za-z][\w.-]{0,60}[_\d][\w.-]{0,60}|[A-Z]{1,8}-\d{1,8}")
 
 
-def resolve_kind(words: Sequence[str], who: SpeakerContext) -> str | None:
+def resolve_kind(words: Sequence[str], context: SpeakerContext) -> str | None:
     """Return the key for all of a kind, or for what exists once: backups, p50 latency."""
     words = words[1:] if words[0].lower() == "the" and words[-1].lower().endswith("s") else words
     small = all(word[:1].islower() or not word[:1].isalpha() for word in words[1:])
     lowered = [word.lower() for word in words]
     if (
-        who.context_suffix is None
+        context.context_suffix is None
         or not 0 < len(words) <= _MAX_KIND_WORDS
         or not small
         or set(lowered) & _NOT_KIND_WORDS
@@ -575,8 +579,8 @@ def resolve_kind(words: Sequence[str], who: SpeakerContext) -> str | None:
         return None
     if not words[0][:1].isalpha():
         return None
-    known = len(words) > 1 or lowered[0].endswith("s") or lowered[0] in _UNCOUNTED_NOUNS
-    return f"{canonical_key(' '.join(words))}{who.context_suffix}" if known and not is_name(words[1:]) else None
+    is_known = len(words) > 1 or lowered[0].endswith("s") or lowered[0] in _UNCOUNTED_NOUNS
+    return f"{canonical_key(' '.join(words))}{context.context_suffix}" if is_known and not is_name(words[1:]) else None
 
 
 _UNCOUNTED_NOUNS = load_words("things.uncounted_nouns")
