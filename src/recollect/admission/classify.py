@@ -34,18 +34,18 @@ def detect_importance(text: str, kind: Kind, policy: ImportancePolicy) -> float 
 
     A text that mentions credentials has none, whatever else it says.
     """
-    looked_at = text[:MAX_IMPORTANCE_CHARS]
-    if _CREDENTIAL.search(looked_at):
+    beginning = text[:MAX_IMPORTANCE_CHARS]
+    if _CREDENTIAL.search(beginning):
         return None
-    if _MARKED_IMPORTANT.match(looked_at) or (
-        _STATED_IMPORTANT.search(looked_at) and not _UNIMPORTANT.search(looked_at)
+    if _MARKED_IMPORTANT.match(beginning) or (
+        _STATED_IMPORTANT.search(beginning) and not _UNIMPORTANT.search(beginning)
     ):
         return policy.stated
-    if _CRITICAL.search(looked_at):
+    if _CRITICAL.search(beginning):
         return policy.critical
-    if _BUSINESS.search(looked_at):
+    if _BUSINESS.search(beginning):
         return policy.critical if kind is Kind.DECISION else policy.business
-    if kind in RECURRING_KINDS or _RECURRING.search(looked_at):
+    if kind in RECURRING_KINDS or _RECURRING.search(beginning):
         return policy.preference
     return None
 
@@ -66,10 +66,10 @@ def detect_kind(text: str) -> Kind | None:
 
     Questions and suppositions are always in doubt.
     """
-    looked_at = text[:MAX_KIND_CHARS].translate(_PLAIN_QUOTES).strip()
-    if _HYPOTHETICAL.search(looked_at):
+    beginning = text[:MAX_KIND_CHARS].translate(_PLAIN_QUOTES).strip()
+    if _HYPOTHETICAL.search(beginning):
         return None
-    return next((kind for kind, rule in _KIND_RULES if rule.search(looked_at)), None)
+    return next((kind for kind, rule in _KIND_RULES if rule.search(beginning)), None)
 
 
 STANDING_KINDS = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION})

@@ -118,48 +118,53 @@ class Neighborhood:
         return self.forgotten_in_quarantine.get(memory.id, memory)
 
 
-def decide(proposed: Memory, known: Neighborhood, policy: AdmissionPolicy) -> Decision:
+def decide(proposed: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy) -> Decision:
     """Decide about a draft: by its topic first, then by its text, then by its subject.
 
     While the policy has quarantine enabled, a less trusted draft changes nothing about a more trusted memory. What an
     operator quarantined by hand does not come back because a model, a tool or a document repeats it: the draft waits
     too, even if the quarantined memory was forgotten since.
     """
-    if known.topic is not None:
-        return _decide_topic(proposed, known.topic, known, policy)
-    for others, reason in ((known.same_text, "the same words"), (known.paraphrases, "the same in other words")):
+    if neighborhood.topic is not None:
+        return _decide_topic(proposed, neighborhood.topic, neighborhood, policy)
+    for others, reason in (
+        (neighborhood.same_text, "the same words"),
+        (neighborhood.paraphrases, "the same in other words"),
+    ):
         for other in others:
             if other.status is Status.ACTIVE:
-                return _decide_repeated(proposed, other, reason, known, policy)
-        for other in sorted(others, key=lambda one: (_inactive_since(one, known), one.id), reverse=True):
-            judgement = _decide_repeated_inactive(proposed, other, known, policy)
-            if judgement is not None:
-                return judgement
-    if known.injection is not None and policy.quarantine.enabled:
-        return Quarantine(injection_reason(known.injection))
-    return decide_within_subject(proposed, known.same_subject, policy)
+                return _decide_repeated(proposed, other, reason, neighborhood, policy)
+        for other in sorted(others, key=lambda one: (_inactive_since(one, neighborhood), one.id), reverse=True):
+            decision = _decide_repeated_inactive(proposed, other, neighborhood, policy)
+            if decision is not None:
+                return decision
+    if neighborhood.injection is not None and policy.quarantine.enabled:
+        return Quarantine(injection_reason(neighborhood.injection))
+    return decide_within_subject(proposed, neighborhood.same_subject, policy)
 
 
-def decide_exact(proposed: Memory, known: Neighborhood, policy: AdmissionPolicy) -> Admit | ReviseMemory | Quarantine:
+def decide_exact(
+    proposed: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy
+) -> Admit | ReviseMemory | Quarantine:
     """Decide about a draft to store unchanged: a new revision of its topic, or a new memory.
 
     The same text elsewhere counts as another thing. While quarantine is enabled, a less trusted draft changes nothing
     here either. A draft waits in quarantine if an operator quarantined the same by hand, or if it reads like
     instructions and is new to the topic.
     """
-    topic = known.topic
+    topic = neighborhood.topic
     new = topic is None or topic.hash != proposed.hash
     if policy.quarantine.enabled and topic is not None and proposed.trust.less_than(topic.trust):
         return Quarantine(LESS_TRUSTED, topic)
-    apart = _find_known_quarantined(known, proposed) if new else None
-    if apart is not None:
-        return Quarantine(quarantine_reason(apart))
-    if new and known.injection is not None and policy.quarantine.enabled:
-        return Quarantine(injection_reason(known.injection), topic)
+    quarantined = _find_known_quarantined(neighborhood, proposed) if new else None
+    if quarantined is not None:
+        return Quarantine(quarantine_reason(quarantined))
+    if new and neighborhood.injection is not None and policy.quarantine.enabled:
+        return Quarantine(injection_reason(neighborhood.injection), topic)
     return Admit() if topic is None else ReviseMemory(topic)
 
 
-def _decide_topic(proposed: Memory, topic: Memory, known: Neighborhood, policy: AdmissionPolicy) -> Decision:
+def _decide_topic(proposed: Memory, topic: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy) -> Decision:
     """Decide about a draft whose topic has a memory.
 
     A draft observed before the topic's present text is only an echo.
@@ -167,24 +172,26 @@ def _decide_topic(proposed: Memory, topic: Memory, known: Neighborhood, policy: 
     if observed_at(proposed) < observed_at(topic):
         return Echo(topic, "its topic has a text that was observed later")
     if topic.hash == proposed.hash:
-        return _decide_repeated(proposed, topic, "the same words", known, policy)
-    apart = _find_known_quarantined(known, proposed)
-    if apart is not None:
-        return Quarantine(quarantine_reason(apart), apart)
-    place = _position_of_restated(topic, proposed, known.same_subject, policy, restated=False)
-    against = topic if proposed.trust.less_than(topic.trust) else _find_more_trusted(place, proposed)
-    if policy.quarantine.enabled and (against is not None or known.injection is not None):
-        waiting = next((one for one in known.same_text if _must_wait(known.as_quarantined(one), proposed)), None)
+        return _decide_repeated(proposed, topic, "the same words", neighborhood, policy)
+    quarantined = _find_known_quarantined(neighborhood, proposed)
+    if quarantined is not None:
+        return Quarantine(quarantine_reason(quarantined), quarantined)
+    position = _position_of_restated(topic, proposed, neighborhood.same_subject, policy, restated=False)
+    more_trusted = topic if proposed.trust.less_than(topic.trust) else _find_more_trusted(position, proposed)
+    if policy.quarantine.enabled and (more_trusted is not None or neighborhood.injection is not None):
+        waiting = next(
+            (one for one in neighborhood.same_text if _must_wait(neighborhood.as_quarantined(one), proposed)), None
+        )
         if waiting is not None:
             return Quarantine(quarantine_reason(waiting), waiting)
-        if against is not None:
-            return Quarantine(LESS_TRUSTED, against)
-        return Quarantine(injection_reason(known.injection), topic)
-    return ReviseMemory(topic, position=_without_conflict(place, proposed))
+        if more_trusted is not None:
+            return Quarantine(LESS_TRUSTED, more_trusted)
+        return Quarantine(injection_reason(neighborhood.injection), topic)
+    return ReviseMemory(topic, position=_without_conflict(position, proposed))
 
 
 def _decide_repeated(
-    proposed: Memory, former: Memory, reason: str, known: Neighborhood, policy: AdmissionPolicy
+    proposed: Memory, former: Memory, reason: str, neighborhood: Neighborhood, policy: AdmissionPolicy
 ) -> Decision:
     """Decide about a draft that repeats an active memory.
 
@@ -196,59 +203,59 @@ def _decide_repeated(
     over = former.ended_by(observed_at(proposed))
     if not (over or _adds_information(proposed, former) or is_said_firsthand(proposed, former)):
         return Echo(former, reason)
-    place = _position_of_restated(former, proposed, known.same_subject, policy, restated=True)
-    if _find_more_trusted(place, proposed) is not None:
+    position = _position_of_restated(former, proposed, neighborhood.same_subject, policy, restated=True)
+    if _find_more_trusted(position, proposed) is not None:
         return Echo(former, reason)
-    return ReviseMemory(former, restated=True, position=place)
+    return ReviseMemory(former, restated=True, position=position)
 
 
 def _decide_repeated_inactive(
-    proposed: Memory, former: Memory, known: Neighborhood, policy: AdmissionPolicy
+    proposed: Memory, former: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy
 ) -> Decision | None:
     if former.status is Status.QUARANTINED:
         return Quarantine(ALREADY_QUARANTINED, former) if _must_wait(former, proposed) else None
     if former.status not in (Status.FORGOTTEN, Status.SUPERSEDED):
         return None
-    since = _inactive_since(former, known)
-    if not known.is_undated and observed_at(proposed) <= since:
+    since = _inactive_since(former, neighborhood)
+    if not neighborhood.is_undated and observed_at(proposed) <= since:
         return LeaveInactive(former, since)
-    if former.id in known.forgotten_in_quarantine:
+    if former.id in neighborhood.forgotten_in_quarantine:
         return (
             Quarantine(FORGOTTEN_IN_QUARANTINE, former)
-            if _must_wait(known.forgotten_in_quarantine[former.id], proposed)
+            if _must_wait(neighborhood.forgotten_in_quarantine[former.id], proposed)
             else None
         )
-    if proposed.trust.less_than(former.trust) or (known.injection is not None and policy.quarantine.enabled):
+    if proposed.trust.less_than(former.trust) or (neighborhood.injection is not None and policy.quarantine.enabled):
         return None
-    place = _find_position(proposed.changed(id=former.id), known.same_subject, policy)
-    return None if _find_more_trusted(place, proposed) is not None else Reactivate(former, place)
+    position = _find_position(proposed.changed(id=former.id), neighborhood.same_subject, policy)
+    return None if _find_more_trusted(position, proposed) is not None else Reactivate(former, position)
 
 
 def decide_within_subject(
-    proposed: Memory, about: Sequence[Memory], policy: AdmissionPolicy
+    proposed: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy
 ) -> Admit | Supersede | Precede | Quarantine:
     """Decide about a memory among those of its subject, of which one is valid at a time.
 
     The one that begins later ends the one before, unless that is more trusted.
     """
-    place = _find_position(proposed, about, policy)
-    against = _find_more_trusted(place, proposed)
-    if against is not None and policy.quarantine.enabled:
-        return Quarantine(LESS_TRUSTED, against)
-    place = _without_conflict(place, proposed)
-    if place.ended_by is not None:
-        return Precede(place.ended_by, place.ends)
-    return Supersede(place.ends) if place.ends else Admit()
+    position = _find_position(proposed, same_subject, policy)
+    more_trusted = _find_more_trusted(position, proposed)
+    if more_trusted is not None and policy.quarantine.enabled:
+        return Quarantine(LESS_TRUSTED, more_trusted)
+    position = _without_conflict(position, proposed)
+    if position.ended_by is not None:
+        return Precede(position.ended_by, position.ends)
+    return Supersede(position.ends) if position.ends else Admit()
 
 
 def _position_of_restated(
-    former: Memory, proposed: Memory, about: Sequence[Memory], policy: AdmissionPolicy, *, restated: bool
+    former: Memory, proposed: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy, *, restated: bool
 ) -> SubjectPosition:
     """Return the position of a restated memory among the active ones of its subject."""
     since, until = merge_validity(former, proposed, restated=restated)
-    known = max(observed_at(proposed), observed_at(former))
-    state = proposed.changed(id=former.id, observed_at=known, valid_from=since, valid_until=until)
-    return _find_position(state, [one for one in about if one.status is Status.ACTIVE], policy)
+    observed = max(observed_at(proposed), observed_at(former))
+    state = proposed.changed(id=former.id, observed_at=observed, valid_from=since, valid_until=until)
+    return _find_position(state, [one for one in same_subject if one.status is Status.ACTIVE], policy)
 
 
 def merge_validity(former: Memory, proposed: Memory, *, restated: bool) -> tuple[datetime | None, datetime | None]:
@@ -272,12 +279,12 @@ def is_said_firsthand(proposed: Memory, former: Memory) -> bool:
     return former.trust.less_than(proposed.trust) and not proposed.trust.less_than(Trust.STATED)
 
 
-def is_older_observation(proposed: Memory, known: Memory) -> bool:
+def is_older_observation(proposed: Memory, former: Memory) -> bool:
     """Whether the draft was observed before the memory; then it only fills empty fields."""
-    return observed_at(proposed) < observed_at(known)
+    return observed_at(proposed) < observed_at(former)
 
 
-def _find_position(memory: Memory, about: Sequence[Memory], policy: AdmissionPolicy) -> SubjectPosition:
+def _find_position(memory: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy) -> SubjectPosition:
     """Return the position of a memory from when it becomes valid.
 
     A memory whose validity ended before has none. Memories that mean the same, or can be true beside it, are not in its
@@ -286,7 +293,7 @@ def _find_position(memory: Memory, about: Sequence[Memory], policy: AdmissionPol
     begin = effective_from(memory)
     if not policy.truth.supersede or memory.kind is Kind.EVENT or memory.ended_by(begin):
         return SubjectPosition()
-    others = [one for one in about if one.id != memory.id and one.kind is not Kind.EVENT]
+    others = [one for one in same_subject if one.id != memory.id and one.kind is not Kind.EVENT]
     others = [one for one in others if not (have_same_meaning(one.text, memory.text) or are_compatible(one, memory))]
     others.sort(key=lambda one: (effective_from(one), one.id))
     before = [one for one in others if effective_from(one) <= begin and not one.ended_by(begin)]
@@ -295,19 +302,19 @@ def _find_position(memory: Memory, about: Sequence[Memory], policy: AdmissionPol
     return SubjectPosition((*before, *doubtful), next((one for one in later if one not in doubtful), None))
 
 
-def _find_more_trusted(place: SubjectPosition, proposed: Memory) -> Memory | None:
+def _find_more_trusted(position: SubjectPosition, proposed: Memory) -> Memory | None:
     """Return the first memory that it would end although that is more trusted."""
-    return next((one for one in place.ends if proposed.trust.less_than(one.trust)), None)
+    return next((one for one in position.ends if proposed.trust.less_than(one.trust)), None)
 
 
-def _without_conflict(place: SubjectPosition, proposed: Memory) -> SubjectPosition:
+def _without_conflict(position: SubjectPosition, proposed: Memory) -> SubjectPosition:
     """Return the position, without ending anything if that would end a more trusted memory."""
-    return place if _find_more_trusted(place, proposed) is None else SubjectPosition((), place.ended_by)
+    return position if _find_more_trusted(position, proposed) is None else SubjectPosition((), position.ended_by)
 
 
-def _inactive_since(memory: Memory, known: Neighborhood) -> datetime:
+def _inactive_since(memory: Memory, neighborhood: Neighborhood) -> datetime:
     """Return since when the memory is inactive."""
-    return known.inactive_since.get(memory.id, observed_at(memory))
+    return neighborhood.inactive_since.get(memory.id, observed_at(memory))
 
 
 def _must_wait(memory: Memory, proposed: Memory) -> bool:
@@ -321,22 +328,29 @@ def _must_wait(memory: Memory, proposed: Memory) -> bool:
     return memory.status is Status.QUARANTINED and not memory.trust.less_than(proposed.trust)
 
 
-def find_quarantined_by_hand(sayings: Iterable[Memory], proposed: Memory) -> Memory | None:
+def find_quarantined_by_hand(memories: Iterable[Memory], proposed: Memory) -> Memory | None:
     """Return the first memory that an operator quarantined by hand; the draft waits with it.
 
     `None` if the draft comes from the user or an operator.
     """
     if not proposed.trust.less_than(Trust.STATED):
         return None
-    held = (one for one in sayings if one.status is Status.QUARANTINED)
-    return next((one for one in held if (one.remark or "").startswith(MANUAL_QUARANTINE_PREFIX)), None)
+    quarantined = (one for one in memories if one.status is Status.QUARANTINED)
+    return next((one for one in quarantined if (one.remark or "").startswith(MANUAL_QUARANTINE_PREFIX)), None)
 
 
-def _find_known_quarantined(known: Neighborhood, proposed: Memory) -> Memory | None:
+def _find_known_quarantined(neighborhood: Neighborhood, proposed: Memory) -> Memory | None:
     """Return the first known memory that was quarantined by hand, even if forgotten since."""
-    found = find_quarantined_by_hand(map(known.as_quarantined, (*known.same_text, *known.paraphrases)), proposed)
+    quarantined = find_quarantined_by_hand(
+        map(neighborhood.as_quarantined, (*neighborhood.same_text, *neighborhood.paraphrases)), proposed
+    )
     return next(
-        (one for one in (*known.same_text, *known.paraphrases) if found is not None and one.id == found.id), None
+        (
+            one
+            for one in (*neighborhood.same_text, *neighborhood.paraphrases)
+            if quarantined is not None and one.id == quarantined.id
+        ),
+        None,
     )
 
 
@@ -370,19 +384,25 @@ def effective_from(memory: Memory) -> datetime:
     return memory.valid_from or observed_at(memory)
 
 
-def _adds_information(proposed: Memory, known: Memory) -> bool:
+def _adds_information(proposed: Memory, former: Memory) -> bool:
     """Whether the draft adds anything but text.
 
     That is a pin, sharing, a higher importance, another value in one of the compared fields, or an origin beside all
     known ones.
     """
-    raised = (proposed.importance or 0.0) > (known.importance or 0.0)
-    given = [(getattr(proposed, name), getattr(known, name)) for name in _COMPARED_FIELDS]
-    if is_older_observation(proposed, known):
-        given = [(new, old) for new, old in given if old in _EMPTY_VALUES]
-    changed = any(new not in _EMPTY_VALUES and new != old for new, old in given)
-    more = set(proposed.derived_from) > set(known.derived_from) > set()
-    return raised or changed or more or (proposed.pinned and not known.pinned) or (proposed.shared and not known.shared)
+    is_more_important = (proposed.importance or 0.0) > (former.importance or 0.0)
+    values = [(getattr(proposed, name), getattr(former, name)) for name in _COMPARED_FIELDS]
+    if is_older_observation(proposed, former):
+        values = [(new, old) for new, old in values if old in _EMPTY_VALUES]
+    is_changed = any(new not in _EMPTY_VALUES and new != old for new, old in values)
+    has_more_sources = set(proposed.derived_from) > set(former.derived_from) > set()
+    return (
+        is_more_important
+        or is_changed
+        or has_more_sources
+        or (proposed.pinned and not former.pinned)
+        or (proposed.shared and not former.shared)
+    )
 
 
 _COMPARED_FIELDS = ("title", "topic_key", "subject", "tags", "confidence", "valid_from", "valid_until", "metadata")

@@ -54,8 +54,8 @@ class PhraseExtractor:
 
     def extract(self, turns: Sequence[ConversationTurn], *, most: int) -> Extraction:
         """Return at most `most` extracts, in the words of the conversation."""
-        found = extract_phrases(turns, most=most, importance=self.importance, confidence=self.confidence)
-        return Extraction(extracts=found)
+        extracts = extract_phrases(turns, most=most, importance=self.importance, confidence=self.confidence)
+        return Extraction(extracts=extracts)
 
 
 def extract_phrases(
@@ -67,14 +67,14 @@ def extract_phrases(
     counts only as a constraint, a procedure, a definition or a decision, and then as implied.
     """
     extracts: dict[tuple[str | None, str], Extract] = {}
-    for turn, said in enumerate(turns):
-        for found in _match_turn(said):
-            once = (said.speaker, content_hash(found.quote.casefold()))
-            if once not in extracts and found.quote in said.text:
-                extracts[once] = _build_extract(turn, found, importance, confidence)
-    every = list(extracts.values())
-    best = sorted(range(len(every)), key=lambda one: (*_extract_sort_key(every[one]), one))[:most]
-    return tuple(every[one] for one in sorted(best))
+    for place, turn in enumerate(turns):
+        for match in _match_turn(turn):
+            key = (turn.speaker, content_hash(match.quote.casefold()))
+            if key not in extracts and match.quote in turn.text:
+                extracts[key] = _build_extract(place, match, importance, confidence)
+    found_extracts = list(extracts.values())
+    best = sorted(range(len(found_extracts)), key=lambda one: (*_extract_sort_key(found_extracts[one]), one))[:most]
+    return tuple(found_extracts[one] for one in sorted(best))
 
 
 def _extract_sort_key(extract: Extract) -> tuple[float, float]:
@@ -83,38 +83,38 @@ def _extract_sort_key(extract: Extract) -> tuple[float, float]:
 
 
 def _build_extract(
-    turn: int, found: _PhraseMatch, importance: ImportancePolicy, confidence: ConfidencePolicy
+    turn: int, match: _PhraseMatch, importance: ImportancePolicy, confidence: ConfidencePolicy
 ) -> Extract:
-    worth = detect_importance(found.sentence, found.kind, importance)
-    sure = confidence.stated if found.is_explicit else confidence.implied
+    detected = detect_importance(match.sentence, match.kind, importance)
+    certainty = confidence.stated if match.is_explicit else confidence.implied
     return Extract(
-        text=found.quote[0].upper() + found.quote[1:],
-        kind=found.kind,
-        quote=found.quote,
+        text=match.quote[0].upper() + match.quote[1:],
+        kind=match.kind,
+        quote=match.quote,
         turn=turn,
-        importance=importance.casual if worth is None else worth,
-        confidence=confidence.uncertain if has_hedge(found.sentence) else sure,
+        importance=importance.casual if detected is None else detected,
+        confidence=confidence.uncertain if has_hedge(match.sentence) else certainty,
     )
 
 
-def _match_turn(said: ConversationTurn) -> Iterator[_PhraseMatch]:
+def _match_turn(turn: ConversationTurn) -> Iterator[_PhraseMatch]:
     """Yield the matches of a turn, each sentence at most once.
 
     Private parts are not read, nor is a turn that takes something back.
     """
-    written = redact_private(said.text)
+    written = redact_private(turn.text)
     text = replace_typography(written)
-    if said.role not in HEARD_ROLES or has_retraction(text):
+    if turn.role not in HEARD_ROLES or has_retraction(text):
         return
-    spans = list(find_sentence_spans(text, said.speaker))
+    spans = list(find_sentence_spans(text, turn.speaker))
     done = 0
-    laid_down = set(find_procedures(text, spans))
-    for begin, end in sorted({*spans, *laid_down}, key=lambda span: (span[0], -span[1])):
-        if (begin, end) in laid_down:
-            yield _PhraseMatch(written[begin:end], text[begin:end], Kind.PROCEDURE, said.role is Role.USER)
+    procedures = set(find_procedures(text, spans))
+    for begin, end in sorted({*spans, *procedures}, key=lambda span: (span[0], -span[1])):
+        if (begin, end) in procedures:
+            yield _PhraseMatch(written[begin:end], text[begin:end], Kind.PROCEDURE, turn.role is Role.USER)
             done = end
         elif begin >= done:
-            yield from _match_sentence(written, text, (begin, end), said.role)
+            yield from _match_sentence(written, text, (begin, end), turn.role)
 
 
 def _match_sentence(written: str, text: str, sentence: TextSpan, role: Role) -> Iterator[_PhraseMatch]:
@@ -126,16 +126,16 @@ def _match_sentence(written: str, text: str, sentence: TextSpan, role: Role) -> 
     spans = list(split_sentence(text, begin, end))
     if not spans:
         return
-    whole = spans[0]
+    trimmed = spans[0]
     asked = role is Role.USER and asks_to_remember(text, begin, end)
     for first, last in spans:
         kind, outright = _classify_sentence(text[first:last], role, asked=asked)
-        if kind is not None and not makes_hypothetical(text[whole[0] : first]):
+        if kind is not None and not makes_hypothetical(text[trimmed[0] : first]):
             yield _PhraseMatch(written[first:last], text[begin:end], kind, outright)
             return
-    for first, last in split_at_and(text, *whole):
+    for first, last in split_at_and(text, *trimmed):
         kind, outright = _classify_sentence(text[first:last], role, asked=asked)
-        if kind is not None and kind in LASTING_KINDS and not makes_hypothetical(text[whole[0] : first]):
+        if kind is not None and kind in LASTING_KINDS and not makes_hypothetical(text[trimmed[0] : first]):
             yield _PhraseMatch(written[first:last], text[begin:end], kind, outright)
 
 

@@ -21,13 +21,15 @@ MAX_SHOWN_CHARS = 60
 
 def find_injection(text: str) -> str | None:
     """Return the first text that reads like instructions to a model, on one line, or `None`."""
-    told = _BLANKS.sub(_collapse_blanks, text)  # runs of blanks would cause backtracking
-    low = told.casefold().replace("\n", " ")
-    tried = (pattern.search(told) for words, pattern in _INJECTION_RULES if any(word in low for word in words))
-    found = min((one for one in tried if one is not None), key=lambda one: one.start(), default=None)
-    if found is None:
+    collapsed = _BLANKS.sub(_collapse_blanks, text)  # runs of blanks would cause backtracking
+    folded = collapsed.casefold().replace("\n", " ")
+    matches = (
+        pattern.search(collapsed) for words, pattern in _INJECTION_RULES if any(word in folded for word in words)
+    )
+    first = min((one for one in matches if one is not None), key=lambda one: one.start(), default=None)
+    if first is None:
         return None
-    words = " ".join(found[0].split())
+    words = " ".join(first[0].split())
     return repr(words if len(words) <= MAX_SHOWN_CHARS else f"{words[:MAX_SHOWN_CHARS]}…")
 
 

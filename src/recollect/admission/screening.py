@@ -46,40 +46,40 @@ def screen(value: ScreenedT, policy: SecretsPolicy, *, may_be_blank: bool = Fals
     text, unless `may_be_blank`.
     """
     changes: dict[str, Any] = {}
-    taken: dict[str, None] = {}
+    removed: dict[str, None] = {}
     kind: Any = type(value)
     for name in _text_fields(kind):
-        said = getattr(value, name)
-        if not isinstance(said, _TEXT_TYPES) or not said:
+        content = getattr(value, name)
+        if not isinstance(content, _TEXT_TYPES) or not content:
             continue
         if name in PROSE_FIELDS:
-            cleaned = _redact_value(said, policy, taken)
-            if isinstance(said, Mapping) and len(cleaned) < len(said):
+            cleaned = _redact_value(content, policy, removed)
+            if isinstance(content, Mapping) and len(cleaned) < len(content):
                 return Refused(f"its {name} has keys that look like secrets; rename them")
-            if cleaned != said:
+            if cleaned != content:
                 changes[name] = cleaned
-        elif (problem := _find_name_problem(said, policy)) is not None:
+        elif (problem := _find_name_problem(content, policy)) is not None:
             has = "have" if name == "tags" else "has"
             return Refused(f"its {name} {has} {problem}; use other words")
-    if policy.enabled and (text := _redact_named_text(value, changes.get("text"), taken)) is not None:
+    if policy.enabled and (text := _redact_named_text(value, changes.get("text"), removed)) is not None:
         changes["text"] = text
-    if (refused := _refuse_secrets(taken, policy)) is not None:
+    if (refused := _refuse_secrets(removed, policy)) is not None:
         return refused
     if not changes:
         return Screened(value, ())
     if not may_be_blank and _is_blank(changes.get("text")):
-        return Refused(f"nothing is left of it after redaction ({', '.join(taken)})")
-    return Screened(replace(value, **changes), tuple(taken))
+        return Refused(f"nothing is left of it after redaction ({', '.join(removed)})")
+    return Screened(replace(value, **changes), tuple(removed))
 
 
 def screen_value(value: ScreenedT, policy: SecretsPolicy) -> Screened[ScreenedT] | Refused:
     """Redact a text or a JSON value; refuse it if it is nested too deep or the policy says so."""
     if _is_deeper_than(value, _MAX_DEPTH):
         return Refused(f"it is nested more than {_MAX_DEPTH} levels deep; flatten it")
-    taken: dict[str, None] = {}
-    cleaned = _redact_value(value, policy, taken)
-    refused = _refuse_secrets(taken, policy)
-    return Screened(cleaned, tuple(taken)) if refused is None else refused
+    removed: dict[str, None] = {}
+    cleaned = _redact_value(value, policy, removed)
+    refused = _refuse_secrets(removed, policy)
+    return Screened(cleaned, tuple(removed)) if refused is None else refused
 
 
 def _is_deeper_than(value: Any, levels: int) -> bool:
@@ -100,9 +100,9 @@ def _child_values(value: Any) -> Iterable[Any]:
             return ()
 
 
-def _refuse_secrets(taken: Mapping[str, None], policy: SecretsPolicy) -> Refused | None:
+def _refuse_secrets(removed: Mapping[str, None], policy: SecretsPolicy) -> Refused | None:
     """Return the refusal if the policy refuses secrets and some were found."""
-    secrets = [kind for kind in taken if kind != PRIVATE_MARK]
+    secrets = [kind for kind in removed if kind != PRIVATE_MARK]
     if not secrets or policy.action != "refuse":
         return None
     return Refused(f"it has what looks like a secret ({', '.join(secrets)}); remove it")
@@ -124,45 +124,45 @@ def _is_blank(text: Any) -> bool:
     return isinstance(text, str) and not any(map(str.isalnum, _PLACEHOLDER.sub("", text)))
 
 
-def _redact_value(said: Any, policy: SecretsPolicy, taken: dict[str, None], name: str = "", depth: int = 0) -> Any:
+def _redact_value(value: Any, policy: SecretsPolicy, removed: dict[str, None], name: str = "", depth: int = 0) -> Any:
     """Return the value with placeholders, and add what was removed to `taken`.
 
     Parts nested too deep to be stored are left as they are.
     """
     if depth > _MAX_DEPTH:
-        return said
-    match said:
+        return value
+    match value:
         case str():
-            return _redact_string(said, policy, taken, name)
+            return _redact_string(value, policy, removed, name)
         case Mapping():
-            inner = [(_redact_value(key, policy, taken), key, one) for key, one in said.items()]
+            inner = [(_redact_value(key, policy, removed), key, one) for key, one in value.items()]
             return {
-                new: _redact_value(one, policy, taken, _value_name(key, said, name), depth + 1)
+                new: _redact_value(one, policy, removed, _value_name(key, value, name), depth + 1)
                 for new, key, one in inner
             }
         case tuple() | list():
-            return type(said)(_redact_value(one, policy, taken, name, depth + 1) for one in said)
+            return type(value)(_redact_value(one, policy, removed, name, depth + 1) for one in value)
         case int() | float() if (
-            policy.enabled and not isinstance(said, bool) and _MIN_SECRET_NUMBER <= abs(said) < _MAX_SECRET_NUMBER
+            policy.enabled and not isinstance(value, bool) and _MIN_SECRET_NUMBER <= abs(value) < _MAX_SECRET_NUMBER
         ):
-            digits = str(int(said)) if said == int(said) else str(said)
-            found = _redact_string(digits, policy, taken, name)
-            return said if found == digits else found
+            digits = str(int(value)) if value == int(value) else str(value)
+            found = _redact_string(digits, policy, removed, name)
+            return value if found == digits else found
         case _:
-            return said
+            return value
 
 
-def _redact_string(said: str, policy: SecretsPolicy, taken: dict[str, None], name: str) -> str:
-    public = redact_private(said)
-    if public != said:
-        taken[PRIVATE_MARK] = None
+def _redact_string(text: str, policy: SecretsPolicy, removed: dict[str, None], name: str) -> str:
+    public = redact_private(text)
+    if public != text:
+        removed[PRIVATE_MARK] = None
     if not policy.enabled:
         return public
-    found = redact(public)
-    if name and not found.kinds:
-        found = redact_named(name, public)
-    taken.update(dict.fromkeys(found.kinds))
-    return found.text
+    redacted = redact(public)
+    if name and not redacted.kinds:
+        redacted = redact_named(name, public)
+    removed.update(dict.fromkeys(redacted.kinds))
+    return redacted.text
 
 
 _MIN_SECRET_NUMBER, _MAX_SECRET_NUMBER = 10**3, 10**20
@@ -174,7 +174,7 @@ _NAME_KEYS = _FILE.words("names.name_keys")
 _SECRET_MAPPING_NAME = re.compile(_FILE.text("names.mapping_of_secrets"), re.IGNORECASE)
 
 
-def _value_name(key: object, among: Mapping[str, Any], outer: str) -> str:
+def _value_name(key: object, mapping: Mapping[str, Any], outer: str) -> str:
     """Return the name of a value in a mapping, to judge whether it is a secret.
 
     It is the key; for a generic key such as "value" the name beside it; or else the name of the mapping. In a mapping
@@ -182,12 +182,12 @@ def _value_name(key: object, among: Mapping[str, Any], outer: str) -> str:
     """
     if not isinstance(key, str):
         return outer
-    called = "".join(map(plain_character, key))
-    if _SECRET_MAPPING_NAME.fullmatch(outer) and not _SECRET_MAPPING_NAME.search(called):
+    plain_key = "".join(map(plain_character, key))
+    if _SECRET_MAPPING_NAME.fullmatch(outer) and not _SECRET_MAPPING_NAME.search(plain_key):
         return outer
-    if called.lower() not in _GENERIC_KEYS:
-        return called
-    beside = (among.get(one) for one in _NAME_KEYS)
+    if plain_key.lower() not in _GENERIC_KEYS:
+        return plain_key
+    beside = (mapping.get(one) for one in _NAME_KEYS)
     return next((one for one in beside if isinstance(one, str)), outer)
 
 
@@ -196,7 +196,7 @@ _MAX_SINGLE_WORD_CHARS = 250
 """The longest text that can be a single word named by its title."""
 
 
-def _redact_named_text(value: Any, cleaned: str | None, taken: dict[str, None]) -> str | None:
+def _redact_named_text(value: Any, cleaned: str | None, removed: dict[str, None]) -> str | None:
     """Return the text without its only word, if a name such as the title calls it a secret.
 
     Names are the title, subject, topic and tags. The result is `None` if there is nothing to remove.
@@ -206,36 +206,36 @@ def _redact_named_text(value: Any, cleaned: str | None, taken: dict[str, None]) 
     if word is None:
         return None
     for name in _naming_texts(value):
-        found = redact_named(name, word["s"], quoted=False)
-        if found.kinds:
-            taken.update(dict.fromkeys(found.kinds))
-            return f"{word.string[: word.start('s')]}{found.text}{word.string[word.end('s') :]}"
+        redacted = redact_named(name, word["s"], quoted=False)
+        if redacted.kinds:
+            removed.update(dict.fromkeys(redacted.kinds))
+            return f"{word.string[: word.start('s')]}{redacted.text}{word.string[word.end('s') :]}"
     return None
 
 
 def _naming_texts(value: Any) -> Iterator[str]:
-    said = (getattr(value, name, None) for name in ("title", "subject", "topic_key", "tags"))
-    return (text for one in said for text in _texts_of(one))
+    values = (getattr(value, name, None) for name in ("title", "subject", "topic_key", "tags"))
+    return (text for one in values for text in _texts_of(one))
 
 
-def _find_name_problem(said: Any, policy: SecretsPolicy) -> str | None:
+def _find_name_problem(value: Any, policy: SecretsPolicy) -> str | None:
     """Return what a name contains that it must not, or `None`."""
-    if any(redact_private(text) != text for text in _texts_of(said)):
+    if any(redact_private(text) != text for text in _texts_of(value)):
         return f"a part that is {PRIVATE_MARK}"
     secret = (
-        next((one.kind for text in _texts_of(said) for one in find_secrets(text)), None) if policy.enabled else None
+        next((one.kind for text in _texts_of(value) for one in find_secrets(text)), None) if policy.enabled else None
     )
     return None if secret is None else f"what looks like a secret ({secret})"
 
 
-def _texts_of(said: Any) -> Iterator[str]:
-    match said:
+def _texts_of(value: Any) -> Iterator[str]:
+    match value:
         case str():
-            yield str(said)
+            yield str(value)
         case Scope():
-            yield str(said)
+            yield str(value)
         case tuple() | list():
-            yield from (one for one in said if isinstance(one, str))
+            yield from (one for one in value if isinstance(one, str))
         case _:
             pass
 
@@ -256,11 +256,11 @@ def redact_private(text: str) -> str:
     Tags may nest, have attributes, use any case, and contain invisible characters. In doubt, text is hidden: an opening
     tag without an end hides the rest of the text, an end without an opening tag everything before it.
     """
-    reading = replace_characters(text, CONFUSABLE_CHARACTERS, plain_character) if is_disguised(text) else None
+    normalized = replace_characters(text, CONFUSABLE_CHARACTERS, plain_character) if is_disguised(text) else None
     parts: list[str] = []
     depth = done = 0
-    for tag in _PRIVATE_TAG.finditer(text if reading is None else reading.text):
-        start, end = tag.span() if reading is None else (reading.source_offset(at) for at in tag.span())
+    for tag in _PRIVATE_TAG.finditer(text if normalized is None else normalized.text):
+        start, end = tag.span() if normalized is None else (normalized.source_offset(at) for at in tag.span())
         if tag["closing"] or tag["spaced"]:
             if not depth:
                 parts = [REDACTED_MARK]

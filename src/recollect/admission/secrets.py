@@ -45,30 +45,30 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     masked = _PLACEHOLDER.sub(lambda match: BARRIER * len(match[0]), text) if "[REDACTED" in text else text
     secrets: list[_RuleMatch] = []
     for _ in range(_MAX_PASSES):
-        long = _find_long_words(masked)
-        new = _merge_spans(
+        long_words = _find_long_words(masked)
+        matches = _merge_spans(
             [
-                *_match_rules(masked, long),
+                *_match_rules(masked, long_words),
                 *_match_escaped(masked),
-                *_match_base64(masked, long),
+                *_match_base64(masked, long_words),
                 *_match_broken_tokens(masked),
             ]
         )
-        if not new:
+        if not matches:
             return tuple(Secret(RULES[rank].kind, start, end) for start, end, rank in sorted(secrets))
-        secrets += new
-        masked = _replace_spans(masked, [(start, end, BARRIER * (end - start)) for start, end, _ in new])
+        secrets += matches
+        masked = _replace_spans(masked, [(start, end, BARRIER * (end - start)) for start, end, _ in matches])
     return (Secret(RULES[secrets[0][2]].kind, 0, len(text)),)
 
 
 def redact(text: str) -> RedactedText:
     """Replace every secret with `[REDACTED: <kind>]`; a second run changes nothing."""
-    found = find_secrets(text)
-    if not found:
+    secrets = find_secrets(text)
+    if not secrets:
         return RedactedText(text, ())
-    kinds = tuple(dict.fromkeys(secret.kind for secret in found))
+    kinds = tuple(dict.fromkeys(secret.kind for secret in secrets))
     return RedactedText(
-        _replace_spans(text, [(each.start, each.end, f"[REDACTED: {each.kind}]") for each in found]), kinds
+        _replace_spans(text, [(each.start, each.end, f"[REDACTED: {each.kind}]") for each in secrets]), kinds
     )
 
 
@@ -82,10 +82,10 @@ def redact_named(name: str, value: str, *, quoted: bool = True) -> RedactedText:
     name = _PLURAL_NAME.sub("", " ".join(name.split()).rstrip(" :="))
     for before, after in ((f'{name}="', '"'), (f"{name}: ", ""), (f"{name} is ", ""))[not quoted :]:
         at = len(before)
-        found = [one for one in find_secrets(f"{before}{value}{after}") if at < one.end <= at + len(value)]
-        if found:
-            pieces = [(max(0, one.start - at), one.end - at, f"[REDACTED: {one.kind}]") for one in found]
-            return RedactedText(_replace_spans(value, pieces), tuple(dict.fromkeys(one.kind for one in found)))
+        secrets = [one for one in find_secrets(f"{before}{value}{after}") if at < one.end <= at + len(value)]
+        if secrets:
+            pieces = [(max(0, one.start - at), one.end - at, f"[REDACTED: {one.kind}]") for one in secrets]
+            return RedactedText(_replace_spans(value, pieces), tuple(dict.fromkeys(one.kind for one in secrets)))
     return RedactedText(value, ())
 
 
@@ -141,7 +141,7 @@ def _unescape(text: str, odd: re.Pattern[str]) -> NormalizedText:
 
     Lines far from any are left out, because they were searched before; not if the text may have a key of several lines.
     """
-    reading = NormalizedText()
+    normalized = NormalizedText()
     sparse = "BEGIN" not in text
     done = 0
     for match in odd.finditer(text):
@@ -149,15 +149,15 @@ def _unescape(text: str, odd: re.Pattern[str]) -> NormalizedText:
         if sparse and start - done > _MAX_ESCAPE_GAP:
             last, first = _next_line(text, done) if done else 0, _line_before(text, done, start)
             if last < first:
-                reading.add(text[done:last], done, last)
-                reading.add(BARRIER, last, first)
+                normalized.add(text[done:last], done, last)
+                normalized.add(BARRIER, last, first)
                 done = first
-        reading.add(text[done:start], done, start)
-        reading.add(_decode_escape(match[0]), start, match.end())
+        normalized.add(text[done:start], done, start)
+        normalized.add(_decode_escape(match[0]), start, match.end())
         done = match.end()
     last = _next_line(text, done) if sparse else len(text)
-    reading.add(text[done:last], done, last)
-    return reading
+    normalized.add(text[done:last], done, last)
+    return normalized
 
 
 def _next_line(text: str, at: int) -> int:
