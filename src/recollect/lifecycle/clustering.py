@@ -61,10 +61,10 @@ class NearPairs:
 
         The nearest comes first; of equally near rows the first.
         """
-        kept = np.isin(self.first, rows) & np.isin(self.second, rows)
-        first, second = np.searchsorted(rows, self.first[kept]), np.searchsorted(rows, self.second[kept])
+        mask = np.isin(self.first, rows) & np.isin(self.second, rows)
+        first, second = np.searchsorted(rows, self.first[mask]), np.searchsorted(rows, self.second[mask])
         own, others = np.concatenate([first, second]), np.concatenate([second, first])
-        order = np.lexsort((others, -np.concatenate([self.similarities[kept]] * 2), own))
+        order = np.lexsort((others, -np.concatenate([self.similarities[mask]] * 2), own))
         bounds = np.searchsorted(own[order], np.arange(1, len(rows)))
         return [part.tolist() for part in np.split(others[order], bounds)] if len(rows) else []
 
@@ -74,33 +74,33 @@ def find_near_pairs(vectors: NDArray[np.float32], threshold: float) -> NearPairs
 
     Rows without a vector have no pairs.
     """
-    known = np.flatnonzero(np.isfinite(vectors).all(axis=1)) if len(vectors) else np.empty(0, dtype=np.intp)
-    matrix = np.ascontiguousarray(vectors[known], dtype=np.float32)
-    exact = len(known) <= MAX_EXACT_VECTORS
-    lots = [np.arange(len(known))] if exact else list(_split_into_cells(matrix))
+    known_rows = np.flatnonzero(np.isfinite(vectors).all(axis=1)) if len(vectors) else np.empty(0, dtype=np.intp)
+    matrix = np.ascontiguousarray(vectors[known_rows], dtype=np.float32)
+    exact = len(known_rows) <= MAX_EXACT_VECTORS
+    blocks = [np.arange(len(known_rows))] if exact else list(_split_into_cells(matrix))
     keys, compared = list[NDArray[np.int64]](), 0
-    for rows in lots:
+    for rows in blocks:
         compared += len(rows) * (len(rows) - 1) // 2
         keys += _find_candidate_pairs(matrix, rows, threshold)
     pairs = np.unique(np.concatenate(keys)) if keys else np.empty(0, dtype=np.int64)
-    first, second = np.divmod(pairs, max(len(known), 1))
+    first, second = np.divmod(pairs, max(len(known_rows), 1))
     near = _exact_cosines(matrix, first, second)
-    kept = near >= threshold
-    return NearPairs(known[first[kept]], known[second[kept]], near[kept], compared, exact)
+    is_near = near >= threshold
+    return NearPairs(known_rows[first[is_near]], known_rows[second[is_near]], near[is_near], compared, exact)
 
 
 def _split_into_cells(matrix: NDArray[np.float32]) -> Iterator[Rows]:
     """Yield the rows of each cell, in order, in parts small enough to compare all pairs."""
     count = len(matrix)
-    wanted = round(count**0.5)
-    centres = matrix[np.linspace(0, count - 1, wanted).astype(np.intp)]
+    cell_count = round(count**0.5)
+    centers = matrix[np.linspace(0, count - 1, cell_count).astype(np.intp)]
     nearest = np.empty((count, CELLS_PER_VECTOR), dtype=np.intp)
     for start in range(0, count, BLOCK_ROWS):
-        near = matrix[start : start + BLOCK_ROWS] @ centres.T
+        near = matrix[start : start + BLOCK_ROWS] @ centers.T
         nearest[start : start + BLOCK_ROWS] = np.argpartition(-near, CELLS_PER_VECTOR - 1, axis=1)[:, :CELLS_PER_VECTOR]
     cells = nearest.ravel()
     order = np.argsort(cells, kind="stable")
-    for rows in np.split(order // CELLS_PER_VECTOR, np.searchsorted(cells[order], np.arange(1, wanted))):
+    for rows in np.split(order // CELLS_PER_VECTOR, np.searchsorted(cells[order], np.arange(1, cell_count))):
         for start in range(0, len(rows), MAX_CELL_VECTORS):
             yield rows[start : start + MAX_CELL_VECTORS]
 
@@ -110,13 +110,13 @@ def _find_candidate_pairs(matrix: NDArray[np.float32], rows: Rows, threshold: fl
 
     A row with too many neighbors keeps the nearest `MAX_NEAR_VECTORS`.
     """
-    here, count = matrix[rows], len(matrix)
-    enough = np.float32(threshold - cosine_error_bound(matrix.shape[1]))
+    block, count = matrix[rows], len(matrix)
+    min_similarity = np.float32(threshold - cosine_error_bound(matrix.shape[1]))
     for start in range(0, len(rows), BLOCK_ROWS):
-        near = here[start : start + BLOCK_ROWS] @ here.T
+        near = block[start : start + BLOCK_ROWS] @ block.T
         places = np.arange(start, start + len(near))
         near[places - start, places] = -np.inf  # a row is not its own neighbor
-        mask = near >= enough
+        mask = near >= min_similarity
         crowded = np.flatnonzero(np.count_nonzero(mask, axis=1) > MAX_NEAR_VECTORS)
         for row in crowded.tolist():
             mask[row] = False
@@ -128,11 +128,11 @@ def _find_candidate_pairs(matrix: NDArray[np.float32], rows: Rows, threshold: fl
 
 def _exact_cosines(matrix: NDArray[np.float32], first: Rows, second: Rows) -> Floats:
     """Return the cosine of each pair, exact to the last bit."""
-    found = [
+    parts = [
         cosines(matrix[first[start : start + BLOCK_ROWS]], matrix[second[start : start + BLOCK_ROWS]])
         for start in range(0, len(first), BLOCK_ROWS)
     ]
-    return np.concatenate(found) if found else np.empty(0)
+    return np.concatenate(parts) if parts else np.empty(0)
 
 
 MAX_LINKS = 16
@@ -184,8 +184,10 @@ class _Groups:
         """Merge the two nearest groups, the first of equals, as long as any are near enough."""
         while self.queue:
             _, first, second, rows = heappop(self.queue)
-            there = self.members[first] and self.members[second]
-            if there and len(self.members[first]) + len(self.members[second]) == rows:  # otherwise the entry is stale
+            both_exist = self.members[first] and self.members[second]
+            if (
+                both_exist and len(self.members[first]) + len(self.members[second]) == rows
+            ):  # otherwise the entry is stale
                 self._merge(first, second)
 
     def push_candidates(self, group: int, others: Sequence[int]) -> None:

@@ -100,19 +100,21 @@ def find_consolidation(
     others but are not replaced, so that a second run changes nothing. `rivals` returns whether two memories share a
     subject and cannot both be true.
     """
-    work = _Grouping([_MemoryWords.of(one) for one in memories], near, frozenset(made), rivals)
-    alone = {row for row, others in enumerate(near) if not others}
-    disputes = {row: other for row in range(len(memories)) if (other := work.find_dispute(row)) is not None}
-    free = {row for row in range(len(memories)) if row not in alone | disputes.keys() and not work.find_obstacle(row)}
-    groups = work.find_groups(free, least)
-    taken = {row for lead, others in groups for row in (lead, *others)}
-    crowd = (row for row, others in enumerate(near) if len(others) >= least - 1 and row not in taken)
+    grouping = _Grouping([_MemoryWords.of(one) for one in memories], near, frozenset(made), rivals)
+    isolated = {row for row, others in enumerate(near) if not others}
+    disputes = {row: other for row in range(len(memories)) if (other := grouping.find_dispute(row)) is not None}
+    free = {
+        row for row in range(len(memories)) if row not in isolated | disputes.keys() and not grouping.find_obstacle(row)
+    }
+    groups = grouping.find_groups(free, least)
+    grouped = {row for lead, others in groups for row in (lead, *others)}
+    left_over = (row for row, others in enumerate(near) if len(others) >= least - 1 and row not in grouped)
     return Consolidation(
         tuple(
             ConsolidationGroup(memories[lead], tuple(memories[row] for row in sorted(others)))
             for lead, others in groups
         ),
-        tuple(work.explain_unmerged(row, disputes.get(row)) for row in crowd),
+        tuple(grouping.explain_unmerged(row, disputes.get(row)) for row in left_over),
     )
 
 
@@ -147,13 +149,13 @@ class _MemoryWords:
         """Read the words of a memory; none for a text too long to compare."""
         if len(memory.text) > MAX_COMPARED_CHARS:
             return cls(memory, (), Counter(), Counter())
-        found = [one for one in canonicalize_text(memory.embedded_text) if one.text or one.key == POSSESSIVE]
-        telling = Counter(one.key for one in found if one.kind not in _PLAIN_SORTS)
+        tokens = [one for one in canonicalize_text(memory.embedded_text) if one.text or one.key == POSSESSIVE]
+        telling = Counter(one.key for one in tokens if one.kind not in _PLAIN_SORTS)
         return cls(
             memory,
-            tuple(one.key for one in found),
+            tuple(one.key for one in tokens),
             telling,
-            Counter(one.key for one in found if one.kind in _PLAIN_SORTS),
+            Counter(one.key for one in tokens if one.kind in _PLAIN_SORTS),
         )
 
     @property
@@ -174,8 +176,8 @@ class _MemoryWords:
         """
         if not other.words or self.distinctive != other.distinctive or self.merge_key != other.merge_key:
             return False
-        more = Counter(self.words) - Counter(other.words)
-        return not any(word.lower() in MEANING_CHANGING_WORDS for word in more) and _is_subsequence(
+        added_words = Counter(self.words) - Counter(other.words)
+        return not any(word.lower() in MEANING_CHANGING_WORDS for word in added_words) and _is_subsequence(
             other.words, self.words
         )
 
@@ -183,20 +185,20 @@ class _MemoryWords:
         """Whether the two differ only in distinctive words, in one plain word, or in word order."""
         if not self.words or not other.words or self.words == other.words:
             return False
-        lacking, more = self.plain - other.plain, other.plain - self.plain
+        missing_words, added_words = self.plain - other.plain, other.plain - self.plain
         if self.distinctive != other.distinctive:
-            return not lacking or not more
-        return lacking.total() == more.total() <= 1
+            return not missing_words or not added_words
+        return missing_words.total() == added_words.total() <= 1
 
 
 _PLAIN_SORTS = ("word", "order")
 """The kinds of words that are not distinctive."""
 
 
-def _is_subsequence(said: Sequence[str], others: Sequence[str]) -> bool:
+def _is_subsequence(words: Sequence[str], others: Sequence[str]) -> bool:
     """Whether `others` contains these words in this order, with anything in between."""
     rest = iter(others)
-    return all(word in rest for word in said)
+    return all(word in rest for word in words)
 
 
 @dataclass(slots=True)
@@ -233,22 +235,22 @@ class _Grouping:
 
         Greedy: the next lead replaces the most of the remaining rows; of equals, the newest, then the first.
         """
-        wanted = {row: self._find_covered(row, free) for row in free}
-        queue = [self._queue_entry(row, len(others)) for row, others in wanted.items() if len(others) >= least - 1]
+        covered = {row: self._find_covered(row, free) for row in free}
+        queue = [self._queue_entry(row, len(others)) for row, others in covered.items() if len(others) >= least - 1]
         heapify(queue)
-        groups, taken = list[tuple[int, list[int]]](), set[int]()
+        groups, grouped = list[tuple[int, list[int]]](), set[int]()
         while queue:
-            place = heappop(queue)
-            row = place[-1]
-            others = [] if row in taken else [one for one in wanted[row] if one not in taken]
+            entry = heappop(queue)
+            row = entry[-1]
+            others = [] if row in grouped else [one for one in covered[row] if one not in grouped]
             if len(others) < least - 1:
                 continue
-            if self._queue_entry(row, len(others)) != place:  # some were taken since it was queued
+            if self._queue_entry(row, len(others)) != entry:  # some were taken since it was queued
                 heappush(queue, self._queue_entry(row, len(others)))
                 continue
             groups.append((row, others[: MAX_GROUP_MEMORIES - 1]))
             self.overflow |= set(others[MAX_GROUP_MEMORIES - 1 :])
-            taken |= {row, *others[: MAX_GROUP_MEMORIES - 1]}
+            grouped |= {row, *others[: MAX_GROUP_MEMORIES - 1]}
         return sorted(groups)
 
     def _find_covered(self, row: int, free: Set[int]) -> list[int]:
@@ -267,12 +269,12 @@ class _Grouping:
         reason, other = self.find_obstacle(row), self.sayings[self.near[row][0] if dispute is None else dispute]
         if reason is None and dispute is not None:
             subject = self.rivals(one.memory, other.memory)
-            told = (
+            difference = (
                 f"both are of the subject {one.memory.subject!r}"
                 if subject
                 else _describe_difference(one.memory, other.memory)
             )
-            reason = f"may contradict what is near it: {told}"
+            reason = f"may contradict what is near it: {difference}"
         elif reason is None and row in self.overflow:
             reason = f"more than {MAX_GROUP_MEMORIES} memories say the same; the next run continues"
         elif reason is None and one.merge_key != other.merge_key:
@@ -299,8 +301,12 @@ def _describe_difference(memory: Memory, other: Memory) -> str:
     """Describe how two texts differ."""
     if max(len(memory.text), len(other.text)) > MAX_COMPARED_CHARS:
         return "one of them is too long to be compared"
-    found = compare_meanings(memory.embedded_text, other.embedded_text)
-    return "no difference" if isinstance(found, SameMeaning) else f"{found.kind}, {found.old!r} → {found.new!r}"
+    comparison = compare_meanings(memory.embedded_text, other.embedded_text)
+    return (
+        "no difference"
+        if isinstance(comparison, SameMeaning)
+        else f"{comparison.kind}, {comparison.old!r} → {comparison.new!r}"
+    )
 
 
 MEANING_CHANGING_WORDS = frozenset(

@@ -42,18 +42,18 @@ MIN_LESSON_CONFIDENCE, MAX_LESSON_CONFIDENCE = 0.3, 0.9
 
 def build_start_metadata(plan: Sequence[str]) -> dict[str, Any]:
     """Return the metadata of a new episode; raise FieldError if the plan is too long."""
-    noted = {"plan": list(plan)}
-    size = len(json.dumps(noted))
+    metadata = {"plan": list(plan)}
+    size = len(json.dumps(metadata))
     max_size = MAX_METADATA_CHARS - OUTCOME_RESERVE_CHARS
     if size > max_size:
         problem = f"its steps take {size} characters of JSON; at most {max_size} fit"
         raise FieldError(f"{problem}; shorten them", field="plan")
-    return noted
+    return metadata
 
 
 def build_outcome_metadata(metadata: Mapping[str, Any], outcome: Outcome, contexts: Iterable[str]) -> dict[str, Any]:
     """Return the metadata of a completed episode; raise FieldError if it is too long."""
-    noted = {
+    completed = {
         **metadata,
         "outcome": outcome.score,
         "lessons": list(outcome.lessons),
@@ -61,21 +61,21 @@ def build_outcome_metadata(metadata: Mapping[str, Any], outcome: Outcome, contex
         "completed_at": outcome.at.isoformat(),
         "contexts": list(contexts),
     }
-    size = len(json.dumps(noted))
+    size = len(json.dumps(completed))
     if size > MAX_METADATA_CHARS:
-        longest = max(("lessons", "failure_modes", "contexts"), key=lambda name: len(json.dumps(noted[name])))
+        longest = max(("lessons", "failure_modes", "contexts"), key=lambda name: len(json.dumps(completed[name])))
         problem = f"plan, lessons and failure modes take {size} characters of JSON; at most {MAX_METADATA_CHARS} fit"
         raise FieldError(f"{problem}; shorten them, or remember some separately", field=longest)
-    return noted
+    return completed
 
 
 def read_outcome(memory: Memory) -> Outcome | None:
     """Read the outcome of an episode; `None` without one, or if a manual edit broke it."""
-    noted = memory.metadata
-    lessons, failures = _read_texts(noted.get("lessons")), _read_texts(noted.get("failure_modes"))
+    metadata = memory.metadata
+    lessons, failures = _read_texts(metadata.get("lessons")), _read_texts(metadata.get("failure_modes"))
     try:
-        score = validation.require_fraction("outcome", noted["outcome"])
-        at = validation.require_moment("completed_at", datetime.fromisoformat(noted["completed_at"]))
+        score = validation.require_fraction("outcome", metadata["outcome"])
+        at = validation.require_moment("completed_at", datetime.fromisoformat(metadata["completed_at"]))
     except (KeyError, TypeError, ValueError):
         return None
     return Outcome(score=score, lessons=lessons, failure_modes=failures, at=at)
@@ -88,17 +88,17 @@ def read_contexts(memory: Memory) -> tuple[str, ...]:
 
 def group_actions_by_episode(actions: Iterable[Memory]) -> dict[str, list[Memory]]:
     """Group actions by the id of their episode."""
-    found = defaultdict[str, list[Memory]](list)
+    actions_by_episode = defaultdict[str, list[Memory]](list)
     for one in actions:
         for id in one.derived_from:
-            found[id].append(one)
-    return found
+            actions_by_episode[id].append(one)
+    return actions_by_episode
 
 
 def collect_contexts(episode: Memory, actions: Iterable[Memory]) -> tuple[str, ...]:
     """Return all contexts behind a task: those of its actions and those named on completion."""
-    done = (read_action(one).context for one in actions)
-    return tuple(dict.fromkeys([*(one for one in done if one is not None), *read_contexts(episode)]))
+    of_actions = (read_action(one).context for one in actions)
+    return tuple(dict.fromkeys([*(one for one in of_actions if one is not None), *read_contexts(episode)]))
 
 
 def read_episode(memory: Memory, *, value: float | None) -> Episode:
@@ -125,18 +125,18 @@ def lesson_confidence(outcome: float, *, of_failure: bool) -> float:
     return MIN_LESSON_CONFIDENCE + (MAX_LESSON_CONFIDENCE - MIN_LESSON_CONFIDENCE) * share
 
 
-def require_texts(field: str, given: Iterable[str]) -> tuple[str, ...]:
+def require_texts(field: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return the texts without duplicates; raise FieldError for a blank one or too many."""
     texts = tuple(
-        dict.fromkeys(validation.require_content(field, one) for one in validation.require_several(field, given))
+        dict.fromkeys(validation.require_content(field, one) for one in validation.require_several(field, values))
     )
     if len(texts) > MAX_LIST_ITEMS:
         raise FieldError(f"has {len(texts)} items; at most {MAX_LIST_ITEMS} are allowed", field=field)
     return texts
 
 
-def _read_texts(noted: object) -> tuple[str, ...]:
-    return tuple(one for one in noted if isinstance(one, str)) if isinstance(noted, list) else ()
+def _read_texts(stored: object) -> tuple[str, ...]:
+    return tuple(one for one in stored if isinstance(one, str)) if isinstance(stored, list) else ()
 
 
 TARGET_OUTCOME = 0.65
@@ -228,11 +228,11 @@ def select_expired(episodes: Sequence[Episode], policy: EpisodicPolicy) -> Itera
         ((one, value) for one, value in finished if not one.pinned),
         key=lambda both: (both[1], both[0].started_at, both[0].id),
     )
-    over = len(finished) - policy.max_episodes
+    excess = len(finished) - policy.max_episodes
     for place, (one, worth) in enumerate(free):
         if not is_retained(worth, policy.value_threshold):
             yield one, f"its value {worth:.3f} is below {policy.value_threshold:g}"
-        elif place < over:
+        elif place < excess:
             yield one, f"at most {policy.max_episodes} are kept, and its value {worth:.3f} is among the lowest"
 
 
@@ -268,27 +268,27 @@ class FailureMode:
         return self.explanation.score
 
 
-def rank_similar(found: Iterable[tuple[Episode, float]], *, min_score: float) -> list[Similar]:
+def rank_similar(episodes: Iterable[tuple[Episode, float]], *, min_score: float) -> list[Similar]:
     """Rank finished episodes by similarity × value, best first.
 
     Episodes with a score of 0 or below `min_score` are left out.
     """
-    weighed = [
+    scored = [
         Similar(episode=episode, explanation=_explain(similarity, episode.outcome.score, episode.value))
-        for episode, similarity in found
+        for episode, similarity in episodes
         if episode.outcome is not None and episode.value is not None
     ]
-    ranked = sorted(weighed, key=lambda one: (-one.score, one.episode.id))
+    ranked = sorted(scored, key=lambda one: (-one.score, one.episode.id))
     return [one for one in ranked if one.score > 0.0 and one.score >= min_score]
 
 
-def rank_failure_modes(found: Iterable[tuple[Episode, float]], *, min_score: float) -> list[FailureMode]:
+def rank_failure_modes(episodes: Iterable[tuple[Episode, float]], *, min_score: float) -> list[FailureMode]:
     """Rank the failures of these episodes by the similarity of the task, whatever the outcome.
 
     A failure of several episodes occurs once, with all of them.
     """
     modes: dict[str, FailureMode] = {}
-    for episode, similarity in sorted(found, key=lambda one: (-one[1], one[0].id)):
+    for episode, similarity in sorted(episodes, key=lambda one: (-one[1], one[0].id)):
         for text in episode.failure_modes if similarity > 0.0 and similarity >= min_score else ():
             hash = content_hash(text.casefold())
             known = modes.get(hash) or FailureMode(

@@ -74,26 +74,35 @@ class ExtractiveSummarizer:
         if not passages:
             raise FieldError("is empty; pass at least one passage", field="passages")
         ordered = sorted(passages, key=lambda one: (one.at, one.cites, one.text, one.speaker or ""))
-        taken = level in CALENDAR_LEVELS
-        speakers = _find_speaker_labels(ordered) if taken else frozenset(one.speaker for one in ordered if one.speaker)
+        from_summaries = level in CALENDAR_LEVELS
+        speakers = (
+            _find_speaker_labels(ordered)
+            if from_summaries
+            else frozenset(one.speaker for one in ordered if one.speaker)
+        )
         points = [
             point
             for one in ordered
-            for point in (_point_of_summary(one, speakers) if taken else _split_into_points(one))
+            for point in (_point_of_summary(one, speakers) if from_summaries else _split_into_points(one))
         ]
         themes = TopicTerms.of(
             [point.terms for point in points],
-            (name for point in points for told in point.sentences for name in extract_name_terms(told.sentence.text)),
+            (
+                name
+                for point in points
+                for weighted in point.sentences
+                for name in extract_name_terms(weighted.sentence.text)
+            ),
             speakers,
         )
         weights = themes.weights()
-        carried = [point.term_weights(weights) for point in points]
+        term_weights = [point.term_weights(weights) for point in points]
 
-        chosen = [points[place] for place in _choose_points(carried, min(most, MAX_BULLETS))]
+        chosen = [points[place] for place in _choose_points(term_weights, min(most, MAX_BULLETS))]
         texts = [point.text(weights) for point in chosen]
-        phrases = themes.top_phrases([points[place].lines for place in _heaviest_points(carried)])
+        phrases = themes.top_phrases([points[place].lines for place in _heaviest_points(term_weights)])
         return Summary(
-            title=make_title(phrases, texts) or format_count(len(ordered), "point" if taken else "event"),
+            title=make_title(phrases, texts) or format_count(len(ordered), "point" if from_summaries else "event"),
             bullets=tuple(Bullet(text, point.passage.cites) for text, point in zip(texts, chosen, strict=True))
             or (Bullet(ELLIPSIS, ordered[0].cites),),
             keywords=tuple(phrases[:MAX_KEYWORDS]),
@@ -132,29 +141,34 @@ class _Point:
 
     @property
     def terms(self) -> list[str]:
-        return [term for told in self.sentences for term in told.terms]
+        return [term for weighted in self.sentences for term in weighted.terms]
 
     @property
     def lines(self) -> list[str]:
-        return [told.sentence.text for told in self.sentences]
+        return [weighted.sentence.text for weighted in self.sentences]
 
     def term_weights(self, weights: Mapping[str, float]) -> dict[str, float]:
         """Return the weight of each term in its heaviest sentence."""
-        found = dict[str, float]()
-        for told in self.sentences:
-            for term in told.terms:
-                weight = told.weight * weights[term]
-                if weight > found.get(term, 0.0):
-                    found[term] = weight
-        return found
+        heaviest = dict[str, float]()
+        for weighted in self.sentences:
+            for term in weighted.terms:
+                weight = weighted.weight * weights[term]
+                if weight > heaviest.get(term, 0.0):
+                    heaviest[term] = weight
+        return heaviest
 
     def text(self, weights: Mapping[str, float]) -> str:
         """Return the sentences from the first to the last that carry enough, after the speaker."""
         if self.written is not None:
             return truncate(self.written, MAX_BULLET_CHARS)
-        carries = [told.weight * sum(weights[term] for term in dict.fromkeys(told.terms)) for told in self.sentences]
-        kept = [place for place, share in enumerate(carries) if share >= MIN_SENTENCE_SHARE * max(carries)]
-        text = join_sentences([told.sentence.text for told in self.sentences[kept[0] : kept[-1] + 1]])
+        sentence_weights = [
+            weighted.weight * sum(weights[term] for term in dict.fromkeys(weighted.terms))
+            for weighted in self.sentences
+        ]
+        heavy = [
+            place for place, share in enumerate(sentence_weights) if share >= MIN_SENTENCE_SHARE * max(sentence_weights)
+        ]
+        text = join_sentences([weighted.sentence.text for weighted in self.sentences[heavy[0] : heavy[-1] + 1]])
         return truncate(_attribute(text, self.passage.speaker), MAX_BULLET_CHARS)
 
 
@@ -166,34 +180,34 @@ def _attribute(text: str, speaker: str | None) -> str:
 
 def _split_into_points(passage: Passage) -> Iterator[_Point]:
     """Split an event into points of a few sentences; a long sentence is a point by itself."""
-    told, length = list[_WeightedSentence](), 0
+    sentences, length = list[_WeightedSentence](), 0
     for sentence in split_sentences(
         build_embedded_text(None, passage.text, passage.speaker)
     ):  # without the speaker's name in front
-        if told and length + len(sentence.text) > MAX_POINT_CHARS:
-            yield _Point(passage, _without_asides(told))
-            told, length = [], 0
-        told.append(_WeightedSentence.of(sentence))
+        if sentences and length + len(sentence.text) > MAX_POINT_CHARS:
+            yield _Point(passage, _without_asides(sentences))
+            sentences, length = [], 0
+        sentences.append(_WeightedSentence.of(sentence))
         length += len(sentence.text) + 1
-    if told:
-        yield _Point(passage, _without_asides(told))
+    if sentences:
+        yield _Point(passage, _without_asides(sentences))
 
 
-def _without_asides(told: Sequence[_WeightedSentence]) -> Sequence[_WeightedSentence]:
+def _without_asides(sentences: Sequence[_WeightedSentence]) -> Sequence[_WeightedSentence]:
     """Return the sentences without asides, unless there are only asides."""
-    return [one for one in told if not one.sentence.aside] or told
+    return [one for one in sentences if not one.sentence.aside] or sentences
 
 
 def _point_of_summary(passage: Passage, labels: Set[str]) -> Iterator[_Point]:
     """Take a point of a finer summary unchanged; a speaker label does not count for its weight."""
     text = to_single_line(passage.text)
     label = _LABEL.match(text)
-    told = [
+    sentences = [
         _WeightedSentence.of(one)
         for one in split_sentences(text[label.end() :] if label and label[1] in labels else text)
     ]
-    if told:
-        yield _Point(passage, told, text)
+    if sentences:
+        yield _Point(passage, sentences, text)
 
 
 def _find_speaker_labels(passages: Iterable[Passage]) -> frozenset[str]:
@@ -204,39 +218,40 @@ def _find_speaker_labels(passages: Iterable[Passage]) -> frozenset[str]:
     return frozenset(label for label, count in found.items() if count > 1 or label.istitle() or label in ROLE_LABELS)
 
 
-def _choose_points(carried: Sequence[Mapping[str, float]], most: int) -> list[int]:
+def _choose_points(term_weights: Sequence[Mapping[str, float]], most: int) -> list[int]:
     """Return the indexes of the chosen points, in order; each adds most to those chosen before.
 
     The gain of a point never grows, so only the best one waiting is computed again.
     """
-    said = Counter[str]()
+    chosen_terms = Counter[str]()
 
     def adds(place: int) -> float:
-        found = carried[place]
+        weights = term_weights[place]
         total = sum(
-            weight * REPEATED_TERM_FACTOR ** said[term] if term in said else weight for term, weight in found.items()
+            weight * REPEATED_TERM_FACTOR ** chosen_terms[term] if term in chosen_terms else weight
+            for term, weight in weights.items()
         )
-        return total / math.sqrt(EXTRA_TERMS + len(found))
+        return total / math.sqrt(EXTRA_TERMS + len(weights))
 
-    waiting = [(-adds(place), place) for place in range(len(carried))]
+    waiting = [(-adds(place), place) for place in range(len(term_weights))]
     heapq.heapify(waiting)
     best, chosen = -waiting[0][0] if waiting else 0.0, list[int]()
     while waiting and len(chosen) < most:
         _, place = heapq.heappop(waiting)
-        worth = adds(place)
-        if waiting and (-worth, place) > waiting[0]:  # its gain fell, so another may be better now
-            heapq.heappush(waiting, (-worth, place))
-        elif chosen and worth <= max(MIN_POINT_SHARE * best, MAX_GREETING_WORTH):
+        gain = adds(place)
+        if waiting and (-gain, place) > waiting[0]:  # its gain fell, so another may be better now
+            heapq.heappush(waiting, (-gain, place))
+        elif chosen and gain <= max(MIN_POINT_SHARE * best, MAX_GREETING_WORTH):
             break
         else:
             chosen.append(place)
-            said.update(carried[place].keys())
+            chosen_terms.update(term_weights[place].keys())
     return sorted(chosen)
 
 
-def _heaviest_points(carried: Sequence[Mapping[str, float]]) -> list[int]:
+def _heaviest_points(term_weights: Sequence[Mapping[str, float]]) -> list[int]:
     """Return the indexes of the heaviest points, in order."""
-    weights = [sum(found.values()) for found in carried]
+    weights = [sum(terms.values()) for terms in term_weights]
     return sorted(heapq.nlargest(MAX_TITLE_POINTS, range(len(weights)), key=lambda place: (weights[place], -place)))
 
 

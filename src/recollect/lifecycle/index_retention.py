@@ -70,28 +70,28 @@ def age_records(records: Sequence[Memory], keeping: Sequence[IndexRetention], no
     lineage = _RecordLineage.of(records)
     in_order = sorted(lineage.records.values(), key=_sort_key)
     outside = {one.id: set(one.left) for one in in_order}
-    tellers: dict[MemoryId, dict[Index, tuple[Memory, ...]]] = defaultdict(dict)
-    pinned, untold = dict[MemoryId, Memory](), dict[MemoryId, Memory]()
+    stand_ins: dict[MemoryId, dict[Index, tuple[Memory, ...]]] = defaultdict(dict)
+    pinned, uncovered = dict[MemoryId, Memory](), dict[MemoryId, Memory]()
     for rule in keeping:
         for one in in_order:
             was_outside = rule.index in outside[one.id]
             old = _is_expired(one, rule, now)
-            told_by = lineage.find_stand_ins(one, rule, outside) if old and not one.pinned else ()
-            if told_by:
+            covering = lineage.find_stand_ins(one, rule, outside) if old and not one.pinned else ()
+            if covering:
                 outside[one.id].add(rule.index)
                 if rule.index not in one.left:
-                    tellers[one.id][rule.index] = told_by
+                    stand_ins[one.id][rule.index] = covering
             elif was_outside and rule.restores:
                 outside[one.id].discard(rule.index)
             elif old and not was_outside:
-                (pinned if one.pinned else untold)[one.id] = one
-    standing = _find_stand_ins(in_order, lineage, keeping, outside)
+                (pinned if one.pinned else uncovered)[one.id] = one
+    stood_for = _find_stand_ins(in_order, lineage, keeping, outside)
     aged = [
         AgedRecord(
             one,
             tuple(index for index in Index if index in outside[one.id]),
-            tuple(level for level in Level if level in standing[one.id]),
-            tellers[one.id],
+            tuple(level for level in Level if level in stood_for[one.id]),
+            stand_ins[one.id],
         )
         for one in in_order
     ]
@@ -101,12 +101,12 @@ def age_records(records: Sequence[Memory], keeping: Sequence[IndexRetention], no
     def staying(found: Mapping[MemoryId, Memory]) -> tuple[Memory, ...]:
         return tuple(one for id, one in found.items() if id not in leaving)
 
-    return AgingResult(tuple(changed), staying(pinned), staying(untold))
+    return AgingResult(tuple(changed), staying(pinned), staying(uncovered))
 
 
 def _is_expired(record: Memory, rule: IndexRetention, now: datetime) -> bool:
-    kept = rule.retention.get(_level_of(record))
-    return kept is not None and now - record.created_at > kept
+    retention = rule.retention.get(_level_of(record))
+    return retention is not None and now - record.created_at > retention
 
 
 def _find_stand_ins(
@@ -119,17 +119,17 @@ def _find_stand_ins(
 
     A record that is covered only in part is found in part.
     """
-    found: dict[MemoryId, set[Level]] = defaultdict(set)
+    levels: dict[MemoryId, set[Level]] = defaultdict(set)
     least = {rule.index: rule.min_level for rule in keeping}
     for one in in_order:
         for index in outside[one.id]:
-            wanted = lineage.find_finest(one, IndexRetention(index, {}, least.get(index, Level.DAY)), outside)
-            there = wanted if all(wanted) else lineage.find_finest(one, IndexRetention(index, {}), outside)
-            for first, second in zip(wanted, there, strict=True):
-                teller = first or second
-                if teller is not None:
-                    found[teller.id].add(_level_of(one))
-    return found
+            finest = lineage.find_finest(one, IndexRetention(index, {}, least.get(index, Level.DAY)), outside)
+            possible = finest if all(finest) else lineage.find_finest(one, IndexRetention(index, {}), outside)
+            for first, second in zip(finest, possible, strict=True):
+                stand_in = first or second
+                if stand_in is not None:
+                    levels[stand_in.id].add(_level_of(one))
+    return levels
 
 
 def find_uncovered(records: Iterable[Memory], *, before: Iterable[Memory] | None = None) -> list[Memory]:
@@ -137,13 +137,13 @@ def find_uncovered(records: Iterable[Memory], *, before: Iterable[Memory] | None
 
     With `before`, the records of an earlier state, return only those that were covered then.
     """
-    then = _RecordLineage.of(records)
-    gaps = set(then.find_gaps())
+    lineage = _RecordLineage.of(records)
+    gaps = set(lineage.find_gaps())
     if gaps and before is not None:
-        now = _RecordLineage.of(before)
-        gaps = {gap for gap in gaps - set(now.find_gaps()) if gap[0] in now.records}
-    found = {id for id, _, _ in gaps}
-    return [one for one in then.records.values() if one.id in found]
+        earlier = _RecordLineage.of(before)
+        gaps = {gap for gap in gaps - set(earlier.find_gaps()) if gap[0] in earlier.records}
+    ids = {id for id, _, _ in gaps}
+    return [one for one in lineage.records.values() if one.id in ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +167,9 @@ class _RecordLineage:
         self, record: Memory, rule: IndexRetention, outside: Mapping[MemoryId, set[Index]]
     ) -> tuple[Memory, ...]:
         """Return the finest records that stay and together cover this one; empty if they cannot."""
-        told = self.find_finest(record, rule, outside)
-        found = {one.id: one for one in told if one is not None}
-        return tuple(found.values()) if all(told) else ()
+        finest = self.find_finest(record, rule, outside)
+        by_id = {one.id: one for one in finest if one is not None}
+        return tuple(by_id.values()) if all(finest) else ()
 
     def find_finest(
         self, record: Memory, rule: IndexRetention, outside: Mapping[MemoryId, set[Index]]
@@ -180,32 +180,36 @@ class _RecordLineage:
             for level in _coarser_levels(record)
             if CALENDAR_LEVELS.index(level) >= CALENDAR_LEVELS.index(rule.min_level)
         ]
-        found = list[Memory | None]()
+        finest = list[Memory | None]()
         for part in _covered_parts(record):
-            there = (one for one in self._find_derived(part, record) if one.level in levels)
-            staying = (one for one in there if rule.index not in outside[one.id])
-            found.append(
+            derived = (one for one in self._find_derived(part, record) if one.level in levels)
+            staying = (one for one in derived if rule.index not in outside[one.id])
+            finest.append(
                 min(staying, key=lambda one: (levels.index(_level_of(one)), one.created_at, one.id), default=None)
             )
-        return found
+        return finest
 
     def find_gaps(self) -> Iterator[tuple[MemoryId, Index, str]]:
         """Yield each record that left an index, the index, and each part no stand-in covers there."""
         for one in self.records.values():
             for part in _covered_parts(one) if one.left else ():
-                above = (other for other in self._find_derived(part, one) if other.level in _coarser_levels(one))
-                standing = [other for other in above if one.level in other.stands_for]
-                yield from ((one.id, index, part) for index in one.left if all(index in by.left for by in standing))
+                coarser = (other for other in self._find_derived(part, one) if other.level in _coarser_levels(one))
+                stand_ins = [other for other in coarser if one.level in other.stands_for]
+                yield from (
+                    (one.id, index, part) for index in one.left if all(index in stand_in.left for stand_in in stand_ins)
+                )
 
     def _find_derived(self, id: str, record: Memory) -> list[Memory]:
         """Return all records made of it, directly or not, except the record itself."""
-        found: dict[MemoryId, Memory] = {}
+        derived: dict[MemoryId, Memory] = {}
         waiting = [id]
         while waiting:
-            new = [one for one in self.made_of.get(waiting.pop(), ()) if one.id not in found and one.id != record.id]
-            found |= {one.id: one for one in new}
-            waiting += [one.id for one in new]
-        return list(found.values())
+            unseen = [
+                one for one in self.made_of.get(waiting.pop(), ()) if one.id not in derived and one.id != record.id
+            ]
+            derived |= {one.id: one for one in unseen}
+            waiting += [one.id for one in unseen]
+        return list(derived.values())
 
 
 def is_findable_record(record: Memory) -> bool:

@@ -34,9 +34,9 @@ class Period:
     def __post_init__(self) -> None:
         if type(self.first) is not date:
             raise FieldError(f"{show(self.first)} is not a date; pass a date without a time", field="first")
-        if self.first != (begun := _first_day(_require_calendar_level(self.level), self.first)):
-            told = f"{self.first} is not the first day of its {self.level.value}, which is {begun}"
-            raise FieldError(told, field="first")
+        if self.first != (expected := _first_day(_require_calendar_level(self.level), self.first)):
+            problem = f"{self.first} is not the first day of its {self.level.value}, which is {expected}"
+            raise FieldError(problem, field="first")
 
     @classmethod
     def of(cls, moment: datetime, level: Level, zone: tzinfo) -> "Period":
@@ -109,11 +109,11 @@ class Period:
 
     def _periods_of_level(self, level: Level) -> "tuple[Period, ...]":
         """Return all periods of the level that share a day with this one."""
-        found, first, end = list[Period](), _first_day(level, self.first), _next_first_day(self.level, self.first)
+        periods, first, end = list[Period](), _first_day(level, self.first), _next_first_day(self.level, self.first)
         while first < end:
-            found.append(Period(level, first))
+            periods.append(Period(level, first))
             first = _next_first_day(level, first)
-        return tuple(found)
+        return tuple(periods)
 
     def __str__(self) -> str:
         match self.level:
@@ -166,17 +166,17 @@ def _next_first_day(level: Level, first: date) -> date:
 def _start_of_day(day: date, zone: tzinfo) -> datetime:
     """Return the first moment at which clocks in the zone show that date or a later one."""
     midnight = datetime.combine(day, time(), zone)
-    shown = midnight.astimezone(UTC)  # the first, if there are two midnights
-    if shown.astimezone(zone).replace(tzinfo=None) == midnight.replace(tzinfo=None):
-        return shown
+    start = midnight.astimezone(UTC)  # the first, if there are two midnights
+    if start.astimezone(zone).replace(tzinfo=None) == midnight.replace(tzinfo=None):
+        return start
     before = midnight.replace(fold=1).astimezone(UTC)  # the clocks skip midnight: search for the moment between
-    while shown - before > _INSTANT:
-        between = before + (shown - before) // 2
+    while start - before > _INSTANT:
+        between = before + (start - before) // 2
         if between.astimezone(zone).date() < day:
             before = between
         else:
-            shown = between
-    return shown
+            start = between
+    return start
 
 
 _KEY_PATTERNS = {

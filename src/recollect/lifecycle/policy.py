@@ -77,8 +77,8 @@ MIN_LEVEL_FIELD = "min_level_after_rollup"
 
 def retention_of(policy: VectorPolicy | Bm25Policy) -> dict[Level, timedelta | None]:
     """Return how long records of each level stay in the index; `None` means for ever."""
-    said = {level: getattr(policy, f"{level.value}_retention_days") for level in AGING_LEVELS}
-    return {level: None if days == NEVER else timedelta(days=days) for level, days in said.items()}
+    days_by_level = {level: getattr(policy, f"{level.value}_retention_days") for level in AGING_LEVELS}
+    return {level: None if days == NEVER else timedelta(days=days) for level, days in days_by_level.items()}
 
 
 def _require_retention(policy: VectorPolicy | Bm25Policy) -> None:
@@ -107,9 +107,9 @@ class LifecyclePolicy:
 
     def __post_init__(self) -> None:
         validation.require_flag("enabled", self.enabled)
-        for name, wanted in (("vector", VectorPolicy), ("bm25", Bm25Policy)):
-            if not isinstance(getattr(self, name), wanted):
-                raise FieldError(f"{show(getattr(self, name))} is not a {wanted.__name__}", field=name)
+        for name, section in (("vector", VectorPolicy), ("bm25", Bm25Policy)):
+            if not isinstance(getattr(self, name), section):
+                raise FieldError(f"{show(getattr(self, name))} is not a {section.__name__}", field=name)
         validation.require_text("time_zone", self.time_zone)
         if not 0.0 < validation.require_number("segment_gap_minutes", self.segment_gap_minutes) <= MAX_GAP_MINUTES:
             problem = f"{show(self.segment_gap_minutes)} is not a number of minutes up to a day"

@@ -35,10 +35,10 @@ def group_by_session(events: Iterable[Memory]) -> list[list[Memory]]:
 
     The events without a session are one group.
     """
-    found = dict[str | None, list[Memory]]()
+    groups = dict[str | None, list[Memory]]()
     for event in sorted(events, key=_event_key):
-        found.setdefault(event.session, []).append(event)
-    return list(found.values())
+        groups.setdefault(event.session, []).append(event)
+    return list(groups.values())
 
 
 def split_into_segments(
@@ -111,8 +111,8 @@ class RollupRecord:
     @classmethod
     def of(cls, memory: Memory) -> "RollupRecord":
         """Read the content of a record; bullets edited by hand cite all that it is made of."""
-        noted = memory.metadata
-        cited, keywords = noted.get("cites"), noted.get("keywords")
+        metadata = memory.metadata
+        cited, keywords = metadata.get("cites"), metadata.get("keywords")
         points = (line.removeprefix(BULLET_PREFIX).strip()[:MAX_BULLET_CHARS] for line in memory.text.splitlines())
         lines = [point for point in points if point]
         cites = [_read_ids(some) for some in cited] if isinstance(cited, list) else []
@@ -121,9 +121,9 @@ class RollupRecord:
         return cls(
             bullets=tuple(Bullet(line, some or every) for line, some in zip(lines, cites, strict=True)),
             keywords=_read_ids(keywords),
-            first=_read_moment(noted.get("first"), memory.created_at),
-            last=_read_moment(noted.get("last"), memory.created_at),
-            events=events if type(events := noted.get("events")) is int else 1,
+            first=_read_moment(metadata.get("first"), memory.created_at),
+            last=_read_moment(metadata.get("last"), memory.created_at),
+            events=events if type(events := metadata.get("events")) is int else 1,
         )
 
     @property
@@ -132,18 +132,18 @@ class RollupRecord:
         return tuple(dict.fromkeys(id for one in self.bullets for id in one.cites))
 
 
-def _read_ids(noted: object) -> tuple[MemoryId, ...]:
+def _read_ids(stored: object) -> tuple[MemoryId, ...]:
     """Read the ids from a list; a manual edit may have put anything there."""
-    return tuple(MemoryId(one) for one in noted if isinstance(one, str)) if isinstance(noted, list) else ()
+    return tuple(MemoryId(one) for one in stored if isinstance(one, str)) if isinstance(stored, list) else ()
 
 
 def _read_moment(text: object, otherwise: datetime) -> datetime:
     """Read a stored time, or return `otherwise` if it is invalid."""
     try:
-        found = datetime.fromisoformat(text) if isinstance(text, str) else otherwise
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else otherwise
     except ValueError:
         return otherwise
-    return otherwise if found.tzinfo is None else found
+    return otherwise if moment.tzinfo is None else moment
 
 
 _METADATA_FIELDS_BY_LEVEL = {
@@ -155,12 +155,12 @@ _METADATA_FIELDS_BY_LEVEL = {
 
 def keep_metadata(metadata: Mapping[str, Any], record: Memory) -> dict[str, Any]:
     """Return metadata set by hand, with the fields that rollups, episodes or sessions own kept."""
-    notes = (
+    owned = (
         ROLLUP_METADATA_FIELDS
         if record.level is None
         else _METADATA_FIELDS_BY_LEVEL.get(record.level, ROLLUP_METADATA_FIELDS)
     )
-    return {**metadata, **{name: record.metadata[name] for name in notes if name in record.metadata}}
+    return {**metadata, **{name: record.metadata[name] for name in owned if name in record.metadata}}
 
 
 def render_summary(summary: Summary) -> str:
@@ -184,14 +184,14 @@ def build_rollup_metadata(
 
 def digest_inputs(parts: Iterable[Sequence[object]], *, by: str) -> str:
     """Return a digest that changes whenever an input of a record or its maker changes."""
-    said = json.dumps([by, [[str(one) for one in part] for part in parts]], ensure_ascii=True)
-    return hashlib.sha256(said.encode()).hexdigest()[:_DIGEST_DIGITS]
+    serialized = json.dumps([by, [[str(one) for one in part] for part in parts]], ensure_ascii=True)
+    return hashlib.sha256(serialized.encode()).hexdigest()[:_DIGEST_DIGITS]
 
 
 def read_inputs(metadata: Mapping[str, Any]) -> str | None:
     """Read the digest of a record's inputs."""
-    found = metadata.get("inputs")
-    return found if isinstance(found, str) else None
+    digest = metadata.get("inputs")
+    return digest if isinstance(digest, str) else None
 
 
 def make_period_id(scope: Scope, period: Period) -> MemoryId:
@@ -207,10 +207,10 @@ def period_of(record: Memory) -> Period | None:
     if record.level is None or record.level not in CALENDAR_LEVELS:
         return None
     try:
-        found = Period.parse(record.level, record.id.removeprefix(f"{record.level.value}-")[: -_SCOPE_DIGITS - 1])
+        period = Period.parse(record.level, record.id.removeprefix(f"{record.level.value}-")[: -_SCOPE_DIGITS - 1])
     except FieldError:
         return None
-    return found if make_period_id(record.scope, found) == record.id else None
+    return period if make_period_id(record.scope, period) == record.id else None
 
 
 def make_stretch_id(level: Level, scope: Scope, *events: MemoryId) -> MemoryId:
@@ -239,11 +239,13 @@ class RollupCheckpoint:
         """Read a checkpoint; if the rules have changed, only the token is kept."""
         if text is None:
             return None
-        noted = json.loads(text)
-        if noted["by"] != by:
-            return cls({}, "", (), noted["token"])
-        under_way = tuple(Period.parse(Level(level), key) for level, key in noted["under_way"])
-        return cls({Level(level): commit for level, commit in noted["commits"].items()}, by, under_way, noted["token"])
+        stored = json.loads(text)
+        if stored["by"] != by:
+            return cls({}, "", (), stored["token"])
+        under_way = tuple(Period.parse(Level(level), key) for level, key in stored["under_way"])
+        return cls(
+            {Level(level): commit for level, commit in stored["commits"].items()}, by, under_way, stored["token"]
+        )
 
     def to_json(self) -> str:
         """Return the checkpoint as JSON."""
@@ -350,17 +352,17 @@ def _origin_inputs(part: Memory) -> tuple[str, str]:
     return part.provenance.value, part.trust.value
 
 
-def cite_grips(wanted: RollupTarget, summary: Summary) -> tuple[Summary, list[Memory]]:
+def cite_grips(target: RollupTarget, summary: Summary) -> tuple[Summary, list[Memory]]:
     """Return the summary of a segment with grips cited in place of events, and the grips.
 
     Each run of consecutive events that a bullet cites becomes one grip.
     """
-    places = {one.id: place for place, one in enumerate(wanted.parts)}
+    places = {one.id: place for place, one in enumerate(target.parts)}
     grips: dict[MemoryId, Memory] = {}
     bullets = []
     for bullet in summary.bullets:
         runs = [
-            _make_grip(wanted, run)
+            _make_grip(target, run)
             for run in islice(_consecutive_runs(places[id] for id in bullet.cites), MAX_CITED_MEMORIES)
         ]
         grips.update({one.id: one for one in runs})
@@ -374,18 +376,18 @@ def _consecutive_runs(places: Iterable[int]) -> Iterator[list[int]]:
         yield [place for _, place in run]
 
 
-def _make_grip(wanted: RollupTarget, run: Sequence[int]) -> Memory:
+def _make_grip(target: RollupTarget, run: Sequence[int]) -> Memory:
     """Build the excerpt of these events of a segment."""
-    events = wanted.parts[run[0] : run[-1] + 1]
-    said = "\n".join(map(_attribute, events))
+    events = target.parts[run[0] : run[-1] + 1]
+    excerpt = "\n".join(map(_attribute, events))
     inputs = digest_inputs(((one.id, one.speaker or "", one.text) for one in events), by="")
     return _make_record(
-        make_stretch_id(Level.GRIP, wanted.scope, events[0].id, events[-1].id),
-        wanted.scope,
+        make_stretch_id(Level.GRIP, target.scope, events[0].id, events[-1].id),
+        target.scope,
         Level.GRIP,
         events,
         title=None,
-        text=said if len(said) <= MAX_EXCERPT_CHARS else f"{said[: MAX_EXCERPT_CHARS - 1]}…",
+        text=excerpt if len(excerpt) <= MAX_EXCERPT_CHARS else f"{excerpt[: MAX_EXCERPT_CHARS - 1]}…",
         at=events[-1].created_at,
         by=None,
         metadata={
@@ -399,8 +401,8 @@ def _make_grip(wanted: RollupTarget, run: Sequence[int]) -> Memory:
 
 def _attribute(event: Memory) -> str:
     """Return the text after the speaker's name, which occurs once."""
-    said = build_embedded_text(None, event.text, event.speaker)
-    return said if event.speaker is None else f"{event.speaker}: {said}"
+    text = build_embedded_text(None, event.text, event.speaker)
+    return text if event.speaker is None else f"{event.speaker}: {text}"
 
 
 def _make_record(

@@ -75,8 +75,8 @@ def require_expression(field: str, value: str) -> str:
     try:
         CronSim(value, validation.EARLIEST_DATETIME)
     except (CronSimError, AssertionError, TypeError) as error:  # the last two: unexpected input
-        why = str(error).lower() if isinstance(error, CronSimError) else "a bad field"
-        problem = f"{show(value)} is not a schedule ({why}); use {_EXAMPLE}, or nothing for never"
+        reason = str(error).lower() if isinstance(error, CronSimError) else "a bad field"
+        problem = f"{show(value)} is not a schedule ({reason}); use {_EXAMPLE}, or nothing for never"
         raise FieldError(problem, field=field) from error
     return value
 

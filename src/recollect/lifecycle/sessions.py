@@ -42,8 +42,8 @@ class SessionsPolicy:
 
     def __post_init__(self) -> None:
         if not 0.0 < validation.require_number("inactivity_hours", self.inactivity_hours) <= MAX_INACTIVITY_HOURS:
-            what = f"{show(self.inactivity_hours)} is not above 0 and at most {MAX_INACTIVITY_HOURS:g}"
-            raise FieldError(what, field="inactivity_hours")
+            problem = f"{show(self.inactivity_hours)} is not above 0 and at most {MAX_INACTIVITY_HOURS:g}"
+            raise FieldError(problem, field="inactivity_hours")
 
     @property
     def inactivity(self) -> timedelta:
@@ -90,21 +90,21 @@ def touch_session(session: Memory, now: datetime) -> Memory:
 
     The present clock counts even if the stored time is later, because that one may be wrong.
     """
-    noted = {**session.metadata, "last_active_at": now.isoformat()}
-    return session.changed(metadata=noted, updated_at=max(now, session.created_at))
+    metadata = {**session.metadata, "last_active_at": now.isoformat()}
+    return session.changed(metadata=metadata, updated_at=max(now, session.created_at))
 
 
 def set_summary(session: Memory, summary: str, by: Provenance) -> Memory:
     """Return the session with a summary, and with the trust of the summary's author."""
-    noted = {**session.metadata, "summarised": True}
-    return session.changed(text=summary, metadata=noted, provenance=by, trust=TRUST_BY_PROVENANCE[by])
+    metadata = {**session.metadata, "summarised": True}
+    return session.changed(text=summary, metadata=metadata, provenance=by, trust=TRUST_BY_PROVENANCE[by])
 
 
 def end_session(session: Memory, at: datetime) -> Memory:
     """Return the session as ended at that time, or at its start if that is later."""
-    noted = {**session.metadata, "ended_at": max(at, session.created_at).isoformat()}
+    metadata = {**session.metadata, "ended_at": max(at, session.created_at).isoformat()}
     status = Status.COMPLETED if session.status is Status.ACTIVE else session.status
-    return session.changed(metadata=noted, status=status)
+    return session.changed(metadata=metadata, status=status)
 
 
 def read_last_active_at(session: Memory) -> datetime:
@@ -127,16 +127,16 @@ def read_session(memory: Memory, saved: Sequence[str] = ()) -> Session:
 
     `saved` are titles of memories saved in it, for the default summary of a session that ended without one.
     """
-    said, over = memory.metadata.get("summarised") is True, read_ended_at(memory)
-    unsaid = None if over is None else compose_summary(saved)
+    has_summary, ended_at = memory.metadata.get("summarised") is True, read_ended_at(memory)
+    default_summary = None if ended_at is None else compose_summary(saved)
     return Session(
         id=memory.id,
         scope=memory.scope,
         started_at=memory.created_at,
         last_active_at=read_last_active_at(memory),
-        ended_at=over,
-        summary=memory.text if said else unsaid,
-        summarised=said,
+        ended_at=ended_at,
+        summary=memory.text if has_summary else default_summary,
+        summarised=has_summary,
         status=memory.status,
     )
 
@@ -145,14 +145,14 @@ def compose_summary(titles: Sequence[str]) -> str:
     """Compose the default summary: how many memories were saved, and how the first few begin."""
     if not titles:
         return "It ended without a summary, and nothing that was saved in it is left."
-    named = "; ".join(shorten(one) for one in titles[:MAX_NAMED_MEMORIES])
+    names = "; ".join(shorten(one) for one in titles[:MAX_NAMED_MEMORIES])
     more = f"; and {len(titles) - MAX_NAMED_MEMORIES} more" if len(titles) > MAX_NAMED_MEMORIES else ""
-    return f"It ended without a summary. Saved in it: {format_count(len(titles), 'observation')}: {named}{more}"
+    return f"It ended without a summary. Saved in it: {format_count(len(titles), 'observation')}: {names}{more}"
 
 
-def _read_moment(noted: object) -> datetime | None:
+def _read_moment(stored: object) -> datetime | None:
     """Read a stored time; `None` if it is missing, or a manual edit broke it."""
     try:
-        return validation.require_moment("noted", datetime.fromisoformat(noted)) if isinstance(noted, str) else None
+        return validation.require_moment("noted", datetime.fromisoformat(stored)) if isinstance(stored, str) else None
     except ValueError:
         return None

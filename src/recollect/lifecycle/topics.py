@@ -96,8 +96,8 @@ class TopicAssignments:
     @classmethod
     def read(cls, text: str) -> "TopicAssignments":
         """Read stored assignments."""
-        noted = json.loads(text)
-        return cls(noted["token"], {id: tuple(map(MemoryId, members)) for id, members in noted["topics"].items()})
+        stored = json.loads(text)
+        return cls(stored["token"], {id: tuple(map(MemoryId, members)) for id, members in stored["topics"].items()})
 
     def to_json(self) -> str:
         """Return the assignments as JSON."""
@@ -111,16 +111,16 @@ class TopicAssignments:
         """
         former = {memory: id for id, members in self.topics.items() for memory in members}
         shared = Counter((former[one], place) for place, group in enumerate(groups) for one in group if one in former)
-        ids, taken = dict[int, str](), set[str]()
+        ids, used_ids = dict[int, str](), set[str]()
         for (id, place), common in sorted(shared.items(), key=lambda one: (-one[1], one[0])):
             enough = 2 * common > min(len(self.topics[id]), len(groups[place]))
-            if enough and place not in ids and id not in taken:
+            if enough and place not in ids and id not in used_ids:
                 ids[place] = id
-                taken.add(id)
+                used_ids.add(id)
         for place, group in enumerate(groups):
             if place not in ids:
-                ids[place] = next(id for id in _candidate_ids(scope, group[0]) if id not in taken)
-                taken.add(ids[place])
+                ids[place] = next(id for id in _candidate_ids(scope, group[0]) if id not in used_ids)
+                used_ids.add(ids[place])
         return TopicAssignments(self.token, {ids[place]: tuple(group) for place, group in enumerate(groups)})
 
 
