@@ -78,38 +78,38 @@ def open(
 
     for module in _RECALL_MODULES:
         import_module(module)
-    chosen = config.load_settings(settings)
-    ranked = profile if isinstance(profile, Profile) else config.load_configured_profile(chosen, profile)
+    loaded = config.load_settings(settings)
+    ranked = profile if isinstance(profile, Profile) else config.load_configured_profile(loaded, profile)
     path = validation.require_path("target", target)
     now = _now if clock is None else _check_clock(clock)
-    wanted = chosen.embedder if embedder is None else embedder
-    named = None if wanted is None else _require_embedder(wanted, chosen)  # before the file is created
-    store = _open_store(path, now, chosen)
+    requested = loaded.embedder if embedder is None else embedder
+    checked = None if requested is None else _require_embedder(requested, loaded)  # before the file is created
+    store = _open_store(path, now, loaded)
     try:
-        found = _choose_embedder(store, named)
+        chosen_embedder = _choose_embedder(store, checked)
     except BaseException:
         store.close()
         raise
     return Engine(
         Dependencies(
             store=store,
-            embedder=CachedEmbedder(found),
+            embedder=CachedEmbedder(chosen_embedder),
             clock=now,
             new_id=make_id_generator(),
             new_marker=new_marker,
-            profile_by_name=partial(config.load_configured_profile, chosen),
+            profile_by_name=partial(config.load_configured_profile, loaded),
             default_profile=ranked,
             count_tokens=Estimate(),
-            policy=chosen.policy,
-            extractor=_make_extractor(chosen),
-            max_extracted=chosen.extraction.most,
-            lifecycle=chosen.lifecycle,
-            time_zone=config.require_time_zone("lifecycle.time_zone", chosen.lifecycle.time_zone),
-            consolidation=chosen.consolidation,
-            topics=chosen.topics,
-            episodic=chosen.episodic,
-            sessions=chosen.sessions,
-            summarizer=_make_summarizer(chosen),
+            policy=loaded.policy,
+            extractor=_make_extractor(loaded),
+            max_extracted=loaded.extraction.most,
+            lifecycle=loaded.lifecycle,
+            time_zone=config.require_time_zone("lifecycle.time_zone", loaded.lifecycle.time_zone),
+            consolidation=loaded.consolidation,
+            topics=loaded.topics,
+            episodic=loaded.episodic,
+            sessions=loaded.sessions,
+            summarizer=_make_summarizer(loaded),
         )
     )
 
@@ -143,23 +143,23 @@ def _make_summarizer(settings: Settings) -> Summarizer:
     from recollect.providers.http_client import RetryPolicy
     from recollect.providers.summarizer import ChatSummarizer
 
-    wanted = settings.extraction
-    address, model = wanted.require_endpoint()
+    extraction = settings.extraction
+    address, model = extraction.require_endpoint()
     return ChatSummarizer(
         address,
         model,
         orders_in=find_injection,
-        prices=_model_prices(wanted),
-        key=wanted.key,
-        timeout=timedelta(seconds=wanted.timeout),
-        patience=RetryPolicy(attempts=wanted.attempts),
+        prices=_model_prices(extraction),
+        key=extraction.key,
+        timeout=timedelta(seconds=extraction.timeout),
+        patience=RetryPolicy(attempts=extraction.attempts),
     )
 
 
-def _model_prices(wanted: ExtractionSettings) -> ModelPrices | None:
-    if wanted.price_prompt is None or wanted.price_completion is None:
+def _model_prices(extraction: ExtractionSettings) -> ModelPrices | None:
+    if extraction.price_prompt is None or extraction.price_completion is None:
         return None
-    return ModelPrices(prompt=wanted.price_prompt, completion=wanted.price_completion)
+    return ModelPrices(prompt=extraction.price_prompt, completion=extraction.price_completion)
 
 
 def _make_extractor(settings: Settings) -> Extractor:
@@ -167,22 +167,22 @@ def _make_extractor(settings: Settings) -> Extractor:
 
     A remote model is not called before there is a conversation.
     """
-    wanted = settings.extraction
-    if wanted.extractor == "phrases":
+    extraction = settings.extraction
+    if extraction.extractor == "phrases":
         return PhraseExtractor(importance=settings.importance, confidence=settings.confidence)
     from recollect.providers.extractor import ChatExtractor
     from recollect.providers.http_client import RetryPolicy
 
-    address, model = wanted.require_endpoint()
+    address, model = extraction.require_endpoint()
     return ChatExtractor(
         address,
         model,
         confidence=settings.confidence,
         importance=settings.importance,
-        prices=_model_prices(wanted),
-        key=wanted.key,
-        timeout=timedelta(seconds=wanted.timeout),
-        patience=RetryPolicy(attempts=wanted.attempts),
+        prices=_model_prices(extraction),
+        key=extraction.key,
+        timeout=timedelta(seconds=extraction.timeout),
+        patience=RetryPolicy(attempts=extraction.attempts),
     )
 
 
@@ -199,33 +199,33 @@ def scheduler(
     A job runs once per due time, however many schedulers the store has. `heard` is called when a run of a job begins
     and ends, and with errors in between.
     """
-    chosen = config.load_settings(settings)
+    loaded = config.load_settings(settings)
     path = validation.require_path("target", target)
     if path == validation.IN_MEMORY_TARGET:
         problem = "an in-memory store cannot have jobs; use a file or a database"
         raise FieldError(problem, field="target")
-    told = _ignore_job_event if heard is None else validation.require_callable("heard", heard)
+    listener = _ignore_job_event if heard is None else validation.require_callable("heard", heard)
     now = _now if clock is None else _check_clock(clock)
-    named = None if embedder is None else _require_embedder(embedder, chosen)
+    checked = None if embedder is None else _require_embedder(embedder, loaded)
     if not is_database(path) and not _file_exists(path):
         raise NotFound(f"store {show(path)} does not exist; create it with `recollect.open`")
     return Scheduler(
-        _open_job_store(path, chosen),
-        partial(open, path, embedder=named, clock=clock, settings=chosen),
+        _open_job_store(path, loaded),
+        partial(open, path, embedder=checked, clock=clock, settings=loaded),
         jobs=JOBS,
-        schedules=_make_schedules(chosen),
-        policy=chosen.scheduler,
+        schedules=_make_schedules(loaded),
+        policy=loaded.scheduler,
         clock=now,
         dice=random.SystemRandom().random,
         name=f"{platform.node()}:{os.getpid()}:{new_marker()}",
-        heard=told,
+        heard=listener,
     )
 
 
 def _make_schedules(settings: Settings) -> Mapping[str, Schedule]:
     """Return the schedule of each job; no job is ever due if the lifecycle is disabled."""
     zone = config.require_time_zone("lifecycle.time_zone", settings.lifecycle.time_zone)
-    said = {
+    expressions = {
         "rollup": settings.scheduler.rollup,
         "extract": settings.scheduler.extract,
         "topics": settings.scheduler.topics,
@@ -235,7 +235,7 @@ def _make_schedules(settings: Settings) -> Mapping[str, Schedule]:
         "consolidate": settings.scheduler.consolidate,
     }
     enabled = settings.lifecycle.enabled
-    return {job: Schedule(expression if enabled else NEVER_EXPRESSION, zone) for job, expression in said.items()}
+    return {job: Schedule(expression if enabled else NEVER_EXPRESSION, zone) for job, expression in expressions.items()}
 
 
 def _open_job_store(target: str, settings: Settings) -> JobStore:
@@ -263,12 +263,12 @@ def re_embed(
 
     Afterwards, engines opened with the former model raise `EmbedderMismatch`. The next run resumes an interrupted one.
     """
-    chosen = config.load_settings(settings)
+    loaded = config.load_settings(settings)
     path = validation.require_path("target", target)
-    found = _require_embedder(embedder, chosen)
-    told = _ignore_progress if progress is None else validation.require_callable("progress", progress)
-    with closing(_open_reembedding(path, chosen)) as store:
-        return reembed.re_embed(store, found, told)
+    checked = _require_embedder(embedder, loaded)
+    report = _ignore_progress if progress is None else validation.require_callable("progress", progress)
+    with closing(_open_reembedding(path, loaded)) as store:
+        return reembed.re_embed(store, checked, report)
 
 
 def _open_reembedding(target: str, settings: Settings) -> "SqlReembedding":
@@ -299,21 +299,21 @@ def migrate_store(
     """
     from recollect.stores.sqlite.store import SqliteStore
 
-    chosen = config.load_settings(settings)
+    loaded = config.load_settings(settings)
     path = validation.require_path("source", source)
     refuse_url(path)
     if not is_database(target):
         raise FieldError("is not a PostgreSQL database; use postgresql://USER@HOST/DATABASE", field="target")
     if not _file_exists(path):
         raise NotFound(f"store {show(path)} does not exist; use the file of a store")
-    told = _ignore_steps if progress is None else validation.require_callable("progress", progress)
+    report = _ignore_steps if progress is None else validation.require_callable("progress", progress)
     with _require_postgres_driver():
         from recollect.stores.postgres.store import PostgresImport
     with (
-        closing(SqliteStore(path, _now, timeout=chosen.busy_timeout)) as store,
-        closing(PostgresImport(target, timeout=chosen.busy_timeout)) as receiving,
+        closing(SqliteStore(path, _now, timeout=loaded.busy_timeout)) as store,
+        closing(PostgresImport(target, timeout=loaded.busy_timeout)) as receiving,
     ):
-        return move_store(store, str(Path(path).resolve()), receiving, told)
+        return move_store(store, str(Path(path).resolve()), receiving, report)
 
 
 def index_scope(
@@ -356,12 +356,12 @@ def _open_vector_indexes(
     target: str | PathLike[str], settings: Settings | Mapping[str, Any] | None
 ) -> "PostgresVectorIndexes":
     """Open a PostgreSQL database to build and drop vector indexes."""
-    chosen = config.load_settings(settings)
-    told = "a file store has no vector indexes and needs none, because it compares all vectors of a scope"
-    path = _require_database_url(target, told)
+    loaded = config.load_settings(settings)
+    reason = "a file store has no vector indexes and needs none, because it compares all vectors of a scope"
+    path = _require_database_url(target, reason)
     with _require_postgres_driver():
         from recollect.stores.postgres.vector_index import PostgresVectorIndexes
-    return PostgresVectorIndexes(path, timeout=chosen.busy_timeout)
+    return PostgresVectorIndexes(path, timeout=loaded.busy_timeout)
 
 
 def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any] | None = None) -> SweepReport:
@@ -369,21 +369,21 @@ def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any]
 
     Each table is locked while it is rewritten.
     """
-    chosen = config.load_settings(settings)
+    loaded = config.load_settings(settings)
     path = _require_database_url(target, "a file store needs no sweep, because erasing removes the data from the file")
     with _require_postgres_driver():
         from recollect.stores.postgres.connection import PostgresDatabase
         from recollect.stores.postgres.erasure import TableSweeper
-    with closing(PostgresDatabase(path, timeout=chosen.busy_timeout, create=False)) as database:
-        return TableSweeper(database, path, chosen.busy_timeout).sweep()
+    with closing(PostgresDatabase(path, timeout=loaded.busy_timeout, create=False)) as database:
+        return TableSweeper(database, path, loaded.busy_timeout).sweep()
 
 
-def _require_database_url(target: str | PathLike[str], why: str) -> str:
+def _require_database_url(target: str | PathLike[str], reason: str) -> str:
     """Return the database URL; for a file, raise InvalidInput with the reason `why`."""
     path = validation.require_path("target", target)
     if not is_database(path):
         refuse_url(path)
-        raise InvalidInput(f"{why}; use a database, such as postgresql://USER@HOST/DATABASE")
+        raise InvalidInput(f"{reason}; use a database, such as postgresql://USER@HOST/DATABASE")
     return path
 
 
@@ -391,26 +391,26 @@ def verify(path: str | PathLike[str], *, progress: Callable[[int, int], None] | 
     """Restore a backup or a store to a temporary place, and report its content and defects."""
     from recollect.stores.sqlite.verify import verify
 
-    named = validation.require_path("path", path)
-    refuse_url(named)  # before Path() merges the two slashes of a URL
-    file = Path(named)
+    target = validation.require_path("path", path)
+    refuse_url(target)  # before Path() merges the two slashes of a URL
+    file = Path(target)
     _refuse_unreachable(file)
     return verify(
         file, _try_recall, _ignore_steps if progress is None else validation.require_callable("progress", progress)
     )
 
 
-def _try_recall(restored: Path, known: "SampleMemory") -> list[str]:
+def _try_recall(restored: Path, sample: "SampleMemory") -> list[str]:
     """Recall a memory from a restored store by its own text and vector; return the problems."""
     from recollect.providers.base import ConstantEmbedder
 
-    memory = known.memory
+    memory = sample.memory
     at = max(_now(), memory.created_at, memory.valid_from or memory.created_at)
-    with open(restored, embedder=ConstantEmbedder(known.encoder.name, known.vector), clock=lambda: at) as engine:
+    with open(restored, embedder=ConstantEmbedder(sample.encoder.name, sample.vector), clock=lambda: at) as engine:
         question = memory.searched_text[:MAX_QUERY_CHARS]
-        found = engine.search(question, scope=memory.scope, limit=MAX_VERIFY_RESULTS)
+        results = engine.search(question, scope=memory.scope, limit=MAX_VERIFY_RESULTS)
         engine.recall(question, scope=memory.scope)
-    return [] if any(one.id == memory.id for one in found) else [f"a recall does not find the memory {memory.id}"]
+    return [] if any(one.id == memory.id for one in results) else [f"a recall does not find the memory {memory.id}"]
 
 
 def can_embed(encoder: Encoder) -> bool:
@@ -418,10 +418,10 @@ def can_embed(encoder: Encoder) -> bool:
     from recollect.providers import registry
 
     try:
-        found = registry.find_embedder_for_model(encoder.name)
+        embedder = registry.find_embedder_for_model(encoder.name)
     except RecollectError:
         return False
-    return Encoder(found.name, found.dimensions) == encoder
+    return Encoder(embedder.name, embedder.dimensions) == encoder
 
 
 def is_model_available(model: str) -> bool:
@@ -460,16 +460,16 @@ def refuse_url(target: str | PathLike[str]) -> None:
         raise InvalidInput(f"{redact_url(str(target))} is not a store; {remedy}")
 
 
-def _require_embedder(given: Embedder | str, settings: Settings) -> Embedder:
+def _require_embedder(embedder: Embedder | str, settings: Settings) -> Embedder:
     """Return the given embedder, or the one with this name."""
-    if isinstance(given, str):
-        return find_named_embedder(given, settings)
-    if not all(hasattr(given, name) for name in ("name", "dimensions", "embed")):
+    if isinstance(embedder, str):
+        return find_named_embedder(embedder, settings)
+    if not all(hasattr(embedder, name) for name in ("name", "dimensions", "embed")):
         remedy = "pass a name, or an object with name, dimensions and embed(texts, purpose)"
-        raise FieldError(f"{show(given)} is not an embedder; {remedy}", field="embedder")
-    Encoder(given.name, given.dimensions)  # raises if the name or the dimensions are invalid
-    validation.require_callable("embedder", given.embed)
-    return given
+        raise FieldError(f"{show(embedder)} is not an embedder; {remedy}", field="embedder")
+    Encoder(embedder.name, embedder.dimensions)  # raises if the name or the dimensions are invalid
+    validation.require_callable("embedder", embedder.embed)
+    return embedder
 
 
 def _check_clock(clock: Callable[[], datetime]) -> Callable[[], datetime]:
@@ -514,7 +514,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _choose_embedder(store: Store, wanted: Embedder | None) -> Embedder:
+def _choose_embedder(store: Store, requested: Embedder | None) -> Embedder:
     """Return the requested embedder, or the one that the store's vectors come from.
 
     A requested embedder of another model is refused. If the store's model is not installed, a placeholder raises the
@@ -525,9 +525,9 @@ def _choose_embedder(store: Store, wanted: Embedder | None) -> Embedder:
     from recollect.stores.sql.rows import refuse_other_encoder
 
     recorded = store.encoder()
-    if wanted is not None:
-        refuse_other_encoder(recorded, Encoder(wanted.name, wanted.dimensions))
-        return wanted
+    if requested is not None:
+        refuse_other_encoder(recorded, Encoder(requested.name, requested.dimensions))
+        return requested
     if recorded is None:
         return registry.find_embedder("auto")
     try:

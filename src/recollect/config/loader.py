@@ -98,8 +98,8 @@ MAX_VALUE_LINES = 100
 
 def find_named_file() -> Path | None:
     """Return the file that the environment names."""
-    named = os.environ.get(CONFIG_VARIABLE)
-    return Path(named) if named else None
+    path = os.environ.get(CONFIG_VARIABLE)
+    return Path(path) if path else None
 
 
 def find_user_file() -> Path | None:
@@ -110,19 +110,19 @@ def find_user_file() -> Path | None:
     folder = None if CONFIG_VARIABLE in os.environ else find_user_folder()
     if folder is None:
         return None
-    found = folder / "config.toml"
+    path = folder / "config.toml"
     try:
-        return found if found.exists() else None
+        return path if path.exists() else None
     except OSError as error:
         remedy = f"set {CONFIG_VARIABLE} to another file, or to nothing for none"
-        raise InvalidInput(f"cannot read the configuration file {str(found)!r}: {error}; {remedy}") from error
+        raise InvalidInput(f"cannot read the configuration file {str(path)!r}: {error}; {remedy}") from error
 
 
 def find_user_folder() -> Path | None:
     """Return the user's configuration folder; `None` if the home directory is unknown."""
-    told = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     try:
-        return (told if told.is_absolute() else Path.home() / ".config") / "recollect"
+        return (folder if folder.is_absolute() else Path.home() / ".config") / "recollect"
     except RuntimeError:
         return None
 
@@ -181,17 +181,17 @@ def _file_origin(path: Path, name: str | None, lines: Mapping[str, int]) -> File
 
 def _find_lines(text: str) -> dict[str, int]:
     """Return the line on which each dotted name first occurs."""
-    found: dict[str, int] = {}
-    within: tuple[str, ...] = ()
+    lines: dict[str, int] = {}
+    section: tuple[str, ...] = ()
     for number, is_header, document in _split_statements(text.split("\n")):
         names = list(_value_paths(document))
         if is_header:
-            within, names = names[0], [()]
+            section, names = names[0], [()]
         for name in names:
-            whole = (*within, *name)
-            for end in range(1, len(whole) + 1):
-                found.setdefault(".".join(whole[:end]), number)
-    return found
+            path = (*section, *name)
+            for end in range(1, len(path) + 1):
+                lines.setdefault(".".join(path[:end]), number)
+    return lines
 
 
 def _split_statements(lines: list[str]) -> Iterator[tuple[int, bool, Mapping[str, Any]]]:
@@ -286,12 +286,12 @@ def load_configuration(given: Mapping[str, Any] | None = None) -> Configuration:
     """
     if given is not None and not isinstance(given, Mapping):
         raise FieldError(f"{show(given)} is not a recollect.Settings or a mapping of settings", field="settings")
-    used = _CURRENT_SOURCES.get()
-    path = used.file
+    sources = _CURRENT_SOURCES.get()
+    path = sources.file
     layers = [
         {} if path is None else read_settings_file(path),
         _read_environment(),
-        _read_flags(used.flags),
+        _read_flags(sources.flags),
         _read_arguments(given or {}),
     ]
     return _resolve(layers)
@@ -304,27 +304,27 @@ def load_file_configuration(path: Path) -> Configuration:
 
 def find_unknown_variables() -> list[str]:
     """Return environment variables that look like settings but are none, with a suggestion."""
-    ours = [*(option.variable for option in OPTIONS.values()), *OTHER_VARIABLES]
-    known = [name.removeprefix(PREFIX) for name in ours]
-    odd = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in ours)
-    near = {name: get_close_matches(name.removeprefix(PREFIX), known, n=1, cutoff=0.7) for name in odd}
-    meant = {name: f"; did you mean {PREFIX}{found[0]}?" if found else "" for name, found in near.items()}
-    return [f"{name} is not a setting{meant[name]}" for name in odd]
+    variables = [*(option.variable for option in OPTIONS.values()), *OTHER_VARIABLES]
+    known = [name.removeprefix(PREFIX) for name in variables]
+    unknown = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in variables)
+    similar = {name: get_close_matches(name.removeprefix(PREFIX), known, n=1, cutoff=0.7) for name in unknown}
+    hints = {name: f"; did you mean {PREFIX}{matches[0]}?" if matches else "" for name, matches in similar.items()}
+    return [f"{name} is not a setting{hints[name]}" for name in unknown]
 
 
 def _resolve(layers: Iterable[_Layer]) -> Configuration:
     """Apply the layers in order; an invalid value is refused even if a later layer replaces it."""
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = dict.fromkeys(OPTIONS, DefaultOrigin())
-    made = build_settings(values)
+    settings = build_settings(values)
     for layer in layers:
         values |= {path: value for path, (value, _) in layer.items()}
         origins |= {path: origin for path, (_, origin) in layer.items()}
         try:
-            made = build_settings(values)
+            settings = build_settings(values)
         except FieldError as error:
             raise _with_origin(error, _find_origin(error.field or "", layer)) from error
-    return Configuration(made, origins)
+    return Configuration(settings, origins)
 
 
 def _find_origin(field: str, layer: _Layer) -> Origin:
@@ -341,14 +341,16 @@ def _with_origin(error: FieldError, origin: Origin) -> FieldError:
 
 
 def _read_environment() -> _Layer:
-    said = {path: os.environ.get(option.variable) for path, option in OPTIONS.items()}
+    texts = {path: os.environ.get(option.variable) for path, option in OPTIONS.items()}
     return {
-        path: _read_option(path, text, EnvironmentOrigin(OPTIONS[path].variable)) for path, text in said.items() if text
+        path: _read_option(path, text, EnvironmentOrigin(OPTIONS[path].variable))
+        for path, text in texts.items()
+        if text
     }
 
 
 def _read_flags(flags: Iterable[str]) -> _Layer:
-    found: dict[str, tuple[Any, Origin]] = {}
+    values: dict[str, tuple[Any, Origin]] = {}
     for flag in flags:
         path, separator, text = flag.partition("=")
         if not separator:
@@ -358,8 +360,8 @@ def _read_flags(flags: Iterable[str]) -> _Layer:
         if OPTIONS[path].secret:
             remedy = f"set {OPTIONS[path].variable} in the environment"
             raise FieldError(f"is a secret, which {SETTING_FLAG} would show to other users; {remedy}", field=path)
-        found[path] = _read_option(path, text, FlagOrigin(SETTING_FLAG))
-    return found
+        values[path] = _read_option(path, text, FlagOrigin(SETTING_FLAG))
+    return values
 
 
 def _read_arguments(given: Mapping[Any, Any]) -> _Layer:
@@ -368,13 +370,13 @@ def _read_arguments(given: Mapping[Any, Any]) -> _Layer:
     Raise FieldError if a setting is given twice with different values.
     """
     paths = {name: value for name, value in given.items() if isinstance(name, str) and "." in name}
-    found = flatten_settings({name: value for name, value in given.items() if name not in paths})
+    values = flatten_settings({name: value for name, value in given.items() if name not in paths})
     for name, value in paths.items():
         for path, one in flatten_setting(name, value).items():
-            if path in found and found[path] != one:
+            if path in values and values[path] != one:
                 raise FieldError("is given twice with different values; give it once", field=path)
-            found[path] = one
-    return {path: (value, ArgumentOrigin()) for path, value in found.items()}
+            values[path] = one
+    return {path: (value, ArgumentOrigin()) for path, value in values.items()}
 
 
 def _read_option(path: str, text: str, origin: Origin) -> tuple[Any, Origin]:
@@ -390,9 +392,9 @@ DECAYING_PROFILES = ("salience", "salience-hybrid")
 
 def profile(source: str | Path, overrides: ProfileDocument | None = None) -> Profile:
     """Load a built-in profile by name, or one from a TOML file, and apply `overrides`."""
-    named = validation.require_path("profile", source)
-    found = load_profile_file(Path(named)) if named.endswith(".toml") else builtin_profile(named)
-    return found if overrides is None else override_profile(found, overrides)
+    path = validation.require_path("profile", source)
+    loaded = load_profile_file(Path(path)) if path.endswith(".toml") else builtin_profile(path)
+    return loaded if overrides is None else override_profile(loaded, overrides)
 
 
 def load_configured_profile(
@@ -402,9 +404,9 @@ def load_configured_profile(
 
     The usage decay applies only to the built-in profiles that have one.
     """
-    named = validation.require_path("profile", source)
-    found = _load_decaying(named, settings.usage_decay) if named in DECAYING_PROFILES else profile(source)
-    return found if overrides is None else override_profile(found, overrides)
+    path = validation.require_path("profile", source)
+    loaded = _load_decaying(path, settings.usage_decay) if path in DECAYING_PROFILES else profile(source)
+    return loaded if overrides is None else override_profile(loaded, overrides)
 
 
 @lru_cache(maxsize=64)
@@ -430,9 +432,9 @@ def load_profile_file(path: Path) -> Profile:
 
 def load_checked_profile_file(path: Path) -> Profile:
     """Load the profile of a TOML file, or raise if its numbers differ from the report beside it."""
-    found = load_profile_file(path)
-    refuse_unproven_profile(found, None if found.report is None else _read_report(path, found.report))
-    return found
+    loaded = load_profile_file(path)
+    refuse_unproven_profile(loaded, None if loaded.report is None else _read_report(path, loaded.report))
+    return loaded
 
 
 def _read_report(path: Path, name: str) -> str:
@@ -451,24 +453,24 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/]*@|\?.*", re.DOTALL)
 _ESCAPES = {'"': '\\"', "\\": "\\\\"}
 
 
-def render_settings_toml(found: Configuration, *, origins: bool) -> Iterator[str]:
+def render_settings_toml(configuration: Configuration, *, origins: bool) -> Iterator[str]:
     """Yield every setting as a line; unset or hidden ones are comments; optionally with origins."""
     section: str | None = None
     for path, option in OPTIONS.items():
         if option.section != section:
             section = option.section
             yield from ("", f"[{section}]")
-        comes_from = f"  # {found.origins[path]}" if origins else ""
-        yield f"{_render_option(option, found.value(path))}{comes_from}"
+        comes_from = f"  # {configuration.origins[path]}" if origins else ""
+        yield f"{_render_option(option, configuration.value(path))}{comes_from}"
 
 
-def render_settings_json(found: Configuration, *, origins: bool) -> list[dict[str, Any]]:
+def render_settings_json(configuration: Configuration, *, origins: bool) -> list[dict[str, Any]]:
     """Return every setting for JSON; for a secret only whether it is set."""
     return [
         {
             "name": path,
-            **_json_value(option, found.value(path)),
-            **(_origin_json(found.origins[path]) if origins else {}),
+            **_json_value(option, configuration.value(path)),
+            **(_origin_json(configuration.origins[path]) if origins else {}),
         }
         for path, option in OPTIONS.items()
     ]

@@ -225,10 +225,10 @@ class Settings:
         _require_wait("busy_timeout", self.busy_timeout)
         validation.require_count("cache_bytes", self.cache_bytes)
         for one in fields(self):
-            given, wanted = getattr(self, one.name), type(one.default)
-            if one.name in SECTION_NAMES and not isinstance(given, wanted):
-                what = f"is not a {wanted.__name__}; to set part of a section, pass `open` a mapping"
-                raise FieldError(f"{show(given)} {what}", field=one.name)
+            value, section = getattr(self, one.name), type(one.default)
+            if one.name in SECTION_NAMES and not isinstance(value, section):
+                what = f"is not a {section.__name__}; to set part of a section, pass `open` a mapping"
+                raise FieldError(f"{show(value)} {what}", field=one.name)
         require_time_zone("lifecycle.time_zone", self.lifecycle.time_zone)
 
     @property
@@ -317,9 +317,9 @@ def _require_int(path: str, value: object) -> int:
 def _require_numbers(path: str, value: object) -> Mapping[str, float]:
     if not isinstance(value, Mapping):
         raise FieldError(f"{show(value)} is not a table of names and numbers", field=path)
-    named = {validation.require_text(path, name): number for name, number in value.items()}
+    numbers = {validation.require_text(path, name): number for name, number in value.items()}
     return MappingProxyType(
-        {name: validation.require_number(f"{path}.{name}", number) for name, number in named.items()}
+        {name: validation.require_number(f"{path}.{name}", number) for name, number in numbers.items()}
     )
 
 
@@ -357,13 +357,13 @@ VALUE_CHECKS: Mapping[Any, Callable[[str, Any], Any]] = {
 DEFAULT_SETTINGS = Settings()
 
 
-def _walk_sections(whole: Any, path: str | None = None) -> Iterator[tuple[str | None, Any]]:
+def _walk_sections(section: Any, path: str | None = None) -> Iterator[tuple[str | None, Any]]:
     """Yield a dataclass and every section in it, with paths, outer ones first."""
-    yield path, whole
-    for one in fields(whole):
-        held = getattr(whole, one.name)
-        if is_dataclass(held):
-            yield from _walk_sections(held, one.name if path is None else f"{path}.{one.name}")
+    yield path, section
+    for one in fields(section):
+        value = getattr(section, one.name)
+        if is_dataclass(value):
+            yield from _walk_sections(value, one.name if path is None else f"{path}.{one.name}")
 
 
 SECTION_DEFAULTS: Mapping[str | None, Any] = dict(_walk_sections(DEFAULT_SETTINGS))
@@ -371,10 +371,10 @@ SECTION_DEFAULTS: Mapping[str | None, Any] = dict(_walk_sections(DEFAULT_SETTING
 
 
 def _find_options() -> Iterator[Option]:
-    for section, held in SECTION_DEFAULTS.items():
-        hints = get_type_hints(type(held))
-        for one in fields(held):
-            value = getattr(held, one.name)
+    for section, default in SECTION_DEFAULTS.items():
+        hints = get_type_hints(type(default))
+        for one in fields(default):
+            value = getattr(default, one.name)
             if not is_dataclass(value):
                 # fields hidden in the repr are secrets
                 yield Option(section=section, name=one.name, hint=hints[one.name], default=value, secret=not one.repr)
@@ -409,17 +409,17 @@ def _flatten_section(section: str | None, table: Mapping[str, Any]) -> Iterator[
 
 def build_settings(values: Mapping[str, Any]) -> Settings:
     """Build the settings from values by path; an error names the path."""
-    made: Settings = _build_section(None, values)
-    return made
+    settings: Settings = _build_section(None, values)
+    return settings
 
 
 def _build_section(section: str | None, values: Mapping[str, Any]) -> Any:
-    inside = {one: _build_section(path, values) for path, one in _child_sections(section)}
+    sections = {one: _build_section(path, values) for path, one in _child_sections(section)}
     own = {OPTIONS[path].name: value for path, value in values.items() if OPTIONS[path].section == section}
     if section is None:
-        return Settings(**own, **inside)
+        return Settings(**own, **sections)
     try:
-        return type(SECTION_DEFAULTS[section])(**own, **inside)
+        return type(SECTION_DEFAULTS[section])(**own, **sections)
     except FieldError as error:
         raise FieldError(error.problem, field=f"{section}.{error.field}") from error
     except ValueError as error:
@@ -429,14 +429,14 @@ def _build_section(section: str | None, values: Mapping[str, Any]) -> Any:
 def _child_sections(section: str | None) -> list[tuple[str, str]]:
     """Return the sections directly inside a section, as (path, name)."""
     start = "" if section is None else f"{section}."
-    below = [path for path in SECTION_DEFAULTS if path is not None and path.startswith(start)]
-    return [(path, name) for path in below if "." not in (name := path.removeprefix(start))]
+    paths = [path for path in SECTION_DEFAULTS if path is not None and path.startswith(start)]
+    return [(path, name) for path in paths if "." not in (name := path.removeprefix(start))]
 
 
 def _require_table(path: str, value: object) -> Mapping[str, Any]:
-    whole = type(SECTION_DEFAULTS[path])
-    if isinstance(value, whole):  # a section of a `Settings` object
-        return {one.name: getattr(value, one.name) for one in fields(whole)}
+    section = type(SECTION_DEFAULTS[path])
+    if isinstance(value, section):  # a section of a `Settings` object
+        return {one.name: getattr(value, one.name) for one in fields(section)}
     if not isinstance(value, Mapping):
         name = next(one.name for one in OPTIONS.values() if one.section == path)
         raise FieldError(f"{show(value)} is not a table; write {name} = … under [{path}]", field=path)
