@@ -14,15 +14,15 @@ from recollect.text.data_files import DataFile, load_data_file
 from recollect.text.sentences import TextSpan
 
 GROUP_KINDS = frozenset({Kind.DECISION, Kind.PATTERN})
-"""The kinds that hold for a group, whatever its members: decisions and habits."""
+"""The kinds that apply to a group of any members: decisions and habits."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstPersonRule:
     """How a sentence of one type begins, and which kind of memory it makes.
 
-    `outright` tells whether the sentence says so explicitly, `together` whether it holds for the speaker no matter who
-    else is meant by "we".
+    `outright` is whether the sentence is explicit, `together` whether it holds for the speaker even if "we" includes
+    unknown people.
     """
 
     kind: Kind

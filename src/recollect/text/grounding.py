@@ -136,10 +136,10 @@ def _unfolded_offset(text: str, place: int) -> int:
 
 
 STEM_CHARS = 4
-"""Letters that identify a word, whatever its ending."""
+"""How many first letters identify a word with any ending."""
 
 MIN_TELLING_STEMS = 8
-"""With fewer stems to compare, a text that shares none may still say the same in other words."""
+"""With fewer stems to compare, a text that shares none may still be a paraphrase."""
 
 CONTEXT_PASSAGES = 10
 """Passages before the cited one that may supply the context: "I booked it" does not mention Lisbon."""

@@ -34,7 +34,7 @@ VAGUE_WEIGHT, VAGUE_PHRASE_WEIGHT = 0.15, 0.8
 """Weight of a word that says little alone, as `support` does, and its weight in a phrase such as `support group`."""
 
 SPEAKER_WEIGHT = 0.05
-"""Weight of a speaker's name: it stands before everything they say."""
+"""Weight of a speaker's name, which precedes each of their messages."""
 
 NUMBER_WEIGHT, NAME_WEIGHT = 0.5, 1.3
 """Weight of a number, a day or a month, and weight of a name."""
@@ -171,7 +171,7 @@ class _PhraseWord(NamedTuple):
     joined: bool
     """Whether it follows another word with at most a blank between them."""
     noun: bool | None
-    """Whether it is a noun, judged by the stop word before it; None where that does not tell."""
+    """Whether it is a noun, judged by the stop word before it; None if that is unclear."""
 
 
 def _find_words(sentence: str) -> list[_PhraseWord]:

@@ -1,7 +1,7 @@
-"""Lexicon: what is known about single English words, loaded once from `en/lexicon.toml`.
+"""Lexicon: facts about single English words, loaded once from `en/lexicon.toml`.
 
-The comments of the file say what each list is for. The lists here are in the order of the file; what only the lexer,
-amounts or the tokenizer need, they read from `LEXICON` themselves.
+Comments in the file explain each list. The constants here are in the order of the file. The lexer, amounts and the
+tokenizer read lists that only they need from `LEXICON` themselves.
 """
 
 import re
@@ -37,7 +37,7 @@ ES_ENDINGS = LEXICON.words("grammar.es_endings")
 """Endings that take "es" in the plural and the third person."""
 
 SINGULAR_ENDINGS = LEXICON.words("grammar.singular_endings")
-"""Endings in "s" that are no plural."""
+"""Endings in "s" that are not plurals."""
 
 NAME_HOMOGRAPHS = _entries("case.name_homographs")
 ACRONYM_HOMOGRAPHS = _entries("case.acronym_homographs")
@@ -100,7 +100,7 @@ CONTRACTION_ENDINGS = LEXICON.mapping("contractions.endings")
 
 
 def is_person_name(words: Sequence[str]) -> bool:
-    """Return whether the name is a person's, as far as its first word is known."""
+    """Return whether the name is a person's, judged by its first word."""
     return words[0].lower().rstrip(".,") in _GIVEN_NAMES
 
 

@@ -61,7 +61,7 @@ def is_disguised(text: str) -> bool:
 def _may_hide(text: str, at: int) -> bool:
     """Return whether the character at this place may hide something.
 
-    A dash between two words with blanks around it may not, nor may a part of an emoji.
+    A dash between two words with blanks around it cannot, and a part of an emoji cannot.
     """
     before, after, plain = text[at - 1 : at], text[at + 1 : at + 2], plain_character(text[at])
     if plain in (" ", "-"):

@@ -1,6 +1,6 @@
 """Paraphrases: texts with the same meaning share a canonical form, and so a key.
 
-Stores look the key up; where two forms differ, `compare_meanings` tells how.
+Stores look the key up; `compare_meanings` explains how two forms differ.
 """
 
 import hashlib
@@ -179,7 +179,7 @@ def paraphrase_key_of(text: str, speaker: str | None, kind: str) -> str:
 
 
 def have_same_meaning(one: str, other: str) -> bool:
-    """Return whether two texts mean the same, no matter who says them.
+    """Return whether two texts mean the same, ignoring their speakers.
 
     Texts longer than `MAX_COMPARED_CHARS` must be equal character by character.
     """

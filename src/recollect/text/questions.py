@@ -41,7 +41,7 @@ def find_named_speakers(text: str, speakers: Collection[str]) -> tuple[str, ...]
 def _may_have_label(folded: str, label: str) -> bool:
     """Return whether the folded text may contain the label.
 
-    It looks for the beginning of the label only: a quick no for most of many speakers.
+    It looks only for the beginning of the label, which quickly rules out most speakers.
     """
     first = _ASCII_WORD.search(label) if label.isascii() else None
     return first is None or first[0].casefold() in folded
@@ -70,7 +70,7 @@ def rephrase_as_speaker(text: str, name: str) -> str:
 
 
 def is_question(text: str) -> bool:
-    """Return whether the text ends with a question, so that it asks more than it tells."""
+    """Return whether the text ends with a question."""
     return text[-QUESTION_END_CHARS:].rstrip()[-1:] in QUESTION_MARKS
 
 

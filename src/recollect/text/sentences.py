@@ -178,7 +178,7 @@ def split_sentences(text: str) -> list[Sentence]:
 
 
 def _split_line(line: str) -> Iterator[Sentence]:
-    """Yield the sentences of a line; a note between brackets is a sentence of its own."""
+    """Yield the sentences of a line; a note between brackets is a separate sentence."""
     place = 0
     for note in _BRACKET_NOTE.finditer(line):
         yield from _split_segment(line[place : note.start()])

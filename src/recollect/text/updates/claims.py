@@ -43,7 +43,7 @@ from recollect.text.updates.statement import (
 )
 
 MAX_TEXT_CHARS = 200
-"""Maximum length of a text with a claim; a longer text says more than one thing."""
+"""Maximum length of a text with a claim; a longer text makes several statements."""
 
 MAX_SUBJECT_CHARS = 120
 """Maximum length of a subject; a longer one would never be named again in the same words."""
@@ -58,8 +58,8 @@ def find_subject(text: str, speaker: str | None, me: str | None, within: str | N
     None if anything about it is in doubt. Only one short statement in the present tense has a subject: nothing hedged,
     asked, conditional, listed or bound to a moment. "I" and "the user" are the speaker, or else `me`, if the text is
     the user's own or a record of what they said; without either, they are unknown. A thing without a name or an owner
-    is a different one in each `within`, which is what stands beside a text, such as its title. Two texts have the same
-    subject only if both cannot be true, or if one denies what the other may say, or if both say the same:
+    is a different one in each `within`, the context of a text such as its title. Two texts have the same
+    subject only if both cannot be true, or if one denies what the other may say, or if both mean the same:
     `are_compatible` tells these apart.
     """
     found = read_claim(text, speaker, me, within)
@@ -114,7 +114,7 @@ def _is_same_value(one: str | None, other: str | None) -> bool:
 
 
 def _is_part(one: str, other: str) -> bool:
-    """Return whether the other value says all of this one and more.
+    """Return whether the other value contains this one and more.
 
     For example Bo and Bo Hansen, or a folder and a file in it.
     """
@@ -184,7 +184,7 @@ _CHOICE_VERBS = load_words("choices.verbs")
 
 
 def _read_preference_pair(words: Sequence[str]) -> str | None:
-    """Return both sides of a preference in a fixed order, no matter which is preferred."""
+    """Return both sides of a preference in a fixed order, whichever is preferred."""
     lowered = [word.lower() for word in words]
     at = next((at for at, word in enumerate(lowered) if word in ("over", "to") and 0 < at < len(words) - 1), None)
     if at is None:
@@ -408,7 +408,7 @@ def _names_measured_thing(verb: str, masked: Sequence[str]) -> bool:
 def _count_possessions(words: Sequence[str], *, negated: bool) -> tuple[str | None, str] | None:
     """Return how many of a countable kind a person has, and the kind; None for other nouns.
 
-    The number is None if the text does not tell it. Only kinds count of which a person may have any number for years.
+    The number is None if the text does not give it. Only kinds count of which a person may have any number for years.
     """
     kind = _COUNTED_FORMS.get(words[-1].lower()) if 0 < len(words) <= 2 else None
     if kind is None:

@@ -157,7 +157,7 @@ _PERMANENT_RELATIONS = load_words("events.permanent_relations")
 def _read_location(words: Sequence[str]) -> tuple[str, str] | None:
     """Return how and where a thing is that has one place at a time.
 
-    A place by name is a relation of its own: what is in a town may also be in a garage there.
+    A place by name is a separate relation: a thing in a town may also be in a garage there.
     """
     lowered = [word.lower() for word in words]
     at = 2 if lowered[1:2] and lowered[1] in _PLACE_PARTICIPLES else 1
@@ -323,7 +323,7 @@ _UNIT_DIMENSIONS = {name: name for name in _CURRENCY_WORDS} | load_groups("value
 
 
 def _fits_shape(value: Sequence[str], shape: str) -> bool:
-    """Return whether the words look like one value of that shape, and say nothing else."""
+    """Return whether the words are one value of that shape and nothing else."""
     if not value:
         return False
     first, lowered = value[0], [word.lower() for word in value]

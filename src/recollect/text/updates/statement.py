@@ -49,7 +49,7 @@ MAX_VERB_POSITION = 10
 """Maximum position, in words, of the verb of a statement."""
 
 _MAX_STATEMENT_WORDS = 24
-"""Maximum words in a statement; a longer one says more than one thing."""
+"""Maximum words in a statement; a longer one makes several statements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a statement is about, and what it says of that in its own words.
+    """The subject of a statement, and its value in the words of the statement.
 
-    The value has several parts, as far as they are known; without any value, nothing is known of it. `denied` means
-    that the statement denies the value.
+    The value may have several parts; unknown parts are None, and an unknown value is empty. `denied` means that the
+    statement denies the value.
     """
 
     subject: str
@@ -303,7 +303,7 @@ class SpeakerContext:
 
 
 def resolve_speaker(speaker: str | None, me: str | None, within: str | None = None) -> SpeakerContext:
-    """Return who speaks, and what stands beside the text.
+    """Return who speaks, and the context of the text.
 
     The speaker is a name, or else the unnamed user if there is one.
     """
@@ -320,9 +320,9 @@ def resolve_speaker(speaker: str | None, me: str | None, within: str | None = No
 
 
 def _make_source_suffix(within: str) -> str:
-    """Return what stands beside a text as a part of its subject.
+    """Return the context of a text as a part of its subject.
 
-    A long one is cut, and the beginning of its hash tells it apart.
+    A long context is cut, and the beginning of its hash makes it unique.
     """
     source = " ".join(to_nfc(within).replace(":", " ").split())
     if len(source) > _MAX_SOURCE_CHARS:
@@ -510,7 +510,7 @@ def _head_end(words: Sequence[str]) -> int:
 def _is_certain(words: Sequence[str], *, owned: bool = False) -> bool:
     """Return whether it is certain which thing is meant.
 
-    It is not for one of several, nor for one in a series, unless the words say more.
+    It is uncertain for one of several things or of a series, unless the words are more specific.
     """
     head = head_noun(words)
     if head in REPEATABLE_RELATIONS:
