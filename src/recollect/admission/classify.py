@@ -32,7 +32,7 @@ _RECURRING = _compile_phrases("recurring")
 def detect_importance(text: str, kind: Kind, policy: ImportancePolicy) -> float | None:
     """Return the importance of a text by the policy's rubric; `None` if no words suggest one.
 
-    A text that mentions credentials has none, whatever else it says.
+    A text that mentions credentials has none.
     """
     beginning = text[:MAX_IMPORTANCE_CHARS]
     if _CREDENTIAL.search(beginning):
@@ -73,7 +73,7 @@ def detect_kind(text: str) -> Kind | None:
 
 
 STANDING_KINDS = frozenset({Kind.PREFERENCE, Kind.PROCEDURE, Kind.CONSTRAINT, Kind.DEFINITION})
-"""The kinds that stand out by themselves: they say how things should be, not how they were."""
+"""The kinds that stand out by themselves: they describe how things should be, not how they were."""
 
 
 def rate_salience(text: str, kind: Kind, *, pinned: bool, policy: SaliencePolicy) -> float | None:

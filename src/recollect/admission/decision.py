@@ -41,7 +41,7 @@ class ReviseMemory:
 
 @dataclass(frozen=True, slots=True)
 class Echo:
-    """The memory is known already; count an echo."""
+    """The memory exists; count a repetition."""
 
     memory: Memory
     reason: str
@@ -67,7 +67,7 @@ class Precede:
 
 @dataclass(frozen=True, slots=True)
 class Reactivate:
-    """Reactivate a memory that was put away and is said again, ending what took its place."""
+    """Reactivate a forgotten or superseded memory that is stated again, and end the memories that replaced it."""
 
     memory: Memory
     position: SubjectPosition = SubjectPosition()
@@ -75,7 +75,7 @@ class Reactivate:
 
 @dataclass(frozen=True, slots=True)
 class LeaveInactive:
-    """Leave a memory inactive: it was put away after the draft was observed."""
+    """Leave a memory inactive: it was deactivated after the draft was observed."""
 
     memory: Memory
     since: datetime
@@ -96,12 +96,12 @@ Decision = Admit | ReviseMemory | Echo | Supersede | Precede | Reactivate | Leav
 class Neighborhood:
     """The memories of a scope that are related to a draft.
 
-    `topic` is the active memory of its topic. `same_text` say the same word for word, or were
-    merged from memories that do, and `paraphrases` say it in other words, whatever their status. `same_subject` are the
-    active and superseded ones of its subject that have not ended by then. `inactive_since` has the
-    time since when a memory is inactive. `forgotten_in_quarantine` has those that were in quarantine when forgotten, in
-    that state. `injection` is the part of the draft's text that reads like instructions to a model, if any. A draft
-    that `is_undated` is said now, and so later than all of these, whatever the clock says.
+    `topic` is the active memory of its topic. `same_text` are memories with the same text, or merged from such, and
+    `paraphrases` are memories with the same meaning; both in any status. `same_subject` are the active and superseded
+    memories of its subject that have not ended when the draft begins. `inactive_since` has the time when each inactive
+    memory became inactive. `forgotten_in_quarantine` has the memories that were forgotten while quarantined, in that
+    state. `injection` is the part of the draft's text that reads like instructions to a model, if any. A draft that
+    `is_undated` counts as later than all of these memories, even if the clock went back.
     """
 
     topic: Memory | None = None
@@ -121,9 +121,9 @@ class Neighborhood:
 def decide(proposed: Memory, neighborhood: Neighborhood, policy: AdmissionPolicy) -> Decision:
     """Decide about a draft: by its topic first, then by its text, then by its subject.
 
-    While the policy has quarantine enabled, a less trusted draft changes nothing about a more trusted memory. What an
-    operator quarantined by hand does not come back because a model, a tool or a document repeats it: the draft waits
-    too, even if the quarantined memory was forgotten since.
+    While the policy has quarantine enabled, a less trusted draft does not change a more trusted memory. If an operator
+    quarantined a memory by hand and a model, a tool or a document repeats it, the draft is quarantined too, even if the
+    memory was forgotten since.
     """
     if neighborhood.topic is not None:
         return _decide_topic(proposed, neighborhood.topic, neighborhood, policy)
@@ -196,7 +196,7 @@ def _decide_repeated(
     """Decide about a draft that repeats an active memory.
 
     It is an echo, unless it adds information, repeats a memory that is no longer valid (then it is valid again), or
-    comes from the user or an operator where less trusted sources said it.
+    comes from the user or an operator while the memory comes from a less trusted source.
     """
     if proposed.trust.less_than(former.trust):
         return Echo(former, reason)
@@ -272,23 +272,23 @@ def merge_validity(former: Memory, proposed: Memory, *, restated: bool) -> tuple
 
 
 def is_said_firsthand(proposed: Memory, former: Memory) -> bool:
-    """Whether the user or an operator says what only less trusted sources said before.
+    """Return whether the user or an operator repeats a memory of less trusted sources.
 
-    From then on the memory has their trust.
+    The memory then gets their trust.
     """
     return former.trust.less_than(proposed.trust) and not proposed.trust.less_than(Trust.STATED)
 
 
 def is_older_observation(proposed: Memory, former: Memory) -> bool:
-    """Whether the draft was observed before the memory; then it only fills empty fields."""
+    """Return whether the draft was observed before the memory; then it only fills empty fields."""
     return observed_at(proposed) < observed_at(former)
 
 
 def _find_position(memory: Memory, same_subject: Sequence[Memory], policy: AdmissionPolicy) -> SubjectPosition:
     """Return the position of a memory from when it becomes valid.
 
-    A memory whose validity ended before has none. Memories that mean the same, or can be true beside it, are not in its
-    way.
+    A memory whose validity ended earlier has no position. Memories that mean the same, or can be true at the same time,
+    do not count.
     """
     begin = effective_from(memory)
     if not policy.truth.supersede or memory.kind is Kind.EVENT or memory.ended_by(begin):
@@ -303,12 +303,12 @@ def _find_position(memory: Memory, same_subject: Sequence[Memory], policy: Admis
 
 
 def _find_more_trusted(position: SubjectPosition, proposed: Memory) -> Memory | None:
-    """Return the first memory that it would end although that is more trusted."""
+    """Return the first memory that the draft would end although the memory is more trusted."""
     return next((one for one in position.ends if proposed.trust.less_than(one.trust)), None)
 
 
 def _without_conflict(position: SubjectPosition, proposed: Memory) -> SubjectPosition:
-    """Return the position, without ending anything if that would end a more trusted memory."""
+    """Return the position; if it would end a more trusted memory, it ends none."""
     return position if _find_more_trusted(position, proposed) is None else SubjectPosition((), position.ended_by)
 
 
@@ -318,10 +318,10 @@ def _inactive_since(memory: Memory, neighborhood: Neighborhood) -> datetime:
 
 
 def _must_wait(memory: Memory, proposed: Memory) -> bool:
-    """Whether the draft must wait with this quarantined memory.
+    """Return whether the draft must wait in quarantine with this memory.
 
-    It must if an operator quarantined that by hand and the draft comes from a model, a tool or a document, or if the
-    draft is not more trusted.
+    It must if an operator quarantined the memory by hand and the draft comes from a model, a tool or a document, or if
+    the draft is not more trusted than the memory.
     """
     if find_quarantined_by_hand([memory], proposed) is not None:
         return True
@@ -385,10 +385,10 @@ def effective_from(memory: Memory) -> datetime:
 
 
 def _adds_information(proposed: Memory, former: Memory) -> bool:
-    """Whether the draft adds anything but text.
+    """Return whether the draft adds something other than text.
 
-    That is a pin, sharing, a higher importance, another value in one of the compared fields, or an origin beside all
-    known ones.
+    For example a pin, sharing, a higher importance, another value in one of the compared fields, or a new origin beside
+    all known ones.
     """
     is_more_important = (proposed.importance or 0.0) > (former.importance or 0.0)
     values = [(getattr(proposed, name), getattr(former, name)) for name in _COMPARED_FIELDS]

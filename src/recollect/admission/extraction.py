@@ -24,7 +24,7 @@ from recollect.text.first_person import (
 from recollect.text.sentences import TextSpan, find_sentence_spans, replace_typography
 
 HEARD_ROLES = frozenset({Role.USER, Role.ASSISTANT})
-"""The roles whose turns are read; tool output and system prompts are no person's statement."""
+"""The roles whose turns are read; tool output and system prompts are not statements of a person."""
 
 IMPERSONAL_KINDS = frozenset({Kind.CONSTRAINT, Kind.PROCEDURE, Kind.DEFINITION, Kind.DECISION})
 """The kinds that do not depend on the speaker."""
@@ -100,7 +100,7 @@ def _build_extract(
 def _match_turn(turn: ConversationTurn) -> Iterator[_PhraseMatch]:
     """Yield the matches of a turn, each sentence at most once.
 
-    Private parts are not read, nor is a turn that takes something back.
+    Private parts and turns that take something back are skipped.
     """
     written = redact_private(turn.text)
     text = replace_typography(written)

@@ -83,7 +83,7 @@ def screen_value(value: ScreenedT, policy: SecretsPolicy) -> Screened[ScreenedT]
 
 
 def _is_deeper_than(value: Any, levels: int) -> bool:
-    """Whether a value is nested deeper than that."""
+    """Return whether a value is nested deeper than `levels`."""
     layer = [value]
     for _ in range(levels + 1):
         layer = [one for each in layer for one in _child_values(each)]
@@ -120,7 +120,7 @@ def _text_fields(kind: Any) -> tuple[str, ...]:
 
 
 def _is_blank(text: Any) -> bool:
-    """Whether only placeholders are left of a text."""
+    """Return whether only placeholders are left of a text."""
     return isinstance(text, str) and not any(map(str.isalnum, _PLACEHOLDER.sub("", text)))
 
 

@@ -11,13 +11,13 @@ from recollect.text.data_files import load_data_file
 
 
 def is_varied(value: str) -> bool:
-    """Whether it mixes characters as chance does, unlike words, repeated characters and masks."""
+    """Return whether the value mixes characters as chance does, unlike words, repeated characters and masks."""
     lower, upper, digits = _count_character_classes(value)
     return len(set(value)) > 5 and (digits > 0 or (lower > 1 and upper > 1) or (upper > 15 and _is_unspeakable(value)))
 
 
 def looks_random(value: str) -> bool:
-    """Whether it looks random: not a placeholder, and not words with a number at the end."""
+    """Return whether the value looks random: not a placeholder, and not words with a number at the end."""
     if is_placeholder(value) or len(set(value)) < 5:
         return False
     lower, upper, digits = _count_character_classes(value)
@@ -29,60 +29,60 @@ def looks_random(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Whether it can be an unquoted password in code: no placeholder, plain word or expression."""
+    """Return whether the value can be an unquoted password in code: not a placeholder, plain word or expression."""
     return _is_mixed(value) and not is_placeholder(value) and not is_code(value)
 
 
 def is_listed_password(value: str) -> bool:
-    """Whether it can be a password after a colon: a dot may be part of it, a call may not."""
+    """Return whether the value can be a password after a colon: a dot may be part of it, a call may not."""
     return _is_mixed(value) and not is_placeholder(value) and not _is_expression(value)
 
 
 def is_quoted_password(value: str) -> bool:
-    """Whether it can be a password in quotes, where it may be a plain word."""
+    """Return whether the value can be a password in quotes, where it may be a plain word."""
     if is_placeholder(value):
         return False
     return (_is_mixed(value) and not is_reference(value)) or (len(value) > 5 and value.isalpha())
 
 
 def is_spoken_password(value: str) -> bool:
-    """Whether it can be a password in a sentence: not only words, except a word with a number."""
+    """Return whether the value can be a password in a sentence: not only words, except a word with a number."""
     return is_password(value) and (not is_wordy(value) or _WORD_WITH_NUMBER.fullmatch(value) is not None)
 
 
 def is_settings_value(value: str) -> bool:
-    """Whether it can be a password in a settings file."""
+    """Return whether the value can be a password in a settings file."""
     return not is_placeholder(value) and not is_reference(value) and not value.isdecimal()
 
 
 def is_passphrase(value: str) -> bool:
-    """Whether it can be a passphrase: at least four different words, none typical of a sentence."""
+    """Return whether the value can be a passphrase: at least four different words, none typical of a sentence."""
     words = _WORD_SEPARATOR.split(value)
     return len(set(words)) > 3 and not any(map(_is_sentence_word, words))
 
 
 def is_odd_word(value: str) -> bool:
-    """Whether a quoted word can be a password: no word used in sentences about passwords."""
+    """Return whether a quoted word can be a password: not one that sentences about passwords use."""
     return not is_placeholder(value) and not _is_sentence_word(value)
 
 
 def is_quoted_token(value: str) -> bool:
-    """Whether it can be a token in quotes."""
+    """Return whether the value can be a token in quotes."""
     return len(value) > 7 and looks_random(value) and not is_reference(value)
 
 
 def is_bare_token(value: str) -> bool:
-    """Whether it can be a token without quotes."""
+    """Return whether the value can be a token without quotes."""
     return len(value) > 9 and looks_random(value) and not is_code(value)
 
 
 def is_credential(value: str) -> bool:
-    """Whether it can follow `Authorization:`: a token, or user:password in base64."""
+    """Return whether the value can follow `Authorization:`: a token, or user:password in base64."""
     return (not is_placeholder(value) and not is_code(value) and is_varied(value)) or is_basic(value)
 
 
 def is_code(value: str) -> bool:
-    """Whether it is an expression, an attribute, or a file path."""
+    """Return whether the value is an expression, an attribute, or a file path."""
     if _ATTRIBUTE.fullmatch(value):
         lower, upper, _ = _count_character_classes(value)
         return is_wordy(value) or lower < 2 or upper < 2  # a name has no digit among letters of both cases
@@ -90,19 +90,19 @@ def is_code(value: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Whether it refers to a secret, even in quotes: a template, path, constant or dotted name."""
+    """Return whether the value refers to a secret, even in quotes: a template, path, constant or dotted name."""
     if _REFERENCE.match(value):
         return True
     return (value[:1] == "/" or bool(_ATTRIBUTE.fullmatch(value))) and is_wordy(value)
 
 
 def is_wordy(value: str) -> bool:
-    """Whether it consists of words, some with small numbers at the end."""
+    """Return whether the value consists of words, some with small numbers at the end."""
     return _WORDY.fullmatch(value) is not None
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether it is a placeholder for a secret."""
+    """Return whether the value is a placeholder for a secret."""
     if _MASK.match(value) or len(set(value)) < 3:
         return True
     words = _WORD.findall(value)
@@ -110,12 +110,12 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_not_placeholder(value: str) -> bool:
-    """Whether it is no placeholder for a secret."""
+    """Return whether the value is not a placeholder for a secret."""
     return not is_placeholder(value)
 
 
 def is_card(value: str) -> bool:
-    """Whether it is a valid card number: by issuer, length and Luhn's check."""
+    """Return whether the value is a valid card number: by issuer, length and Luhn's check."""
     digits = [int(character) for character in value if character.isdecimal()]
     number = "".join(map(str, digits))
     if not _CARD.fullmatch(number) or len(set(number)) < 3:
@@ -125,43 +125,43 @@ def is_card(value: str) -> bool:
 
 
 def is_iban(value: str) -> bool:
-    """Whether its two check digits are right (ISO 13616)."""
+    """Return whether its two check digits are right (ISO 13616)."""
     bare = value.replace(" ", "")
     return int("".join(str(int(character, 36)) for character in bare[4:] + bare[:4])) % 97 == 1
 
 
 def is_basic(value: str) -> bool:
-    """Whether it is user:password in base64."""
+    """Return whether the value is user:password in base64."""
     return ":" in (decode_base64(value) or "")
 
 
 def is_decimal(value: str) -> bool:
-    """Whether it has only digits."""
+    """Return whether the value has only digits."""
     return value.isdecimal()
 
 
 def has_base64_line(value: str) -> bool:
-    """Whether a part of it can be a line of base64."""
+    """Return whether a part of the value can be a line of base64."""
     return _BASE64_LINE.search(value) is not None
 
 
 def has_eight_characters(value: str) -> bool:
-    """Whether it has at least eight different characters."""
+    """Return whether the value has at least eight different characters."""
     return len(set(value)) > 7
 
 
 def has_random_digits(value: str) -> bool:
-    """Whether it looks random and has at least three digits."""
+    """Return whether the value looks random and has at least three digits."""
     return looks_random(value) and _count_character_classes(value)[2] > 2
 
 
 def accept_any(value: str) -> bool:
-    """Whether it is not empty."""
+    """Return whether the value is not empty."""
     return bool(value)
 
 
 def decode_base64(run: str) -> str | None:
-    """Return the text that base64 encodes, or `None` if it is no text."""
+    """Return the text that base64 encodes, or `None` if it is not text."""
     plain = run.rstrip("=").replace("-", "+").replace("_", "/")
     try:
         text = a2b_base64(plain + "=" * (-len(plain) % 4)).decode()
@@ -206,7 +206,7 @@ def _count_vowels(value: str) -> int:
 
 
 def _is_unspeakable(value: str) -> bool:
-    """Whether upper-case letters look random: too few vowels, or too many consonants in a row."""
+    """Return whether upper-case letters look random: too few vowels, or too many consonants in a row."""
     return _count_vowels(value) <= len(value) // 5 or _CONSONANTS.search(value) is not None
 
 
@@ -220,7 +220,7 @@ def _is_expression(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether it has more than letters of one case, and is not a decimal number."""
+    """Return whether the value has more than letters of one case, and is not a decimal number."""
     lower, upper, digits = _count_character_classes(value)
     marks = len(value) - lower - upper - digits - value.count("_") - value.count("-") - value.count(".")
     if lower + upper + digits == 0 or _NUMBER.fullmatch(value):

@@ -40,7 +40,7 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     """Return the secrets of the text, in order and without overlap.
 
     A span covers the secret, not the words around it. Searched are the text itself, the text behind escapes (of JSON,
-    URLs and HTML) and look-alike characters, and decoded base64. Placeholders that `redact` left are no secrets.
+    URLs and HTML) and look-alike characters, and decoded base64. Placeholders from `redact` are not secrets.
     """
     masked = _PLACEHOLDER.sub(lambda match: BARRIER * len(match[0]), text) if "[REDACTED" in text else text
     secrets: list[_RuleMatch] = []
