@@ -1,7 +1,7 @@
-"""Consolidation: find memories that say the same, so that one can replace the others.
+"""Consolidation: find memories with the same content, so that one can replace the others.
 
 Similar vectors do not mean agreement: more than half of the pairs that contradict each other are similar. So similarity
-only selects candidates, and the words decide. A memory replaces another if it says all that the other says, in the same
+only selects candidates, and the words decide. A memory replaces another if it has all words of the other in the same
 order, and adds nothing that could change the meaning: no number, date, name, negation or condition. Replacement is not
 transitive: a replaced memory is near its replacement, not only near a third one. A memory that conflicts with a near
 one takes no part: the curator decides which is right. This module decides and never acts.
@@ -57,7 +57,7 @@ class ConsolidationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationGroup:
-    """Memories that say the same, and the lead that replaces the others."""
+    """Memories with the same content, and the lead that replaces the others."""
 
     lead: Memory
     others: tuple[Memory, ...]
@@ -162,15 +162,15 @@ class _MemoryWords:
     def merge_key(self) -> tuple[object, ...]:
         """The fields that must be equal for two memories to merge.
 
-        So the words of one speaker never stand for another's, less trusted memories change nothing about more trusted
-        ones, and a merged memory is visible to the same readers, for the same time.
+        So the words of one speaker never replace another's, a less trusted memory never changes a more trusted one, and
+        a merged memory is visible to the same readers for the same time.
         """
         one = self.memory
         speaker = None if one.speaker is None else to_nfc(one.speaker).casefold()
         return one.kind, speaker, one.trust, one.shared, one.valid_until, one.subject
 
     def speaks_for(self, other: "_MemoryWords") -> bool:
-        """Whether it says all that the other says, in order, and adds nothing that could matter.
+        """Return whether it has all words of the other in order, and adds nothing that could matter.
 
         What could matter is a distinctive word, such as a number or name, or a word that changes the meaning.
         """
@@ -182,7 +182,7 @@ class _MemoryWords:
         )
 
     def is_at_odds_with(self, other: "_MemoryWords") -> bool:
-        """Whether the two differ only in distinctive words, in one plain word, or in word order."""
+        """Return whether the two differ only in distinctive words, in one plain word, or in word order."""
         if not self.words or not other.words or self.words == other.words:
             return False
         missing_words, added_words = self.plain - other.plain, other.plain - self.plain
@@ -196,7 +196,7 @@ _PLAIN_SORTS = ("word", "order")
 
 
 def _is_subsequence(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether `others` contains these words in this order, with anything in between."""
+    """Return whether `others` contains these words in this order, possibly with words in between."""
     rest = iter(others)
     return all(word in rest for word in words)
 
@@ -212,7 +212,7 @@ class _Grouping:
     overflow: set[int] = field(default_factory=set[int])
 
     def find_obstacle(self, row: int) -> str | None:
-        """Return why a memory cannot take part, whatever is near it, or `None`."""
+        """Return why a memory can be in no group, or `None` if it can."""
         memory = self.sayings[row].memory
         if memory.pinned:
             return "is pinned"
@@ -233,7 +233,7 @@ class _Grouping:
     def find_groups(self, free: Set[int], least: int) -> list[tuple[int, list[int]]]:
         """Return each lead with the rows it replaces.
 
-        Greedy: the next lead replaces the most of the remaining rows; of equals, the newest, then the first.
+        Greedy: the next lead is the row that replaces most remaining rows; of equals, the newest, then the first.
         """
         covered = {row: self._find_covered(row, free) for row in free}
         queue = [self._queue_entry(row, len(others)) for row, others in covered.items() if len(others) >= least - 1]

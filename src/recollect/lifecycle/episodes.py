@@ -37,7 +37,7 @@ ACTION_LEFT_INDEXES = tuple(Index)
 """The indexes that an action is not in."""
 
 MIN_LESSON_CONFIDENCE, MAX_LESSON_CONFIDENCE = 0.3, 0.9
-"""The range of confidence for lessons: one case proves nothing, but it is no rumor either."""
+"""The range of confidence for lessons: one case is weak evidence, but it is evidence."""
 
 
 def build_start_metadata(plan: Sequence[str]) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def compute_normalized_value(outcome: float, target: float = TARGET_OUTCOME) -> 
 
 
 def is_retained(value: float, threshold: float = MIN_VALUE) -> bool:
-    """Whether an episode of that value is worth keeping."""
+    """Return whether an episode of that value is worth keeping."""
     validation.require_fraction("value", value)
     validation.require_fraction("threshold", threshold)
     return value >= threshold
@@ -283,7 +283,7 @@ def rank_similar(episodes: Iterable[tuple[Episode, float]], *, min_score: float)
 
 
 def rank_failure_modes(episodes: Iterable[tuple[Episode, float]], *, min_score: float) -> list[FailureMode]:
-    """Rank the failures of these episodes by the similarity of the task, whatever the outcome.
+    """Rank the failures of these episodes by the similarity of the task, ignoring the outcome.
 
     A failure of several episodes occurs once, with all of them.
     """

@@ -40,7 +40,7 @@ MIN_POINT_SHARE = 0.2
 """The share of the best point that another point must add to be chosen."""
 
 MAX_GREETING_WORTH = 0.15
-"""The most that a greeting can add."""
+"""Maximum gain of a greeting."""
 
 EXTRA_TERMS = 8
 """How many terms are added to the length of each point, to balance long and short ones."""
@@ -173,7 +173,7 @@ class _Point:
 
 
 def _attribute(text: str, speaker: str | None) -> str:
-    """Put the speaker's name before the text, unless it is there."""
+    """Put the speaker's name before the text, unless the text begins with it."""
     name = truncate(to_single_line(speaker or ""), MAX_SPEAKER_CHARS)
     return f"{name}: {text}" if name and not text.casefold().startswith(f"{name}:".casefold()) else text
 

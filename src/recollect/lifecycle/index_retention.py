@@ -1,6 +1,6 @@
 """Index retention: which records leave an index, and which coarser ones stand in for them.
 
-A record leaves an index if it is older than the retention of its level, not pinned, and a coarser record made of it
+A record leaves an index if it is older than the retention of its level, not pinned, and a coarser record made from it
 stays in the index. The row itself always stays.
 """
 
@@ -15,15 +15,15 @@ from recollect.model.memory import Memory, MemoryId
 LEVELS_COARSEST_FIRST = (*reversed(CALENDAR_LEVELS), Level.SEGMENT, Level.GRIP, Level.EVENT)
 
 LEVELS_COVERED_BY_PARTS = (Level.GRIP, Level.WEEK)
-"""Levels of which no coarser record is made: their parts are covered instead."""
+"""Levels from which no coarser record is made: their parts are covered instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRetention:
-    """The retention of an index by level; `None` keeps records for ever.
+    """The retention of an index by level; `None` keeps records forever.
 
     `min_level` is the finest level that may stand in for others. With `restores`, records that should not have left
-    come back.
+    are added again.
     """
 
     index: Index
@@ -34,7 +34,7 @@ class IndexRetention:
 
 @dataclass(frozen=True, slots=True)
 class AgedRecord:
-    """A record with its new state: the indexes it is outside of and the levels it stands for.
+    """A record with its new state: the indexes it has left, and the levels it stands in for.
 
     `stand_ins` are the records that stand in for it in each index that it leaves.
     """
@@ -148,7 +148,7 @@ def find_uncovered(records: Iterable[Memory], *, before: Iterable[Memory] | None
 
 @dataclass(frozen=True, slots=True)
 class _RecordLineage:
-    """The active records by id, and the records made of each."""
+    """The active records by id, and the records made from each."""
 
     records: Mapping[MemoryId, Memory]
     made_of: Mapping[str, Sequence[Memory]]
@@ -200,7 +200,7 @@ class _RecordLineage:
                 )
 
     def _find_derived(self, id: str, record: Memory) -> list[Memory]:
-        """Return all records made of it, directly or not, except the record itself."""
+        """Return all records made from it, directly or not, except the record itself."""
         derived: dict[MemoryId, Memory] = {}
         waiting = [id]
         while waiting:
@@ -213,12 +213,12 @@ class _RecordLineage:
 
 
 def is_findable_record(record: Memory) -> bool:
-    """Whether it is an active, indexed record of the timeline."""
+    """Return whether it is an active, indexed record of the timeline."""
     return record.level in TIMELINE_LEVELS and record.status is Status.ACTIVE and record.indexed
 
 
 def _covered_parts(record: Memory) -> Sequence[str]:
-    """Return what a stand-in must cover: the record, or its parts if nothing is made of it."""
+    """Return what a stand-in must cover: the record, or its parts if no record is made from it."""
     return (record.level in LEVELS_COVERED_BY_PARTS and record.derived_from) or (record.id,)
 
 

@@ -83,7 +83,7 @@ class Period:
         return _start_of_day(_next_first_day(self.level, self.first), zone)
 
     def is_over_by(self, moment: datetime, zone: tzinfo) -> bool:
-        """Whether it has ended at that moment."""
+        """Return whether it has ended at that moment."""
         return self.ends(zone) <= validation.require_moment("moment", moment)
 
     def days(self) -> "tuple[Period, ...]":
@@ -130,7 +130,7 @@ class Period:
 
 
 def _require_calendar_level(level: Level) -> Level:
-    """Return the level, or raise FieldError if it is no calendar level."""
+    """Return the level, or raise FieldError if it is not a calendar level."""
     if require_choice("level", level, Level) not in CALENDAR_LEVELS:
         known = ", ".join(node.value for node in CALENDAR_LEVELS)
         raise FieldError(f"{level.value} is not a calendar level; use one of {known}", field="level")
@@ -201,7 +201,7 @@ def _parse_key(level: Level, key: str) -> date:
 
 _MONTHS = tuple(name.capitalize() for name in MONTHS)
 _WEEKDAYS = tuple(name.capitalize() for name in WEEKDAYS)
-"""English names, whatever the locale."""
+"""English names in any locale."""
 
 
 def _format_day(day: date) -> str:

@@ -76,7 +76,7 @@ MIN_LEVEL_FIELD = "min_level_after_rollup"
 
 
 def retention_of(policy: VectorPolicy | Bm25Policy) -> dict[Level, timedelta | None]:
-    """Return how long records of each level stay in the index; `None` means for ever."""
+    """Return how long records of each level stay in the index; `None` means forever."""
     days_by_level = {level: getattr(policy, f"{level.value}_retention_days") for level in AGING_LEVELS}
     return {level: None if days == NEVER else timedelta(days=days) for level, days in days_by_level.items()}
 
@@ -86,7 +86,7 @@ def _require_retention(policy: VectorPolicy | Bm25Policy) -> None:
         name = f"{level.value}_retention_days"
         days = getattr(policy, name)
         if days != NEVER and not 1 <= validation.require_count(name, days) <= MAX_AGE_DAYS:
-            problem = f"{show(days)} days are not within 1..{MAX_AGE_DAYS}; use {show(NEVER)} to keep records for ever"
+            problem = f"{show(days)} days are not within 1..{MAX_AGE_DAYS}; use {show(NEVER)} to keep records forever"
             raise FieldError(problem, field=name)
 
 

@@ -69,15 +69,15 @@ def split_into_segments(
 def is_segment_closed(
     stretch: Sequence[Memory], later: bool, now: datetime, gap: timedelta = DEFAULT_SEGMENT_GAP
 ) -> bool:
-    """Whether no future event can belong to the segment.
+    """Return whether no future event can belong to the segment.
 
-    That is so when a later segment of the session has begun, or the gap has passed since its last event.
+    This is the case if a later segment of the session has begun, or the gap has passed since its last event.
     """
     return later or now - stretch[-1].created_at > gap
 
 
 def _continues_segment(stretch: Sequence[Memory], event: Memory, gap: timedelta) -> bool:
-    """Whether the event follows the segment within the gap, and the segment has room for it."""
+    """Return whether the event follows the segment within the gap, and the segment has room for it."""
     return event.created_at - stretch[-1].created_at <= gap and len(stretch) < MAX_SEGMENT_EVENTS
 
 
@@ -110,7 +110,7 @@ class RollupRecord:
 
     @classmethod
     def of(cls, memory: Memory) -> "RollupRecord":
-        """Read the content of a record; bullets edited by hand cite all that it is made of."""
+        """Read the content of a record; bullets edited by hand cite all its sources."""
         metadata = memory.metadata
         cited, keywords = metadata.get("cites"), metadata.get("keywords")
         points = (line.removeprefix(BULLET_PREFIX).strip()[:MAX_BULLET_CHARS] for line in memory.text.splitlines())
@@ -171,7 +171,7 @@ def render_summary(summary: Summary) -> str:
 def build_rollup_metadata(
     summary: Summary, *, first: datetime, last: datetime, events: int, inputs: str
 ) -> dict[str, Any]:
-    """Return the metadata for a summary; `inputs` is the digest of what it was made of."""
+    """Return the metadata for a summary; `inputs` is the digest of its sources."""
     return {
         "cites": [list(one.cites[:MAX_CITED_MEMORIES]) for one in summary.bullets],
         "keywords": list(summary.keywords),
@@ -320,7 +320,7 @@ def segment_target(scope: Scope, events: Sequence[Memory], *, by: str) -> Rollup
 
 
 def period_target(scope: Scope, period: Period, parts: Sequence[Memory], *, by: str) -> RollupTarget:
-    """Return the target for a period, made of finer records, which are in order."""
+    """Return the target for a period, made from finer records, which are in order."""
     records = [RollupRecord.of(one) for one in parts]
     return RollupTarget(
         id=make_period_id(scope, period),

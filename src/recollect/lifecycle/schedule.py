@@ -18,7 +18,7 @@ MAX_EXPRESSION_CHARS = 256
 EXPRESSION_FIELD_COUNT = 5
 
 MAX_CLOCK_FOLD = timedelta(hours=3)
-"""More than any clock is put back at once, so that no repeated local time is missed."""
+"""Longer than any clock is set back at once, so that no repeated local time is missed."""
 
 MAX_JITTER_SECONDS = 3_600.0
 """The longest random delay of a job, in seconds: an hour."""
@@ -27,7 +27,7 @@ MIN_LEASE_MINUTES, MAX_LEASE_MINUTES = 1.0, 1_440.0
 """The limits for the lease of a scheduler, in minutes; the longest is a day."""
 
 LATE_START_GRACE = timedelta(minutes=5)
-"""How late a job without catch-up may still start, beside the jitter."""
+"""How late a job without catch-up may still start, in addition to the jitter."""
 
 _EXAMPLE = "five cron fields, such as '0 3 * * *' for every day at 3"
 
@@ -85,7 +85,7 @@ def require_expression(field: str, value: str) -> str:
 class SchedulerPolicy:
     """When each job is due, its random delay, the lease of a scheduler, and whether to catch up.
 
-    A scheduler that does not renew its lease within `lease_minutes` is given up.
+    A scheduler that does not renew its lease within `lease_minutes` loses it.
     """
 
     rollup: str = "0 1 * * *"
@@ -118,5 +118,5 @@ class SchedulerPolicy:
         return timedelta(minutes=self.lease_minutes)
 
     def is_still_due(self, due_at: datetime, at: datetime) -> bool:
-        """Whether a job with that due time should still run."""
+        """Return whether a job with that due time should still run."""
         return self.catch_up or at - due_at <= self.jitter + LATE_START_GRACE

@@ -88,7 +88,7 @@ def start_session(id: MemoryId, scope: Scope, at: datetime, by: Provenance = Pro
 def touch_session(session: Memory, now: datetime) -> Memory:
     """Return the session with activity now.
 
-    The present clock counts even if the stored time is later, because that one may be wrong.
+    The current clock is used even if the stored time is later, because the stored time may be wrong.
     """
     metadata = {**session.metadata, "last_active_at": now.isoformat()}
     return session.changed(metadata=metadata, updated_at=max(now, session.created_at))
@@ -118,7 +118,7 @@ def read_ended_at(session: Memory) -> datetime | None:
 
 
 def is_inactive(session: Memory, inactivity: timedelta, now: datetime) -> bool:
-    """Whether it had no activity for that long; a clock that was put back never ends it."""
+    """Return whether it had no activity for that long; a clock that was set back never ends it."""
     return now - read_last_active_at(session) >= inactivity
 
 

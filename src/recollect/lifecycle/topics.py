@@ -71,7 +71,7 @@ class TopicsPolicy:
     def compute_importance(self, memories: int, since: timedelta) -> float:
         """Return the importance of a topic by its number of memories and time since a mention.
 
-        A mention in the future, after a clock was put back, counts as new and no more.
+        A mention in the future, after a clock was set back, counts as one made now.
         """
         since = max(since, timedelta(0))
         fresh = 1.0 - min(max((since - FULL_BOOST_AGE) / (NO_BOOST_AGE - FULL_BOOST_AGE), 0.0), 1.0)
@@ -79,7 +79,7 @@ class TopicsPolicy:
         return max(math.log1p(memories) * decay * (1.0 + (RECENT_BOOST - 1.0) * fresh), MIN_IMPORTANCE)
 
     def is_pruned(self, since: timedelta) -> bool:
-        """Whether a topic last mentioned so long ago is pruned."""
+        """Return whether a topic last mentioned that long ago is pruned."""
         return since > timedelta(days=self.prune_days)
 
 
