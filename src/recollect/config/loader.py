@@ -105,7 +105,7 @@ def find_named_file() -> Path | None:
 def find_user_file() -> Path | None:
     """Return the user's configuration file, if it exists.
 
-    `None` if the environment names a file, or says that there is none.
+    `None` if the environment names a file or sets the variable to nothing.
     """
     folder = None if CONFIG_VARIABLE in os.environ else find_user_folder()
     if folder is None:
@@ -234,9 +234,9 @@ _Layer = Mapping[str, tuple[Any, Origin]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What is read beside the environment: an explicit file, and the flags of this run.
+    """The sources in addition to the environment: an explicit file, and the flags of this run.
 
-    `reads_user_file` reads the user's own file if no other is named.
+    With `reads_user_file`, the user's configuration file is read if no other file is named.
     """
 
     explicit_file: Path | None = None
@@ -275,14 +275,14 @@ def use_sources(sources: Sources) -> Iterator[None]:
 
 
 def load_settings(given: Settings | Mapping[str, Any] | None = None) -> Settings:
-    """Return the settings: those given, or else from the environment, the file, the defaults."""
+    """Return the given settings, or load them from the environment, the file and the defaults."""
     return given if isinstance(given, Settings) else load_configuration(given).settings
 
 
 def load_configuration(given: Mapping[str, Any] | None = None) -> Configuration:
     """Return the settings with origins.
 
-    The precedence is: those given, flags, the environment, the file, the defaults.
+    The precedence is: arguments, flags, the environment, the file, the defaults.
     """
     if given is not None and not isinstance(given, Mapping):
         raise FieldError(f"{show(given)} is not a recollect.Settings or a mapping of settings", field="settings")
@@ -303,7 +303,7 @@ def load_file_configuration(path: Path) -> Configuration:
 
 
 def find_unknown_variables() -> list[str]:
-    """Return environment variables that look like settings but are none, with a suggestion."""
+    """Return environment variables that look like settings but are not, with a suggestion."""
     variables = [*(option.variable for option in OPTIONS.values()), *OTHER_VARIABLES]
     known = [name.removeprefix(PREFIX) for name in variables]
     unknown = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in variables)

@@ -67,7 +67,7 @@ def _require_optional_text(field: str, value: str | None) -> None:
 
 
 def _require_secret(field: str, value: str | None) -> None:
-    """Raise FieldError if the value is no text, without showing it."""
+    """Raise FieldError if the value is not a string, without showing it."""
     if value is not None and not isinstance(value, str):
         raise FieldError(f"{type(value).__name__} is not a string", field=field)
 
@@ -105,7 +105,7 @@ class UsageDecay:
 class ExtractionSettings:
     """Which extractor is used, how many memories it makes, and how its model is called.
 
-    Prices are for a million tokens. The key is in no repr.
+    Prices are for a million tokens. The key is not in the repr.
     """
 
     extractor: ExtractorName = "phrases"
@@ -193,7 +193,7 @@ class ServerSettings:
 class Settings:
     """What a store is opened with: the embedder, timeouts, the cache, and every policy.
 
-    Fields have defaults. `settings` reads what is not given to it from a file and the environment.
+    Fields have defaults. `load_settings` reads other values from a file and the environment.
     """
 
     embedder: str | None = None
