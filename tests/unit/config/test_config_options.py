@@ -32,7 +32,7 @@ from recollect.errors import FieldError
 from recollect.lifecycle.policy import RetentionDays
 from tests.tables import table
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "settings.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| (?:`(\w+)`|–) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
 PATHS = table("option", OPTIONS.values(), ids=lambda option: option.path)
