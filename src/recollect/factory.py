@@ -379,7 +379,7 @@ def sweep(target: str | PathLike[str], *, settings: Settings | Mapping[str, Any]
 
 
 def _require_database_url(target: str | PathLike[str], reason: str) -> str:
-    """Return the database URL; for a file, raise InvalidInput with the reason `why`."""
+    """Return the database URL; for a file, raise InvalidInput with the reason."""
     path = validation.require_path("target", target)
     if not is_database(path):
         refuse_url(path)

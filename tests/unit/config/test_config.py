@@ -41,7 +41,7 @@ def test_a_file_that_is_not_there_is_not_found_and_a_folder_cannot_be_read(tmp_p
 @posix_only
 def test_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.toml")
-    with pytest.raises(ProfileError, match="cannot read .*: it is not a regular file"):
+    with pytest.raises(ProfileError, match=r"cannot read .*: it is not a regular file"):
         config.profile(tmp_path / "pipe.toml")
     (tmp_path / "mine.toml").write_text("report = 'mine.report.json'\n" + PROFILE_TEXTS["session"])
     (tmp_path / "mine.report.json").symlink_to("/dev/zero")

@@ -156,7 +156,10 @@ def test_a_pipe_a_device_a_folder_and_what_is_too_large_are_refused(tmp_path: Pa
         ("embedder = '''\n\n\n'''\nbusy_timeout = 0", r"it comes from a\.toml, line 5"),
         ("[secrets]\naction = 'keep'", r"'secrets\.action': 'keep' is not an action for secrets; .*, line 2"),
         ("[salience]\nfull_length = 0", r"field 'salience': full_length is 0; use .*; it comes from a\.toml, line 2"),
-        ("[usage_decay]\ndecay_factor = 0", r"decay_factor': 0\.0 is not above 0; set enabled = false to turn the decay off"),
+        (
+            "[usage_decay]\ndecay_factor = 0",
+            r"decay_factor': 0\.0 is not above 0; set enabled = false to turn the decay off",
+        ),
         ("[extraction]\nextractor = 'lln'", r"'lln' is not an extractor; did you mean 'llm'\?|known are phrases, llm"),
         ("[extraction]\nmost = 11", r"'extraction\.most': 11 is not within 1\.\.10; .*, line 2"),
         ("[extraction]\nattempts = 0", r"'extraction\.attempts': 0 is not within 1\.\.100"),
