@@ -430,6 +430,6 @@ def test_nothing_but_our_errors_comes_out_of_opening(opens: Call, arguments: dic
 def test_a_name_that_no_file_can_have_is_refused(name: str, door: Door) -> None:
     for act in (recollect.verify, door.engine.backup, recollect.open):
         with pytest.raises(
-            recollect.RecollectError, match="cannot access|cannot be accessed|is not a path|does not exist"
+            recollect.RecollectError, match=r"cannot access|cannot be accessed|is not a path|does not exist"
         ):
             act(name)
