@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect import Status, Trust
-from recollect.engine.extract_events import EventExtraction
+from recollect.engine.events import EventExtraction
 from recollect.errors import NotFound, ProviderBusy, ProviderError
 from recollect.model.enums import Index
 from recollect.model.memory import Memory

@@ -19,8 +19,7 @@ from recollect.cli.formatting import format_day, format_headline
 from recollect.cli.options import StoreTarget, pass_target
 from recollect.cli.output import ReportProgress, progress_bar
 from recollect.engine.engine import Engine
-from recollect.engine.events import MAX_AROUND_EVENTS
-from recollect.engine.extract_events import EventExtraction
+from recollect.engine.events import MAX_AROUND_EVENTS, EventExtraction
 from recollect.engine.import_files import ImportSource
 from recollect.errors import RecollectError
 from recollect.importers import FORMATS

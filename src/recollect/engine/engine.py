@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from recollect.admission.screening import ScreenedT
 from recollect.engine import edit, erase, extract, import_files, plans, recall, topics, transfer
-from recollect.engine import events as browse
 from recollect.engine.contexts import collect_training_examples, record_feedback, replay_context, require_context_id
 from recollect.engine.curator import Curator
 from recollect.engine.dependencies import Dependencies
 from recollect.engine.edit import restore
 from recollect.engine.episodes import Episodes
-from recollect.engine.events import EventOrigin, observe
+from recollect.engine.events import EventExtraction, EventOrigin, browse, expand, extract_events, observe
 from recollect.engine.extract import BackgroundWorker, ExtractionResult, Pending, read_turns
-from recollect.engine.extract_events import EventExtraction, extract_events
 from recollect.engine.recall import count_served
 from recollect.engine.remember import get_kept, keep_exact, read_keys, read_seen_versions, remember_all, screen_or_raise
 from recollect.engine.rollup import rollup
@@ -293,14 +291,14 @@ class Engine:
 
         `key` is a year, month, week or day (2026, 2026-03, 2026-W09, 2026-03-01), or the id of a segment or a grip.
         """
-        return browse.browse(self._dependencies, as_scope(scope), key)
+        return browse(self._dependencies, as_scope(scope), key)
 
     def expand(self, id: str, *, scope: str | Scope, around: int = 0) -> GripExpansion:
         """Return the events behind a grip or a segment, with `around` events before and after them.
 
         The surrounding events are of the same session.
         """
-        return browse.expand(self._dependencies, as_scope(scope), id, around)
+        return expand(self._dependencies, as_scope(scope), id, around)
 
     def extract(
         self,
