@@ -546,8 +546,8 @@ def test_an_event_is_new_to_a_scope_whose_neighbour_knows_it(clock: ManualClock)
 def test_an_event_is_news_if_nobody_can_tell(problem: Exception, clock: ManualClock) -> None:
     with gated(clock) as memory:
         happened(memory, KNOWN)
-        world: Dependencies = memory._dependencies  # no store fails because it is asked to
-        store = world.store
+        deps: Dependencies = memory._open_deps  # no store fails because it is asked to
+        store = deps.store
 
         class Failing:
             def __getattr__(self, name: str) -> Any:
@@ -556,7 +556,7 @@ def test_an_event_is_news_if_nobody_can_tell(problem: Exception, clock: ManualCl
             def gather(self, probe: object) -> object:
                 raise problem
 
-        object.__setattr__(world, "store", Failing())
+        object.__setattr__(deps, "store", Failing())
         assert happened(memory, NEAR).verdict == Created()
 
 

@@ -38,9 +38,9 @@ def anywhere(request: pytest.FixtureRequest) -> Iterator[recollect.Engine]:
     place = request.getfixturevalue("fresh_store_url") if request.param == "postgres" else ":memory:"
     with recollect.open(place, embedder="hashing", clock=ManualClock(NOW)) as engine:
         if request.param == "dictionary":
-            world = engine._world
-            parts = {one.name: getattr(world, one.name) for one in fields(Dependencies)}
-            yield recollect.Engine(Dependencies(**{**parts, "store": ReferenceStore(world.clock)}))
+            deps = engine._deps
+            parts = {one.name: getattr(deps, one.name) for one in fields(Dependencies)}
+            yield recollect.Engine(Dependencies(**{**parts, "store": ReferenceStore(deps.clock)}))
         else:
             yield engine
 

@@ -460,7 +460,7 @@ class TestGaps:
             assert engine.get(segment.id, scope=ANA) == segment
 
     def test_a_record_has_the_vector_of_its_text_so_that_it_can_be_made_again(self, leaving: recollect.Engine) -> None:
-        given = [1.0] + [0.0] * (leaving._world.encoder.dimensions - 1)
+        given = [1.0] + [0.0] * (leaving._deps.encoder.dimensions - 1)
         outside, inside = records(leaving, Level.EVENT)[1], records(leaving, Level.DAY)[0]
         for one in (outside, inside):
             for text in (one.text, f"{one.text} and so on"):

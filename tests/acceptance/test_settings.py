@@ -53,12 +53,12 @@ def test_the_cache_keeps_no_more_than_its_bytes_and_the_answers_are_the_same(tmp
         for name in ("ana", "ben", "eva"):
             memory.remember_all([{"text": f"seat {name} {n}"} for n in range(20)], scope=f"acme/{name}")
         wide = {name: [one.id for one in memory.search("seat 7", scope=f"acme/{name}")] for name in ("ana", "ben")}
-        assert len(memory._dependencies.store._column_cache._columns) == 2  # type: ignore[attr-defined]
+        assert len(memory._open_deps.store._column_cache._columns) == 2  # type: ignore[attr-defined]
     with recollect.open(path, settings={"cache_bytes": 1}) as memory:
         for _ in range(2):
             for name, expected in wide.items():
                 assert [one.id for one in memory.search("seat 7", scope=f"acme/{name}")] == expected
-        assert len(memory._dependencies.store._column_cache._columns) == 1  # type: ignore[attr-defined]
+        assert len(memory._open_deps.store._column_cache._columns) == 1  # type: ignore[attr-defined]
 
 
 def test_the_embedder_of_the_environment_is_the_one_for_a_new_store(

@@ -81,7 +81,7 @@ def in_parts_of(steps: int) -> Iterator[None]:
 
 def keeping(engine: recollect.Engine, policy: LifecyclePolicy) -> recollect.Engine:
     """The same store by other settings."""
-    return recollect.Engine(replace(engine._world, lifecycle=policy))
+    return recollect.Engine(replace(engine._deps, lifecycle=policy))
 
 
 def lived(engine: recollect.Engine, scope: str, days: dict[int, int]) -> None:
@@ -169,7 +169,7 @@ def test_what_is_made_of_it_tells_a_record_whatever_their_moments_are(engine: re
     lived(engine, "acme/ana", {100: 2, 101: 2})
     segments = [one for one in engine.memories(scope="acme/ana") if one.level is Level.SEGMENT]
     late = [one.changed(created_at=one.created_at + 30 * DAY) for one in segments]  # as an archive may have it
-    engine._world.store.write(lambda writing: [writing.put(one, None) for one in late])
+    engine._deps.store.write(lambda writing: [writing.put(one, None) for one in late])
 
     runs = keeping(engine, retaining(80)).run(Job.REBUILD_INDEX, scope="acme/ana")
 

@@ -51,7 +51,7 @@ wanted = st.one_of(
 
 def an_engine(store: Store, clock: ManualClock) -> recollect.Engine:
     with recollect.open(":memory:", embedder="hashing", clock=clock) as engine:
-        parts = {one.name: getattr(engine._world, one.name) for one in fields(Dependencies)}
+        parts = {one.name: getattr(engine._deps, one.name) for one in fields(Dependencies)}
     return recollect.Engine(Dependencies(**{**parts, "store": store}))
 
 

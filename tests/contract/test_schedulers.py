@@ -494,7 +494,7 @@ def test_a_scope_that_others_write_into_is_planned_anew_and_then_left(times: int
     scope, store = Scope.parse("acme/ana"), Restless(clock)
     few = {"consolidation": {"more_than": 2}}
     with recollect.open(":memory:", embedder="hashing", clock=clock, settings=few) as opened:
-        engine = recollect.Engine(replace(opened._world, store=store))
+        engine = recollect.Engine(replace(opened._deps, store=store))
         first, *_ = [engine.remember(f"The kitchen smells of coffee {when}", scope=scope) for when in COFFEE]
         store.times, store.other = times, lambda left: engine.curator.weigh(first.id, 0.1 * left, scope=scope)
         done = run_in_every_scope(engine, JOBS["consolidate"], lambda: True, lambda *_: None)

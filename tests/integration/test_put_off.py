@@ -40,7 +40,7 @@ def test_nobody_is_told_of_what_another_put_off_but_who_looks_after_the_store(
     engine: recollect.Engine, break_off: Callable[[WriteTransaction], None]
 ) -> None:
     kept = engine.remember("Ana likes tea", scope=ANA).id
-    engine._world.store.later(break_off)
+    engine._deps.store.later(break_off)
     assert engine.stats(scope=ANA).memories == 1
     assert engine.usage(kept, scope=ANA).served == 0
     context = engine.recall("tea", scope=ANA).id
@@ -58,7 +58,7 @@ def test_nobody_is_told_of_what_another_put_off_but_who_looks_after_the_store(
 def test_it_is_known_that_a_store_took_no_writes_until_it_has_taken_one(
     awaited: bool, engine: recollect.Engine, break_off: Callable[[WriteTransaction], None]
 ) -> None:
-    store, seen = engine._world.store, [engine.takes_writes]
+    store, seen = engine._deps.store, [engine.takes_writes]
     with suppress(StoreError):
         (store.write if awaited else store.later)(break_off)
     store.settle()

@@ -58,7 +58,7 @@ def _items(engine: recollect.Engine) -> dict[str, list[Any]]:
 
     PostgreSQL numbers the commits of each root separately, so a snapshot omits the numbers of the second root.
     """
-    store = engine._world.store
+    store = engine._deps.store
     sections: dict[str, list[Any]] = {
         name: [] for name in ("versions", "vectors", "usage", "uses", "votes", "keys", "traces", "contexts")
     }

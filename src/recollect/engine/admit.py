@@ -418,7 +418,7 @@ SimilarMemory = tuple[MemoryId, float]
 """The id of a memory, and its similarity."""
 
 
-def find_known_events(world: Dependencies, proposals: Sequence[Proposal], now: datetime) -> None:
+def find_known_events(deps: Dependencies, proposals: Sequence[Proposal], now: datetime) -> None:
     """Note on each event the memory it is too similar to, in the store or earlier in the batch.
 
     If a lookup fails, the event counts as new: a failed check loses nothing.
@@ -428,28 +428,28 @@ def find_known_events(world: Dependencies, proposals: Sequence[Proposal], now: d
         if one.memory.kind is not Kind.EVENT or one.vector is None:
             continue
         try:
-            stored = _find_nearest_stored(world, one.memory.scope, one.vector, now)
+            stored = _find_nearest_stored(deps, one.memory.scope, one.vector, now)
         except Exception:  # on any error, keep the event
             stored = None
         here = [(memory.id, vector) for memory, vector in before if memory.scope == one.memory.scope]
         found = [near for near in (stored, _find_nearest(here, one.vector)) if near is not None]
         nearest = max(found, key=lambda near: near[1], default=None)
-        if nearest is not None and nearest[1] > world.policy.novelty.threshold:
+        if nearest is not None and nearest[1] > deps.policy.novelty.threshold:
             one.similar_event, one.similar_in_batch = nearest, nearest is not stored
         else:
             before.append((one.memory, one.vector))
 
 
-def _find_nearest_stored(world: Dependencies, scope: Scope, vector: "Vector", now: datetime) -> SimilarMemory | None:
+def _find_nearest_stored(deps: Dependencies, scope: Scope, vector: "Vector", now: datetime) -> SimilarMemory | None:
     """Return the scope's memory with the most similar vector."""
     import numpy as np
 
     from recollect.retrieval.evidence import EvidenceRequest
 
     probe = EvidenceRequest(
-        scope=scope, at=now, present=True, levels=RECALL_LEVELS, vectors=vector[None, :], encoder=world.encoder
+        scope=scope, at=now, present=True, levels=RECALL_LEVELS, vectors=vector[None, :], encoder=deps.encoder
     )
-    found = world.store.gather(probe)
+    found = deps.store.gather(probe)
     similarities = found.table.numbers.get("similarity")  # None if there is nothing to compare with
     near = np.empty(0) if similarities is None else similarities[found.rows]
     if np.isnan(near).all():

@@ -57,7 +57,7 @@ def require_context_id(value: str | None) -> str:
 
 
 def record_feedback(
-    world: Dependencies,
+    deps: Dependencies,
     context: str,
     *,
     scope: Scope,
@@ -71,15 +71,15 @@ def record_feedback(
     A vote replaces the principal's earlier one on the memory in this context. Quotes are recorded once per context, and
     not at all if the answer is a copy of the context. The answer is not stored.
     """
-    now = world.now()
-    principal = str(scope) if by is None else _check_principal(world, by)
-    said = None if answer is None else _screen_answer(world, answer)
-    world.store.settle()
+    now = deps.now()
+    principal = str(scope) if by is None else _check_principal(deps, by)
+    said = None if answer is None else _screen_answer(deps, answer)
+    deps.store.settle()
     trace = require_context(
-        world.store.context(scope, context) if validation.is_storable(context) else None, scope, context
+        deps.store.context(scope, context) if validation.is_storable(context) else None, scope, context
     )
     copied = answer is not None and trace.marker in answer  # only a copy of the context has its boundary
-    memories = [] if said is None or copied else _load_as_packed(world, trace)
+    memories = [] if said is None or copied else _load_as_packed(deps, trace)
 
     handed = {placed.id for placed in trace.packed}
     both = next((id for id in helped if id in set(misled)), None)
@@ -95,7 +95,7 @@ def record_feedback(
     quotes, every = _find_quoted(said or "", memories, "\n".join(trace.question))
 
     if votes or quotes:
-        world.store.write(lambda writing: _write_feedback(writing, scope, context, votes, quotes, now))
+        deps.store.write(lambda writing: _write_feedback(writing, scope, context, votes, quotes, now))
     return Noted(len(votes), tuple(quotes), COPIED_REASON if copied else every)
 
 
@@ -162,19 +162,19 @@ def require_context(trace: ContextRecord | None, scope: Scope, context: str) -> 
     return trace
 
 
-def _load_as_packed(world: Dependencies, trace: ContextRecord) -> list[Memory]:
+def _load_as_packed(deps: Dependencies, trace: ContextRecord) -> list[Memory]:
     """Return the memories of a context as they were when it was made, as far as they exist."""
-    present = world.store.get(trace.scope, [placed.id for placed in trace.packed])
-    return [one if _is_unchanged(one, trace) else _version_when_packed(world, one, trace) for one in present]
+    present = deps.store.get(trace.scope, [placed.id for placed in trace.packed])
+    return [one if _is_unchanged(one, trace) else _version_when_packed(deps, one, trace) for one in present]
 
 
 def _is_unchanged(memory: Memory, trace: ContextRecord) -> bool:
     return (memory.commit or 0) <= trace.commit and not was_revised_since(memory, trace.at)
 
 
-def _version_when_packed(world: Dependencies, memory: Memory, trace: ContextRecord) -> Memory:
+def _version_when_packed(deps: Dependencies, memory: Memory, trace: ContextRecord) -> Memory:
     """Return the memory's version when the context was made, or the present one if unknown."""
-    versions = world.store.history(trace.scope, memory.id)
+    versions = deps.store.history(trace.scope, memory.id)
     known = [one for one in versions if (one.commit or 0) <= trace.commit]
     if not known:
         return memory
@@ -182,38 +182,38 @@ def _version_when_packed(world: Dependencies, memory: Memory, trace: ContextReco
     return was or known[-1]
 
 
-def _screen_answer(world: Dependencies, answer: str) -> str:
+def _screen_answer(deps: Dependencies, answer: str) -> str:
     """Return the answer without private parts and secrets, since no memory has them either."""
     if not validation.require_clean_text("answer", answer).strip():
         raise FieldError("is blank; give what was answered, or leave it out", field="answer")
-    return redact_text(validation.require_content("answer", answer), world.policy.secrets)
+    return redact_text(validation.require_content("answer", answer), deps.policy.secrets)
 
 
-def _check_principal(world: Dependencies, by: str) -> str:
+def _check_principal(deps: Dependencies, by: str) -> str:
     """Return who votes; a name with a secret is refused, since it is stored unchanged."""
     name = validation.require_id("by", by)
-    if redact_text(name, world.policy.secrets) != name:
+    if redact_text(name, deps.policy.secrets) != name:
         raise FieldError("has what is private or looks like a secret; give another name", field="by")
     return name
 
 
-def replay_context(world: Dependencies, scope: Scope, context: str) -> Replay:
+def replay_context(deps: Dependencies, scope: Scope, context: str) -> Replay:
     """Make a recorded context again, and compare it with its record; nothing is written."""
-    world.store.settle()
+    deps.store.settle()
     trace = require_context(
-        world.store.context(scope, context) if validation.is_storable(context) else None, scope, context
+        deps.store.context(scope, context) if validation.is_storable(context) else None, scope, context
     )
-    request, found = repeat_request(world, trace)
+    request, found = repeat_request(deps, trace)
 
-    made = make_context(world, request, found, _recorded_budget(trace), trace.depth, trace.marker)
+    made = make_context(deps, request, found, _recorded_budget(trace), trace.depth, trace.marker)
     made = replace(made, id=trace.id)
-    again = make_context_record(world, made, request, found, trace.depth)
+    again = make_context_record(deps, made, request, found, trace.depth)
     differing = compare_records(trace, again, there=set(found.table.ids), departed=len(found.dropped_vectors))
     return Replay(made, differing)
 
 
 def repeat_request(
-    world: Dependencies, trace: ContextRecord, profile: Profile | None = None
+    deps: Dependencies, trace: ContextRecord, profile: Profile | None = None
 ) -> "tuple[RecallRequest, RecallEvidence]":
     """Return a recorded request, and the evidence that the store had for it at its commit.
 
@@ -234,14 +234,14 @@ def repeat_request(
         kinds=frozenset(map(Kind, trace.kinds or Kind)),
         levels=_recorded_levels(trace),
         commit=None if trace.elsewhere else trace.commit,
-        recorded_vectors=_recorded_vectors(world, trace),
+        recorded_vectors=_recorded_vectors(deps, trace),
     )
-    if chosen.hearing.value != written.get("hearing") and not _is_asked_verbatim(world, request):
+    if chosen.hearing.value != written.get("hearing") and not _is_asked_verbatim(deps, request):
         request = replace(request, recorded_vectors=None)
-    return request, find_evidence(world, request)
+    return request, find_evidence(deps, request)
 
 
-def _is_asked_verbatim(world: Dependencies, request: RecallRequest) -> bool:
+def _is_asked_verbatim(deps: Dependencies, request: RecallRequest) -> bool:
     """Return whether the query is embedded unchanged, whatever the profile: it names no speaker."""
     from recollect.retrieval.evidence import EvidenceRequest
 
@@ -257,7 +257,7 @@ def _is_asked_verbatim(world: Dependencies, request: RecallRequest) -> bool:
         levels=request.levels,
     )
     text = request.question.text
-    return QueryAnalysis.of(text, world.store.speakers(probe)).phrasings == [text]
+    return QueryAnalysis.of(text, deps.store.speakers(probe)).phrasings == [text]
 
 
 def _read_profile_document(trace: ContextRecord) -> ProfileDocument:
@@ -287,14 +287,14 @@ def _recorded_levels(trace: ContextRecord) -> frozenset[Level | None]:
     return frozenset(parse_level("levels", one) for one in trace.levels)
 
 
-def _recorded_vectors(world: Dependencies, trace: ContextRecord) -> "Vectors | None":
+def _recorded_vectors(deps: Dependencies, trace: ContextRecord) -> "Vectors | None":
     """Return the recorded query vectors, if they come from the present model."""
     import numpy as np
 
     making = trace.making
-    if making is None or making.directions is None or making.encoder != world.encoder:
+    if making is None or making.directions is None or making.encoder != deps.encoder:
         return None
-    return np.frombuffer(base64.b64decode(making.directions), dtype="<f4").reshape(-1, world.encoder.dimensions)
+    return np.frombuffer(base64.b64decode(making.directions), dtype="<f4").reshape(-1, deps.encoder.dimensions)
 
 
 def _recorded_budget(trace: ContextRecord) -> Budget:
@@ -319,7 +319,7 @@ JudgedContext = tuple[ContextRecord, tuple[Vote, ...], tuple[Sign, ...]]
 
 
 def collect_training_examples(
-    world: Dependencies, scope: Scope, profile: Profile, progress: ProgressListener
+    deps: Dependencies, scope: Scope, profile: Profile, progress: ProgressListener
 ) -> "TrainingSet":
     """Return training data for a profile from the contexts of exactly this scope.
 
@@ -329,10 +329,10 @@ def collect_training_examples(
     """
     from recollect.model.training_example import SkipReason, TrainingSet
 
-    world.store.settle()
+    deps.store.settle()
     left_out = Counter[SkipReason]()
     fit: list[JudgedContext] = []
-    for one in _load_judged_contexts(world, scope):
+    for one in _load_judged_contexts(deps, scope):
         trace, votes, signs = one
         if trace.elsewhere:
             left_out[SkipReason.OTHER_STORE] += 1
@@ -347,7 +347,7 @@ def collect_training_examples(
         else:
             fit.append(one)
 
-    alone = replace(world, embedder=_RecordedEmbedder(world.encoder))
+    alone = replace(deps, embedder=_RecordedEmbedder(deps.encoder))
     found: list[TrainingExample] = []
     progress(0, len(fit))
     fit.sort(key=lambda one: (one[0].commit, one[0].id))  # in commit order, so that the store's cache helps
@@ -382,13 +382,13 @@ class _RecordedEmbedder:
         raise _VectorNotRecorded
 
 
-def _load_judged_contexts(world: Dependencies, scope: Scope) -> Iterator[JudgedContext]:
+def _load_judged_contexts(deps: Dependencies, scope: Scope) -> Iterator[JudgedContext]:
     """Yield every context of the scope that has votes or signs."""
-    traces = world.store.contexts(scope)
+    traces = deps.store.contexts(scope)
     while page := list(islice(traces, CONTEXTS_PER_PAGE)):
         ids = [trace.id for trace in page]
-        votes = {id: tuple(some) for id, some in groupby(world.store.votes(scope, ids), key=lambda one: one.context)}
-        signs = {id: tuple(some) for id, some in groupby(world.store.signs(scope, ids), key=lambda one: one.context)}
+        votes = {id: tuple(some) for id, some in groupby(deps.store.votes(scope, ids), key=lambda one: one.context)}
+        signs = {id: tuple(some) for id, some in groupby(deps.store.signs(scope, ids), key=lambda one: one.context)}
         for trace in page:
             if trace.id in votes or trace.id in signs:
                 yield trace, votes.get(trace.id, ()), signs.get(trace.id, ())
@@ -403,7 +403,7 @@ def _is_ranked_by(trace: ContextRecord, profile: Profile) -> bool:
     return replace(written, version=profile.version, about=profile.about) == profile
 
 
-def _make_training_example(world: Dependencies, told: JudgedContext, profile: Profile) -> "TrainingExample":
+def _make_training_example(deps: Dependencies, told: JudgedContext, profile: Profile) -> "TrainingExample":
     """Return a context with the signal values of its candidates."""
     import numpy as np
 
@@ -411,7 +411,7 @@ def _make_training_example(world: Dependencies, told: JudgedContext, profile: Pr
     from recollect.ranking.selection import score_columns
 
     trace, votes, signs = told
-    request, found = repeat_request(world, trace, profile)
+    request, found = repeat_request(deps, trace, profile)
     seen = score_columns(
         found.table,
         profile,

@@ -77,12 +77,10 @@ class Curator:
 
         The reason is stored with it.
         """
-        world = self._opened()
-        told = redact_text(validation.require_line("reason", reason), world.policy.secrets)
+        deps = self._opened()
+        told = redact_text(validation.require_line("reason", reason), deps.policy.secrets)
         remark = validation.require_line("reason", f"{MANUAL_QUARANTINE_PREFIX}{told}")
-        return _change_memory(
-            world, as_scope(scope), id, lambda one: _quarantine(one, remark), Status.QUARANTINED.value
-        )
+        return _change_memory(deps, as_scope(scope), id, lambda one: _quarantine(one, remark), Status.QUARANTINED.value)
 
     def release(self, id: str, *, scope: str | Scope) -> Receipt:
         """Release a quarantined memory to the status that it had before.
@@ -113,7 +111,7 @@ class Curator:
 
 
 def _change_memory(
-    world: Dependencies, scope: Scope, id: str, next_state: Callable[[Memory], Memory], to: str
+    deps: Dependencies, scope: Scope, id: str, next_state: Callable[[Memory], Memory], to: str
 ) -> Receipt:
     """Write the next state of a memory; write nothing if the state is unchanged."""
 
@@ -125,7 +123,7 @@ def _change_memory(
         kept = writing.put(state, None)
         return Receipt(kept.id, Changed(to), kept)
 
-    return write_change(world, scope, id, change)
+    return write_change(deps, scope, id, change)
 
 
 def _quarantine(memory: Memory, reason: str) -> Memory:
@@ -143,8 +141,8 @@ def _vouch(memory: Memory) -> Memory:
     return memory.changed(trust=Trust.VOUCHED, remark=VOUCHED_REMARK if memory.remark is None else memory.remark)
 
 
-def _supersede(world: Dependencies, scope: Scope, old: str, by: str, at: datetime | None) -> Receipt:
-    now = world.now()
+def _supersede(deps: Dependencies, scope: Scope, old: str, by: str, at: datetime | None) -> Receipt:
+    now = deps.now()
     if validation.require_text("old", old) == validation.require_text("by", by):
         raise FieldError(f"{show(by)} cannot take its own place; name another memory", field="by")
 
@@ -158,14 +156,14 @@ def _supersede(world: Dependencies, scope: Scope, old: str, by: str, at: datetim
         kept = writing.put(end_memory(former, successor, now, at), None)
         return Receipt(kept.id, Changed(kept.status.value), kept)
 
-    return write_change(world, scope, old, change)
+    return write_change(deps, scope, old, change)
 
 
-def purge_source(world: Dependencies, scope: Scope, source: str, expected: Purge | None) -> Purge:
+def purge_source(deps: Dependencies, scope: Scope, source: str, expected: Purge | None) -> Purge:
     """Return everything from the source or derived from it; forget it if it equals `expected`."""
     validation.require_id("source", source)
     if expected is None:
-        return _preview_purge(world, scope, source)
+        return _preview_purge(deps, scope, source)
     _refuse_other_preview(expected, scope, source)
 
     def change(writing: WriteTransaction) -> Purge:
@@ -177,13 +175,13 @@ def purge_source(world: Dependencies, scope: Scope, source: str, expected: Purge
             raise source_not_found(scope, source)
         return _forget_purged(writing, found)
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
-def _preview_purge(world: Dependencies, scope: Scope, source: str) -> Purge:
+def _preview_purge(deps: Dependencies, scope: Scope, source: str) -> Purge:
     """Return what a purge would forget; this writes nothing, so it works on a read-only store."""
-    came = list_from_source(world, scope, source)
-    known = world.store.get(scope, came) if came else []
+    came = list_from_source(deps, scope, source)
+    known = deps.store.get(scope, came) if came else []
     found = _make_purge(scope, source, [one for one in known if one.scope == scope])
     if not found.memories:
         raise source_not_found(scope, source)

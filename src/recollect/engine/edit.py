@@ -95,39 +95,39 @@ _FIELD_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
 """Fields checked when a revision is made; `Memory` checks the others."""
 
 
-def revise(world: Dependencies, scope: Scope, id: str, revision: Revision) -> Receipt:
+def revise(deps: Dependencies, scope: Scope, id: str, revision: Revision) -> Receipt:
     """Give a memory a new text; it keeps its id, and its earlier versions stay in its history."""
-    now = world.now()
+    now = deps.now()
     require_not_future("at", revision.at, now)
-    seen = get_visible(world, scope, id)
+    seen = get_visible(deps, scope, id)
     titled = revision.title is not None
-    found = screen(revision if titled else replace(revision, title=seen.title), world.policy.secrets)
+    found = screen(revision if titled else replace(revision, title=seen.title), deps.policy.secrets)
     if isinstance(found, Refused):
         return Receipt(seen.id, found, seen)
     revision, redacted = (found.value if titled else replace(found.value, title=None)), found.redacted
-    if revision.vector is not None and len(revision.vector) != world.encoder.dimensions:
-        raise FieldError(f"{len(revision.vector)} dimensions; {world.encoder} has others", field="vector")
+    if revision.vector is not None and len(revision.vector) != deps.encoder.dimensions:
+        raise FieldError(f"{len(revision.vector)} dimensions; {deps.encoder} has others", field="vector")
     if (
         revision.vector is not None and seen.level in TIMELINE_LEVELS
     ):  # if it leaves the index and returns, it is embedded again
         raise FieldError(f"{show(seen.id)} is a record of what happened, and has that of its text", field="vector")
     receipt = None
     while receipt is None:
-        receipt = _try_revise(world, scope, get_visible(world, scope, id), revision, now)
+        receipt = _try_revise(deps, scope, get_visible(deps, scope, id), revision, now)
     return replace(receipt, redacted=redacted)
 
 
-def _try_revise(world: Dependencies, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
+def _try_revise(deps: Dependencies, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
     """Revise a memory; return None if its title or text changed during the embedding."""
-    policy = world.policy
+    policy = deps.policy
     expected = _build_revised(seen, revision, now, policy)
-    vector = _resolve_vector(world, revision, None if expected.reads_like(seen) else expected.embedded_text)
+    vector = _resolve_vector(deps, revision, None if expected.reads_like(seen) else expected.embedded_text)
 
     def change(writing: WriteTransaction) -> Receipt | None:
-        writing.adopt(world.encoder)
+        writing.adopt(deps.encoder)
         former = get_own(writing, scope, seen.id)
         revised = _build_revised(former, revision, now, policy)
-        against = _find_objection(former, revised, revision) if world.policy.quarantine.enabled else None
+        against = _find_objection(former, revised, revision) if deps.policy.quarantine.enabled else None
         refused = None if revised.hash == former.hash else find_quarantine_refusal(writing, revised)
         if against is not None:
             refused = Refused(against, None if refused is None else refused.other)
@@ -137,10 +137,10 @@ def _try_revise(world: Dependencies, scope: Scope, seen: Memory, revision: Revis
             return Receipt(former.id, Unchanged(), former)
         if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):
             return None
-        in_time = revised if revision.at else _date_after_rivals(writing, former, revised, world.policy)
-        return _put_revised(writing, former, in_time, vector, world.policy, now)
+        in_time = revised if revision.at else _date_after_rivals(writing, former, revised, deps.policy)
+        return _put_revised(writing, former, in_time, vector, deps.policy, now)
 
-    return write_change(world, scope, seen.id, change)
+    return write_change(deps, scope, seen.id, change)
 
 
 def _date_after_rivals(writing: WriteTransaction, former: Memory, revised: Memory, policy: AdmissionPolicy) -> Memory:
@@ -197,29 +197,29 @@ def _put_revised(
     return Receipt(kept.id, Updated(kept.revisions, place.ends[-1].id if place.ends else None), kept)
 
 
-def _resolve_vector(world: Dependencies, revision: Revision, text: str | None) -> "Vector | None":
+def _resolve_vector(deps: Dependencies, revision: Revision, text: str | None) -> "Vector | None":
     """Return the given vector, or that of the text; None if there is no new text."""
     from recollect.retrieval.vectors import normalize_vector
 
     if revision.vector is not None:
         return normalize_vector(revision.vector)
-    return None if text is None else world.embed([text], "memory")[0]
+    return None if text is None else deps.embed([text], "memory")[0]
 
 
-def forget(world: Dependencies, scope: Scope, id: str, by: Provenance | None) -> Receipt:
+def forget(deps: Dependencies, scope: Scope, id: str, by: Provenance | None) -> Receipt:
     """Stop recalling a memory; its text and history stay. `by` says who asks, if that counts."""
 
     def change(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, scope, id)
         if former.status is Status.FORGOTTEN:
             return Receipt(former.id, Unchanged(), former)
-        against = None if by is None else _find_forget_objection(former, by, world.policy)
+        against = None if by is None else _find_forget_objection(former, by, deps.policy)
         if against is not None:
             return Receipt(former.id, Refused(against), former)
         kept = writing.put(former.changed(status=Status.FORGOTTEN), None)
         return Receipt(kept.id, Changed(kept.status.value), kept)
 
-    return write_change(world, scope, id, change)
+    return write_change(deps, scope, id, change)
 
 
 def _find_forget_objection(former: Memory, by: Provenance, policy: AdmissionPolicy) -> str | None:
@@ -234,23 +234,23 @@ def _find_trust_objection(former: Memory, by: Provenance) -> str | None:
     return f"what came through {by.value} is trusted less than the memory" if less else None
 
 
-def set_pinned(world: Dependencies, scope: Scope, id: str, *, pinned: bool) -> Receipt:
+def set_pinned(deps: Dependencies, scope: Scope, id: str, *, pinned: bool) -> Receipt:
     """Pin a memory, so that every context reserves room for it, or unpin it."""
 
     def change(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, scope, id)
         if former.pinned is pinned:
             return Receipt(former.id, Unchanged(), former)
-        weight = rate_salience(former.text, former.kind, pinned=pinned, policy=world.policy.salience)
+        weight = rate_salience(former.text, former.kind, pinned=pinned, policy=deps.policy.salience)
         kept = writing.put(former.changed(pinned=pinned, salience=weight), None)
         return Receipt(kept.id, Changed("pinned" if pinned else "unpinned"), kept)
 
-    return write_change(world, scope, id, change)
+    return write_change(deps, scope, id, change)
 
 
-def hold(world: Dependencies, seen: Memory, until: datetime) -> Receipt:
+def hold(deps: Dependencies, seen: Memory, until: datetime) -> Receipt:
     """Set the end of a memory's validity, if it is unchanged since it was read and still valid."""
-    now = world.now()
+    now = deps.now()
 
     def change(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, seen.scope, seen.id)
@@ -261,7 +261,7 @@ def hold(world: Dependencies, seen: Memory, until: datetime) -> Receipt:
         kept = writing.put(former.changed(valid_until=until), None)
         return Receipt(kept.id, Changed(f"holding until {until.isoformat()}"), kept)
 
-    return write_change(world, seen.scope, seen.id, change)
+    return write_change(deps, seen.scope, seen.id, change)
 
 
 def next_version(
@@ -313,30 +313,30 @@ def memory_not_found(scope: Scope, id: str) -> NotFound:
     return NotFound(f"there is no memory {show(id)} in {scope}")
 
 
-def find_replacement(world: Dependencies, scope: Scope, memory: Memory) -> Memory | None:
+def find_replacement(deps: Dependencies, scope: Scope, memory: Memory) -> Memory | None:
     """Return the memory that replaced this one, or None if none did or it is not visible."""
     if memory.superseded_by is None:
         return None
     try:
-        return get_visible(world, scope, memory.superseded_by)
+        return get_visible(deps, scope, memory.superseded_by)
     except NotFound:  # it was erased since, or is not shared
         return None
 
 
-def get_visible(world: Dependencies, scope: Scope, id: str) -> Memory:
+def get_visible(deps: Dependencies, scope: Scope, id: str) -> Memory:
     """Return a memory by id, or raise NotFound if the scope may not see it."""
-    found = world.store.get(scope, [require_memory_id(scope, id)])
+    found = deps.store.get(scope, [require_memory_id(scope, id)])
     if not found:
         raise memory_not_found(scope, id)
     return found[0]
 
 
-def write_change(world: Dependencies, scope: Scope, id: str, change: Callable[[WriteTransaction], T]) -> T:
+def write_change(deps: Dependencies, scope: Scope, id: str, change: Callable[[WriteTransaction], T]) -> T:
     """Run the change in a transaction; explain if the memory belongs to another scope."""
     try:
-        return world.store.write(change)
+        return deps.store.write(change)
     except NotFound:
-        others = get_visible(world, scope, id)
+        others = get_visible(deps, scope, id)
         if others.scope == scope:
             raise
         raise memory_not_owned(scope, others) from None
@@ -429,14 +429,14 @@ def _is_unchanged(revised: Memory, former: Memory) -> bool:
     return revised.changed(**{name: getattr(former, name) for name in counted}) == former
 
 
-def restore(world: Dependencies, scope: Scope, id: str) -> Receipt:
+def restore(deps: Dependencies, scope: Scope, id: str) -> Receipt:
     """Restore a memory: a forgotten one to its former status, any other to active.
 
     One that was not superseded may be ended at once, by a rival that began later.
 
     This is an operator's action, and may end memories with higher trust; the receipt says what it ended.
     """
-    now = world.now()
+    now = deps.now()
 
     def change(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, scope, id)
@@ -447,21 +447,21 @@ def restore(world: Dependencies, scope: Scope, id: str) -> Receipt:
         if former.status is Status.FORGOTTEN:
             stood = load_prior_version(writing, former, {Status.FORGOTTEN})
             back = former.changed(status=stood.status, remark=stood.remark)
-            return _put_among_rivals(writing, back, now, find_rivals(writing, back, world.policy))
+            return _put_among_rivals(writing, back, now, find_rivals(writing, back, deps.policy))
         if former.status in (Status.SUPERSEDED, Status.ACTIVE):
-            return _reinstate(world, writing, former, now)
+            return _reinstate(deps, writing, former, now)
         back = former.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
-        return _put_among_rivals(writing, back, now, find_rivals(writing, back, world.policy))
+        return _put_among_rivals(writing, back, now, find_rivals(writing, back, deps.policy))
 
-    return write_change(world, scope, id, change)
+    return write_change(deps, scope, id, change)
 
 
-def release(world: Dependencies, scope: Scope, id: str) -> Receipt:
+def release(deps: Dependencies, scope: Scope, id: str) -> Receipt:
     """Release a quarantined memory to its place among those of its subject or topic.
 
     Only one of them is valid at a time: it ends those that began earlier, and is ended by one that began later.
     """
-    now = world.now()
+    now = deps.now()
 
     def change(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, scope, id)
@@ -472,10 +472,10 @@ def release(world: Dependencies, scope: Scope, id: str) -> Receipt:
         stood = load_prior_version(writing, former, {Status.QUARANTINED, Status.FORGOTTEN})
         free = former.changed(status=stood.status, remark=stood.remark)
         topic = None if free.topic_key is None else writing.topic(scope, free.topic_key)
-        others = [*find_rivals(writing, free, world.policy), *([] if topic is None or topic.id == free.id else [topic])]
+        others = [*find_rivals(writing, free, deps.policy), *([] if topic is None or topic.id == free.id else [topic])]
         return _put_among_rivals(writing, free, now, others)
 
-    return write_change(world, scope, id, change)
+    return write_change(deps, scope, id, change)
 
 
 def _put_among_rivals(writing: WriteTransaction, free: Memory, now: datetime, others: Sequence[Memory]) -> Receipt:
@@ -490,12 +490,12 @@ def _put_among_rivals(writing: WriteTransaction, free: Memory, now: datetime, ot
     return status_receipt(writing.put(free if later is None else end_memory(free, later, now), None), before)
 
 
-def _reinstate(world: Dependencies, writing: WriteTransaction, former: Memory, now: datetime) -> Receipt:
+def _reinstate(deps: Dependencies, writing: WriteTransaction, former: Memory, now: datetime) -> Receipt:
     """Undo the replacement of a memory: it is valid as before, and its replacement is not."""
     until = _find_original_end(writing, former)
     back = former.changed(status=Status.ACTIVE, superseded_by=None, valid_until=until, remark=None)
     named = None if former.superseded_by is None else writing.get(former.scope, former.superseded_by)
-    others = [*find_rivals(writing, back, world.policy), *([] if named is None else [named])]
+    others = [*find_rivals(writing, back, deps.policy), *([] if named is None else [named])]
     instead_of = {one.id: one for one in others if one.status is Status.ACTIVE}
     for one in instead_of.values():
         writing.put(end_memory(one, back, now), None)

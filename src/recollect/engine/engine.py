@@ -66,15 +66,15 @@ class Engine:
     `acme/ana`; all moments are timezone-aware datetimes.
     """
 
-    def __init__(self, world: Dependencies) -> None:
-        self._world = world
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
         self._closing = ForkSafeLock()
         self._closed = False
         self._background = BackgroundWorker()
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else self._world.encoder.name
-        return f"<recollect.Engine of {self._world.store}, {state}>"
+        state = "closed" if self._closed else self._deps.encoder.name
+        return f"<recollect.Engine of {self._deps.store}, {state}>"
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +98,7 @@ class Engine:
         with self._closing.rlock:
             if not self._closed:
                 self._closed = True
-                self._world.store.close()
+                self._deps.store.close()
 
     @property
     def closed(self) -> bool:
@@ -108,12 +108,12 @@ class Engine:
     @property
     def takes_writes(self) -> bool:
         """False after a write has failed, until one succeeds; a busy store is no failure."""
-        return self._world.store.takes_writes
+        return self._deps.store.takes_writes
 
     @property
     def embedder(self) -> str:
         """The name of the embedding model."""
-        return self._dependencies.encoder.name
+        return self._open_deps.encoder.name
 
     @property
     def embedder_fails(self) -> bool:
@@ -121,7 +121,7 @@ class Engine:
 
         Reading this property does not call the embedder.
         """
-        return isinstance(self._world.embedder, TracksFailures) and self._world.embedder.failing
+        return isinstance(self._deps.embedder, TracksFailures) and self._deps.embedder.failing
 
     @property
     def embedder_failures(self) -> int:
@@ -129,32 +129,32 @@ class Engine:
 
         Compare two readings to see failures that happened in between. It stays 0 if the embedder does not count them.
         """
-        return self._world.embedder.failures if isinstance(self._world.embedder, TracksFailures) else 0
+        return self._deps.embedder.failures if isinstance(self._deps.embedder, TracksFailures) else 0
 
     @property
     def curator(self) -> Curator:
         """Corrections by an operator, such as quarantine, merge, purge and undo."""
-        return Curator(lambda: self._dependencies)
+        return Curator(lambda: self._open_deps)
 
     @property
     def episodes(self) -> Episodes:
         """Tasks with their actions, their outcomes and the lessons learned from them."""
-        return Episodes(lambda: self._dependencies)
+        return Episodes(lambda: self._open_deps)
 
     def now(self) -> datetime:
         """Return the current time of the engine's clock, in UTC."""
-        return self._dependencies.now()
+        return self._open_deps.now()
 
     @property
     def sessions(self) -> Sessions:
         """Work sessions: start one, save memories in it, summarize it and end it."""
-        return Sessions(lambda: self._dependencies)
+        return Sessions(lambda: self._open_deps)
 
     @property
-    def _dependencies(self) -> Dependencies:
+    def _open_deps(self) -> Dependencies:
         if self._closed:
             raise RecollectError("this engine is closed; open the store again")
-        return self._world
+        return self._deps
 
     def remember(
         self,
@@ -201,7 +201,7 @@ class Engine:
         the same call gets the first receipt, and another call with that key raises `Conflict`.
         """
         given = {name: value for name, value in locals().items() if name != "self"}
-        (receipt,) = remember_all(self._dependencies, [read_draft(given)])
+        (receipt,) = remember_all(self._open_deps, [read_draft(given)])
         return receipt
 
     def remember_all(
@@ -214,7 +214,7 @@ class Engine:
         """
         given = validation.require_several("drafts", drafts)
         return remember_all(
-            self._dependencies, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
+            self._open_deps, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
         )
 
     def keep(
@@ -242,19 +242,19 @@ class Engine:
         proposed = [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
         quarantine = validation.require_flag("apart", apart)
         return keep_exact(
-            self._dependencies, proposed, drop=read_keys(drop), by=by, seen=read_seen_versions(seen), apart=quarantine
+            self._open_deps, proposed, drop=read_keys(drop), by=by, seen=read_seen_versions(seen), apart=quarantine
         )
 
     def kept(self, topic_key: str, *, scope: str | Scope) -> Memory | None:
         """Return the scope's active memory with this topic key, or None if none is valid now."""
-        return get_kept(self._dependencies, as_scope(scope), topic_key)
+        return get_kept(self._open_deps, as_scope(scope), topic_key)
 
     def screened(self, value: ScreenedT) -> ScreenedT:
         """Return a text or JSON value with private parts and secrets replaced by placeholders.
 
         Raises `InvalidInput` instead if the settings refuse secrets.
         """
-        return screen_or_raise(self._dependencies, value)
+        return screen_or_raise(self._open_deps, value)
 
     def observe(
         self,
@@ -273,7 +273,7 @@ class Engine:
         """
         by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
         origin = EventOrigin(as_scope(scope), by, None if source is None else validation.require_id("source", source))
-        return observe(self._dependencies, read_turns(events, "events"), origin)
+        return observe(self._open_deps, read_turns(events, "events"), origin)
 
     def rollup(
         self, *, scope: str | Scope, unfinished: bool = False, progress: ProgressListener | None = None
@@ -284,21 +284,21 @@ class Engine:
         and repeating the call changes nothing.
         """
         validation.require_flag("unfinished", unfinished)
-        return rollup(self._dependencies, as_scope(scope), unfinished=unfinished, progress=_check_progress(progress))
+        return rollup(self._open_deps, as_scope(scope), unfinished=unfinished, progress=_check_progress(progress))
 
     def browse(self, key: str | None = None, *, scope: str | Scope) -> TimelinePage:
         """Return one page of the timeline: all years, or the parts of one place.
 
         `key` is a year, month, week or day (2026, 2026-03, 2026-W09, 2026-03-01), or the id of a segment or a grip.
         """
-        return browse(self._dependencies, as_scope(scope), key)
+        return browse(self._open_deps, as_scope(scope), key)
 
     def expand(self, id: str, *, scope: str | Scope, around: int = 0) -> GripExpansion:
         """Return the events behind a grip or a segment, with `around` events before and after them.
 
         The surrounding events are of the same session.
         """
-        return expand(self._dependencies, as_scope(scope), id, around)
+        return expand(self._open_deps, as_scope(scope), id, around)
 
     def extract(
         self,
@@ -316,7 +316,7 @@ class Engine:
         Repeating the call changes nothing.
         """
         by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
-        return extract.extract(self._dependencies, read_turns(turns), as_scope(scope), most=most, provenance=by)
+        return extract.extract(self._open_deps, read_turns(turns), as_scope(scope), most=most, provenance=by)
 
     def extract_soon(
         self,
@@ -330,9 +330,9 @@ class Engine:
 
         Closing the engine waits for it as well.
         """
-        world, said, whose = self._dependencies, read_turns(turns), as_scope(scope)
+        deps, said, whose = self._open_deps, read_turns(turns), as_scope(scope)
         by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
-        return self._background.submit(lambda: extract.extract(world, said, whose, most=most, provenance=by))
+        return self._background.submit(lambda: extract.extract(deps, said, whose, most=most, provenance=by))
 
     def extract_events(self, *, scope: str | Scope, progress: ProgressListener | None = None) -> EventExtraction:
         """Extract memories from the scope's events that were stored since the last call.
@@ -340,7 +340,7 @@ class Engine:
         Each memory names its event in `derived_from`. Repeating the call changes nothing, and events that failed are
         tried again by the next call.
         """
-        return extract_events(self._dependencies, as_scope(scope), _check_progress(progress))
+        return extract_events(self._open_deps, as_scope(scope), _check_progress(progress))
 
     def search(
         self,
@@ -369,10 +369,10 @@ class Engine:
         a moment, `known_at` what the store knew then. With `past`, memories that are no longer valid are ranked too.
         `kinds` and `levels` restrict the result. Nothing counts as served: see `served`.
         """
-        world = self._dependencies
+        deps = self._open_deps
         asked = parse_query(query)
         request = recall.read_request(
-            world,
+            deps,
             asked,
             scope=scope,
             profile=profile,
@@ -385,7 +385,7 @@ class Engine:
             exact=exact,
         )
         find = recall.search_below if validation.require_flag("below", below) else recall.search
-        return find(world, request, limit)
+        return find(deps, request, limit)
 
     def recall(
         self,
@@ -410,10 +410,10 @@ class Engine:
         The packed memories count as served, unless `known_at` is given. The context is recorded under its id, so that
         it takes feedback and can be replayed. A read-only store records nothing, so its contexts have no id.
         """
-        world = self._dependencies
+        deps = self._open_deps
         asked = parse_query(query)
         request = recall.read_request(
-            world,
+            deps,
             asked,
             scope=scope,
             profile=profile,
@@ -424,7 +424,7 @@ class Engine:
             levels=levels,
             overrides=overrides,
         )
-        return recall.recall(world, request, _to_budget(tokens), depth)
+        return recall.recall(deps, request, _to_budget(tokens), depth)
 
     def brief(
         self,
@@ -443,9 +443,9 @@ class Engine:
 
         Use it at the start of a session. It is rendered and recorded like a recall.
         """
-        world = self._dependencies
+        deps = self._open_deps
         request = recall.read_request(
-            world,
+            deps,
             None,
             scope=scope,
             profile=profile,
@@ -455,7 +455,7 @@ class Engine:
             kinds=kinds,
             levels=levels,
         )
-        return recall.recall(world, request, _to_budget(tokens), depth)
+        return recall.recall(deps, request, _to_budget(tokens), depth)
 
     def why(
         self,
@@ -474,10 +474,10 @@ class Engine:
         overrides: ProfileDocument | None = None,
     ) -> Why:
         """Explain why a memory is recalled or left out for a query, and what would change that."""
-        world = self._dependencies
+        deps = self._open_deps
         asked = parse_query(query)
         request = recall.read_request(
-            world,
+            deps,
             asked,
             scope=scope,
             profile=profile,
@@ -488,7 +488,7 @@ class Engine:
             levels=levels,
             overrides=overrides,
         )
-        return recall.explain_why(world, request, id, _to_budget(tokens), depth)
+        return recall.explain_why(deps, request, id, _to_budget(tokens), depth)
 
     def feedback(
         self,
@@ -508,7 +508,7 @@ class Engine:
         """
         votes = {"helped": _check_ids("helped", helped), "misled": _check_ids("misled", misled)}
         return record_feedback(
-            self._dependencies, require_context_id(context_id), scope=as_scope(scope), by=by, answer=answer, **votes
+            self._open_deps, require_context_id(context_id), scope=as_scope(scope), by=by, answer=answer, **votes
         )
 
     def served(self, handed: Iterable[Scored | str], *, scope: str | Scope) -> None:
@@ -517,7 +517,7 @@ class Engine:
         Takes a ranking, parts of one, or ids. The write is deferred and batched with others; `flush` waits for it.
         Memories that the scope may not see are skipped, and a read-only store counts nothing.
         """
-        count_served(self._dependencies, as_scope(scope), handed)
+        count_served(self._open_deps, as_scope(scope), handed)
 
     def replay(self, context_id: str, *, scope: str | Scope) -> Replay:
         """Make a recorded context again from what the store knew then, and list the differences.
@@ -525,7 +525,7 @@ class Engine:
         Nothing is written, and nothing counts as served. Raises `Conflict` if this version cannot read the context's
         profile.
         """
-        return replay_context(self._dependencies, as_scope(scope), require_context_id(context_id))
+        return replay_context(self._open_deps, as_scope(scope), require_context_id(context_id))
 
     def experience(
         self, *, scope: str | Scope, profile: Profile | str | None = None, progress: ProgressListener | None = None
@@ -535,9 +535,9 @@ class Engine:
         Contexts come oldest first. Each is ranked again from what the store knew when it was made. Nothing counts as
         served, and no model is called. Contexts that cannot be ranked that way are counted.
         """
-        world = self._dependencies
+        deps = self._open_deps
         return collect_training_examples(
-            world, as_scope(scope), world.resolve_profile(profile), _check_progress(progress)
+            deps, as_scope(scope), deps.resolve_profile(profile), _check_progress(progress)
         )
 
     def revise(self, id: str, text: str, *, scope: str | Scope, **changes: Any) -> Receipt:
@@ -551,7 +551,7 @@ class Engine:
         odd = next((name for name in changes if name not in known), None)
         if odd is not None:
             raise TypeError(f"revise() has no argument {odd!r}; it takes {', '.join(known)}")
-        return edit.revise(self._dependencies, as_scope(scope), id, edit.Revision(text=text, **changes))
+        return edit.revise(self._open_deps, as_scope(scope), id, edit.Revision(text=text, **changes))
 
     def forget(self, id: str, *, scope: str | Scope, provenance: Provenance | str | None = None) -> Receipt:
         """Stop recalling a memory; `restore` brings it back, `erase` removes it for good.
@@ -560,7 +560,7 @@ class Engine:
         is quarantined and the caller is not an operator.
         """
         by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
-        return edit.forget(self._dependencies, as_scope(scope), id, by)
+        return edit.forget(self._open_deps, as_scope(scope), id, by)
 
     def restore(self, id: str, *, scope: str | Scope) -> Receipt:
         """Bring back a memory that is forgotten, superseded or otherwise inactive.
@@ -570,18 +570,18 @@ class Engine:
         earlier, and one that began later ends it at once. A quarantined memory raises `Conflict`: use
         `curator.release`.
         """
-        return restore(self._dependencies, as_scope(scope), id)
+        return restore(self._open_deps, as_scope(scope), id)
 
     def pin(self, id: str, *, scope: str | Scope) -> Receipt:
         """Pin a memory: it is always considered for contexts, and packed before others.
 
         Pinned memories take at most the budget's pinned share that way.
         """
-        return edit.set_pinned(self._dependencies, as_scope(scope), id, pinned=True)
+        return edit.set_pinned(self._open_deps, as_scope(scope), id, pinned=True)
 
     def unpin(self, id: str, *, scope: str | Scope) -> Receipt:
         """Unpin a memory, so that it competes for the budget like any other."""
-        return edit.set_pinned(self._dependencies, as_scope(scope), id, pinned=False)
+        return edit.set_pinned(self._open_deps, as_scope(scope), id, pinned=False)
 
     def hold(self, seen: Memory, *, until: datetime) -> Receipt:
         """Set the end of a memory's validity, and nothing else.
@@ -590,11 +590,11 @@ class Engine:
         """
         if not isinstance(seen, Memory):
             raise FieldError(f"{show(seen)} is no memory; give what `get` or `kept` gave", field="seen")
-        return edit.hold(self._dependencies, seen, validation.require_moment("until", until))
+        return edit.hold(self._open_deps, seen, validation.require_moment("until", until))
 
     def get(self, id: str, *, scope: str | Scope) -> Memory:
         """Return a memory by id; raise NotFound if the scope may not see it."""
-        return edit.get_visible(self._dependencies, as_scope(scope), id)
+        return edit.get_visible(self._open_deps, as_scope(scope), id)
 
     def replacement(self, memory: Memory, *, scope: str | Scope) -> Memory | None:
         """Return the memory that replaced this one, or None.
@@ -603,19 +603,19 @@ class Engine:
         """
         if not isinstance(memory, Memory):
             raise FieldError(f"{show(memory)} is no memory; give what `get` gave", field="memory")
-        return edit.find_replacement(self._dependencies, as_scope(scope), memory)
+        return edit.find_replacement(self._open_deps, as_scope(scope), memory)
 
     def usage(self, id: str, *, scope: str | Scope) -> Usage:
         """Return how a memory was used: how often it was served, echoed, helped or misled."""
-        world, whose = self._dependencies, as_scope(scope)
-        world.store.settle()
+        deps, whose = self._open_deps, as_scope(scope)
+        deps.store.settle()
         memory = self.get(id, scope=whose)
-        return world.store.usage(whose, [memory.id])[0]
+        return deps.store.usage(whose, [memory.id])[0]
 
     def history(self, id: str, *, scope: str | Scope) -> list[Memory]:
         """Return every version of a memory, the oldest first."""
         whose = as_scope(scope)
-        versions = self._dependencies.store.history(whose, edit.require_memory_id(whose, id))
+        versions = self._open_deps.store.history(whose, edit.require_memory_id(whose, id))
         if not versions:
             raise edit.memory_not_found(whose, id)
         return versions
@@ -637,7 +637,7 @@ class Engine:
             parse_choice("statuses", status, Status) for status in validation.require_several("statuses", statuses)
         )
         validation.require_flag("below", below)
-        found = self._dependencies.store.memories(
+        found = self._open_deps.store.memories(
             as_scope(scope),
             below=below,
             statuses=wanted,
@@ -651,22 +651,22 @@ class Engine:
 
         With `scope`, only that one and the scopes below it.
         """
-        return self._dependencies.store.scopes(None if scope is None else as_scope(scope))
+        return self._open_deps.store.scopes(None if scope is None else as_scope(scope))
 
     def entities(self, *, scope: str | Scope, limit: int = 100) -> list[Entity]:
         """Return the names that the scope's memories mention, the most mentioned first."""
-        return topics.list_entities(self._dependencies, as_scope(scope), limit)
+        return topics.list_entities(self._open_deps, as_scope(scope), limit)
 
     def neighbours(self, name_or_id: str, *, scope: str | Scope, limit: int = 20) -> EntityNeighbors:
         """Return the names and memories linked to a name, or to the memory with this id."""
-        return topics.find_neighbors(self._dependencies, as_scope(scope), name_or_id, limit)
+        return topics.find_neighbors(self._open_deps, as_scope(scope), name_or_id, limit)
 
     def refresh_topics(self, *, scope: str | Scope) -> TopicRefreshReport:
         """Group the scope's own plain memories into topics again.
 
         Repeating the call changes nothing.
         """
-        return topics.refresh_topics(self._dependencies, as_scope(scope))
+        return topics.refresh_topics(self._open_deps, as_scope(scope))
 
     def topics(self, *, scope: str | Scope, pruned: bool = False, limit: int = 100) -> list[Topic]:
         """Return the scope's topics as last refreshed, the most important first.
@@ -674,22 +674,22 @@ class Engine:
         Topics that have not been mentioned for long are included only if `pruned` is true.
         """
         return topics.list_topics(
-            self._dependencies, as_scope(scope), pruned=validation.require_flag("pruned", pruned), limit=limit
+            self._open_deps, as_scope(scope), pruned=validation.require_flag("pruned", pruned), limit=limit
         )
 
     def topic(self, id: str, *, scope: str | Scope) -> Topic:
         """Return a topic by id, even if it is pruned."""
-        return topics.get_topic(self._dependencies, as_scope(scope), id)
+        return topics.get_topic(self._open_deps, as_scope(scope), id)
 
     def stats(self, *, scope: str | Scope | None = None, below: bool = True) -> Stats:
         """Return counts for a scope and the scopes below it, or for the whole store.
 
         `below=False` counts exactly that scope.
         """
-        world, whose = self._dependencies, None if scope is None else as_scope(scope)
+        deps, whose = self._open_deps, None if scope is None else as_scope(scope)
         validation.require_flag("below", below)
-        world.store.settle()
-        return world.store.stats(whose, below=below)
+        deps.store.settle()
+        return deps.store.stats(whose, below=below)
 
     def plan(
         self,
@@ -707,7 +707,7 @@ class Engine:
         `min_level` and `max_age_days`; these override the settings.
         """
         wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
-        return plans.make_plan(self._dependencies, parse_choice("job", job, Job), as_scope(scope), wish)
+        return plans.make_plan(self._open_deps, parse_choice("job", job, Job), as_scope(scope), wish)
 
     def run(
         self,
@@ -727,7 +727,7 @@ class Engine:
         """
         wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
         return plans.run_job(
-            self._dependencies, parse_choice("job", job, Job), as_scope(scope), wish, _check_progress(progress)
+            self._open_deps, parse_choice("job", job, Job), as_scope(scope), wish, _check_progress(progress)
         )
 
     def apply(self, plan: Plan) -> Run:
@@ -735,14 +735,14 @@ class Engine:
 
         Raises `Conflict` and writes nothing if a memory named in the plan has changed since.
         """
-        return plans.apply_plan(self._dependencies, plan)
+        return plans.apply_plan(self._open_deps, plan)
 
     def undo(self, run: Run | int, *, scope: str | Scope | None = None) -> UndoReport:
         """Undo a run: every memory it wrote gets its previous version back.
 
         A run given by its number needs its scope. Raises `Conflict` if one of the memories has changed since.
         """
-        return plans.undo_run(self._dependencies, run, None if scope is None else as_scope(scope))
+        return plans.undo_run(self._open_deps, run, None if scope is None else as_scope(scope))
 
     def erase(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
@@ -753,14 +753,14 @@ class Engine:
         below it. Memories derived from an erased one are erased too. The receipt says what was removed, and whether
         every file was searched and nothing was left.
         """
-        world, whose = self._dependencies, as_scope(scope)
+        deps, whose = self._open_deps, as_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.erase_memory(world, whose, edit.require_memory_id(whose, id))
+                return erase.erase_memory(deps, whose, edit.require_memory_id(whose, id))
             case None, str(), False:
-                return erase.erase_source(world, whose, source)
+                return erase.erase_source(deps, whose, source)
             case None, None, True:
-                return erase.erase_everything(world, whose)
+                return erase.erase_everything(deps, whose)
             case _:
                 raise InvalidInput(_ERASE_USAGE)
 
@@ -768,14 +768,14 @@ class Engine:
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
     ) -> list[MemoryId]:
         """Return the ids, sorted, of the memories that `erase` would remove; nothing is written."""
-        world, whose = self._dependencies, as_scope(scope)
+        deps, whose = self._open_deps, as_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.list_memory_and_derived(world, whose, edit.require_memory_id(whose, id))
+                return erase.list_memory_and_derived(deps, whose, edit.require_memory_id(whose, id))
             case None, str(), False:
-                return erase.list_from_source(world, whose, validation.require_id("source", source))
+                return erase.list_from_source(deps, whose, validation.require_id("source", source))
             case None, None, True:
-                return erase.list_in_scope(world, whose)
+                return erase.list_in_scope(deps, whose)
             case _:
                 raise InvalidInput(_ERASE_USAGE)
 
@@ -786,14 +786,14 @@ class Engine:
         """
         if not isinstance(erasure, ErasureReceipt):
             raise FieldError(f"{show(erasure)} is no receipt of an erasure; give what `erase` gave", field="erasure")
-        return erase.prove_erased(self._dependencies, erasure)
+        return erase.prove_erased(self._open_deps, erasure)
 
     def export(self, *, scope: str | Scope | None = None) -> Iterator[str]:
         """Yield the lines of an export of the scope and those below it, or of the whole store.
 
         It has every version, vector, use, vote and recorded context.
         """
-        return transfer.export(self._dependencies, None if scope is None else as_scope(scope))
+        return transfer.export(self._open_deps, None if scope is None else as_scope(scope))
 
     def import_(self, lines: Iterable[str], *, progress: ProgressListener | None = None) -> ImportReport:
         """Import the lines of an export, all of it or nothing.
@@ -803,7 +803,7 @@ class Engine:
         """
         if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
             raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
-        return transfer.import_(self._dependencies, lines, _check_progress(progress))
+        return transfer.import_(self._open_deps, lines, _check_progress(progress))
 
     def import_from(
         self,
@@ -831,7 +831,7 @@ class Engine:
             skip_bad=validation.require_flag("skip_bad", skip_bad),
         )
         dry = validation.require_flag("dry_run", dry_run)
-        return import_files.import_from(self._dependencies, source, dry=dry, progress=_check_progress(progress))
+        return import_files.import_from(self._open_deps, source, dry=dry, progress=_check_progress(progress))
 
     def backup(self, path: str | PathLike[str], *, progress: ProgressListener | None = None) -> Path:
         """Copy the store to a new file while readers and writers go on.
@@ -839,7 +839,7 @@ class Engine:
         `recollect verify` checks such a file.
         """
         store, target, told = (
-            self._dependencies.store,
+            self._open_deps.store,
             Path(validation.require_path("path", path)),
             _check_progress(progress),
         )
@@ -854,7 +854,7 @@ class Engine:
 
         Raises if one of them failed.
         """
-        self._dependencies.store.flush()
+        self._open_deps.store.flush()
 
 
 def _ignore_progress(done: int, total: int) -> None:

@@ -88,32 +88,32 @@ class EndedEpisode:
     again: bool = False
 
 
-def start_episode(world: Dependencies, draft: Draft) -> Memory:
+def start_episode(deps: Dependencies, draft: Draft) -> Memory:
     """Start the task described by a draft."""
-    if not world.episodic.enabled:
+    if not deps.episodic.enabled:
         raise InvalidInput("episodes are switched off; set episodic.enabled = true")
-    now = world.now()
-    draft = screen_field(world, draft, "task")
-    memory = _build_episode(world, draft, now)
-    known = _find_retried(world.store.kept, draft, now)
-    vector = world.embed([memory.embedded_text], "memory")[0] if known is None else None
+    now = deps.now()
+    draft = screen_field(deps, draft, "task")
+    memory = _build_episode(deps, draft, now)
+    known = _find_retried(deps.store.kept, draft, now)
+    vector = deps.embed([memory.embedded_text], "memory")[0] if known is None else None
 
     def change(writing: WriteTransaction) -> Memory:
         before = _find_retried(writing.kept, draft, now)
         if before is not None:
             return get_own_episode(writing, draft.scope, before)
-        writing.adopt(world.encoder)
+        writing.adopt(deps.encoder)
         kept = writing.put(memory, vector)
         _record_key(writing, draft, kept.id, now)
         return kept
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
-def _build_episode(world: Dependencies, draft: Draft, now: datetime) -> Memory:
+def _build_episode(deps: Dependencies, draft: Draft, now: datetime) -> Memory:
     at, metadata = require_not_future("at", draft.at, now), draft.metadata or {}
     memory = Memory(
-        id=MemoryId(world.new_id(now)),
+        id=MemoryId(deps.new_id(now)),
         scope=draft.scope,
         text=draft.text,
         created_at=at,
@@ -128,17 +128,17 @@ def _build_episode(world: Dependencies, draft: Draft, now: datetime) -> Memory:
         source=draft.source,
         metadata=metadata,
     )
-    return quarantine_if_injected(memory, [draft.text, *metadata.get("plan", ())], world.policy)
+    return quarantine_if_injected(memory, [draft.text, *metadata.get("plan", ())], deps.policy)
 
 
-def record_action(world: Dependencies, deed: ActionDraft) -> Memory:
+def record_action(deps: Dependencies, deed: ActionDraft) -> Memory:
     """Add an action to an open episode, and return the episode."""
-    now, scope, id = world.now(), deed.scope, deed.episode
+    now, scope, id = deps.now(), deed.scope, deed.episode
     at = None if deed.at is None else require_not_future("at", deed.at, now)
-    deed = _screen_action(world, deed)
-    new = MemoryId(world.new_id(now))
+    deed = _screen_action(deps, deed)
+    new = MemoryId(deps.new_id(now))
     if deed.context is not None:
-        world.store.settle()  # the record of a context is a deferred write
+        deps.store.settle()  # the record of a context is a deferred write
 
     def change(writing: WriteTransaction) -> Memory:
         episode = get_own_episode(writing, scope, id)
@@ -152,25 +152,23 @@ def record_action(world: Dependencies, deed: ActionDraft) -> Memory:
         _record_key(writing, deed, new, now)
         return episode
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
-def _screen_action(world: Dependencies, deed: ActionDraft) -> ActionDraft:
+def _screen_action(deps: Dependencies, deed: ActionDraft) -> ActionDraft:
     """Return the action without private parts and secrets."""
     names = _ScreenedNames(text=deed.type, scope=deed.scope, context=deed.context, key=deed.key)
-    type = screen_field(world, names, "type").text
-    return replace(
-        deed, type=type, input=_screen_data(world, deed, "input"), output=_screen_data(world, deed, "output")
-    )
+    type = screen_field(deps, names, "type").text
+    return replace(deed, type=type, input=_screen_data(deps, deed, "input"), output=_screen_data(deps, deed, "output"))
 
 
-def _screen_data(world: Dependencies, deed: ActionDraft, field: str) -> ActionData:
+def _screen_data(deps: Dependencies, deed: ActionDraft, field: str) -> ActionData:
     """Screen an input or output; the action's type may show that a single word is a secret."""
     match getattr(deed, field):
         case str() as text:
-            return screen_field(world, _ScreenedText(title=deed.type, text=text), field, may_be_blank=True).text
+            return screen_field(deps, _ScreenedText(title=deed.type, text=text), field, may_be_blank=True).text
         case told:
-            return screen_field(world, _ScreenedMapping(metadata=told), field, may_be_blank=True).metadata
+            return screen_field(deps, _ScreenedMapping(metadata=told), field, may_be_blank=True).metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,27 +246,27 @@ def _to_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def complete_episode(world: Dependencies, scope: Scope, id: str, ending: OutcomeDraft) -> EndedEpisode:
+def complete_episode(deps: Dependencies, scope: Scope, id: str, ending: OutcomeDraft) -> EndedEpisode:
     """End an episode and remember its lessons; repeating the call changes nothing."""
-    now = world.now()
+    now = deps.now()
     require_not_future("at", ending.at, now)
-    lessons = _screen_lessons(world, "lessons", ending.lessons)
-    failures = _screen_lessons(world, "failure_modes", ending.failure_modes)
+    lessons = _screen_lessons(deps, "lessons", ending.lessons)
+    failures = _screen_lessons(deps, "failure_modes", ending.failure_modes)
     both = next((text for text in lessons if text in failures), None)
     if both is not None:
         raise FieldError(f"{show(both)} is told as a failure mode too; say it as one of the two", field="lessons")
     ending = replace(ending, lessons=lessons, failure_modes=failures)
-    world.store.settle()  # deferred writes of context records
-    drafts = _make_lesson_drafts(find_episode(world, scope, id), ending)
+    deps.store.settle()  # deferred writes of context records
+    drafts = _make_lesson_drafts(find_episode(deps, scope, id), ending)
     done: list[Memory] = []
 
     def end(writing: WriteTransaction) -> None:
-        done.append(_end_episode(world, writing, get_own_episode(writing, scope, id), ending, now))
+        done.append(_end_episode(deps, writing, get_own_episode(writing, scope, id), ending, now))
 
     try:
-        receipts = remember_all(world, drafts, end) if drafts else []
+        receipts = remember_all(deps, drafts, end) if drafts else []
         if not drafts:
-            world.store.write(end)
+            deps.store.write(end)
     except _AlreadyEnded as before:
         return before.ended
     return EndedEpisode(done[-1], done[-1].commit, receipts)
@@ -281,9 +279,9 @@ class _ScreenedLesson:
     text: str
 
 
-def _screen_lessons(world: Dependencies, field: str, texts: Sequence[str]) -> tuple[str, ...]:
+def _screen_lessons(deps: Dependencies, field: str, texts: Sequence[str]) -> tuple[str, ...]:
     """Return the distinct lessons without secrets; raise FieldError if nothing is left of one."""
-    return tuple(dict.fromkeys(screen_field(world, _ScreenedLesson(text), field).text for text in texts))
+    return tuple(dict.fromkeys(screen_field(deps, _ScreenedLesson(text), field).text for text in texts))
 
 
 class _AlreadyEnded(Exception):
@@ -295,7 +293,7 @@ class _AlreadyEnded(Exception):
 
 
 def _end_episode(
-    world: Dependencies, writing: WriteTransaction, episode: Memory, ending: OutcomeDraft, now: datetime
+    deps: Dependencies, writing: WriteTransaction, episode: Memory, ending: OutcomeDraft, now: datetime
 ) -> Memory:
     """Write an episode with its outcome; after a success, mark the contexts that led to it."""
     actions = load_actions(writing, episode)
@@ -317,7 +315,7 @@ def _end_episode(
             f"the episode {show(episode.id)} is {episode.status.value}; restore it first, or start another one"
         )
     require_known_contexts(writing, episode.scope, ending.contexts)
-    if ending.score >= world.episodic.success:
+    if ending.score >= deps.episodic.success:
         record_success(
             writing, episode.scope, [*filter_known_contexts(writing, episode.scope, decided), *ending.contexts], now
         )
@@ -326,7 +324,7 @@ def _end_episode(
         updated_at=outcome.at,
         trust=lowest_trust([episode.trust, TRUST_BY_PROVENANCE[ending.provenance], *(one.trust for one in actions)]),
     )
-    return writing.put(quarantine_if_injected(state, [*ending.lessons, *ending.failure_modes], world.policy), None)
+    return writing.put(quarantine_if_injected(state, [*ending.lessons, *ending.failure_modes], deps.policy), None)
 
 
 def _find_completing_run(writing: WriteTransaction, episode: Memory) -> int | None:
@@ -384,9 +382,9 @@ def get_own_episode(writing: WriteTransaction, scope: Scope, id: str) -> Memory:
     return found
 
 
-def find_episode(world: Dependencies, scope: Scope, id: str) -> Memory:
+def find_episode(deps: Dependencies, scope: Scope, id: str) -> Memory:
     """Return the episode with this id if the scope may see it, or raise NotFound."""
-    found = world.store.get(scope, [MemoryId(id)]) if validation.is_storable(validation.require_text("id", id)) else []
+    found = deps.store.get(scope, [MemoryId(id)]) if validation.is_storable(validation.require_text("id", id)) else []
     if not found or found[0].level is not Level.EPISODE:
         raise episode_not_found(scope, id)
     return found[0]
@@ -397,9 +395,9 @@ def episode_not_found(scope: Scope, id: str) -> NotFound:
     return NotFound(f"there is no episode {show(id)} in {scope}")
 
 
-def screen_field(world: Dependencies, value: ScreenedT, field: str, *, may_be_blank: bool = False) -> ScreenedT:
+def screen_field(deps: Dependencies, value: ScreenedT, field: str, *, may_be_blank: bool = False) -> ScreenedT:
     """Return the value without private parts and secrets; raise FieldError if nothing is left."""
-    found = screen(value, world.policy.secrets, may_be_blank=may_be_blank)
+    found = screen(value, deps.policy.secrets, may_be_blank=may_be_blank)
     if isinstance(found, Refused):
         raise FieldError(found.reason, field=field)
     return found.value

@@ -89,8 +89,8 @@ class Episodes:
             metadata=build_start_metadata(require_texts("plan", plan)),
             key=key,
         )
-        world = self._opened()
-        return _load_with_actions(world, start_episode(world, draft))
+        deps = self._opened()
+        return _load_with_actions(deps, start_episode(deps, draft))
 
     def record(
         self,
@@ -125,8 +125,8 @@ class Episodes:
             provenance=parse_choice("provenance", provenance, Provenance),
             key=None if key is None else validation.require_id("key", key),
         )
-        world = self._opened()
-        return _load_with_actions(world, record_action(world, deed))
+        deps = self._opened()
+        return _load_with_actions(deps, record_action(deps, deed))
 
     def complete(
         self,
@@ -156,9 +156,9 @@ class Episodes:
             provenance=parse_choice("provenance", provenance, Provenance),
             at=None if at is None else validation.require_moment("at", at),
         )
-        world = self._opened()
-        done = complete_episode(world, as_scope(scope), id, ending)
-        told = _load_with_actions(world, done.episode)
+        deps = self._opened()
+        done = complete_episode(deps, as_scope(scope), id, ending)
+        told = _load_with_actions(deps, done.episode)
         return replace(told, receipts=tuple(done.receipts), run=done.run, again=done.again)
 
     def similar(
@@ -198,32 +198,32 @@ class Episodes:
         """
         validation.require_limit("limit", limit)
         wanted = None if finished is None else validation.require_flag("finished", finished)
-        world = self._opened()
-        found = [to_episode(world, one) for one in reversed(world.store.timeline(as_scope(scope), [Level.EPISODE]))]
+        deps = self._opened()
+        found = [to_episode(deps, one) for one in reversed(deps.store.timeline(as_scope(scope), [Level.EPISODE]))]
         return [one for one in found if wanted is None or one.finished is wanted][:limit]
 
     def show(self, id: str, *, scope: str | Scope) -> Episode:
         """Return an episode with its actions, whatever its status; raise NotFound if there is none."""
-        world, whose = self._opened(), as_scope(scope)
-        return _load_with_actions(world, find_episode(world, whose, id))
+        deps, whose = self._opened(), as_scope(scope)
+        return _load_with_actions(deps, find_episode(deps, whose, id))
 
 
-def to_episode(world: Dependencies, memory: Memory) -> Episode:
+def to_episode(deps: Dependencies, memory: Memory) -> Episode:
     """Convert a memory to an episode without its actions; settings determine its value."""
     outcome = read_outcome(memory)
-    return read_episode(memory, value=None if outcome is None else world.episodic.value_of(outcome.score))
+    return read_episode(memory, value=None if outcome is None else deps.episodic.value_of(outcome.score))
 
 
-def _load_with_actions(world: Dependencies, memory: Memory) -> Episode:
+def _load_with_actions(deps: Dependencies, memory: Memory) -> Episode:
     """Load an episode with its actions: those between its start and its end."""
-    found = to_episode(world, memory)
+    found = to_episode(deps, memory)
     until = None if found.outcome is None else found.outcome.at + _TIME_STEP
-    there = world.store.timeline(memory.scope, [Level.ACTION], since=memory.created_at, before=until)
+    there = deps.store.timeline(memory.scope, [Level.ACTION], since=memory.created_at, before=until)
     return replace(found, actions=tuple(read_action(one) for one in there if memory.id in one.derived_from))
 
 
 def _find_near(
-    world: Dependencies, scope: Scope, task: str, least: float
+    deps: Dependencies, scope: Scope, task: str, least: float
 ) -> Iterator[tuple[list[tuple[Episode, float]], float]]:
     """Yield batches of visible episodes with their task similarity, the most similar first.
 
@@ -232,11 +232,11 @@ def _find_near(
     """
     from recollect.retrieval.evidence import EvidenceRequest
 
-    vectors = world.embed([redact_text(validation.require_content("task", task), world.policy.secrets)], "query")
+    vectors = deps.embed([redact_text(validation.require_content("task", task), deps.policy.secrets)], "query")
     levels = frozenset[Level | None]({Level.EPISODE})
-    now = world.now()
-    probe = EvidenceRequest(scope=scope, at=now, present=True, levels=levels, vectors=vectors, encoder=world.encoder)
-    found = world.store.gather(probe)
+    now = deps.now()
+    probe = EvidenceRequest(scope=scope, at=now, present=True, levels=levels, vectors=vectors, encoder=deps.encoder)
+    found = deps.store.gather(probe)
     rows = found.rows.tolist()
     true = [one.similarity or 0.0 for one in found.candidates(rows)] if rows else []
     ids = found.table.ids
@@ -250,7 +250,7 @@ def _find_near(
         memories = found.memories([row for row, _ in part])
         both = zip(memories, part, strict=True)
         yield (
-            [(to_episode(world, one), how) for one, (_, how) in both if one is not None],
+            [(to_episode(deps, one), how) for one, (_, how) in both if one is not None],
             after[0][1] if after else 0.0,
         )
 

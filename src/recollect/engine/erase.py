@@ -26,34 +26,34 @@ class _EraseResult:
     made_of: Sequence[MemoryId] = ()
 
 
-def erase_memory(world: Dependencies, scope: Scope, id: str) -> ErasureReceipt:
+def erase_memory(deps: Dependencies, scope: Scope, id: str) -> ErasureReceipt:
     """Erase a memory and what the scope derived from it."""
 
     def change(writing: WriteTransaction) -> _EraseResult:
         memory = writing.get(scope, MemoryId(id))
         if memory is None:
             raise memory_not_found(scope, id)
-        done = _erase_with_descendants(world.policy, writing, scope, [memory.id])
+        done = _erase_with_descendants(deps.policy, writing, scope, [memory.id])
         origins = [MemoryId(one) for one in memory.derived_from]
         return replace(done, made_of=[one for one in origins if writing.get(scope, one) is not None])
 
-    return _run_erase(world, scope, change)
+    return _run_erase(deps, scope, change)
 
 
-def erase_source(world: Dependencies, scope: Scope, source: str) -> ErasureReceipt:
+def erase_source(deps: Dependencies, scope: Scope, source: str) -> ErasureReceipt:
     """Erase everything from a source and what the scope derived from it."""
     validation.require_id("source", source)
 
     def change(writing: WriteTransaction) -> _EraseResult:
-        done = _erase_with_descendants(world.policy, writing, scope, _source_origins(writing.lineage(scope), source))
+        done = _erase_with_descendants(deps.policy, writing, scope, _source_origins(writing.lineage(scope), source))
         if not done.erased.ids:
             raise source_not_found(scope, source)
         return done
 
-    return _run_erase(world, scope, change)
+    return _run_erase(deps, scope, change)
 
 
-def erase_everything(world: Dependencies, scope: Scope) -> ErasureReceipt:
+def erase_everything(deps: Dependencies, scope: Scope) -> ErasureReceipt:
     """Erase all memories of exactly this scope, with its contexts."""
 
     def change(writing: WriteTransaction) -> _EraseResult:
@@ -62,26 +62,26 @@ def erase_everything(world: Dependencies, scope: Scope) -> ErasureReceipt:
             raise NotFound(f"there is nothing in {scope}; scopes below it are erased one by one")
         return _EraseResult(erased)
 
-    return _run_erase(world, scope, change)
+    return _run_erase(deps, scope, change)
 
 
-def list_memory_and_derived(world: Dependencies, scope: Scope, id: MemoryId) -> list[MemoryId]:
+def list_memory_and_derived(deps: Dependencies, scope: Scope, id: MemoryId) -> list[MemoryId]:
     """Return the ids that erasing a memory would remove; nothing is written."""
-    lineage = world.store.lineage(scope)
+    lineage = deps.store.lineage(scope)
     if all(one.id != id for one in lineage):
         raise memory_not_found(scope, id)
     return _existing_ids(lineage, find_descendants(lineage, [id]))
 
 
-def list_from_source(world: Dependencies, scope: Scope, source: str) -> list[MemoryId]:
+def list_from_source(deps: Dependencies, scope: Scope, source: str) -> list[MemoryId]:
     """Return the ids that erasing a source would remove; works on a read-only store."""
-    lineage = world.store.lineage(scope)
+    lineage = deps.store.lineage(scope)
     return _existing_ids(lineage, find_descendants(lineage, _source_origins(lineage, source)))
 
 
-def list_in_scope(world: Dependencies, scope: Scope) -> list[MemoryId]:
+def list_in_scope(deps: Dependencies, scope: Scope) -> list[MemoryId]:
     """Return the ids of every memory of exactly this scope."""
-    return sorted({one.id for one in world.store.lineage(scope)})
+    return sorted({one.id for one in deps.store.lineage(scope)})
 
 
 def _existing_ids(lineage: Sequence[Lineage], ids: Collection[MemoryId]) -> list[MemoryId]:
@@ -89,9 +89,9 @@ def _existing_ids(lineage: Sequence[Lineage], ids: Collection[MemoryId]) -> list
     return sorted({one.id for one in lineage} & set(ids))
 
 
-def prove_erased(world: Dependencies, erasure: ErasureReceipt) -> ErasureReceipt:
+def prove_erased(deps: Dependencies, erasure: ErasureReceipt) -> ErasureReceipt:
     """Search for the erased data again, and return the updated receipt."""
-    return _search_erased(world, replace(erasure, search=ResidueSearch()))
+    return _search_erased(deps, replace(erasure, search=ResidueSearch()))
 
 
 def find_from_source(writing: WriteTransaction, scope: Scope, source: str) -> list[MemoryId]:
@@ -193,9 +193,9 @@ def _can_be_restored(
     return back.status is Status.ACTIVE and not taken and not find_rivals(writing, back, policy)
 
 
-def _run_erase(world: Dependencies, scope: Scope, change: Callable[[WriteTransaction], _EraseResult]) -> ErasureReceipt:
-    world.store.settle()  # queued context records may name what is erased
-    done = world.store.write(change)
+def _run_erase(deps: Dependencies, scope: Scope, change: Callable[[WriteTransaction], _EraseResult]) -> ErasureReceipt:
+    deps.store.settle()  # queued context records may name what is erased
+    done = deps.store.write(change)
     erased = done.erased
     receipt = ErasureReceipt(
         scope=scope,
@@ -212,18 +212,18 @@ def _run_erase(world: Dependencies, scope: Scope, change: Callable[[WriteTransac
         made_of=tuple(done.made_of),
         pieces=erased.pieces,
     )
-    return _search_erased(world, receipt)
+    return _search_erased(deps, receipt)
 
 
-def _search_erased(world: Dependencies, erasure: ErasureReceipt) -> ErasureReceipt:
+def _search_erased(deps: Dependencies, erasure: ErasureReceipt) -> ErasureReceipt:
     """Search for the erased data, and return the receipt with the result.
 
     The search patterns are dropped from the receipt once the data is proved gone.
     """
     tokenizer.clear_caches()
-    if isinstance(world.embedder, SupportsForget):
-        world.embedder.forget()
-    search = world.store.scrub(erasure.scope, erasure.pieces)
+    if isinstance(deps.embedder, SupportsForget):
+        deps.embedder.forget()
+    search = deps.store.scrub(erasure.scope, erasure.pieces)
     copies = [f"{copy}, a backup or an export that was being made beside the store" for copy in search.copies]
     proved = replace(erasure, search=search, out_of_reach=(*search.out_of_reach, *copies))
     return replace(proved, pieces=frozenset[bytes]()) if proved.proven else proved

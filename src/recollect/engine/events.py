@@ -58,35 +58,35 @@ class EventOrigin:
     source: str | None = None
 
 
-def observe(world: Dependencies, events: Sequence[ConversationTurn], origin: EventOrigin) -> list[Receipt]:
+def observe(deps: Dependencies, events: Sequence[ConversationTurn], origin: EventOrigin) -> list[Receipt]:
     """Store all of the events, or none; events already stored are skipped.
 
     An event is identified by speaker, role, text, session and time; the same one twice in a call is two events. Events
     of one moment keep their order; one without a date happened now.
     """
-    now, scope = world.now(), origin.scope
+    now, scope = deps.now(), origin.scope
     heard = Counter[ConversationTurn]()
     proposed: list[Proposal | Refused] = []
     for said, at in zip(events, _assign_times(events, now), strict=True):
-        proposed.append(_propose_event(world, said, at, heard[said], origin))
+        proposed.append(_propose_event(deps, said, at, heard[said], origin))
         heard[said] += 1
     ids = [one.memory.id for one in proposed if not isinstance(one, Refused)]
-    known = {one.id for one in world.store.get(scope, ids)} if ids else set[MemoryId]()
+    known = {one.id for one in deps.store.get(scope, ids)} if ids else set[MemoryId]()
 
     new = [one for one in proposed if not isinstance(one, Refused) and one.memory.id not in known]
-    _separate_times(world, new)
-    vectors = world.embed([one.memory.embedded_text for one in new], "memory")
+    _separate_times(deps, new)
+    vectors = deps.embed([one.memory.embedded_text for one in new], "memory")
     for one, vector in zip(new, vectors, strict=True):
         one.vector = vector
-    if world.policy.novelty.enabled:
-        find_known_events(world, new, now)
+    if deps.policy.novelty.enabled:
+        find_known_events(deps, new, now)
 
     def change(writing: WriteTransaction) -> list[Receipt]:
-        writing.adopt(world.encoder)
-        kept = (_put_event(writing, one, world.policy.quarantine) for one in proposed if isinstance(one, Proposal))
+        writing.adopt(deps.encoder)
+        kept = (_put_event(writing, one, deps.policy.quarantine) for one in proposed if isinstance(one, Proposal))
         return [Receipt(None, one, None) if isinstance(one, Refused) else next(kept) for one in proposed]
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
 def _assign_times(events: Sequence[ConversationTurn], now: datetime) -> list[datetime]:
@@ -98,14 +98,14 @@ def _assign_times(events: Sequence[ConversationTurn], now: datetime) -> list[dat
     ]
 
 
-def _separate_times(world: Dependencies, new: Sequence[Proposal]) -> None:
+def _separate_times(deps: Dependencies, new: Sequence[Proposal]) -> None:
     """Move events of the same moment apart by a microsecond, so that they keep their order."""
     if not new:
         return
     moments = [one.memory.created_at for one in new]
     until = max(moments) + len(new) * _TIME_STEP + _MILLISECOND
     scope = new[0].memory.scope
-    there = world.store.timeline(scope, [Level.EVENT], since=min(moments), before=until, statuses=tuple(Status))
+    there = deps.store.timeline(scope, [Level.EVENT], since=min(moments), before=until, statuses=tuple(Status))
     taken, free = {one.created_at for one in there}, dict[datetime, datetime]()
     for one in new:
         at = one.memory.created_at
@@ -119,7 +119,7 @@ def _separate_times(world: Dependencies, new: Sequence[Proposal]) -> None:
 
 
 def _propose_event(
-    world: Dependencies, said: ConversationTurn, at: datetime, before: int, origin: EventOrigin
+    deps: Dependencies, said: ConversationTurn, at: datetime, before: int, origin: EventOrigin
 ) -> Proposal | Refused:
     """Build an event without private parts and secrets; `before` counts equal ones before it."""
     by = [PROVENANCE_BY_ROLE[said.role], *([] if origin.provenance is None else [origin.provenance])]
@@ -135,7 +135,7 @@ def _propose_event(
         source=origin.source,
         metadata={"role": said.role.value},
     )
-    found = screen(draft, world.policy.secrets)
+    found = screen(draft, deps.policy.secrets)
     if isinstance(found, Refused):
         return found
     draft = found.value
@@ -150,7 +150,7 @@ def _propose_event(
         level=Level.EVENT,
         session=draft.session,
         speaker=draft.speaker,
-        salience=rate_salience(draft.text, Kind.EVENT, pinned=False, policy=world.policy.salience),
+        salience=rate_salience(draft.text, Kind.EVENT, pinned=False, policy=deps.policy.salience),
         provenance=draft.provenance,
         source=draft.source,
         metadata=draft.metadata or {},
@@ -210,20 +210,20 @@ _AROUND_WINDOW = timedelta(days=1)
 """How far from a grip neighboring events are searched."""
 
 
-def browse(world: Dependencies, scope: Scope, key: str | None) -> TimelinePage:
+def browse(deps: Dependencies, scope: Scope, key: str | None) -> TimelinePage:
     """Return a place of the timeline with its parts, or all years."""
     if key is None:
-        return TimelinePage(place=None, parts=_list_periods(world, scope, None))
+        return TimelinePage(place=None, parts=_list_periods(deps, scope, None))
     period = _parse_period(validation.require_text("key", key))
     if period is not None:
-        place = _node_of_period(world, scope, period, _load_records(world, scope, [period]))
-        return TimelinePage(place=place, parts=_list_parts(world, scope, period))
+        place = _node_of_period(deps, scope, period, _load_records(deps, scope, [period]))
+        return TimelinePage(place=place, parts=_list_parts(deps, scope, period))
     try:
-        memory = _get_record(world, scope, key)
+        memory = _get_record(deps, scope, key)
     except NotFound as error:
         raise NotFound(f"{error}; {KEY_HELP}") from None
-    events = () if memory.level is Level.EVENT else _load_active(world, scope, memory.derived_from)
-    grips = _load_active(world, scope, RollupRecord.of(memory).cited_ids if memory.level is Level.SEGMENT else ())
+    events = () if memory.level is Level.EVENT else _load_active(deps, scope, memory.derived_from)
+    grips = _load_active(deps, scope, RollupRecord.of(memory).cited_ids if memory.level is Level.SEGMENT else ())
     return TimelinePage(
         place=_node_of_record(memory),
         parts=tuple(map(_node_of_record, events)),
@@ -231,7 +231,7 @@ def browse(world: Dependencies, scope: Scope, key: str | None) -> TimelinePage:
     )
 
 
-def expand(world: Dependencies, scope: Scope, id: str, around: int) -> GripExpansion:
+def expand(deps: Dependencies, scope: Scope, id: str, around: int) -> GripExpansion:
     """Return the events behind a grip or segment, with events around them of the same session."""
     if validation.require_count("around", around) > MAX_AROUND_EVENTS:
         raise FieldError(f"{around} events; give at most {MAX_AROUND_EVENTS}", field="around")
@@ -239,23 +239,23 @@ def expand(world: Dependencies, scope: Scope, id: str, around: int) -> GripExpan
     if period is not None:
         shows = f"is a {period.level.value}, which `browse` shows"
         raise InvalidInput(f"{show(id)} {shows}; `expand` takes the id of a grip or a segment")
-    record = _get_record(world, scope, id)
+    record = _get_record(deps, scope, id)
     if record.level not in (Level.GRIP, Level.SEGMENT):
         raise InvalidInput(f"{show(id)} is of the level {record.level}; browse it down to a segment or a grip")
-    events = _load_active(world, scope, record.derived_from)
+    events = _load_active(deps, scope, record.derived_from)
     known = {one.id for one in events}
     gone = tuple(MemoryId(one) for one in record.derived_from if one not in known)
-    before, after = _load_around(world, scope, events, around) if events and around else ((), ())
+    before, after = _load_around(deps, scope, events, around) if events and around else ((), ())
     return GripExpansion(record=record, before=before, events=events, after=after, gone=gone)
 
 
 def _load_around(
-    world: Dependencies, scope: Scope, events: Sequence[Memory], around: int
+    deps: Dependencies, scope: Scope, events: Sequence[Memory], around: int
 ) -> tuple[tuple[Memory, ...], tuple[Memory, ...]]:
     """Return the events of the same session just before and just after these."""
     first, last = events[0], events[-1]
     since, before = first.created_at - _AROUND_WINDOW, last.created_at + _AROUND_WINDOW
-    found = world.store.timeline(scope, [Level.EVENT], since=since, before=before)
+    found = deps.store.timeline(scope, [Level.EVENT], since=since, before=before)
     said = [one for one in found if one.session == first.session]
     earlier = [one for one in said if (one.created_at, one.id) < (first.created_at, first.id)]
     later = [one for one in said if (one.created_at, one.id) > (last.created_at, last.id)]
@@ -272,9 +272,9 @@ def _parse_period(key: str) -> Period | None:
     return None
 
 
-def _get_record(world: Dependencies, scope: Scope, id: str) -> Memory:
+def _get_record(deps: Dependencies, scope: Scope, id: str) -> Memory:
     """Return the scope's own active timeline record with this id."""
-    found = world.store.get(scope, [require_memory_id(scope, id)])
+    found = deps.store.get(scope, [require_memory_id(scope, id)])
     if not found or found[0].scope != scope or found[0].status is not Status.ACTIVE:
         raise memory_not_found(scope, id)
     if found[0].level is None:
@@ -282,31 +282,31 @@ def _get_record(world: Dependencies, scope: Scope, id: str) -> Memory:
     return found[0]
 
 
-def _load_active(world: Dependencies, scope: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
+def _load_active(deps: Dependencies, scope: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
     """Return the active ones of these memories, in order of time."""
-    found = world.store.get(scope, [MemoryId(one) for one in ids]) if ids else []
+    found = deps.store.get(scope, [MemoryId(one) for one in ids]) if ids else []
     held = [one for one in found if one.status is Status.ACTIVE]
     return tuple(sorted(held, key=lambda one: (one.created_at, one.id)))
 
 
-def _list_parts(world: Dependencies, scope: Scope, period: Period) -> tuple[TimelineNode, ...]:
+def _list_parts(deps: Dependencies, scope: Scope, period: Period) -> tuple[TimelineNode, ...]:
     """Return the parts of a period: finer periods, or a day's segments and its other events."""
     if period.level is not Level.DAY:
-        return _list_periods(world, scope, period)
-    zone = world.time_zone
+        return _list_periods(deps, scope, period)
+    zone = deps.time_zone
     within = (period.begins(zone), period.ends(zone))
-    segments = world.store.timeline(scope, [Level.SEGMENT], since=within[0], before=within[1])
-    events = world.store.timeline(scope, [Level.EVENT], since=within[0], before=within[1])
+    segments = deps.store.timeline(scope, [Level.SEGMENT], since=within[0], before=within[1])
+    events = deps.store.timeline(scope, [Level.EVENT], since=within[0], before=within[1])
     held = {id for one in segments for id in one.derived_from}
     loose = [one for one in events if one.id not in held]
     places = [_node_of_record(one) for one in (*segments, *loose)]
     return tuple(sorted(places, key=lambda one: (one.first, one.key)))
 
 
-def _list_periods(world: Dependencies, scope: Scope, period: Period | None) -> tuple[TimelineNode, ...]:
+def _list_periods(deps: Dependencies, scope: Scope, period: Period | None) -> tuple[TimelineNode, ...]:
     """Return the periods just below this one that have events, or all years."""
-    zone = world.time_zone
-    moments, _ = world.store.touched(scope, Level.EVENT, 0)
+    zone = deps.time_zone
+    moments, _ = deps.store.touched(scope, Level.EVENT, 0)
     if period is None:
         found = sorted({Period.of(moment, Level.YEAR, zone) for moment in moments}, key=lambda one: one.key)
     else:
@@ -318,15 +318,15 @@ def _list_periods(world: Dependencies, scope: Scope, period: Period | None) -> t
                 moments, max(one.begins(zone), first), min(one.ends(zone), last)
             )  # a week may span two months
         ]
-    records = _load_records(world, scope, found)
-    held = [one for one in found if make_period_id(scope, one) in records or _has_events(world, scope, one)]
-    return tuple(_node_of_period(world, scope, one, records) for one in held)
+    records = _load_records(deps, scope, found)
+    held = [one for one in found if make_period_id(scope, one) in records or _has_events(deps, scope, one)]
+    return tuple(_node_of_period(deps, scope, one, records) for one in held)
 
 
-def _has_events(world: Dependencies, scope: Scope, period: Period) -> bool:
+def _has_events(deps: Dependencies, scope: Scope, period: Period) -> bool:
     """Return whether the period has an active event; all of them may have been forgotten."""
-    within = (period.begins(world.time_zone), period.ends(world.time_zone))
-    return bool(world.store.timeline(scope, [Level.EVENT], since=within[0], before=within[1]))
+    within = (period.begins(deps.time_zone), period.ends(deps.time_zone))
+    return bool(deps.store.timeline(scope, [Level.EVENT], since=within[0], before=within[1]))
 
 
 def _has_time_between(moments: Sequence[datetime], since: datetime, before: datetime) -> bool:
@@ -334,15 +334,15 @@ def _has_time_between(moments: Sequence[datetime], since: datetime, before: date
     return place < len(moments) and moments[place] < before
 
 
-def _load_records(world: Dependencies, scope: Scope, periods: Sequence[Period]) -> dict[MemoryId, Memory]:
-    found = world.store.get(scope, [make_period_id(scope, one) for one in periods]) if periods else []
+def _load_records(deps: Dependencies, scope: Scope, periods: Sequence[Period]) -> dict[MemoryId, Memory]:
+    found = deps.store.get(scope, [make_period_id(scope, one) for one in periods]) if periods else []
     return {one.id: one for one in found if one.status is Status.ACTIVE}
 
 
 def _node_of_period(
-    world: Dependencies, scope: Scope, period: Period, records: Mapping[MemoryId, Memory]
+    deps: Dependencies, scope: Scope, period: Period, records: Mapping[MemoryId, Memory]
 ) -> TimelineNode:
-    zone, record = world.time_zone, records.get(make_period_id(scope, period))
+    zone, record = deps.time_zone, records.get(make_period_id(scope, period))
     title = str(period) if record is None or record.title is None else record.title
     return TimelineNode(
         level=period.level,
@@ -395,13 +395,13 @@ class EventExtraction:
     extracted: tuple[ExtractionResult, ...]
 
 
-def extract_events(world: Dependencies, scope: Scope, progress: ProgressListener) -> EventExtraction:
+def extract_events(deps: Dependencies, scope: Scope, progress: ProgressListener) -> EventExtraction:
     """Extract memories from the scope's new events; each memory names its event.
 
     Repeating the call changes nothing. After an interruption the next call does the rest; spans that were read are not
     read again. If a span fails, the others are still read, and then the error is raised.
     """
-    work = _EventExtractor(world, scope, world.now())
+    work = _EventExtractor(deps, scope, deps.now())
     for _ in range(MAX_EXTRACTION_ATTEMPTS):
         try:
             return work.run(progress)

@@ -76,7 +76,7 @@ def read_turns(
 
 
 def extract(
-    world: Dependencies,
+    deps: Dependencies,
     turns: Sequence[ConversationTurn],
     scope: Scope,
     *,
@@ -90,60 +90,58 @@ def extract(
     restores nothing. A memory has at most the trust of `provenance`. If a model worded it, it has at most the lowest
     trust of what the model read.
     """
-    now = world.now()
-    most = world.max_extracted if most is None else most
+    now = deps.now()
+    most = deps.max_extracted if most is None else most
     if not 1 <= validation.require_count("most", most) <= MAX_EXTRACTS:
         raise FieldError(f"{most} memories from one call; give at most {MAX_EXTRACTS}", field="most")
     for turn in turns:
         require_not_future("at", turn.at, now)
-    screened = [_screen_turn(turn, world.policy.secrets) for turn in turns]
+    screened = [_screen_turn(turn, deps.policy.secrets) for turn in turns]
     heard = [one.value for one in screened]
     redacted = Counter(kind for one in screened for kind in one.redacted)
 
-    extraction = _run_extractor(world, heard, most)
-    origins = _load_origins(world, heard, scope)
+    extraction = _run_extractor(deps, heard, most)
+    origins = _load_origins(deps, heard, scope)
 
     def drafted(one: Extract) -> Draft:
-        lineage = _derive_lineage(one, origins, provenance, verbatim=world.extractor.verbatim)
+        lineage = _derive_lineage(one, origins, provenance, verbatim=deps.extractor.verbatim)
         return _with_retry_key(_make_draft(one, origins[one.turn], scope, lineage))
 
-    receipts = _remember_new(world, [drafted(one) for one in extraction.extracts], first)
+    receipts = _remember_new(deps, [drafted(one) for one in extraction.extracts], first)
     for place, one in enumerate(extraction.extracts):
-        again = _find_repetition(world, one, heard) if isinstance(receipts[place].verdict, Refused) else None
+        again = _find_repetition(deps, one, heard) if isinstance(receipts[place].verdict, Refused) else None
         if again is not None:
-            (receipts[place],) = _remember_new(world, [drafted(again)], first)
+            (receipts[place],) = _remember_new(deps, [drafted(again)], first)
     return ExtractionResult(tuple(receipts), extraction, dict(redacted))
 
 
-def _remember_new(world: Dependencies, drafts: Sequence[Draft], first: BeforeWrite) -> list[Receipt]:
+def _remember_new(deps: Dependencies, drafts: Sequence[Draft], first: BeforeWrite) -> list[Receipt]:
     """Return a receipt for each draft; the ones not extracted before are remembered, or none."""
-    answers = answer_known_drafts(world, drafts)
+    answers = answer_known_drafts(deps, drafts)
     asked = [one for one, answer in zip(drafts, answers, strict=True) if answer is None]
-    new = iter(remember_all(world, asked, first) if asked else [])
+    new = iter(remember_all(deps, asked, first) if asked else [])
     return [next(new) if answer is None else answer for answer in answers]
 
 
-def _find_repetition(world: Dependencies, extract: Extract, heard: Sequence[ConversationTurn]) -> Extract | None:
+def _find_repetition(deps: Dependencies, extract: Extract, heard: Sequence[ConversationTurn]) -> Extract | None:
     """Return the extract from the latest dated turn in which its speaker repeats it, or None.
 
     Only for extractors that need no model. A repetition restores what was forgotten in between.
     """
     own = heard[extract.turn]
-    for place in range(len(heard) - 1, extract.turn, -1) if world.extractor.verbatim else ():
+    for place in range(len(heard) - 1, extract.turn, -1) if deps.extractor.verbatim else ():
         turn = heard[place]
         if turn.at is not None and (turn.role, turn.speaker) == (own.role, own.speaker) and extract.quote in turn.text:
-            found = world.extractor.extract([turn], most=MAX_EXTRACTS).extracts
+            found = deps.extractor.extract([turn], most=MAX_EXTRACTS).extracts
             if any(one.text == extract.text for one in found):
                 return replace(extract, turn=place)
     return None
 
 
-def _run_extractor(world: Dependencies, heard: Sequence[ConversationTurn], most: int) -> Extraction:
+def _run_extractor(deps: Dependencies, heard: Sequence[ConversationTurn], most: int) -> Extraction:
     """Run the extractor on the turns; redact and shorten the rejected extracts."""
-    found = world.extractor.extract(heard, most=most) if heard else Extraction()
-    shown = (
-        RejectedExtract(shorten(redact_text(one.text, world.policy.secrets)), one.reason) for one in found.rejected
-    )
+    found = deps.extractor.extract(heard, most=most) if heard else Extraction()
+    shown = (RejectedExtract(shorten(redact_text(one.text, deps.policy.secrets)), one.reason) for one in found.rejected)
     return replace(found, rejected=tuple(shown))
 
 
@@ -187,9 +185,9 @@ class _DraftLineage:
     may_supersede: bool
 
 
-def _load_origins(world: Dependencies, turns: Sequence[ConversationTurn], scope: Scope) -> list[_TurnOrigin]:
+def _load_origins(deps: Dependencies, turns: Sequence[ConversationTurn], scope: Scope) -> list[_TurnOrigin]:
     ids = [turn.id for turn in turns if turn.id is not None]
-    kept = {one.id: one for one in world.store.get(scope, ids)} if ids else {}
+    kept = {one.id: one for one in deps.store.get(scope, ids)} if ids else {}
     return [_make_origin(turn, None if turn.id is None else kept.get(turn.id)) for turn in turns]
 
 
@@ -282,7 +280,7 @@ class _KnownMemory:
     is_same_saying: bool
 
 
-def answer_known_drafts(world: Dependencies, drafts: Sequence[Draft]) -> list[Receipt | None]:
+def answer_known_drafts(deps: Dependencies, drafts: Sequence[Draft]) -> list[Receipt | None]:
     """Return the answer to each draft that was extracted before, and None for new ones.
 
     A dated draft with the same text and time is the same statement. An undated draft is new only if no known memory can
@@ -291,24 +289,24 @@ def answer_known_drafts(world: Dependencies, drafts: Sequence[Draft]) -> list[Re
     """
     if not drafts:
         return []
-    wanted = [_make_lookup_memory(world, draft) for draft in drafts]
+    wanted = [_make_lookup_memory(deps, draft) for draft in drafts]
 
     def look(writing: WriteTransaction) -> list[list[_KnownMemory]]:
         return [_load_sayings(writing, draft, memory) for draft, memory in zip(drafts, wanted, strict=True)]
 
-    known = world.store.write(look)
-    answers = [_make_answer(world, draft, found) for draft, found in zip(drafts, known, strict=True)]
-    reworded = {} if world.extractor.verbatim or all(answers) else _load_by_quote(world, drafts)
+    known = deps.store.write(look)
+    answers = [_make_answer(deps, draft, found) for draft, found in zip(drafts, known, strict=True)]
+    reworded = {} if deps.extractor.verbatim or all(answers) else _load_by_quote(deps, drafts)
     return [answer or _answer_reworded(draft, reworded) for draft, answer in zip(drafts, answers, strict=True)]
 
 
-def _make_lookup_memory(world: Dependencies, draft: Draft) -> Memory:
+def _make_lookup_memory(deps: Dependencies, draft: Draft) -> Memory:
     """Return a memory with the text that the draft would be stored with."""
     return Memory(
         id=MemoryId("wanted"),
         scope=draft.scope,
-        text=redact_text(draft.text, world.policy.secrets),
-        created_at=world.now(),
+        text=redact_text(draft.text, deps.policy.secrets),
+        created_at=deps.now(),
         kind=draft.kind or Kind.OBSERVATION,
         speaker=draft.speaker,
     )
@@ -330,8 +328,8 @@ def _load_sayings(writing: WriteTransaction, draft: Draft, memory: Memory) -> li
     ]
 
 
-def _make_answer(world: Dependencies, draft: Draft, known: Sequence[_KnownMemory]) -> Receipt | None:
-    heard = next((one for one in known if one.is_same_saying or _comes_from_draft(world, draft, one.memory)), None)
+def _make_answer(deps: Dependencies, draft: Draft, known: Sequence[_KnownMemory]) -> Receipt | None:
+    heard = next((one for one in known if one.is_same_saying or _comes_from_draft(deps, draft, one.memory)), None)
     if heard is None:
         return None
     active = next((one for one in known if one.memory.status is Status.ACTIVE), heard)
@@ -349,24 +347,24 @@ def _make_answer(world: Dependencies, draft: Draft, known: Sequence[_KnownMemory
             return Receipt(memory.id, Unchanged(), memory)
 
 
-def _comes_from_draft(world: Dependencies, draft: Draft, memory: Memory) -> bool:
+def _comes_from_draft(deps: Dependencies, draft: Draft, memory: Memory) -> bool:
     """Return whether a version of the memory comes from the same statement, as far as known."""
-    versions = world.store.history(draft.scope, memory.id)
+    versions = deps.store.history(draft.scope, memory.id)
     if draft.at is not None:
         return any(draft.at in (one.created_at, one.observed_at) for one in versions)
-    (usage,) = world.store.usage(draft.scope, [memory.id])
+    (usage,) = deps.store.usage(draft.scope, [memory.id])
     return usage.echoed > 0 or any((one.evidence, one.session) == (draft.evidence, draft.session) for one in versions)
 
 
 _Quote = tuple[tuple[str, ...], str | None, str | None]
 
 
-def _load_by_quote(world: Dependencies, drafts: Sequence[Draft]) -> dict[_Quote, list[Memory]]:
+def _load_by_quote(deps: Dependencies, drafts: Sequence[Draft]) -> dict[_Quote, list[Memory]]:
     """Return memories in any status that rest on the same quote, speaker and session as a draft."""
     wanted = {_quote_of(draft) for draft in drafts if draft.at is not None or draft.session is not None}
     found: dict[_Quote, list[Memory]] = {}
     for scope in {draft.scope for draft in drafts} if wanted else ():
-        for one in world.store.memories(scope, below=False, statuses=list(Status)):
+        for one in deps.store.memories(scope, below=False, statuses=list(Status)):
             if _quote_of(one) in wanted:
                 found.setdefault(_quote_of(one), []).append(one)
     return found

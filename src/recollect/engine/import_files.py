@@ -72,14 +72,12 @@ class FileImportReport:
     dry: bool = False
 
 
-def import_from(
-    world: Dependencies, source: ImportSource, *, dry: bool, progress: ProgressListener
-) -> FileImportReport:
+def import_from(deps: Dependencies, source: ImportSource, *, dry: bool, progress: ProgressListener) -> FileImportReport:
     """Read the whole file, then remember its drafts or rehearse that.
 
     Reading first means that an invalid file writes nothing.
     """
-    reading = source.read(world.now())
+    reading = source.read(deps.now())
     given = read_drafts(reading, source)
     verdicts: Counter[str] = Counter()
     redacted: Counter[str] = Counter()
@@ -87,7 +85,7 @@ def import_from(
     size = max(len(given), 1) if dry else BATCH_DRAFTS  # a rehearsal must fit in one transaction
     for start in range(0, len(given), size):
         batch = given[start : start + size]
-        found = _rehearse(world, batch) if dry else _write_drafts(world, batch)
+        found = _rehearse(deps, batch) if dry else _write_drafts(deps, batch)
         verdicts.update(type(one.verdict).__name__.lower() for _, one in found)
         verdicts[ALREADY_THERE] += len(batch) - len(found)
         redacted.update(kind for _, one in found for kind in one.redacted)
@@ -148,27 +146,27 @@ def _is_recollect_export(lines: Iterable[str]) -> bool:
     return bool(first.get("format") == archive_format.FORMAT_NAME)
 
 
-def _write_drafts(world: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
+def _write_drafts(deps: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
     """Store the drafts that are new, and return their receipts; parallel imports are harmless."""
-    new = _filter_new(world, given)
+    new = _filter_new(deps, given)
     try:
-        return list(zip(new, remember_all(world, new), strict=True))
+        return list(zip(new, remember_all(deps, new), strict=True))
     except Conflict:
-        if len(_filter_new(world, new)) == len(new):
+        if len(_filter_new(deps, new)) == len(new):
             raise
-    return _write_drafts(world, new)
+    return _write_drafts(deps, new)
 
 
-def _rehearse(world: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
+def _rehearse(deps: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
     """Return the receipts that a write would give, and write nothing."""
-    new = _filter_new(world, given)
-    trial = replace(world, store=cast("Store", _RehearsalStore(world.store)))
+    new = _filter_new(deps, given)
+    trial = replace(deps, store=cast("Store", _RehearsalStore(deps.store)))
     return list(zip(new, remember_all(trial, new), strict=True))
 
 
-def _filter_new(world: Dependencies, given: Sequence[Draft]) -> list[Draft]:
+def _filter_new(deps: Dependencies, given: Sequence[Draft]) -> list[Draft]:
     """Return the drafts that were never imported, even if revised or forgotten since."""
-    return [one for one in given if one.id is None or not world.store.get(one.scope, [one.id])]
+    return [one for one in given if one.id is None or not deps.store.get(one.scope, [one.id])]
 
 
 class _RolledBack(Exception):

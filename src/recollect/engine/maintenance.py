@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 RECORD_LEVELS = tuple(level for level in TIMELINE_LEVELS if level is not Level.EVENT)
 
 
-def plan_vector_pruning(world: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
+def plan_vector_pruning(deps: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
     """Plan which records leave the vector index; nothing is written."""
-    kept = retention_of(world.lifecycle.vector)
+    kept = retention_of(deps.lifecycle.vector)
     if wish.level is not None:
         age = kept[wish.level] if wish.age_days is None else timedelta(days=wish.age_days)
         kept = {wish.level: age}
-    words = IndexRetention(Index.TEXT, {}, Level(world.lifecycle.bm25.min_level_after_rollup))  # unchanged
-    return _plan_index_changes(world, scope, Job.PRUNE_VECTORS, wish, [IndexRetention(Index.VECTOR, kept), words])
+    words = IndexRetention(Index.TEXT, {}, Level(deps.lifecycle.bm25.min_level_after_rollup))  # unchanged
+    return _plan_index_changes(deps, scope, Job.PRUNE_VECTORS, wish, [IndexRetention(Index.VECTOR, kept), words])
 
 
-def plan_index_rebuild(world: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
+def plan_index_rebuild(deps: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
     """Plan which records leave or rejoin an index to match the settings; nothing is written."""
-    policy = world.lifecycle
+    policy = deps.lifecycle
     least = wish.min_level or Level(policy.bm25.min_level_after_rollup)
 
     def keeping(index: Index, kept: Mapping[Level, timedelta | None], coarse: Level) -> IndexRetention:
@@ -64,13 +64,13 @@ def plan_index_rebuild(world: Dependencies, scope: Scope, wish: RetentionOverrid
         keeping(Index.VECTOR, retention_of(policy.vector), wish.min_level or CALENDAR_LEVELS[0]),
         keeping(Index.TEXT, retention_of(policy.bm25), least),
     ]
-    return _plan_index_changes(world, scope, Job.REBUILD_INDEX, wish, rules)
+    return _plan_index_changes(deps, scope, Job.REBUILD_INDEX, wish, rules)
 
 
 def _plan_index_changes(
-    world: Dependencies, scope: Scope, job: Job, wish: RetentionOverrides, rules: list[IndexRetention]
+    deps: Dependencies, scope: Scope, job: Job, wish: RetentionOverrides, rules: list[IndexRetention]
 ) -> Plan:
-    now, store = world.now(), world.store
+    now, store = deps.now(), deps.store
     records = store.timeline(scope, RECORD_LEVELS)
     leaving = any(rule.restores or rule.retention.get(Level.EVENT) is not None for rule in rules)
     if leaving or any(Level.EVENT in one.stands_for for one in records):
@@ -199,13 +199,13 @@ def split_stages(plan: Plan) -> list[Plan]:
 
 
 def prepare_index_changes(
-    world: Dependencies, plan: Plan
+    deps: Dependencies, plan: Plan
 ) -> Callable[[WriteTransaction, Mapping[MemoryId, Memory]], list[Memory]]:
     """Embed what rejoins the vector index, and return the function that applies the plan."""
     states = {step.memory: _parse_states(step)[1] for step in plan.steps if step.act in INDEX_ACTS}
     inside = [id for id, state in states.items() if Index.VECTOR not in state.left]
-    lacking = [one for one in world.store.get(plan.scope, inside) if Index.VECTOR in one.left]
-    found = world.embed([one.embedded_text for one in lacking], "memory") if lacking else ()
+    lacking = [one for one in deps.store.get(plan.scope, inside) if Index.VECTOR in one.left]
+    found = deps.embed([one.embedded_text for one in lacking], "memory") if lacking else ()
     vectors: dict[MemoryId, Vector] = {one.id: vector for one, vector in zip(lacking, found, strict=True)}
 
     def apply_step(writing: WriteTransaction, present: Mapping[MemoryId, Memory]) -> list[Memory]:
@@ -289,10 +289,10 @@ def _time_range(records: Iterable[Memory]) -> tuple[datetime, datetime]:
 _PLAN_PARAMETERS = ("value", "midpoint_target", "value_threshold", "max_episodes")
 
 
-def plan_episode_pruning(world: Dependencies, scope: Scope, _: RetentionOverrides) -> Plan:
+def plan_episode_pruning(deps: Dependencies, scope: Scope, _: RetentionOverrides) -> Plan:
     """Plan which finished episodes of the scope are archived; nothing is written."""
-    memories = {one.id: one for one in world.store.timeline(scope, [Level.EPISODE])}
-    episodes = [to_episode(world, one) for one in memories.values()]
+    memories = {one.id: one for one in deps.store.timeline(scope, [Level.EPISODE])}
+    episodes = [to_episode(deps, one) for one in memories.values()]
     steps = tuple(
         Step(
             memory=one.id,
@@ -301,9 +301,9 @@ def plan_episode_pruning(world: Dependencies, scope: Scope, _: RetentionOverride
             text=shorten(one.task),
             commit=memories[one.id].commit,
         )
-        for one, reason in select_expired(episodes, world.episodic)
+        for one, reason in select_expired(episodes, deps.episodic)
     )
-    policy = asdict(world.episodic)
+    policy = asdict(deps.episodic)
     counts = {
         "episodes": len(episodes),
         "under way": sum(not one.finished for one in episodes),
@@ -312,7 +312,7 @@ def plan_episode_pruning(world: Dependencies, scope: Scope, _: RetentionOverride
     return Plan(
         job=Job.PRUNE_EPISODES,
         scope=scope,
-        made_at=world.now(),
+        made_at=deps.now(),
         parameters={name: policy[name] for name in _PLAN_PARAMETERS},
         counts=counts,
         steps=steps,

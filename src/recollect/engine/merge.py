@@ -59,50 +59,50 @@ class Wording:
             validation.require_text("title", self.title)
 
 
-def merge_memories(world: Dependencies, scope: Scope, ids: Iterable[str], wording: Wording) -> Receipt:
+def merge_memories(deps: Dependencies, scope: Scope, ids: Iterable[str], wording: Wording) -> Receipt:
     """Merge several memories into one; the sources stay in the store as its origins.
 
     The merge is refused, and changes nothing, if a new text or title instructs a model and has lower trust than the
     user, or if an operator quarantined the same text. It raises Conflict if another memory is valid for its subject.
     """
     names = _check_ids("ids", ids)
-    found = screen(wording, world.policy.secrets)
+    found = screen(wording, deps.policy.secrets)
     if isinstance(found, Refused):
         return Receipt(None, found, None)
     wording, redacted = found.value, found.redacted
-    id = MemoryId(world.new_id(world.now()))
+    id = MemoryId(deps.new_id(deps.now()))
     receipt = None
     while receipt is None:
-        receipt = _try_merge(world, scope, names, wording, id)
+        receipt = _try_merge(deps, scope, names, wording, id)
     return replace(receipt, redacted=redacted)
 
 
-def _try_merge(world: Dependencies, scope: Scope, ids: Sequence[str], wording: Wording, id: MemoryId) -> Receipt | None:
+def _try_merge(deps: Dependencies, scope: Scope, ids: Sequence[str], wording: Wording, id: MemoryId) -> Receipt | None:
     """Merge the memories; return None if one of them changed during the embedding."""
-    policy = world.policy
-    seen = [_check_merge_source(_require_own(scope, get_visible(world, scope, one))) for one in ids]
+    policy = deps.policy
+    seen = [_check_merge_source(_require_own(scope, get_visible(deps, scope, one))) for one in ids]
     expected = build_merged(seen, wording, id, policy)
     known = any(expected.reads_like(one) for one in seen)
-    vector = None if known else world.embed([expected.embedded_text], "memory")[0]
+    vector = None if known else deps.embed([expected.embedded_text], "memory")[0]
 
     def change(writing: WriteTransaction) -> Receipt | None:
-        writing.adopt(world.encoder)
+        writing.adopt(deps.encoder)
         sources = [_check_merge_source(get_own(writing, scope, one)) for one in ids]
         state = build_merged(sources, wording, id, policy)
         same = next((one for one in sources if state.reads_like(one)), None)
         if same is None and (vector is None or not state.reads_like(expected)):
             return None
-        refused = None if same is not None else _find_objection(writing, state, world.policy)
+        refused = None if same is not None else _find_objection(writing, state, deps.policy)
         if refused is not None:
             return Receipt(None, refused, None)
-        _refuse_rival(writing, state, world.policy)
+        _refuse_rival(writing, state, deps.policy)
         direction = vector if same is None else writing.direction(same)
         for one in sources:
             writing.put(one.changed(status=Status.CONSOLIDATED, superseded_by=id), None)
         kept = writing.put(state, direction)
         return Receipt(kept.id, Created(), kept)
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
 def _find_objection(writing: WriteTransaction, state: Memory, policy: AdmissionPolicy) -> Refused | None:
@@ -266,22 +266,22 @@ class _NearMemories:
     compared_pairs: int = 0
 
 
-def plan_consolidation(world: Dependencies, scope: Scope, _: RetentionOverrides) -> Plan:
+def plan_consolidation(deps: Dependencies, scope: Scope, _: RetentionOverrides) -> Plan:
     """Plan how to consolidate the scope's own valid plain memories; nothing is written."""
-    now, rules = world.now(), world.consolidation
-    look = _find_near_memories(world, scope, now)
-    made = _find_merge_results(world.store, scope, look.memories)
+    now, rules = deps.now(), deps.consolidation
+    look = _find_near_memories(deps, scope, now)
+    made = _find_merge_results(deps.store, scope, look.memories)
 
-    rivals = _make_rival_check(world.policy)
+    rivals = _make_rival_check(deps.policy)
     found = find_consolidation(look.memories, look.neighbors, least=rules.least, made=made, rivals=rivals)
-    steps = tuple(_build_steps(found, made, world.policy))
+    steps = tuple(_build_steps(found, made, deps.policy))
     acts = {act.value: sum(one.act is act for one in steps) for act in Act}
     return Plan(
         job=Job.CONSOLIDATE,
         scope=scope,
         made_at=now,
         parameters={
-            "embedder": world.encoder.name,
+            "embedder": deps.encoder.name,
             "threshold": rules.threshold,
             "least": rules.least,
             "more_than": rules.more_than,
@@ -292,21 +292,21 @@ def plan_consolidation(world: Dependencies, scope: Scope, _: RetentionOverrides)
 
 
 def prepare_consolidation(
-    world: Dependencies, plan: Plan
+    deps: Dependencies, plan: Plan
 ) -> Callable[[WriteTransaction, Mapping[MemoryId, Memory]], list[Memory]]:
     """Return the function that applies the plan; there is nothing to prepare."""
-    return lambda writing, present: _apply_consolidation(world, writing, plan, present)
+    return lambda writing, present: _apply_consolidation(deps, writing, plan, present)
 
 
 def _apply_consolidation(
-    world: Dependencies, writing: WriteTransaction, plan: Plan, present: Mapping[MemoryId, Memory]
+    deps: Dependencies, writing: WriteTransaction, plan: Plan, present: Mapping[MemoryId, Memory]
 ) -> list[Memory]:
     """Apply the plan to unchanged memories; the merged memory must come out as planned.
 
     The sources are archived first, because two active memories may not say the same. It is one transaction, so readers
     never see a moment without either.
     """
-    writing.adopt(world.encoder)
+    writing.adopt(deps.encoder)
     sources: dict[MemoryId | None, list[Memory]] = defaultdict(list)
     for step in plan.of(Act.CONSOLIDATE):
         sources[step.by].append(_check_consolidation_source(present[step.memory]))
@@ -317,7 +317,7 @@ def _apply_consolidation(
         lead = next((one for one in members if one.id == step.by), None)
         if lead is None:
             raise FieldError(f"{show(step.memory)} is made of none that has its words; plan again", field="steps")
-        state = _build_successor(members, lead, step.memory, made, world.policy)
+        state = _build_successor(members, lead, step.memory, made, deps.policy)
         if digest_memory(state) != step.state:
             raise Conflict(f"the memory {show(step.memory)} would be made otherwise by now; plan again")
         direction = writing.direction(lead)
@@ -329,18 +329,18 @@ def _apply_consolidation(
     return written
 
 
-def _find_near_memories(world: Dependencies, scope: Scope, now: datetime) -> _NearMemories:
+def _find_near_memories(deps: Dependencies, scope: Scope, now: datetime) -> _NearMemories:
     """Return all similar memories; none if the scope has too few memories."""
     import numpy as np
 
     from recollect.lifecycle.clustering import find_near_pairs
 
-    here = load_active_memories(world, scope, now)
+    here = load_active_memories(deps, scope, now)
     vectors = here.vectors
-    if here.active_count <= world.consolidation.more_than or not vectors.size:
+    if here.active_count <= deps.consolidation.more_than or not vectors.size:
         return _NearMemories(here.active_count)
 
-    pairs = find_near_pairs(vectors, world.consolidation.threshold)
+    pairs = find_near_pairs(vectors, deps.consolidation.threshold)
     places = np.union1d(pairs.first, pairs.second)
     memories = here.evidence.memories(here.rows[places].tolist())
     there = np.array([one is not None for one in memories], dtype=np.bool_)  # None: erased since

@@ -66,12 +66,12 @@ MAX_ATTEMPTS = 3
 """How often a job is planned again because other writers changed its memories."""
 
 
-def make_plan(world: Dependencies, job: Job, scope: Scope, wish: RetentionOverrides) -> Plan:
+def make_plan(deps: Dependencies, job: Job, scope: Scope, wish: RetentionOverrides) -> Plan:
     """Return what the job would do to the scope's own memories; nothing is written."""
-    return PLANNERS[job](world, scope, wish.for_job(job))
+    return PLANNERS[job](deps, scope, wish.for_job(job))
 
 
-def apply_plan(world: Dependencies, plan: Plan) -> Run:
+def apply_plan(deps: Dependencies, plan: Plan) -> Run:
     """Apply a plan exactly, in one transaction.
 
     Raises Conflict and writes nothing if a memory named in it has changed.
@@ -81,7 +81,7 @@ def apply_plan(world: Dependencies, plan: Plan) -> Run:
     if not plan.changes:
         return Run(job=plan.job, scope=plan.scope, plan=plan.hash, memories=(), run=None)
 
-    do = PREPARERS[plan.job](world, plan)
+    do = PREPARERS[plan.job](deps, plan)
 
     def change(writing: WriteTransaction) -> Run:
         found = [_get_as_planned(writing, plan.scope, step) for step in plan.steps]
@@ -91,21 +91,21 @@ def apply_plan(world: Dependencies, plan: Plan) -> Run:
         counts = count_index_changes((present[one.id], one) for one in memories if one.id in present)
         return Run(job=plan.job, scope=plan.scope, plan=plan.hash, memories=memories, run=writing.commit, counts=counts)
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
 def run_job(
-    world: Dependencies, job: Job, scope: Scope, wish: RetentionOverrides, progress: ProgressListener
+    deps: Dependencies, job: Job, scope: Scope, wish: RetentionOverrides, progress: ProgressListener
 ) -> list[Run]:
     """Plan a job and apply it in batches; plan again what other writers changed meanwhile."""
     runs, done = list[Run](), 0
     for _ in range(MAX_ATTEMPTS):
-        parts, disturbed = _split_plan(make_plan(world, job, scope, wish)), False
+        parts, disturbed = _split_plan(make_plan(deps, job, scope, wish)), False
         total = done + sum(len(part.steps) for part in parts)
         commits = dict[MemoryId, int | None]()
         for part in parts:
             try:
-                found = apply_plan(world, _with_new_commits(part, commits))
+                found = apply_plan(deps, _with_new_commits(part, commits))
             except Conflict:
                 disturbed = True
                 break  # later batches may depend on this one
@@ -136,17 +136,17 @@ def _with_new_commits(part: Plan, commits: Mapping[MemoryId, int | None]) -> Pla
     return replace(part, steps=tuple(steps))
 
 
-def undo_run(world: Dependencies, run: Run | int, scope: Scope | None) -> UndoReport:
+def undo_run(deps: Dependencies, run: Run | int, scope: Scope | None) -> UndoReport:
     """Undo a run: every memory it wrote gets its previous version back."""
     if isinstance(run, Run):
         if scope is not None and scope != run.scope:
             raise FieldError(f"{scope} is not the scope of the run, which is {run.scope}", field="scope")
         if run.run is None:
             raise FieldError("there was nothing to do in this run, so that nothing can be undone", field="run")
-        return undo_commit(world, run.scope, run.run)
+        return undo_commit(deps, run.scope, run.run)
     if scope is None:
         raise FieldError("is not said, and the number of a run alone does not tell it; give scope=", field="scope")
-    return undo_commit(world, scope, run)
+    return undo_commit(deps, scope, run)
 
 
 def _get_as_planned(writing: WriteTransaction, scope: Scope, step: Step) -> Memory | None:
@@ -167,7 +167,7 @@ UNDONE_REMARK = "undone"
 """The remark on a memory that an undone run had created."""
 
 
-def undo_commit(world: Dependencies, scope: Scope, run: int) -> UndoReport:
+def undo_commit(deps: Dependencies, scope: Scope, run: int) -> UndoReport:
     """Undo a run: write the previous version of every memory that it wrote, as a new version.
 
     All memories, or none. Raises Conflict if one has changed since, if another memory is valid for its subject or topic
@@ -176,7 +176,7 @@ def undo_commit(world: Dependencies, scope: Scope, run: int) -> UndoReport:
     """
     validation.require_count("run", run)
 
-    vectors = _embed_returning(world, scope, run)
+    vectors = _embed_returning(deps, scope, run)
 
     def change(writing: WriteTransaction) -> UndoReport:
         states = [_load_former_state(writing, scope, id, run) for id in _list_written(writing, scope, run)]
@@ -186,7 +186,7 @@ def undo_commit(world: Dependencies, scope: Scope, run: int) -> UndoReport:
             nothing = f"run {run} changed no memory of {scope}"
             raise NotFound(f"{nothing}, or none that was not erased since; what is erased never comes back")
         for one in states:
-            _refuse_rival(writing, one, states, run, world.policy)
+            _refuse_rival(writing, one, states, run, deps.policy)
         _refuse_coverage_gap(writing, scope, states)
         fallen = {one.memory.id: one.memory.trust for one in states if one.memory.trust.less_than(one.present.trust)}
         # inactive ones first: they may have the text that another one gets back
@@ -194,14 +194,14 @@ def undo_commit(world: Dependencies, scope: Scope, run: int) -> UndoReport:
         memories = [writing.put(one.memory, vectors.get(one.memory.id, one.vector)) for one in states]
         memories += _lower_derived_trust(writing, scope, fallen, {one.id for one in memories}) if fallen else []
         for one in states:
-            _update_success_signs(world, writing, one)
+            _update_success_signs(deps, writing, one)
         in_order = tuple(sorted(memories, key=lambda one: one.id))
         return UndoReport(scope=scope, undone=run, memories=in_order, run=writing.commit)
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
-def _embed_returning(world: Dependencies, scope: Scope, run: int) -> "dict[MemoryId, Vector]":
+def _embed_returning(deps: Dependencies, scope: Scope, run: int) -> "dict[MemoryId, Vector]":
     """Embed memories that return to the vector index and have no vector any more.
 
     The same text has the same vector. This runs before the transaction, so that no writer has to wait for it.
@@ -215,8 +215,8 @@ def _embed_returning(world: Dependencies, scope: Scope, run: int) -> "dict[Memor
                 lacking += [found[0]] if Index.VECTOR not in found[0].left else []
         return lacking
 
-    found = world.store.write(look)
-    vectors = world.embed([one.embedded_text for one in found], "memory") if found else ()
+    found = deps.store.write(look)
+    vectors = deps.embed([one.embedded_text for one in found], "memory") if found else ()
     return {one.id: vector for one, vector in zip(found, vectors, strict=True)}
 
 
@@ -258,7 +258,7 @@ def _load_former_state(writing: WriteTransaction, scope: Scope, id: MemoryId, ru
     return _FormerState(memory, None if kept else vector, present)
 
 
-def _update_success_signs(world: Dependencies, writing: WriteTransaction, state: _FormerState) -> None:
+def _update_success_signs(deps: Dependencies, writing: WriteTransaction, state: _FormerState) -> None:
     """Update whether success followed a task's contexts, when its outcome is undone or redone."""
     if state.memory.level is not Level.EPISODE:
         return
@@ -267,10 +267,7 @@ def _update_success_signs(world: Dependencies, writing: WriteTransaction, state:
         actions = group_actions_by_episode(writing.timeline(scope, [Level.ACTION], statuses=tuple(Status)))
         others = writing.timeline(scope, [Level.EPISODE], statuses=tuple(Status))
         said = {
-            one
-            for other in others
-            if _has_succeeded(world, other)
-            for one in collect_contexts(other, actions[other.id])
+            one for other in others if _has_succeeded(deps, other) for one in collect_contexts(other, actions[other.id])
         }
         decided = collect_contexts(state.present, actions[state.present.id])
         retract_success(
@@ -280,15 +277,15 @@ def _update_success_signs(world: Dependencies, writing: WriteTransaction, state:
         done = load_actions(writing, state.memory)
         if done and done[-1].created_at > now.at:
             raise Conflict(f"the episode {show(state.memory.id)} was worked on since it ended; end it anew")
-        if _has_succeeded(world, state.memory):
+        if _has_succeeded(deps, state.memory):
             record_success(
                 writing, scope, filter_known_contexts(writing, scope, collect_contexts(state.memory, done)), now.at
             )
 
 
-def _has_succeeded(world: Dependencies, episode: Memory) -> bool:
+def _has_succeeded(deps: Dependencies, episode: Memory) -> bool:
     outcome = read_outcome(episode)
-    return outcome is not None and outcome.score >= world.episodic.success
+    return outcome is not None and outcome.score >= deps.episodic.success
 
 
 def _mark_undone(memory: Memory) -> Memory:

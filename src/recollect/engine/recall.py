@@ -65,7 +65,7 @@ class RecallRequest:
 
 
 def read_request(
-    world: Dependencies,
+    deps: Dependencies,
     question: Query | None,
     *,
     scope: str | Scope,
@@ -79,7 +79,7 @@ def read_request(
     exact: Exact | str = Exact.REQUIRED,
 ) -> RecallRequest:
     """Check the arguments of a search, with or without a query, and return the request."""
-    now = world.now()
+    now = deps.now()
     wanted = Kind if kinds is None else _parse_kinds(kinds)
     asked = (
         None
@@ -91,8 +91,8 @@ def read_request(
     return RecallRequest(
         made_at=now,
         scope=as_scope(scope),
-        question=None if question is None else _screen_question(question, world),
-        profile=world.resolve_profile(profile, overrides),
+        question=None if question is None else _screen_question(question, deps),
+        profile=deps.resolve_profile(profile, overrides),
         at=require_not_future("as_of", as_of, known or now),
         present=as_of is None and known is None,
         past=validation.require_flag("past", past),
@@ -112,12 +112,12 @@ def _parse_kinds(given: Iterable[Kind | str]) -> list[Kind]:
     return kinds
 
 
-def _screen_question(question: Query, world: Dependencies) -> Query:
+def _screen_question(question: Query, deps: Dependencies) -> Query:
     """Return the query without private parts and secrets: it is embedded and recorded."""
-    return Query(tuple(redact_text(turn, world.policy.secrets) for turn in question.turns))
+    return Query(tuple(redact_text(turn, deps.policy.secrets) for turn in question.turns))
 
 
-def find_evidence(world: Dependencies, request: RecallRequest, *, bounded: bool = False) -> "RecallEvidence":
+def find_evidence(deps: Dependencies, request: RecallRequest, *, bounded: bool = False) -> "RecallEvidence":
     """Collect the store's evidence for a request.
 
     With `bounded`, it may lack similarities, to be asked for later, and terms. Terms are left out if the profile does
@@ -136,7 +136,7 @@ def find_evidence(world: Dependencies, request: RecallRequest, *, bounded: bool 
         levels=request.levels,
     )
     if request.question is None:
-        return world.store.gather(probe)
+        return deps.store.gather(probe)
     text = request.question.text
     in_turns, read = request.profile.hearing is Hearing.TURNS, request.profile.fields
     names = find_candidate_names(text) if "linked" in read else ()
@@ -145,35 +145,35 @@ def find_evidence(world: Dependencies, request: RecallRequest, *, bounded: bool 
         probe,
         terms=() if bounded and "lexical" not in read else tuple(dict.fromkeys(tokenize(text))),
         names=names,
-        encoder=world.encoder,
+        encoder=deps.encoder,
         bounded=bounded and request.present,
         indexed=request.exact is Exact.PREFERRED,
     )
     who = in_turns or "addressed" in read
-    asked = QueryAnalysis.of(text, world.store.speakers(probe) if who else ())
-    found = _gather(world, request, probe, asked)
+    asked = QueryAnalysis.of(text, deps.store.speakers(probe) if who else ())
+    found = _gather(deps, request, probe, asked)
     while who and found.speakers != asked.speakers:  # the speakers changed since they were read
         asked = QueryAnalysis.of(text, found.speakers)
-        found = _gather(world, request, probe, asked)
+        found = _gather(deps, request, probe, asked)
     return asked.add_evidence(found, request.at, read)
 
 
 def _gather(
-    world: Dependencies, request: RecallRequest, probe: "EvidenceRequest", asked: QueryAnalysis
+    deps: Dependencies, request: RecallRequest, probe: "EvidenceRequest", asked: QueryAnalysis
 ) -> "RecallEvidence":
     """Read the store's evidence for a query; memories whose vectors were pruned are embedded."""
     in_turns = request.profile.hearing is Hearing.TURNS
     ways = asked.phrasings if in_turns else [asked.text]
     vectors = request.recorded_vectors
     if vectors is None or len(vectors) != len(ways):
-        vectors = world.embed(ways, "query")
+        vectors = deps.embed(ways, "query")
     probe = replace(probe, vectors=vectors, in_turns=in_turns)
-    found = world.store.gather(probe)
+    found = deps.store.gather(probe)
     if found.dropped_vectors:
         departed = [one for one in found.memories(found.dropped_vectors) if one is not None]
-        directions = world.embed([one.embedded_text for one in departed], "memory")
+        directions = deps.embed([one.embedded_text for one in departed], "memory")
         anew = {one.id: direction for one, direction in zip(departed, directions, strict=True)}
-        found = replace(world.store.gather(replace(probe, directions=anew)), dropped_vectors=found.dropped_vectors)
+        found = replace(deps.store.gather(replace(probe, directions=anew)), dropped_vectors=found.dropped_vectors)
     return replace(found, vectors=vectors)
 
 
@@ -246,29 +246,29 @@ def _count_left_out(found: "RecallEvidence", wanted: "Rows") -> dict[str, int]:
     return {**barred, "kind": others} if others else barred
 
 
-def search(world: Dependencies, request: RecallRequest, limit: int) -> Ranking:
+def search(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """Return the best `limit` eligible memories, each with its explanation, and the proof."""
     validation.require_limit("limit", limit)
-    return rank_evidence(find_evidence(world, request, bounded=True), request, limit)
+    return rank_evidence(find_evidence(deps, request, bounded=True), request, limit)
 
 
-def search_below(world: Dependencies, request: RecallRequest, limit: int) -> Ranking:
+def search_below(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """Return the best `limit` of the memories that belong to the scope or a scope below it."""
     validation.require_limit("limit", limit)
-    scopes = world.store.scopes(request.scope) or [request.scope]
-    merged = merge(*(_search_own(world, replace(request, scope=one), limit) for one in scopes))
+    scopes = deps.store.scopes(request.scope) or [request.scope]
+    merged = merge(*(_search_own(deps, replace(request, scope=one), limit) for one in scopes))
     cut = Counter(merged.excluded) + Counter({"limit": max(len(merged) - limit, 0)})
     return replace(merged, scored=merged[:limit], excluded=order_exclusions(request.profile, cut))
 
 
-def _search_own(world: Dependencies, request: RecallRequest, limit: int) -> Ranking:
+def _search_own(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """Return the best of the scope's own memories.
 
     Memories shared by other scopes may rank before them, so the search deepens until there are enough.
     """
     asked = limit
     while True:
-        ranking = search(world, request, asked)
+        ranking = search(deps, request, asked)
         own = tuple(one for one in ranking if one.memory.scope == request.scope)
         if len(own) >= limit or len(ranking) < asked:
             return replace(ranking, scored=own[:limit])
@@ -279,31 +279,31 @@ _DEEPENING_FACTOR = 4
 """How many times deeper to search if too few results belong to the scope itself."""
 
 
-def recall(world: Dependencies, request: RecallRequest, budget: Budget, depth: int) -> Context:
+def recall(deps: Dependencies, request: RecallRequest, budget: Budget, depth: int) -> Context:
     """Find, rank and pack; record the context, and count its memories as served.
 
     A recall of what was known at an earlier moment counts nothing as served. A read-only store records nothing, so its
     contexts have no id and take no feedback.
     """
     validation.require_limit("depth", depth)
-    found = find_evidence(world, request)
+    found = find_evidence(deps, request)
 
-    context = make_context(world, request, found, budget, depth, world.new_marker())
-    if world.store.read_only:
+    context = make_context(deps, request, found, budget, depth, deps.new_marker())
+    if deps.store.read_only:
         return context
 
-    context = replace(context, id=world.new_id(request.made_at))
-    trace = make_context_record(world, context, request, found, depth)
-    world.store.later(lambda writing: _write_record(writing, trace))
+    context = replace(context, id=deps.new_id(request.made_at))
+    trace = make_context_record(deps, context, request, found, depth)
+    deps.store.later(lambda writing: _write_record(writing, trace))
     return context
 
 
 def make_context(
-    world: Dependencies, request: RecallRequest, found: "RecallEvidence", budget: Budget, depth: int, marker: str
+    deps: Dependencies, request: RecallRequest, found: "RecallEvidence", budget: Budget, depth: int, marker: str
 ) -> Context:
     """Rank the evidence, and pack the best memories."""
     ranking = with_pinned(rank_evidence(found, request, depth), found, request)
-    return pack(ranking, budget, Prompt(marker, world.count_tokens))
+    return pack(ranking, budget, Prompt(marker, deps.count_tokens))
 
 
 def _write_record(writing: WriteTransaction, trace: ContextRecord) -> None:
@@ -359,17 +359,17 @@ def _exclusion_reason(scored: Scored, request: RecallRequest) -> str:
     return "min_score" if float(scored.score) < request.profile.min_score else "limit"
 
 
-def explain_why(world: Dependencies, request: RecallRequest, id: str, budget: Budget, depth: int) -> Why:
+def explain_why(deps: Dependencies, request: RecallRequest, id: str, budget: Budget, depth: int) -> Why:
     """Explain at which step a memory is recalled or left out, and what would change that."""
     validation.require_limit("depth", depth)
     asked = require_memory_id(request.scope, id)
-    found = find_evidence(world, request)
-    seen = world.store.get(request.scope, [asked], known_at=request.known_at)
+    found = find_evidence(deps, request)
+    seen = deps.store.get(request.scope, [asked], known_at=request.known_at)
     if not seen:
-        return _explain_barred(get_visible(world, request.scope, id), request, Barrier.NOT_YET_KNOWN)
+        return _explain_barred(get_visible(deps, request.scope, id), request, Barrier.NOT_YET_KNOWN)
 
     then = (
-        seen[0] if request.present else version_at(_load_known_versions(world, request, seen[0]), request.at) or seen[0]
+        seen[0] if request.present else version_at(_load_known_versions(deps, request, seen[0]), request.at) or seen[0]
     )
     in_the_way = find_barrier(then, request.at, present=request.present, past=request.past) or _find_filter_barrier(
         then, request
@@ -381,12 +381,12 @@ def explain_why(world: Dependencies, request: RecallRequest, id: str, budget: Bu
     place = next((place for place, scored in enumerate(ranking, start=1) if scored.id == id), None)
     if place is not None:
         reason = replace(reason, fate=Ranked(place), changes=())
-    return why_packed(reason, ranking, budget, Prompt(world.new_marker(), world.count_tokens))
+    return why_packed(reason, ranking, budget, Prompt(deps.new_marker(), deps.count_tokens))
 
 
-def _load_known_versions(world: Dependencies, request: RecallRequest, memory: Memory) -> list[Memory]:
+def _load_known_versions(deps: Dependencies, request: RecallRequest, memory: Memory) -> list[Memory]:
     """Return the versions of the memory known at the request's moment, the oldest first."""
-    versions = world.store.history(request.scope, memory.id)
+    versions = deps.store.history(request.scope, memory.id)
     return [one for one in versions if one.commit is None or one.commit <= (memory.commit or 0)]
 
 
@@ -429,17 +429,17 @@ def _explain_barred(memory: Memory, request: RecallRequest, in_the_way: Barrier)
     return Why(candidate, explanation, Barred(in_the_way, memory.status))
 
 
-def count_served(world: Dependencies, scope: Scope, handed: Iterable[Scored | str]) -> None:
+def count_served(deps: Dependencies, scope: Scope, handed: Iterable[Scored | str]) -> None:
     """Queue a count of each of these memories as served now.
 
     Memories that the scope may not see are skipped. A read-only store counts nothing.
     """
-    now = world.now()
+    now = deps.now()
     ids = tuple(dict.fromkeys(_id_of(one) for one in validation.require_several("handed", handed)))
 
     known = [id for id in ids if validation.is_storable(id)]
-    if known and not world.store.read_only:
-        world.store.later(lambda writing: writing.record(scope, known, Use.SERVED, now, None))
+    if known and not deps.store.read_only:
+        deps.store.later(lambda writing: writing.record(scope, known, Use.SERVED, now, None))
 
 
 def _id_of(one: Scored | str) -> MemoryId:
@@ -447,7 +447,7 @@ def _id_of(one: Scored | str) -> MemoryId:
 
 
 def make_context_record(
-    world: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence", depth: int
+    deps: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence", depth: int
 ) -> ContextRecord:
     """Return the record of a context made from this evidence."""
     ranking = context.ranking
@@ -475,7 +475,7 @@ def make_context_record(
             OmittedEntry(one.scored.id, float(one.scored.score), one.reason.value, one.cost) for one in context.omitted
         ),
         excluded=dict(ranking.excluded),
-        making=_make_recipe(world, context, request, found),
+        making=_make_recipe(deps, context, request, found),
     )
 
 
@@ -491,7 +491,7 @@ def read_formula(text: str) -> ProfileDocument:
 
 
 def _make_recipe(
-    world: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence"
+    deps: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence"
 ) -> ContextRecipe:
     budget, vectors = context.budget, found.vectors
     return ContextRecipe(
@@ -499,10 +499,10 @@ def _make_recipe(
         reserves={kind.value: room for kind, room in budget.reserves.items()},
         items=budget.items,
         pinned_share=budget.pinned_share,
-        counter=world.count_tokens.name,
+        counter=deps.count_tokens.name,
         analyser=tokenizer.VERSION,
         naming=entities.VERSION,
-        encoder=None if request.question is None else world.encoder,
+        encoder=None if request.question is None else deps.encoder,
         directions=None if vectors is None else base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii"),
         directed=found.similarity_count,
         packed=len(context.packed),

@@ -44,7 +44,7 @@ def do_nothing_first(writing: WriteTransaction) -> None:
 
 
 def remember_all(
-    world: Dependencies,
+    deps: Dependencies,
     drafts: Sequence[Draft],
     first: BeforeWrite = do_nothing_first,
     *,
@@ -55,18 +55,18 @@ def remember_all(
     With `exactly`, each draft becomes the next state of its topic, even if another memory says the same, and is refused
     if anything would be redacted.
     """
-    now = world.now()
-    screened = [screen(draft, world.policy.secrets) for draft in drafts]
+    now = deps.now()
+    screened = [screen(draft, deps.policy.secrets) for draft in drafts]
     if exactly is not None:
         for draft, one in zip(drafts, screened, strict=True):
-            _refuse_redacted(draft, one, world.policy.secrets)
+            _refuse_redacted(draft, one, deps.policy.secrets)
     as_given = exactly is not None
-    proposed = [None if isinstance(one, Refused) else _propose(world, one, now, as_given) for one in screened]
-    answers = [_find_answer(world, one, now) for one in screened]
+    proposed = [None if isinstance(one, Refused) else _propose(deps, one, now, as_given) for one in screened]
+    answers = [_find_answer(deps, one, now) for one in screened]
     new = [one for one, answer in zip(proposed, answers, strict=True) if one is not None and answer is None]
     if not new and first is not do_nothing_first:
-        world.store.write(first)
-    receipts = iter(_embed_and_write(world, new, now, first, exactly) if new else [])
+        deps.store.write(first)
+    receipts = iter(_embed_and_write(deps, new, now, first, exactly) if new else [])
     return [next(receipts) if answer is None else answer for answer in answers]
 
 
@@ -86,41 +86,41 @@ def _refuse_redacted(draft: Draft, screened: Screened[Draft] | Refused, policy: 
     )
 
 
-def _propose(world: Dependencies, screened: Screened[Draft], now: datetime, exactly: bool) -> Proposal:
+def _propose(deps: Dependencies, screened: Screened[Draft], now: datetime, exactly: bool) -> Proposal:
     draft = screened.value
-    memory = _build_memory(world, draft, now)
-    worth, shared = _estimate_importance(memory, world.policy), _load_shared_trusts(world, draft)
+    memory = _build_memory(deps, draft, now)
+    worth, shared = _estimate_importance(memory, deps.policy), _load_shared_trusts(deps, draft)
     return Proposal(
         draft, memory, screened.redacted, estimated_importance=worth, shared_trusts=shared, is_exact=exactly
     )
 
 
-def _find_answer(world: Dependencies, screened: Screened[Draft] | Refused, now: datetime) -> Receipt | None:
+def _find_answer(deps: Dependencies, screened: Screened[Draft] | Refused, now: datetime) -> Receipt | None:
     """Return an answer that needs no look at the scope: a refusal, or the retry's first answer."""
     if isinstance(screened, Refused):
         return Receipt(None, screened, None)
     draft = screened.value
-    kept = None if draft.key is None else check_retry_key(world.store.kept(draft.scope, draft.key), draft, now)
-    found = [] if kept is None else world.store.get(draft.scope, [kept.memory])
+    kept = None if draft.key is None else check_retry_key(deps.store.kept(draft.scope, draft.key), draft, now)
+    found = [] if kept is None else deps.store.get(draft.scope, [kept.memory])
     if kept is None or not found or raises_trust(draft, found[0]):
         return None
     return Receipt(found[0].id, kept.verdict, found[0], screened.redacted)
 
 
 def _embed_and_write(
-    world: Dependencies, proposals: Sequence[Proposal], now: datetime, first: BeforeWrite, exactly: CheckReceipts | None
+    deps: Dependencies, proposals: Sequence[Proposal], now: datetime, first: BeforeWrite, exactly: CheckReceipts | None
 ) -> list[Receipt]:
     """Embed outside the transaction, then write; embed again if a topic's title has changed."""
-    _set_texts_to_embed(world, proposals)
-    _set_vectors(world, proposals)
-    if world.policy.novelty.enabled:
-        find_known_events(world, proposals, now)
-    threshold = world.policy.duplicates.threshold_for(world.encoder.name)
+    _set_texts_to_embed(deps, proposals)
+    _set_vectors(deps, proposals)
+    if deps.policy.novelty.enabled:
+        find_known_events(deps, proposals, now)
+    threshold = deps.policy.duplicates.threshold_for(deps.encoder.name)
 
     def change(writing: WriteTransaction) -> list[Receipt]:
         first(writing)
-        writing.adopt(world.encoder)
-        receipts = [admit(writing, proposal, world.policy, threshold, now) for proposal in proposals]
+        writing.adopt(deps.encoder)
+        receipts = [admit(writing, proposal, deps.policy, threshold, now) for proposal in proposals]
         if any(proposal.missing_text is not None for proposal in proposals):
             raise _TitleChanged
         if exactly is not None:
@@ -129,17 +129,17 @@ def _embed_and_write(
 
     while True:
         try:
-            return world.store.write(change)
+            return deps.store.write(change)
         except _TitleChanged:
-            _embed_missing(world, proposals)
+            _embed_missing(deps, proposals)
 
 
-def _build_memory(world: Dependencies, draft: Draft, now: datetime) -> Memory:
+def _build_memory(deps: Dependencies, draft: Draft, now: datetime) -> Memory:
     """Return the memory that the draft would become if it were new."""
-    at, policy = require_not_future("at", draft.at, now), world.policy
+    at, policy = require_not_future("at", draft.at, now), deps.policy
     kind = draft.kind or (detect_kind(draft.text) if policy.kind.detect else None) or Kind.OBSERVATION
     memory = Memory(
-        id=draft.id or MemoryId(world.new_id(now)),
+        id=draft.id or MemoryId(deps.new_id(now)),
         scope=draft.scope,
         text=draft.text,
         created_at=at,
@@ -177,13 +177,13 @@ def _estimate_importance(memory: Memory, policy: AdmissionPolicy) -> float | Non
     return detect_importance(memory.text, memory.kind, policy.importance)
 
 
-def _load_shared_trusts(world: Dependencies, draft: Draft) -> dict[str, Trust]:
+def _load_shared_trusts(deps: Dependencies, draft: Draft) -> dict[str, Trust]:
     """Return the trust of the draft's origins that other scopes share with this one."""
-    found = world.store.get(draft.scope, [MemoryId(id) for id in draft.derived_from]) if draft.derived_from else []
+    found = deps.store.get(draft.scope, [MemoryId(id) for id in draft.derived_from]) if draft.derived_from else []
     return {one.id: one.trust for one in found if one.scope != draft.scope}
 
 
-def _set_texts_to_embed(world: Dependencies, proposals: Sequence[Proposal]) -> None:
+def _set_texts_to_embed(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
     """Set the text that each proposal is searched by, with its own title or its topic's."""
     titles: dict[tuple[Scope, str], str | None] = {}
     for one in proposals:
@@ -191,7 +191,7 @@ def _set_texts_to_embed(world: Dependencies, proposals: Sequence[Proposal]) -> N
         if one.draft.vector is None and topic_key is not None and title is None:
             topic = one.memory.scope, topic_key
             if topic not in titles:
-                known = world.store.topic(*topic)
+                known = deps.store.topic(*topic)
                 titles[topic] = None if known is None else known.title
             title = titles[topic]
         if one.draft.vector is None:
@@ -200,25 +200,25 @@ def _set_texts_to_embed(world: Dependencies, proposals: Sequence[Proposal]) -> N
             titles[one.memory.scope, topic_key] = title
 
 
-def _set_vectors(world: Dependencies, proposals: Sequence[Proposal]) -> None:
+def _set_vectors(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
     """Set each proposal's vector: the draft's own, or the embedder's."""
     from recollect.retrieval.vectors import normalize_vectors
 
-    embedded = world.embed([one.text for one in proposals if one.text is not None], "memory")
+    embedded = deps.embed([one.text for one in proposals if one.text is not None], "memory")
     given = [one.draft.vector for one in proposals if one.draft.vector is not None]
-    dimensions = world.encoder.dimensions
+    dimensions = deps.encoder.dimensions
     for vector in given:
         if len(vector) != dimensions:
-            model = world.encoder
+            model = deps.encoder
             raise FieldError(f"{len(vector)} dimensions; the vectors of {model} are asked for", field="vector")
     made, brought = iter(embedded), iter(normalize_vectors(given) if given else ())
     for one in proposals:
         one.vector = next(brought if one.text is None else made)
 
 
-def _embed_missing(world: Dependencies, proposals: Sequence[Proposal]) -> None:
+def _embed_missing(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
     wrong = [(one, one.missing_text) for one in proposals if one.missing_text is not None]
-    for (one, text), vector in zip(wrong, world.embed([text for _, text in wrong], "memory"), strict=True):
+    for (one, text), vector in zip(wrong, deps.embed([text for _, text in wrong], "memory"), strict=True):
         one.text, one.vector, one.missing_text = text, vector, None
 
 
@@ -234,7 +234,7 @@ class TopicKey:
 
 
 def keep_exact(
-    world: Dependencies,
+    deps: Dependencies,
     drafts: Sequence[Draft],
     *,
     drop: Sequence[TopicKey],
@@ -246,14 +246,14 @@ def keep_exact(
 
     With `by`, a dropped memory must not have higher trust than this provenance.
     """
-    now = world.now()
+    now = deps.now()
     keys = [_key_of(draft) for draft in drafts]
 
     def first(writing: WriteTransaction) -> None:
         for key, memory in seen.items():
             _refuse_changed(key, memory, _get_current(writing, key, now))
         for key in drop:
-            _refuse_less_trusted(key, _get_current(writing, key, now), by if world.policy.quarantine.enabled else None)
+            _refuse_less_trusted(key, _get_current(writing, key, now), by if deps.policy.quarantine.enabled else None)
             _forget_under_key(writing, key)
         for key in keys:
             if _get_current(writing, key, now) is None:
@@ -264,20 +264,20 @@ def keep_exact(
             if isinstance(receipt.verdict, Quarantined) and not apart:
                 raise InvalidInput(f"{key} is not kept, for {receipt.reason}; have the user or an operator say it")
 
-    return remember_all(world, drafts, first, exactly=look)
+    return remember_all(deps, drafts, first, exactly=look)
 
 
-def get_kept(world: Dependencies, scope: Scope, topic_key: str) -> Memory | None:
+def get_kept(deps: Dependencies, scope: Scope, topic_key: str) -> Memory | None:
     """Return the scope's active memory with this topic key, if it is valid now."""
     if not validation.is_storable(validation.require_text("topic_key", topic_key)):
         return None
-    found = world.store.topic(scope, topic_key)
-    return None if found is None or found.ended_by(world.now()) else found
+    found = deps.store.topic(scope, topic_key)
+    return None if found is None or found.ended_by(deps.now()) else found
 
 
-def screen_or_raise(world: Dependencies, value: ScreenedT) -> ScreenedT:
+def screen_or_raise(deps: Dependencies, value: ScreenedT) -> ScreenedT:
     """Return the value with placeholders for what may not be stored."""
-    found = screen_value(value, world.policy.secrets)
+    found = screen_value(value, deps.policy.secrets)
     if isinstance(found, Refused):
         raise InvalidInput(f"{found.reason}; {KEEP_SECRETS_HINT}")
     return found.value

@@ -56,7 +56,7 @@ RETOLD_REMARK = "what it told is gone, or another record tells it"
 """The remark on a record that is archived because it should no longer exist."""
 
 
-def rollup(world: Dependencies, scope: Scope, *, unfinished: bool, progress: ProgressListener) -> RollupReport:
+def rollup(deps: Dependencies, scope: Scope, *, unfinished: bool, progress: ProgressListener) -> RollupReport:
     """Update the scope's summaries from its events, of periods that are over.
 
     `unfinished` adds running periods. Repeating the call changes nothing. After an interruption the next call does the
@@ -64,16 +64,16 @@ def rollup(world: Dependencies, scope: Scope, *, unfinished: bool, progress: Pro
     """
     for _ in range(MAX_ATTEMPTS):
         try:
-            return _roll_up(world, scope, unfinished=unfinished, progress=progress)
+            return _roll_up(deps, scope, unfinished=unfinished, progress=progress)
         except _ErasedDuringRollup:
             continue
     raise StoreBusy(f"memories of {scope} are being erased; sum them up when that is done")
 
 
-def _roll_up(world: Dependencies, scope: Scope, *, unfinished: bool, progress: ProgressListener) -> RollupReport:
-    work = _Rollup(world, scope, world.now(), unfinished, world.summarizer.spent)
+def _roll_up(deps: Dependencies, scope: Scope, *, unfinished: bool, progress: ProgressListener) -> RollupReport:
+    work = _Rollup(deps, scope, deps.now(), unfinished, deps.summarizer.spent)
     before = _load_checkpoint(work)
-    touched = {level: world.store.touched(scope, level, before.commits.get(level, 0)) for level in WATCHED_LEVELS}
+    touched = {level: deps.store.touched(scope, level, before.commits.get(level, 0)) for level in WATCHED_LEVELS}
     work.commit = touched[Level.EVENT][1]
     due = _find_due_periods([moment for moments, _ in touched.values() for moment in moments], before, work)
 

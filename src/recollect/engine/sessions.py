@@ -107,14 +107,14 @@ class Sessions:
         by = parse_choice("provenance", provenance, Provenance)
         validation.require_limit("earlier", earlier)
         validation.require_limit("limit", limit)
-        world, whose = self._opened(), as_scope(scope)
-        request = read_request(world, None, scope=whose, profile=profile, as_of=None, known_at=None)
-        memory, new = start_or_resume_session(world, whose, _resolve_inactivity(world, inactivity), by)
-        before = load_ended_sessions(world.store, whose, request.made_at, earlier)
-        ranking = search(world, request, limit)
-        count_served(world, whose, ranking)
+        deps, whose = self._opened(), as_scope(scope)
+        request = read_request(deps, None, scope=whose, profile=profile, as_of=None, known_at=None)
+        memory, new = start_or_resume_session(deps, whose, _resolve_inactivity(deps, inactivity), by)
+        before = load_ended_sessions(deps.store, whose, request.made_at, earlier)
+        ranking = search(deps, request, limit)
+        count_served(deps, whose, ranking)
         return StartedSession(
-            session=read_session(memory), new=new, earlier=_to_sessions(world, whose, before), memories=ranking
+            session=read_session(memory), new=new, earlier=_to_sessions(deps, whose, before), memories=ranking
         )
 
     def current(self, *, scope: str | Scope) -> Session | None:
@@ -153,8 +153,8 @@ class Sessions:
             importance=importance,
             provenance=parse_choice("provenance", provenance, Provenance),
         )
-        world = self._opened()
-        return SessionReceipt(*remember_in_session(world, draft, _resolve_inactivity(world, inactivity)))
+        deps = self._opened()
+        return SessionReceipt(*remember_in_session(deps, draft, _resolve_inactivity(deps, inactivity)))
 
     def summarise(
         self, summary: str, *, scope: str | Scope, provenance: Provenance | str = Provenance.MODEL_INFERENCE
@@ -178,8 +178,8 @@ class Sessions:
     def list(self, *, scope: str | Scope, limit: int = DEFAULT_EARLIER_SESSIONS) -> list[Session]:
         """Return the scope's ended sessions, the newest first."""
         validation.require_limit("limit", limit)
-        world, whose = self._opened(), as_scope(scope)
-        return list(_to_sessions(world, whose, load_ended_sessions(world.store, whose, world.now(), limit)))
+        deps, whose = self._opened(), as_scope(scope)
+        return list(_to_sessions(deps, whose, load_ended_sessions(deps.store, whose, deps.now(), limit)))
 
     def timeline(
         self,
@@ -197,20 +197,20 @@ class Sessions:
         for name, many in (("before", before), ("after", after)):
             if validation.require_count(name, many) > MAX_AROUND_MEMORIES:
                 raise FieldError(f"{show(many)} is not within 0..{MAX_AROUND_MEMORIES}", field=name)
-        world, whose = self._opened(), as_scope(scope)
-        memory = get_visible(world, whose, id)
+        deps, whose = self._opened(), as_scope(scope)
+        memory = get_visible(deps, whose, id)
         if memory.level is not None:
             raise memory_not_found(whose, id)
-        return _make_surroundings(_gather_memories(world, whose), memory, before, after)
+        return _make_surroundings(_gather_memories(deps, whose), memory, before, after)
 
     def holdings(self, *, scope: str | Scope) -> ScopeHoldings:
         """Return counts of the scope's own plain memories and sessions."""
-        world, whose = self._opened(), as_scope(scope)
-        sessions = world.store.timeline(
+        deps, whose = self._opened(), as_scope(scope)
+        sessions = deps.store.timeline(
             whose, [Level.SESSION], statuses=(*OPEN_SESSION_STATUSES, *LISTED_SESSION_STATUSES)
         )
-        there = load_open_sessions(world.store, whose)
-        found = _gather_memories(world, whose)
+        there = load_open_sessions(deps.store, whose)
+        found = _gather_memories(deps, whose)
         own = [one for one in found.candidates(found.rows.tolist()) if one.scope == whose]
         kinds = Counter(one.kind for one in own if one.kind is not None)
         created = [one.created_at for one in own if one.created_at is not None]
@@ -225,21 +225,21 @@ class Sessions:
         )
 
 
-def _resolve_inactivity(world: Dependencies, given: timedelta | None) -> timedelta:
-    return world.sessions.inactivity if given is None else require_inactivity("inactivity", given)
+def _resolve_inactivity(deps: Dependencies, given: timedelta | None) -> timedelta:
+    return deps.sessions.inactivity if given is None else require_inactivity("inactivity", given)
 
 
-def _gather_memories(world: Dependencies, scope: Scope) -> "RecallEvidence":
+def _gather_memories(deps: Dependencies, scope: Scope) -> "RecallEvidence":
     """Return the plain memories that the scope may recall now, as columns."""
     from recollect.retrieval.evidence import EvidenceRequest
 
-    return world.store.gather(EvidenceRequest(scope=scope, at=world.now(), present=True, levels=BRIEF_LEVELS))
+    return deps.store.gather(EvidenceRequest(scope=scope, at=deps.now(), present=True, levels=BRIEF_LEVELS))
 
 
-def _to_sessions(world: Dependencies, scope: Scope, sessions: Sequence[Memory]) -> tuple[Session, ...]:
+def _to_sessions(deps: Dependencies, scope: Scope, sessions: Sequence[Memory]) -> tuple[Session, ...]:
     """Convert memories to sessions; a session without a summary gets the titles saved in it."""
     silent = [one.id for one in sessions if not read_session(one).summarised]
-    titles = _load_saved_titles(_gather_memories(world, scope), scope, silent) if silent else {}
+    titles = _load_saved_titles(_gather_memories(deps, scope), scope, silent) if silent else {}
     return tuple(read_session(one, titles.get(one.id, ())) for one in sessions)
 
 
@@ -330,11 +330,11 @@ def load_ended_sessions(
 
 
 def start_or_resume_session(
-    world: Dependencies, scope: Scope, inactivity: timedelta, by: Provenance
+    deps: Dependencies, scope: Scope, inactivity: timedelta, by: Provenance
 ) -> tuple[Memory, bool]:
     """Return the open session, and whether it was just started; an inactive one is ended first."""
-    now = world.now()
-    new = MemoryId(world.new_id(now))
+    now = deps.now()
+    new = MemoryId(deps.new_id(now))
 
     def change(writing: WriteTransaction) -> tuple[Memory, bool]:
         there = load_open_sessions(writing, scope)
@@ -344,10 +344,10 @@ def start_or_resume_session(
                 _end_abandoned(writing, one)
         if present:
             return writing.put(touch_session(present[0], now), None), False
-        writing.adopt(world.encoder)  # a store with memories has a model, even if it has no vector yet
+        writing.adopt(deps.encoder)  # a store with memories has a model, even if it has no vector yet
         return writing.put(start_session(new, scope, _next_start(writing, scope, now), by), None), True
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
 def _end_abandoned(writing: WriteTransaction, session: Memory) -> None:
@@ -365,29 +365,29 @@ class _SessionEnded(Exception):
     """Raised when the session ended while a memory was about to be saved in it."""
 
 
-def remember_in_session(world: Dependencies, draft: Draft, inactivity: timedelta) -> tuple[Receipt, MemoryId]:
+def remember_in_session(deps: Dependencies, draft: Draft, inactivity: timedelta) -> tuple[Receipt, MemoryId]:
     """Remember a draft in the open session or a new one; return the receipt and session id."""
     while True:
-        session = _get_open_session(world, draft, inactivity)
+        session = _get_open_session(deps, draft, inactivity)
 
         def attend(writing: WriteTransaction, session: MemoryId = session) -> None:
             there = load_open_sessions(writing, draft.scope)
             if not there or there[-1].id != session:
                 raise _SessionEnded
-            writing.put(touch_session(there[-1], world.now()), None)
+            writing.put(touch_session(there[-1], deps.now()), None)
 
         try:
-            (receipt,) = remember_all(world, [replace(draft, session=session)], attend)
+            (receipt,) = remember_all(deps, [replace(draft, session=session)], attend)
         except _SessionEnded:
             continue
         return receipt, session
 
 
-def _get_open_session(world: Dependencies, draft: Draft, inactivity: timedelta) -> MemoryId:
-    there = load_open_sessions(world.store, draft.scope)
-    if len(there) == 1 and not is_inactive(there[0], inactivity, world.now()):
+def _get_open_session(deps: Dependencies, draft: Draft, inactivity: timedelta) -> MemoryId:
+    there = load_open_sessions(deps.store, draft.scope)
+    if len(there) == 1 and not is_inactive(there[0], inactivity, deps.now()):
         return there[0].id
-    return start_or_resume_session(world, draft.scope, inactivity, draft.provenance)[0].id
+    return start_or_resume_session(deps, draft.scope, inactivity, draft.provenance)[0].id
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,25 +397,25 @@ class _ScreenedSummary:
     text: str
 
 
-def summarize_open_session(world: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
+def summarize_open_session(deps: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
     """Replace the summary of the open session."""
-    now, text = world.now(), screen_field(world, _ScreenedSummary(summary), "summary").text
+    now, text = deps.now(), screen_field(deps, _ScreenedSummary(summary), "summary").text
 
     def change(writing: WriteTransaction) -> Memory:
         there = load_open_sessions(writing, scope)
         if not there:
             raise session_not_found(scope)
-        return writing.put(touch_session(_with_summary(world, there[-1], text, by), now), None)
+        return writing.put(touch_session(_with_summary(deps, there[-1], text, by), now), None)
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
-def end_open_session(world: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
+def end_open_session(deps: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
     """End the open session with its summary.
 
     If the last session ended with the same summary, it is returned unchanged.
     """
-    now, text = world.now(), screen_field(world, _ScreenedSummary(summary), "summary").text
+    now, text = deps.now(), screen_field(deps, _ScreenedSummary(summary), "summary").text
 
     def change(writing: WriteTransaction) -> Memory:
         there = load_open_sessions(writing, scope)
@@ -426,15 +426,15 @@ def end_open_session(world: Dependencies, scope: Scope, summary: str, by: Proven
             raise session_not_found(scope)
         for one in there[:-1]:
             _end_abandoned(writing, one)
-        return writing.put(end_session(touch_session(_with_summary(world, there[-1], text, by), now), now), None)
+        return writing.put(end_session(touch_session(_with_summary(deps, there[-1], text, by), now), now), None)
 
-    return world.store.write(change)
+    return deps.store.write(change)
 
 
-def _with_summary(world: Dependencies, session: Memory, text: str, by: Provenance) -> Memory:
+def _with_summary(deps: Dependencies, session: Memory, text: str, by: Provenance) -> Memory:
     """Return the session with its summary; quarantine it if the summary instructs a model."""
     return quarantine_if_injected(
-        set_summary(session, text, by).changed(status=Status.ACTIVE, remark=None), [text], world.policy
+        set_summary(session, text, by).changed(status=Status.ACTIVE, remark=None), [text], deps.policy
     )
 
 

@@ -39,30 +39,30 @@ class _CheckpointChanged(Exception):
     """Raised when the checkpoint changed since it was read, so that nothing is written."""
 
 
-def refresh_topics(world: Dependencies, scope: Scope) -> TopicRefreshReport:
+def refresh_topics(deps: Dependencies, scope: Scope) -> TopicRefreshReport:
     """Group the scope's own plain memories into topics again.
 
     Repeating the call changes nothing.
     """
-    if not world.store.stats(scope, below=False).memories:
+    if not deps.store.stats(scope, below=False).memories:
         return TopicRefreshReport(scope=scope, memories=0, grouped=0, topics=0, new=0, gone=0)
     for _ in range(MAX_ATTEMPTS):
         try:
-            return _refresh(world, scope)
+            return _refresh(deps, scope)
         except _CheckpointChanged:
             continue
     raise StoreBusy(f"others erase memories of {scope}, or refresh its topics; do it when that is done")
 
 
-def _refresh(world: Dependencies, scope: Scope) -> TopicRefreshReport:
-    noted = _load_checkpoint(world, scope)
-    memories, groups = _group_memories(world, scope)
+def _refresh(deps: Dependencies, scope: Scope) -> TopicRefreshReport:
+    noted = _load_checkpoint(deps, scope)
+    memories, groups = _group_memories(deps, scope)
 
     former = TopicAssignments.read(noted)
     found = former.regroup(scope, groups)
 
     if found.to_json() != noted:
-        _save_checkpoint(world, scope, noted, found.to_json())
+        _save_checkpoint(deps, scope, noted, found.to_json())
     return TopicRefreshReport(
         scope=scope,
         memories=memories,
@@ -73,16 +73,16 @@ def _refresh(world: Dependencies, scope: Scope) -> TopicRefreshReport:
     )
 
 
-def _load_checkpoint(world: Dependencies, scope: Scope) -> str:
+def _load_checkpoint(deps: Dependencies, scope: Scope) -> str:
     """Load the checkpoint, or write an empty one before anything is read; erasing removes it."""
-    text = world.store.checkpoint(scope, TOPICS_CHECKPOINT)
+    text = deps.store.checkpoint(scope, TOPICS_CHECKPOINT)
     if text is None:
-        text = TopicAssignments(world.new_id(world.now()), {}).to_json()
-        _save_checkpoint(world, scope, None, text)
+        text = TopicAssignments(deps.new_id(deps.now()), {}).to_json()
+        _save_checkpoint(deps, scope, None, text)
     return text
 
 
-def _save_checkpoint(world: Dependencies, scope: Scope, before: str | None, text: str) -> None:
+def _save_checkpoint(deps: Dependencies, scope: Scope, before: str | None, text: str) -> None:
     """Save the checkpoint, unless it changed: by an erasure, or by another refresh."""
 
     def change(writing: WriteTransaction) -> None:
@@ -90,17 +90,17 @@ def _save_checkpoint(world: Dependencies, scope: Scope, before: str | None, text
             raise _CheckpointChanged
         writing.set_checkpoint(scope, TOPICS_CHECKPOINT, text)
 
-    world.store.write(change)
+    deps.store.write(change)
 
 
-def _group_memories(world: Dependencies, scope: Scope) -> tuple[int, list[list[MemoryId]]]:
+def _group_memories(deps: Dependencies, scope: Scope) -> tuple[int, list[list[MemoryId]]]:
     """Return how many memories were compared, and the groups, the oldest member first."""
     import numpy as np
 
     from recollect.lifecycle.clustering import find_clusters, find_near_pairs
 
-    rules = world.topics
-    here = load_active_memories(world, scope, world.now())
+    rules = deps.topics
+    here = load_active_memories(deps, scope, deps.now())
     vectors, table = here.vectors, here.evidence.table
     pairs = find_near_pairs(vectors, rules.threshold)
     places = np.union1d(pairs.first, pairs.second)
@@ -112,25 +112,25 @@ def _group_memories(world: Dependencies, scope: Scope) -> tuple[int, list[list[M
     return len(here.rows), [[table.ids[row] for row in group] for group in groups]
 
 
-def list_topics(world: Dependencies, scope: Scope, *, pruned: bool, limit: int) -> list[Topic]:
+def list_topics(deps: Dependencies, scope: Scope, *, pruned: bool, limit: int) -> list[Topic]:
     """Return the scope's topics as last grouped, the most important first.
 
     `pruned` includes those that have not been mentioned for long.
     """
     validation.require_limit("limit", limit)
-    rules, now = world.topics, world.now()
-    groups = [one for one in _load_groups(world, scope, now) if pruned or not rules.is_pruned(now - one.mentioned_at)]
-    ranked = sorted(groups, key=lambda one: (-one.importance(world, now), one.id))
-    return [one.to_topic(world, now) for one in ranked[:limit]]
+    rules, now = deps.topics, deps.now()
+    groups = [one for one in _load_groups(deps, scope, now) if pruned or not rules.is_pruned(now - one.mentioned_at)]
+    ranked = sorted(groups, key=lambda one: (-one.importance(deps, now), one.id))
+    return [one.to_topic(deps, now) for one in ranked[:limit]]
 
 
-def get_topic(world: Dependencies, scope: Scope, id: str) -> Topic:
+def get_topic(deps: Dependencies, scope: Scope, id: str) -> Topic:
     """Return a topic by id, even if it is pruned."""
     validation.require_text("id", id)
-    found = next((one for one in _load_groups(world, scope, world.now()) if one.id == id), None)
+    found = next((one for one in _load_groups(deps, scope, deps.now()) if one.id == id), None)
     if found is None:
         raise NotFound(f"there is no topic {show(id)} in {scope}; `topics` tells those that there are")
-    return found.to_topic(world, world.now())
+    return found.to_topic(deps, deps.now())
 
 
 class _TopicGroup:
@@ -142,10 +142,10 @@ class _TopicGroup:
         self.mentioned_at = max([*said, *(one.last_echoed_at for one in usage if one.last_echoed_at is not None)])
         self.served = sum(one.served for one in usage)
 
-    def importance(self, world: Dependencies, now: datetime) -> float:
-        return world.topics.compute_importance(len(self.memories), now - self.mentioned_at)
+    def importance(self, deps: Dependencies, now: datetime) -> float:
+        return deps.topics.compute_importance(len(self.memories), now - self.mentioned_at)
 
-    def to_topic(self, world: Dependencies, now: datetime) -> Topic:
+    def to_topic(self, deps: Dependencies, now: datetime) -> Topic:
         label, keywords = label_memories(self.memories)
         return Topic(
             id=self.id,
@@ -156,26 +156,26 @@ class _TopicGroup:
             created_at=self.memories[0].created_at,
             mentioned_at=self.mentioned_at,
             served=self.served,
-            importance=self.importance(world, now),
-            pruned=world.topics.is_pruned(now - self.mentioned_at),
+            importance=self.importance(deps, now),
+            pruned=deps.topics.is_pruned(now - self.mentioned_at),
         )
 
 
-def _load_groups(world: Dependencies, scope: Scope, now: datetime) -> list[_TopicGroup]:
+def _load_groups(deps: Dependencies, scope: Scope, now: datetime) -> list[_TopicGroup]:
     """Return the last grouping with its valid memories, without groups that became too small."""
-    text = world.store.checkpoint(scope, TOPICS_CHECKPOINT)
+    text = deps.store.checkpoint(scope, TOPICS_CHECKPOINT)
     noted = {} if text is None else TopicAssignments.read(text).topics
     ids = [id for members in noted.values() for id in members]
     if not ids:
         return []
-    world.store.settle()  # served counts are deferred writes
-    there = {one.id: one for one in world.store.get(scope, ids) if _is_active(one, scope, now)}
-    usage = dict(zip(ids, world.store.usage(scope, ids), strict=True))
+    deps.store.settle()  # served counts are deferred writes
+    there = {one.id: one for one in deps.store.get(scope, ids) if _is_active(one, scope, now)}
+    usage = dict(zip(ids, deps.store.usage(scope, ids), strict=True))
     found = [(id, [there[one] for one in members if one in there]) for id, members in noted.items()]
     return [
         _TopicGroup(id, members, [usage[one.id] for one in members])
         for id, members in found
-        if len(members) >= world.topics.least
+        if len(members) >= deps.topics.least
     ]
 
 
@@ -189,28 +189,28 @@ Mentions = Mapping[MemoryId, Sequence[str]]
 """The names that each memory mentions."""
 
 
-def list_entities(world: Dependencies, scope: Scope, limit: int) -> list[Entity]:
+def list_entities(deps: Dependencies, scope: Scope, limit: int) -> list[Entity]:
     """Return the names that the scope's memories mention, by number of mentions, then name."""
     validation.require_limit("limit", limit)
-    return _rank_by_mentions(Counter(name for names in _load_mentions(world, scope).values() for name in names), limit)
+    return _rank_by_mentions(Counter(name for names in _load_mentions(deps, scope).values() for name in names), limit)
 
 
-def find_neighbors(world: Dependencies, scope: Scope, name_or_id: str, limit: int) -> EntityNeighbors:
+def find_neighbors(deps: Dependencies, scope: Scope, name_or_id: str, limit: int) -> EntityNeighbors:
     """Return what is linked to the memory with this id, or else to this name."""
     validation.require_limit("limit", limit)
     asked = validation.require_text("name_or_id", name_or_id)
-    mentions = _load_mentions(world, scope)
+    mentions = _load_mentions(deps, scope)
     having = Counter(name for names in mentions.values() for name in names)
     if MemoryId(asked) in mentions:
-        return _neighbors_of_memory(world, scope, MemoryId(asked), mentions, having, limit)
-    return _neighbors_of_name(world, scope, _resolve_name(scope, asked, having), mentions, limit)
+        return _neighbors_of_memory(deps, scope, MemoryId(asked), mentions, having, limit)
+    return _neighbors_of_name(deps, scope, _resolve_name(scope, asked, having), mentions, limit)
 
 
-def _load_mentions(world: Dependencies, scope: Scope) -> Mentions:
+def _load_mentions(deps: Dependencies, scope: Scope) -> Mentions:
     """Return the names mentioned by every memory that may be recalled now."""
     from recollect.retrieval.evidence import EvidenceRequest
 
-    return world.store.mentions(EvidenceRequest(scope=scope, at=world.now(), present=True))
+    return deps.store.mentions(EvidenceRequest(scope=scope, at=deps.now(), present=True))
 
 
 def _resolve_name(scope: Scope, asked: str, having: Mapping[str, int]) -> str:
@@ -229,17 +229,17 @@ MAX_SUGGESTED_NAMES = 5
 """How many names an error message lists."""
 
 
-def _neighbors_of_name(world: Dependencies, scope: Scope, name: str, mentions: Mentions, limit: int) -> EntityNeighbors:
+def _neighbors_of_name(deps: Dependencies, scope: Scope, name: str, mentions: Mentions, limit: int) -> EntityNeighbors:
     there = [id for id, names in mentions.items() if name in names]
     beside = Counter(other for id in there for other in mentions[id] if other != name)
     newest = sorted(there, reverse=True)[:limit]  # generated ids sort by time
     return EntityNeighbors(
-        name, tuple(_rank_by_mentions(beside, limit)), _load_linked(world, scope, [(id, name) for id in newest])
+        name, tuple(_rank_by_mentions(beside, limit)), _load_linked(deps, scope, [(id, name) for id in newest])
     )
 
 
 def _neighbors_of_memory(
-    world: Dependencies, scope: Scope, id: MemoryId, mentions: Mentions, having: Mapping[str, int], limit: int
+    deps: Dependencies, scope: Scope, id: MemoryId, mentions: Mentions, having: Mapping[str, int], limit: int
 ) -> EntityNeighbors:
     own = sorted(mentions[id], key=lambda name: (having[name], name))
     linked: dict[MemoryId, str] = {}
@@ -248,9 +248,7 @@ def _neighbors_of_memory(
             if other != id:
                 linked.setdefault(other, name)
     names = tuple(Entity(name, having[name]) for name in own[:limit])
-    return EntityNeighbors(
-        get_visible(world, scope, id), names, _load_linked(world, scope, list(linked.items())[:limit])
-    )
+    return EntityNeighbors(get_visible(deps, scope, id), names, _load_linked(deps, scope, list(linked.items())[:limit]))
 
 
 def _rank_by_mentions(counts: Mapping[str, int], limit: int) -> list[Entity]:
@@ -258,10 +256,10 @@ def _rank_by_mentions(counts: Mapping[str, int], limit: int) -> list[Entity]:
     return [Entity(name, times) for name, times in ordered[:limit]]
 
 
-def _load_linked(world: Dependencies, scope: Scope, linked: Iterable[tuple[MemoryId, str]]) -> tuple[LinkedMemory, ...]:
+def _load_linked(deps: Dependencies, scope: Scope, linked: Iterable[tuple[MemoryId, str]]) -> tuple[LinkedMemory, ...]:
     """Load memories with the names that link them; those erased meanwhile are dropped."""
     through = dict(linked)
-    return tuple(LinkedMemory(memory, through[memory.id]) for memory in world.store.get(scope, list(through)))
+    return tuple(LinkedMemory(memory, through[memory.id]) for memory in deps.store.get(scope, list(through)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,7 +282,7 @@ class ActiveMemories:
         return np.empty((0, 0), dtype=np.float32) if vectors is None else vectors[self.rows].astype(np.float32)
 
 
-def load_active_memories(world: Dependencies, scope: Scope, now: datetime) -> ActiveMemories:
+def load_active_memories(deps: Dependencies, scope: Scope, now: datetime) -> ActiveMemories:
     """Load the scope's own valid plain memories.
 
     Events are counted but have no row: the same event may happen twice, and it says little about what is known.
@@ -294,8 +292,8 @@ def load_active_memories(world: Dependencies, scope: Scope, now: datetime) -> Ac
     from recollect.model.table import KINDS
     from recollect.retrieval.evidence import EvidenceRequest
 
-    probe = EvidenceRequest(scope=scope, at=now, present=True, levels=frozenset({None}), encoder=world.encoder)
-    found = world.store.gather(probe)
+    probe = EvidenceRequest(scope=scope, at=now, present=True, levels=frozenset({None}), encoder=deps.encoder)
+    found = deps.store.gather(probe)
     table, whose = found.table, found.table.labels["scope"]
     own = np.flatnonzero(whose.codes == whose.names.index(str(scope))) if str(scope) in whose.names else found.rows[:0]
     rows = np.intersect1d(found.rows, own)

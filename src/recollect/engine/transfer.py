@@ -59,22 +59,22 @@ EMBED_BATCH_TEXTS = 64
 """How many texts are embedded at a time."""
 
 
-def export(world: Dependencies, scope: Scope | None) -> Iterator[str]:
+def export(deps: Dependencies, scope: Scope | None) -> Iterator[str]:
     """Yield the lines of an export; the last one has a checksum of all before it.
 
     It reveals a file that was cut or changed.
     """
-    world.store.settle()
+    deps.store.settle()
     sum, count = hashlib.sha256(), 0
-    for line in _encode_lines(world, scope):
+    for line in _encode_lines(deps, scope):
         sum.update(line.encode("ascii"))
         count += 1
         yield line
     yield archive_format.encode_line({"lines": count, "sha256": sum.hexdigest()})
 
 
-def _encode_lines(world: Dependencies, scope: Scope | None) -> Iterator[str]:
-    inventory, items = world.store.export(scope)
+def _encode_lines(deps: Dependencies, scope: Scope | None) -> Iterator[str]:
+    inventory, items = deps.store.export(scope)
     yield archive_format.encode_header(inventory)
     yield from map(_encode_bounded, items)
 
@@ -89,7 +89,7 @@ def _encode_bounded(item: ArchiveItem) -> str:
     return line
 
 
-def import_(world: Dependencies, lines: Iterable[str], progress: ProgressListener) -> ImportReport:
+def import_(deps: Dependencies, lines: Iterable[str], progress: ProgressListener) -> ImportReport:
     """Import an export, all of it or nothing; an incomplete or changed one is refused first.
 
     Imported memories are judged by what the scope knows: only one memory of a subject is valid at a time, and one that
@@ -98,48 +98,48 @@ def import_(world: Dependencies, lines: Iterable[str], progress: ProgressListene
     """
     if isinstance(lines, str):
         raise InvalidInput("give the lines of the export, as a file gives them, not one text")
-    now = world.now()
+    now = deps.now()
     with ExitStack() as stack:
         again = stack.enter_context(_make_rereadable(lines))
         known: set[MemoryId] = set()
         reworded: set[MemoryId] = set()
-        bare = world.store.encoder() is None  # the store is empty
+        bare = deps.store.encoder() is None  # the store is empty
 
         def note(item: ArchiveItem) -> None:
             if isinstance(item, ArchivedMemory) and item.places_without_vector:
                 reworded.add(item.current.id)
             if not bare:
-                _note_if_known(world, item, known)
+                _note_if_known(deps, item, known)
 
-        inventory, sum = _check_lines(again(), now, note, world.policy.secrets)
-        encoder = world.encoder
+        inventory, sum = _check_lines(again(), now, note, deps.policy.secrets)
+        encoder = deps.encoder
         foreign = inventory.encoder is not None and inventory.encoder != encoder
 
         def items() -> Iterator[ArchiveItem]:
             """Read all items again, without known ones and without vectors of another model."""
-            screened = archive_format.screen_items(_read_checked(again(), now, sum), world.policy.secrets)
+            screened = archive_format.screen_items(_read_checked(again(), now, sum), deps.policy.secrets)
             new = (one for one in screened if isinstance(one, ContextRecord) or one.current.id not in known)
             return map(_without_vectors, new) if foreign else new
 
-        vectors = stack.enter_context(_embed_missing(world, items())) if foreign or reworded else None
+        vectors = stack.enter_context(_embed_missing(deps, items())) if foreign or reworded else None
 
         adopted = None if inventory.encoder is None else encoder
 
         def change(writing: WriteTransaction) -> ImportReport:
             taken = items() if vectors is None else _with_vectors(items(), vectors, encoder)
             told = _report_each(taken, inventory.memories + inventory.contexts, progress)
-            return _load_items(writing, told, adopted, world.policy, now)
+            return _load_items(writing, told, adopted, deps.policy, now)
 
-        imported = world.store.write(change)
+        imported = deps.store.write(change)
     skipped = imported.skipped + len(known)
     return replace(imported, skipped=skipped, re_embedded=inventory.encoder if foreign else None)
 
 
-def _note_if_known(world: Dependencies, item: ArchiveItem, known: set[MemoryId]) -> None:
+def _note_if_known(deps: Dependencies, item: ArchiveItem, known: set[MemoryId]) -> None:
     """Note a memory that is here as in the archive, and only changed its status since."""
     if isinstance(item, ContextRecord):
         return
-    here = strip_store_fields(world.store.history(item.current.scope, item.current.id))
+    here = strip_store_fields(deps.store.history(item.current.scope, item.current.id))
     there = strip_store_fields([memory for memory, _ in item.versions])
     since = here[len(there) :]
     if since and here[: len(there)] == there and all(_differs_in_status_only(one, there[-1]) for one in since):
@@ -376,7 +376,7 @@ def _without_vectors(item: ArchiveItem) -> ArchiveItem:
 
 
 @contextmanager
-def _embed_missing(world: Dependencies, items: Iterable[ArchiveItem]) -> Iterator[IO[bytes]]:
+def _embed_missing(deps: Dependencies, items: Iterable[ArchiveItem]) -> Iterator[IO[bytes]]:
     """Embed the contents that lack a vector, and yield a file of the vectors in order."""
     texts = (
         text
@@ -386,7 +386,7 @@ def _embed_missing(world: Dependencies, items: Iterable[ArchiveItem]) -> Iterato
     )
     with tempfile.TemporaryFile() as file:
         while batch := list(islice(texts, EMBED_BATCH_TEXTS)):
-            file.write(world.embed(batch, "memory").astype("<f4").tobytes())
+            file.write(deps.embed(batch, "memory").astype("<f4").tobytes())
         file.seek(0)
         yield file
 

@@ -104,7 +104,7 @@ def test_a_follower_is_read_and_once_it_is_the_primary_it_is_written() -> None:
             an_engine(primary.url(database)) as there,
             an_engine(follower.url(database)) as here,
         ):
-            assert here._world.store.read_only
+            assert here._deps.store.read_only
             assert here.search("which seat?", scope=ANA)[0].id == seat.id
             assert "window seats" in here.recall("which seat?", scope=ANA).text
             with pytest.raises(StoreError, match="is a replica; connect to the primary server as a role"):
@@ -115,7 +115,7 @@ def test_a_follower_is_read_and_once_it_is_the_primary_it_is_written() -> None:
             assert list(here.export()) == list(there.export())
 
             follower.promote()
-            until(lambda: not here._world.store.read_only)
+            until(lambda: not here._deps.store.read_only)
             coffee = here.remember("Ana drinks coffee as well", scope=ANA)
             assert here.search("coffee", scope=ANA)[0].id == coffee.id
             assert coffee.id not in [one.id for one in there.search("coffee", scope=ANA)]

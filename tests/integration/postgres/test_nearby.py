@@ -206,7 +206,7 @@ def test_what_a_scope_above_does_not_share_cannot_be_told_from_the_proof(url: st
 def rows_read(url: str, told: Told, room: int, asked: Sequence[dict[str, Any]]) -> list[bool]:
     """Whether each of these questions made the engine read its columns anew."""
     with an_engine(url, told, settings={"cache_bytes": room}) as engine:
-        cache = engine._dependencies.store._column_cache  # type: ignore[attr-defined]
+        cache = engine._open_deps.store._column_cache  # type: ignore[attr-defined]
         read = []
         for topic, given in enumerate(asked):
             before = set(map(id, cache._columns.values()))

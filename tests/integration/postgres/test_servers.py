@@ -338,7 +338,7 @@ def test_who_may_only_read_recalls_and_is_refused_when_writing(
     with postgres_server.admin() as admin:
         admin.execute(f"ALTER ROLE {AGENT} IN DATABASE {database} SET default_transaction_read_only = on")
     with an_engine(postgres_server.url(database, AGENT)) as engine:
-        assert engine._world.store.read_only
+        assert engine._deps.store.read_only
         assert SEAT in engine.recall("which seat?", scope=ANA).text
         assert engine.search("seat", scope=ANA)[0].id == receipt.id
         for act in (

@@ -212,7 +212,7 @@ def test_a_password_is_never_shown(postgres_server: Server, postgres_store_url: 
     good = postgres_server.network_url(named(postgres_store_url))
     assert opened(good) == "open"
     with recollect.open(good, embedder="hashing") as engine:
-        assert postgres_server._password not in f"{engine!r} {engine._world.store}"
+        assert postgres_server._password not in f"{engine!r} {engine._deps.store}"
     secret = "sesame" * 2
     for wrong in (
         good.replace(postgres_server._password, secret),

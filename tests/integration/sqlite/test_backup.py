@@ -214,8 +214,8 @@ def test_a_store_in_memory_can_be_kept_as_a_file(tmp_path: Path) -> None:
 
 def test_a_store_without_a_file_says_what_to_do_instead(tmp_path: Path) -> None:
     with an_engine(":memory:") as engine:
-        world = engine._world
-        parts = {name: getattr(world, name) for name in Dependencies.__dataclass_fields__}
-        plain = Engine(Dependencies(**{**parts, "store": ReferenceStore(world.clock)}))
+        deps = engine._deps
+        parts = {name: getattr(deps, name) for name in Dependencies.__dataclass_fields__}
+        plain = Engine(Dependencies(**{**parts, "store": ReferenceStore(deps.clock)}))
         with pytest.raises(recollect.InvalidInput, match="export"):
             plain.backup(tmp_path / "b.db")

@@ -107,7 +107,7 @@ def test_re_embedding_with_the_present_model_does_nothing(path: Path) -> None:
 def test_re_embedding_with_the_present_model_embeds_what_lacks_a_vector_and_readers_notice(path: Path) -> None:
     late = Memory(id=MemoryId("late"), scope=Scope.parse(SCOPE), text="a late seat", created_at=NOW)
     with recollect.open(path, embedder=FORMER) as engine:
-        engine._world.store.write(lambda writing: writing.put(late, None))
+        engine._deps.store.write(lambda writing: writing.put(late, None))
         assert similarity_of("late", engine) is None
         assert re_embed(path, embedder=FORMER).embedded == 1
         found = similarity_of("late", engine)

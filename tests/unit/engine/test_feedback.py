@@ -69,7 +69,7 @@ class Erasing(ReferenceStore):
 def test_nothing_is_noted_of_a_context_that_is_erased_meanwhile() -> None:
     clock, text = ManualClock(), "tea is at four in the kitchen"
     with recollect.open(":memory:", embedder="hashing", clock=clock) as engine:
-        parts = {one.name: getattr(engine._world, one.name) for one in fields(Dependencies)}
+        parts = {one.name: getattr(engine._deps, one.name) for one in fields(Dependencies)}
     store = Erasing(clock)
     engine = recollect.Engine(Dependencies(**{**parts, "store": store}))
     shared = engine.remember(text, scope="acme", shared=True)

@@ -159,7 +159,7 @@ def test_a_request_that_goes_wrong_has_the_store_looked_at_until_it_is_there(
             raise StoreError("gone") if gone else recollect.NotFound("nothing")
 
     with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
-        watch = HealthMonitor(Away(engine._world), "hashing-256", well)
+        watch = HealthMonitor(Away(engine._deps), "hashing-256", well)
 
         def after(*heard: RequestOutcome) -> tuple[str, ...]:
             for one in heard:
@@ -198,7 +198,7 @@ def test_a_store_that_takes_no_writes_is_named_until_it_has_taken_one(
         raise apsw.IOError("the disk is gone")
 
     with recollect.open(tmp_path / "a.db", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
-        watch, store = HealthMonitor(engine, "hashing-256", well), engine._world.store
+        watch, store = HealthMonitor(engine, "hashing-256", well), engine._deps.store
         for put in (store.write, store.later):
             with suppress(StoreError):
                 put(break_off)
@@ -228,7 +228,7 @@ def test_a_store_that_does_not_answer_is_not_ready_and_is_asked_once(monkeypatch
 
     monkeypatch.setattr(health, "PROBE_TIMEOUT_SECONDS", 0.02)
     with recollect.open(":memory:", embedder="hashing") as engine:
-        watch = HealthMonitor(Stuck(engine._world), "hashing-256", well)
+        watch = HealthMonitor(Stuck(engine._deps), "hashing-256", well)
         look, _ = watch._current_probe()
 
         async def story() -> list[bool]:
@@ -253,7 +253,7 @@ def test_what_a_look_finds_after_the_watch_is_closed_is_not_told(caplog: pytest.
             raise StoreError("the store is closed")
 
     with recollect.open(":memory:", embedder="hashing") as engine, caplog.at_level(logging.WARNING):
-        watch = HealthMonitor(Closing(engine._world), "hashing-256", well)
+        watch = HealthMonitor(Closing(engine._deps), "hashing-256", well)
         look, _ = watch._current_probe()
         assert began.wait(60)
         watch.close()
