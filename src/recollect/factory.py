@@ -216,7 +216,7 @@ def scheduler(
         schedules=_make_schedules(loaded),
         policy=loaded.scheduler,
         clock=now,
-        dice=random.SystemRandom().random,
+        random=random.SystemRandom().random,
         name=f"{platform.node()}:{os.getpid()}:{new_marker()}",
         heard=listener,
     )

@@ -57,7 +57,7 @@ def _serve(pipe: Connection, target: str, name: str, skew: timedelta, sort: str,
         schedules=dict.fromkeys(jobs, Schedule(EVERY)),
         policy=SchedulerPolicy(),
         clock=clock,
-        dice=lambda: 0.0,
+        random=lambda: 0.0,
         name=name,
         heard=lambda _: None,
     ) as scheduler:

@@ -144,7 +144,7 @@ def test_on_a_terminal_jobs_are_a_table(lived: Shell) -> None:
 
 @pytest.mark.parametrize("act", ["pause", "resume"])
 def test_a_job_that_is_none_is_refused(act: str, lived: Shell) -> None:
-    assert "'rolup' is no job; did you mean 'rollup'?" in lived("scheduler", act, "rolup", code=2).stderr
+    assert "'rolup' is not a job; did you mean 'rollup'?" in lived("scheduler", act, "rolup", code=2).stderr
 
 
 @pytest.mark.parametrize("arguments", [("status",), ("run", "--once"), ("pause",), ("resume", "rollup"), ("run",)])

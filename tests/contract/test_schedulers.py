@@ -461,7 +461,7 @@ def test_a_job_that_is_none_is_refused_by_its_name(
 
         def check(job: Any) -> None:
             for act in (ours.pause, ours.resume):
-                with pytest.raises(FieldError, match="is no job") as caught:
+                with pytest.raises(FieldError, match="is not a job") as caught:
                     act(job)
                 assert caught.value.field == "job"
 

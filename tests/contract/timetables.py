@@ -50,7 +50,7 @@ def a_scheduler(
         schedules=dict.fromkeys(jobs, Schedule(expression)),
         policy=policy or SchedulerPolicy(),
         clock=clock,
-        dice=dice,
+        random=dice,
         name=name,
         heard=heard,
     )

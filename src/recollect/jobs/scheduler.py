@@ -1,6 +1,6 @@
-"""Run each job when it is due, once, however many schedulers share the store.
+"""Run each job once when it is due, however many schedulers share the store.
 
-In reading order: the lease that keeps other schedulers away from a running job; what each job does with an engine,
+In reading order: the lease that keeps other schedulers from running the same job; what each job does with an engine,
 scope by scope; and the scheduler.
 """
 
@@ -26,29 +26,29 @@ from recollect.model.plan import Job, JobOccurrence, JobState, JobStatus, Run
 from recollect.model.scope import Scope
 from recollect.protocols import JobStore
 
-_LEASE_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__)
 
 RENEWALS_PER_LEASE = 4
-"""How many times a lease is renewed before it would run out.
+"""How many times a lease is renewed before it would expire.
 
-The time that is left of it then is how far clocks may differ.
+Clocks of different machines may differ by the time that is left at each renewal.
 """
 
 
 class Lease:
     """A lease on a running job; lost once another scheduler has taken the job over.
 
-    A thread of its own renews it.
+    A separate thread renews it.
     """
 
     def __init__(
-        self, timetable: JobStore, ours: JobOccurrence, *, length: timedelta, clock: Callable[[], datetime]
+        self, job_store: JobStore, occurrence: JobOccurrence, *, length: timedelta, clock: Callable[[], datetime]
     ) -> None:
-        self._timetable = timetable
-        self._ours = ours
+        self._job_store = job_store
+        self._occurrence = occurrence
         self._length = length
         self._clock = clock
-        self._until = ours.until
+        self._until = occurrence.until
         self._lost = False
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._renew_until_over, name="recollect-lease", daemon=True)
@@ -65,14 +65,14 @@ class Lease:
     def is_held(self) -> bool:
         """Whether this scheduler still has the lease.
 
-        The store is asked if the lease may have run out, as after the machine slept. If the store cannot be asked, the
-        answer is no, and the next scheduler continues the job.
+        If the lease may have expired, for example because the machine slept, it is renewed first. If the store cannot
+        be reached, the answer is no, and the next scheduler continues the job.
         """
         if not self._lost and self._clock() > self._until:
             try:
                 self._renew()
             except RecollectError as error:
-                _LEASE_LOG.warning("lease_not_renewed", extra={"job": self._ours.job, "error": type(error).__name__})
+                _LOG.warning("lease_not_renewed", extra={"job": self._occurrence.job, "error": type(error).__name__})
                 return False
         return not self._lost
 
@@ -80,12 +80,12 @@ class Lease:
         while not self._lost and not self._over.wait(self._length.total_seconds() / RENEWALS_PER_LEASE):
             try:
                 self._renew()
-            except RecollectError as error:  # the lease still runs, so try again
-                _LEASE_LOG.warning("lease_not_renewed", extra={"job": self._ours.job, "error": type(error).__name__})
+            except RecollectError as error:  # the lease is still valid, so try again
+                _LOG.warning("lease_not_renewed", extra={"job": self._occurrence.job, "error": type(error).__name__})
 
     def _renew(self) -> None:
         until = self._clock() + self._length
-        if self._timetable.renew(self._ours, until):
+        if self._job_store.renew(self._occurrence, until):
             self._until = max(until, self._until)
         else:
             self._lost = True
@@ -93,25 +93,25 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class ScopeJobResult:
-    """What a job did to a scope: counts by name, and the runs it made, which can be undone."""
+    """What a job did in a scope: counts by name, and its runs, which can be undone."""
 
     counts: Mapping[str, int]
     runs: Sequence[Run] = ()
 
 
 JobFunction = Callable[[Engine, Scope], Mapping[str, int] | ScopeJobResult]
-"""A job's work in one scope; it returns counts. Run again, it does what is left."""
+"""Runs a job in one scope and returns counts. If it is called again, it does the rest."""
 
 
 def _run_rollup(engine: Engine, scope: Scope) -> Mapping[str, int]:
-    rolled = engine.rollup(scope=scope)
-    written = {"made": rolled.made, "revised": rolled.revised, "archived": rolled.archived}
+    report = engine.rollup(scope=scope)
+    written = {"made": report.made, "revised": report.revised, "archived": report.archived}
     return {name: sum(levels.values()) for name, levels in written.items()}
 
 
 def _run_extract(engine: Engine, scope: Scope) -> Mapping[str, int]:
-    harvest = engine.extract_events(scope=scope)
-    return {"events": harvest.events, "memories": sum(len(one.receipts) for one in harvest.extracted)}
+    extraction = engine.extract_events(scope=scope)
+    return {"events": extraction.events, "memories": sum(len(one.receipts) for one in extraction.extracted)}
 
 
 def _run_topics(engine: Engine, scope: Scope) -> Mapping[str, int]:
@@ -121,8 +121,8 @@ def _run_topics(engine: Engine, scope: Scope) -> Mapping[str, int]:
 def _run_consolidate(engine: Engine, scope: Scope) -> ScopeJobResult:
     runs = engine.run(Job.CONSOLIDATE, scope=scope)
     written = [one for run in runs for one in run.memories]
-    gone = sum(one.status is Status.CONSOLIDATED for one in written)
-    return ScopeJobResult({"made": len(written) - gone, "consolidated": gone}, runs)
+    consolidated = sum(one.status is Status.CONSOLIDATED for one in written)
+    return ScopeJobResult({"made": len(written) - consolidated, "consolidated": consolidated}, runs)
 
 
 def _run_planned_job(job: Job, engine: Engine, scope: Scope) -> ScopeJobResult:
@@ -139,9 +139,9 @@ JOBS: Mapping[str, JobFunction] = {
     "rebuild-index": partial(_run_planned_job, Job.REBUILD_INDEX),
     "consolidate": _run_consolidate,
 }
-"""Every job by name, in the order in which jobs run that are due at the same time.
+"""Every job by name, in the order in which jobs run if they are due at the same time.
 
-Summaries come first: what has been summarized may then be pruned.
+Rollups come first, since summarized records may then be pruned.
 """
 
 
@@ -159,7 +159,7 @@ class JobFailure:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a job did in all scopes: counts, errors, and the runs it made.
+    """What a job did in all scopes: counts, errors, and its runs.
 
     It is complete if the job reached the last scope.
     """
@@ -185,32 +185,27 @@ def run_in_every_scope(
                 {"scopes": number, **counts}, _describe_errors(errors), is_complete=False, runs=tuple(runs)
             )
         try:
-            found = work(engine, scope)
+            outcome = work(engine, scope)
         except RecollectError as error:
             failed(scope, error)
             errors[type(error).__name__] += 1
             continue
-        did = found if isinstance(found, ScopeJobResult) else ScopeJobResult(found)
-        counts.update(did.counts)
-        runs += [(scope, one.run) for one in did.runs if one.run is not None]
+        result = outcome if isinstance(outcome, ScopeJobResult) else ScopeJobResult(outcome)
+        counts.update(result.counts)
+        runs += [(scope, one.run) for one in result.runs if one.run is not None]
     return JobResult({"scopes": len(scopes), **counts}, _describe_errors(errors), is_complete=True, runs=tuple(runs))
 
 
 def _describe_errors(errors: Counter[str]) -> str | None:
     """Name the errors without their messages, since a message may quote a memory."""
-    told = (f"{name} in {format_count(count, 'scope')}" for name, count in sorted(errors.items()))
-    return ", ".join(told) or None
+    descriptions = (f"{name} in {format_count(count, 'scope')}" for name, count in sorted(errors.items()))
+    return ", ".join(descriptions) or None
 
-
-_LOG = logging.getLogger(__name__)
 
 POLL_SECONDS = 15.0
-"""How many seconds pass between two looks for jobs to run.
+"""How many seconds pass between two checks for jobs that are due, resumed or left unfinished by another scheduler."""
 
-These are jobs that are due, that were resumed, or that another scheduler left unfinished.
-"""
-
-TAKEN_OVER_PROBLEM = "another scheduler has gone on with it, which had not heard of this one"
+TAKEN_OVER_PROBLEM = "another scheduler took the job over, because this one did not renew its lease"
 
 JobListener = Callable[[JobOccurrence | JobFailure], object]
 """Called when a job begins and ends, and for each failure in between."""
@@ -224,34 +219,33 @@ class Scheduler:
 
     def __init__(
         self,
-        timetable: JobStore,
-        opened: Callable[[], AbstractContextManager[Engine]],
+        job_store: JobStore,
+        open_engine: Callable[[], AbstractContextManager[Engine]],
         *,
         jobs: Mapping[str, JobFunction],
         schedules: Mapping[str, Schedule],
         policy: SchedulerPolicy,
         clock: Callable[[], datetime],
-        dice: Callable[[], float],
+        random: Callable[[], float],
         name: str,
         heard: JobListener,
     ) -> None:
         """Create a scheduler with a name that no other scheduler of the store has.
 
-        It opens an engine for each job that it runs. So it never has an engine for a model that the store no longer
-        uses.
+        It opens an engine for each job that it runs, so that the engine always has the store's present model.
         """
-        self._timetable = timetable
-        self._opened = opened
+        self._job_store = job_store
+        self._open_engine = open_engine
         self._jobs = jobs
         self._schedules = schedules
         self._policy = policy
         self._clock = clock
-        self._dice = dice
+        self._random = random
         self._name = name
         self._heard = heard
-        self._failing = self._at_work = False
-        self._beginnings: dict[str, tuple[datetime, datetime]] = {}
-        self._working = ForkSafeLock()
+        self._failing = self._running = False
+        self._start_times: dict[str, tuple[datetime, datetime]] = {}
+        self._run_lock = ForkSafeLock()
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         register_fork_aware(self)
@@ -272,25 +266,25 @@ class Scheduler:
 
     @property
     def at_work(self) -> bool:
-        """Whether this scheduler is running a job now, as opposed to looking for one."""
-        return self._at_work
+        """Whether this scheduler is running a job now."""
+        return self._running
 
     def close(self) -> None:
         """Stop, and close the job store."""
         self.stop()
-        self._timetable.close()
+        self._job_store.close()
 
     def after_fork(self) -> None:
-        """Become a separate scheduler in a forked child; thread and running job are the parent's."""
+        """Become a separate scheduler in a forked child; the thread and the running job belong to the parent."""
         self._name = f"{self._name}:{os.getpid()}"
         self._thread = None
         self._stopping = threading.Event()
-        self._at_work = False
+        self._running = False
 
     def run_due(self) -> list[JobOccurrence]:
-        """Run at once what is due and what other schedulers left unfinished; return the results."""
+        """Run all due jobs and those that other schedulers left unfinished, at once; return the results."""
         stopping = self._stopping
-        with self._working.rlock:
+        with self._run_lock.rlock:
             return list(self._run_all(stopping, jitter=False))
 
     def run(self) -> None:
@@ -300,11 +294,11 @@ class Scheduler:
     def _run_until(self, stopping: threading.Event) -> None:
         while not stopping.is_set():
             try:
-                with self._working.rlock:
+                with self._run_lock.rlock:
                     for _ in self._run_all(stopping, jitter=True):
                         pass
                 self._failing = False
-            except RecollectError as error:  # the store may be back at the next attempt
+            except RecollectError as error:  # the store may work again at the next attempt
                 self._failing = True
                 _LOG.warning("scheduler_failed", extra={"scheduler": self._name, "error": type(error).__name__})
                 self._heard(JobFailure(None, None, error))
@@ -313,12 +307,12 @@ class Scheduler:
     def start(self) -> None:
         """Run jobs as they become due in a thread, until `stop` or `close`.
 
-        If the thread runs already, nothing happens.
+        If the thread is already running, nothing happens.
         """
         if self._thread is None:
-            given = (self._stopping,)  # the event that `stop` sets, even if it does so before the thread starts
+            arguments = (self._stopping,)  # the event that `stop` sets, even if it does so before the thread starts
             name = "recollect-scheduler"
-            self._thread = threading.Thread(target=self._run_until, args=given, name=name, daemon=True)
+            self._thread = threading.Thread(target=self._run_until, args=arguments, name=name, daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -340,25 +334,25 @@ class Scheduler:
     def pause(self, job: str | None = None) -> None:
         """Pause one job or all jobs, on every scheduler of the store; running jobs finish."""
         for one in self._select_jobs(job):
-            self._timetable.pause(one, self._now())
+            self._job_store.pause(one, self._now())
 
     def resume(self, job: str | None = None) -> None:
-        """Resume one job or all jobs; times that were missed during the pause are not made up for."""
+        """Resume one job or all jobs; runs that were missed during the pause are skipped."""
         for one in self._select_jobs(job):
-            self._timetable.resume(one, self._now())
+            self._job_store.resume(one, self._now())
 
     def _select_jobs(self, job: str | None) -> list[str]:
         if job is None:
             return list(self._schedules)
         if job not in self._schedules:
-            raise FieldError(f"{show(job)} is no job; {suggest(str(job), self._schedules)}", field="job")
+            raise FieldError(f"{show(job)} is not a job; {suggest(str(job), self._schedules)}", field="job")
         return [job]
 
     def _now(self) -> datetime:
         return validation.require_moment("clock", self._clock())
 
     def _read_status(self, job: str, at: datetime) -> JobStatus:
-        entry, due = self._timetable.entry(job), self._find_due(job, at)
+        entry, due = self._job_store.entry(job), self._find_due(job, at)
         paused = entry is not None and entry.paused
         is_awaited = entry is not None and due is not None and entry.should_run(due, at)
         coming = due if is_awaited else self._schedules[job].after(at)
@@ -372,7 +366,7 @@ class Scheduler:
         )
 
     def _find_due(self, job: str, at: datetime) -> datetime | None:
-        """Return the last time at which the job was due, if it is still to be run."""
+        """Return the last time at which the job was due, if that run is not too late yet."""
         due = self._schedules[job].latest(at)
         return due if due is not None and self._policy.is_still_due(due, at) else None
 
@@ -380,63 +374,72 @@ class Scheduler:
         for job, schedule in self._schedules.items():
             if stopping.is_set():
                 return
-            if schedule.expression == NEVER_EXPRESSION:  # nor are unfinished occurrences resumed
+            if schedule.expression == NEVER_EXPRESSION:  # unfinished occurrences are not resumed either
                 continue
             at = self._now()
             due = self._find_due(job, at)
             if jitter and due is not None and at < self._choose_start(job, due):
                 due = None
-            ours = self._timetable.claim(job, due, by=self._name, at=at, until=at + self._policy.lease)
-            if ours is not None:
-                yield self._run_marked(ours, stopping)
+            occurrence = self._job_store.claim(job, due, by=self._name, at=at, until=at + self._policy.lease)
+            if occurrence is not None:
+                yield self._run_marked(occurrence, stopping)
 
     def _choose_start(self, job: str, due_at: datetime) -> datetime:
-        """Choose when to begin: after the due time by a random delay, well before the next one."""
-        known = self._beginnings.get(job)
-        if known is None or known[0] != due_at:
-            following = self._schedules[job].after(due_at)
-            room = self._policy.jitter
-            known = due_at, due_at + self._dice() * (room if following is None else min(room, (following - due_at) / 2))
-            self._beginnings[job] = known
-        return known[1]
+        """Choose the start time: a random delay after the due time, well before the next due time."""
+        chosen = self._start_times.get(job)
+        if chosen is None or chosen[0] != due_at:
+            next_due = self._schedules[job].after(due_at)
+            max_delay = self._policy.jitter
+            if next_due is not None:
+                max_delay = min(max_delay, (next_due - due_at) / 2)
+            chosen = due_at, due_at + self._random() * max_delay
+            self._start_times[job] = chosen
+        return chosen[1]
 
-    def _run_marked(self, ours: JobOccurrence, stopping: threading.Event) -> JobOccurrence:
-        self._at_work = True
+    def _run_marked(self, occurrence: JobOccurrence, stopping: threading.Event) -> JobOccurrence:
+        self._running = True
         try:
-            return self._run_leased(ours, stopping)
+            return self._run_leased(occurrence, stopping)
         finally:
-            self._at_work = False
+            self._running = False
 
-    def _run_leased(self, ours: JobOccurrence, stopping: threading.Event) -> JobOccurrence:
-        """Run an occurrence that this scheduler has claimed; always record how it ended."""
-        self._heard(ours)
+    def _run_leased(self, occurrence: JobOccurrence, stopping: threading.Event) -> JobOccurrence:
+        """Run an occurrence that this scheduler has claimed, and record how it ended."""
+        self._heard(occurrence)
         try:
-            with Lease(self._timetable, ours, length=self._policy.lease, clock=self._now) as lease:
-                ended = self._run_job(ours, lambda: lease.is_held and not stopping.is_set())
-        except BaseException:  # others need not wait for the lease to run out
-            self._timetable.finish(ours.finish(JobState.INTERRUPTED, self._now()))
+            with Lease(self._job_store, occurrence, length=self._policy.lease, clock=self._now) as lease:
+                ended = self._run_job(occurrence, lambda: lease.is_held and not stopping.is_set())
+        except BaseException:  # so that others need not wait for the lease to expire
+            self._job_store.finish(occurrence.finish(JobState.INTERRUPTED, self._now()))
             raise
-        if not self._timetable.finish(ended):
+        if not self._job_store.finish(ended):
             ended = replace(ended, state=JobState.INTERRUPTED, problem=TAKEN_OVER_PROBLEM)
-        told = {"job": ours.job, "due": ours.due_at.isoformat(), "state": ended.state.value, "counts": ended.counts}
-        runs = [f"run {run} of {scope}" for scope, run in ended.runs]
-        _LOG.info("job_ended", extra={**told, "runs": runs})
+        fields = {
+            "job": occurrence.job,
+            "due": occurrence.due_at.isoformat(),
+            "state": ended.state.value,
+            "counts": ended.counts,
+            "runs": [f"run {run} of {scope}" for scope, run in ended.runs],
+        }
+        _LOG.info("job_ended", extra=fields)
         self._heard(ended)
         return ended
 
-    def _run_job(self, ours: JobOccurrence, goes_on: Callable[[], bool]) -> JobOccurrence:
-        def failed(scope: Scope | None, error: Exception) -> None:
-            _LOG.info("job_failed", extra={"job": ours.job, "scope": str(scope), "error": type(error).__name__})
-            self._heard(JobFailure(ours.job, scope, error))
+    def _run_job(self, occurrence: JobOccurrence, goes_on: Callable[[], bool]) -> JobOccurrence:
+        def report_failure(scope: Scope | None, error: Exception) -> None:
+            _LOG.info("job_failed", extra={"job": occurrence.job, "scope": str(scope), "error": type(error).__name__})
+            self._heard(JobFailure(occurrence.job, scope, error))
 
         try:
-            with self._opened() as engine:
-                done = run_in_every_scope(engine, self._jobs[ours.job], goes_on, failed)
-        except Exception as error:  # the last resort: the next job runs whatever the error was
+            with self._open_engine() as engine:
+                result = run_in_every_scope(engine, self._jobs[occurrence.job], goes_on, report_failure)
+        except Exception as error:  # the next job runs, whatever the error was
             if not isinstance(error, RecollectError):
-                _LOG.error("job_broke", exc_info=error, extra={"job": ours.job})
-            failed(None, error)
-            return ours.finish(JobState.FAILED, self._now(), {}, type(error).__name__)
-        whole = JobState.DONE if done.problem is None else JobState.FAILED
-        ended = ours.finish(whole if done.is_complete else JobState.INTERRUPTED, self._now(), done.counts, done.problem)
-        return replace(ended, runs=done.runs)
+                _LOG.error("job_broke", exc_info=error, extra={"job": occurrence.job})
+            report_failure(None, error)
+            return occurrence.finish(JobState.FAILED, self._now(), {}, type(error).__name__)
+        state = JobState.DONE if result.problem is None else JobState.FAILED
+        if not result.is_complete:
+            state = JobState.INTERRUPTED
+        ended = occurrence.finish(state, self._now(), result.counts, result.problem)
+        return replace(ended, runs=result.runs)
