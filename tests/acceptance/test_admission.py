@@ -244,7 +244,7 @@ def test_a_new_truth_supersedes_the_former_one_which_says_what_replaced_it(
 def test_an_older_fact_that_arrives_late_is_outdated(memory: recollect.Engine, clock: ManualClock) -> None:
     milan = lives(memory, MILAN)
     rome = lives(memory, ROME, at=START - 9 * DAY)
-    assert rome.verdict == Outdated(milan.id, f"a later one is of the subject {HOME!r}")
+    assert rome.verdict == Outdated(milan.id, f"a later memory has the subject {HOME!r}")
     assert (rome.other, rome.memory.superseded_by, rome.memory.valid_until) == (milan.id, milan.id, START)
     clock.move(DAY)
     assert recalled(memory) == {MILAN}
@@ -257,7 +257,7 @@ def test_what_arrives_late_between_two_that_are_known_held_from_the_one_to_the_o
     rome = lives(memory, ROME, at=START - 9 * DAY)
     paris = lives(memory, PARIS, at=START - 3 * DAY)
     milan = lives(memory, MILAN, at=START - 6 * DAY)
-    assert milan.verdict == Outdated(paris.id, f"a later one is of the subject {HOME!r}")
+    assert milan.verdict == Outdated(paris.id, f"a later memory has the subject {HOME!r}")
     assert [recalled(memory, as_of=START - days * DAY) for days in (8, 5, 2)] == [{ROME}, {MILAN}, {PARIS}]
     assert memory.get(rome.id, scope=ANA).superseded_by == milan.id
     assert memory.get(milan.id, scope=ANA).superseded_by == paris.id
@@ -318,9 +318,8 @@ def test_what_was_superseded_comes_back_when_it_is_said_again_later(
     before = lives(memory, ROME, at=START + DAY)
     assert isinstance(before.verdict, Refused)
     assert (before.id, before.other, recalled(memory)) == (rome.id, rome.id, {MILAN})
-    assert (
-        before.reason == f"it was superseded on {(START + 5 * DAY).isoformat(timespec='seconds')}, after this was said"
-    )
+    when = (START + 5 * DAY).isoformat(timespec="seconds")
+    assert before.reason == f"it was superseded on {when}, after this was stated"
     clock.move(5 * DAY)
     back = lives(memory, ROME)
     assert (back.id, back.verdict, back.reason) == (
@@ -338,7 +337,7 @@ def test_what_is_said_again_of_a_time_that_is_over_does_not_hold_now(memory: rec
     lives(memory, MILAN, at=START - 6 * DAY)
     paris = lives(memory, PARIS, at=START - 2 * DAY)
     again = lives(memory, ROME, at=START - 4 * DAY)
-    assert (again.id, again.verdict) == (rome.id, Outdated(paris.id, f"a later one is of the subject {HOME!r}"))
+    assert (again.id, again.verdict) == (rome.id, Outdated(paris.id, f"a later memory has the subject {HOME!r}"))
     held = [recalled(memory, as_of=START - days * DAY) for days in (8, 5, 3, 1)]
     assert held == [{ROME}, {MILAN}, {ROME}, {PARIS}]
 
@@ -397,7 +396,8 @@ def test_what_was_forgotten_stays_so_unless_it_was_said_since(memory: recollect.
         again = memory.remember(SEAT, scope=ANA, at=said_at)
         assert isinstance(again.verdict, Refused)
         assert (again.id, again.other, recalled(memory)) == (first.id, first.id, set())
-        assert again.reason == f"it was forgotten on {(START + DAY).isoformat(timespec='seconds')}, after this was said"
+        when = (START + DAY).isoformat(timespec="seconds")
+        assert again.reason == f"it was forgotten on {when}, after this was stated"
     clock.move(DAY)
     back = memory.remember(SEAT, scope=ANA)
     assert (back.id, back.verdict, recalled(memory)) == (first.id, Reactivated("forgotten"), {SEAT})
@@ -484,7 +484,7 @@ def test_an_event_like_a_known_one_is_kept_and_not_indexed_if_that_is_asked_for(
     with gated(clock) as memory:
         known, near, far = (happened(memory, text) for text in (KNOWN, NEAR, FAR))
         assert (known.verdict, far.verdict) == (Created(), Created())
-        assert near.verdict == Unindexed(known.id, "an event that is like it is known (similarity 0.900)")
+        assert near.verdict == Unindexed(known.id, "a similar event is already stored (similarity 0.900)")
         assert (near.other, near.memory.indexed, near.memory.status) == (known.id, False, recollect.Status.ACTIVE)
         assert {one.id for one in memory.memories(scope=ANA)} == {known.id, near.id, far.id}
         for past in (False, True):

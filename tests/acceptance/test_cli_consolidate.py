@@ -31,7 +31,7 @@ def test_a_plan_is_shown_written_applied_once_and_undone(shell: Shell, ids: list
     rows = [line.split("\t") for line in planned.stdout.splitlines()]
     assert [row[0] for row in rows] == ["create", "consolidate", "consolidate", "consolidate"]
     assert [row[1] for row in rows[1:]] == ids
-    assert rows[0][3].startswith(f"{COFFEE[2]} [one for 3 memories, in the words of the one that says all of it")
+    assert rows[0][3].startswith(f"{COFFEE[2]} [replaces 3 memories, with the text of the one that covers all of them")
     assert "1 memory to create, 3 memories to consolidate (active 3, near 3, compared 3" in planned.stderr
     assert planned.stderr.endswith(f"to do it: recollect --db {shell.store} admin apply {file}\n")
     assert statuses(shell, ids) == ["active"] * 3
@@ -40,7 +40,7 @@ def test_a_plan_is_shown_written_applied_once_and_undone(shell: Shell, ids: list
     done = shell("admin", "apply", str(file))
     assert done.stderr.startswith("3 memories of acme/ana are recalled through 1 now\nrun 4; to undo it: ")
     assert statuses(shell, ids) == ["consolidated"] * 3
-    assert "is there already; plan again" in shell("admin", "apply", str(file), code=1).stderr
+    assert "already exists; plan again" in shell("admin", "apply", str(file), code=1).stderr
 
     undone = shell.json("admin", "undo", "4", *ANA)
     assert (undone["undone"], len(undone["memories"])) == (4, 4)
@@ -124,5 +124,5 @@ def test_what_cannot_be_is_refused(shell: Shell, ids: list[str], tmp_path: Path)
     assert there.read_text() == "mine"
     shell(*FEW, "admin", "plan", "consolidate", *ANA, "--output", str(there), "--force")
     assert json.loads(there.read_text())["job"] == "consolidate"
-    assert "there was no run 99 yet" in shell("admin", "undo", "99", *ANA, code=3).stderr
+    assert "run 99 does not exist" in shell("admin", "undo", "99", *ANA, code=3).stderr
     assert len(ids) == 3

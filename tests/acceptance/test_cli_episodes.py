@@ -139,7 +139,7 @@ class TestStart:
     def test_where_episodes_are_switched_off_none_is_begun(self, shell: Shell) -> None:
         off = ("--setting", "episodic.enabled=false")
         refused = shell(*off, "episodes", "start", FLIGHTS, *ANA, code=2)
-        assert refused.stderr == "Error: episodes are switched off; set episodic.enabled = true\n"
+        assert refused.stderr == "Error: episodes are disabled; set episodic.enabled = true\n"
         id = begin(shell)
         shell(*off, "episodes", "complete", id, "0.5", *ANA)
 
@@ -230,7 +230,7 @@ class TestRecord:
     def test_what_is_over_takes_no_more(self, shell: Shell) -> None:
         id = end(shell, 0.5)
         refused = record(shell, id, code=1)
-        assert refused.stderr == f"Error: the episode '{id}' is over; start another one\n"
+        assert refused.stderr == f"Error: episode '{id}' has ended; start a new one\n"
 
     @pytest.mark.parametrize(
         ("words", "code", "problem"),
@@ -305,8 +305,10 @@ class TestComplete:
         )
         for words in (("0.9", "--lesson", LUGGAGE), ("0.8",), ("0.8", "--failure", LUGGAGE)):
             refused = shell("episodes", "complete", id, *words, *ANA, code=1)
-            told = f"Error: the episode '{id}' ended otherwise, with 0.8; to end it anew, undo run 2 first\n"
-            assert refused.stderr == told
+            told = (
+                f"Error: episode '{id}' already ended with a different outcome, 0.8; to end it again, undo run 2 first"
+            )
+            assert refused.stderr == f"{told}\n"
         assert shell("list", *ANA).stdout == before
 
     def test_what_is_known_is_told_so_and_orders_are_kept_apart(self, shell: Shell) -> None:

@@ -387,13 +387,13 @@ def nothing(_: list[bytes]) -> list[bytes]:
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
-        (cut, "the last line of the export is missing"),
-        (cut_in_a_line, "line 3: this is no JSON"),
+        (cut, "the export was cut: its last line is missing"),
+        (cut_in_a_line, "line 3: this is not JSON"),
         (changed, "the export was changed or cut"),
         (of_a_kind_that_is_none, "line 4, field 'kind': 'whim'"),
         (not_text, "line 2: this is not UTF-8"),
-        (something_else, "line 1: this is no export of recollect"),
-        (nothing, "line 1: this is no JSON"),
+        (something_else, "line 1: this is not an export of recollect"),
+        (nothing, "line 1: this is not JSON"),
     ],
 )
 @pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
@@ -417,7 +417,7 @@ def test_an_export_that_is_cut_on_its_way_through_a_pipe_makes_no_store(filled: 
     there = {**os.environ, **ENVIRONMENT, "PATH": path}
     outcome = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=there)
     assert outcome.returncode == 2
-    assert "line 3: this is no JSON" in outcome.stderr
+    assert "line 3: this is not JSON" in outcome.stderr
     assert not (tmp_path / "new.db").exists()
 
 

@@ -204,10 +204,8 @@ def test_an_export_is_not_verified_as_a_store(shell: Shell, tmp_path: Path) -> N
 
 def test_a_conflict_has_exit_code_1(shell: Shell) -> None:
     shell("remember", "one", *ANA, "--key", "k", "--id", "a")
-    assert (
-        "the retry key 'k' was used for something else" in shell("remember", "two", *ANA, "--key", "k", code=1).stderr
-    )
-    assert "there is a memory 'a' already" in shell("remember", "two", *ANA, "--id", "a", code=1).stderr
+    assert "retry key 'k' was used for a different call" in shell("remember", "two", *ANA, "--key", "k", code=1).stderr
+    assert "memory 'a' already exists" in shell("remember", "two", *ANA, "--id", "a", code=1).stderr
 
 
 HOLD = """

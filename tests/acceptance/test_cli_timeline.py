@@ -197,12 +197,12 @@ class TestBrowse:
     def test_what_is_no_place_of_the_scope_is_refused(self, rolled: Shell) -> None:
         id = rolled("remember", "Ana prefers window seats", *ANA).stdout.strip()
         assert "there is no memory '2025-13' in acme/ana" in rolled("browse", "2025-13", *ANA, code=3).stderr
-        keys = "; a key is a year, month, week or day, as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment"
+        keys = "; a key is a year, month, week or day, such as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a"
         for typed in ("2025-3", "March"):
             assert f"there is no memory '{typed}' in acme/ana{keys}" in rolled("browse", typed, *ANA, code=3).stderr
         own = segment(rolled)
         assert f"there is no memory '{own}' in acme/ben" in rolled("browse", own, *BEN, code=3).stderr
-        assert "is a plain memory, which is on no timeline" in rolled("browse", id, *ANA, code=2).stderr
+        assert "is a plain memory and not on the timeline" in rolled("browse", id, *ANA, code=2).stderr
         assert "--scope" in rolled("browse", "2025", code=2).stderr
 
     def test_looking_counts_as_no_use(self, rolled: Shell) -> None:
@@ -240,7 +240,7 @@ class TestExpand:
         event = rolled.json("expand", key, *ANA)["events"][0]["id"]
         for id, level in ((day, "day"), (event, "event")):
             refused = rolled("expand", id, *ANA, code=2).stderr
-            assert f"is of the level {level}; browse it down to a segment or a grip" in refused
+            assert f"has the level {level}; browse from it to a segment or a grip" in refused
         whole = rolled("expand", "2025-03-03", *ANA, code=2).stderr
         assert "'2025-03-03' is a day, which `browse` shows; `expand` takes the id of a grip or a segment" in whole
         assert "there is no memory 'grip-0'" in rolled("expand", "grip-0", *ANA, code=3).stderr

@@ -238,7 +238,7 @@ class TestPlans:
         ids = near(memory, WORKS)
         plan = memory.plan("consolidate", scope=ANA)
         memory.erase(scope=ANA, id=ids[0])
-        with pytest.raises(Conflict, match="is not there any more; plan again"):
+        with pytest.raises(Conflict, match="no longer exists; plan again"):
             memory.apply(plan)
 
     @on_both_stores
@@ -283,7 +283,7 @@ class TestPlans:
     def test_nothing_to_do_is_no_run(self, memory: recollect.Engine) -> None:
         run = memory.apply(memory.plan("consolidate", scope=ANA))
         assert (run.run, run.memories) == (None, ())
-        with pytest.raises(FieldError, match="nothing to do"):
+        with pytest.raises(FieldError, match="nothing to undo"):
             memory.undo(run)
 
     def test_what_is_none_is_refused(self, memory: recollect.Engine) -> None:
@@ -293,7 +293,7 @@ class TestPlans:
                 memory.apply(one)
         with pytest.raises(FieldError, match="is no job"):
             memory.plan("tidy", scope=ANA)
-        with pytest.raises(FieldError, match="give scope="):
+        with pytest.raises(FieldError, match="needs scope="):
             memory.undo(1)
         with pytest.raises(NotFound):
             memory.undo(99, scope=ANA)

@@ -146,14 +146,14 @@ def test_completing_again_tells_of_each_lesson_what_is_known_of_it_by_now(memory
     memory.revise(revised, "sign the commit with the key of the team", scope=ANA)
     memory.pin(begun.id, scope=ANA)
     again = memory.episodes.complete(begun.id, 0.8, scope=ANA, lessons=texts)
-    gone = Refused("nothing says so any more")
+    gone = Refused("no memory has this text any more")
     assert [one.verdict for one in again.receipts] == [gone, gone, gone, Unchanged()]
     assert (again.receipts[3].id, again.run, again.pinned) == (kept, first.run, True)
 
 
 def test_what_is_told_as_a_lesson_and_as_a_failure_is_refused(memory: recollect.Engine) -> None:
     begun = memory.episodes.start(DEPLOY, scope=ANA)
-    with pytest.raises(FieldError, match="is told as a failure mode too; say it as one of the two"):
+    with pytest.raises(FieldError, match="is also a failure mode; give it only once"):
         memory.episodes.complete(begun.id, 0.5, scope=ANA, lessons=[LESSON], failure_modes=[LESSON])
     assert not memory.episodes.show(begun.id, scope=ANA).finished
 
@@ -198,10 +198,10 @@ def test_nothing_of_it_is_summed_up_aged_or_consolidated(memory: recollect.Engin
 
 def test_what_is_over_is_over(memory: recollect.Engine) -> None:
     done = finished(memory, DEPLOY, 0.5, lessons=[LESSON])
-    with pytest.raises(Conflict, match="is over; start another"):
+    with pytest.raises(Conflict, match="has ended; start a new one"):
         memory.episodes.record(done, "shell", scope=ANA)
     for outcome, lessons in ((0.6, [LESSON]), (0.5, [])):
-        with pytest.raises(Conflict, match=r"ended otherwise, with 0\.5; to end it anew, undo run 2 first"):
+        with pytest.raises(Conflict, match=r"with a different outcome, 0\.5; to end it again, undo run 2 first"):
             memory.episodes.complete(done, outcome, scope=ANA, lessons=lessons)
     away = memory.episodes.start("another", scope=ANA)
     memory.forget(away.id, scope=ANA)
@@ -567,7 +567,7 @@ def test_a_task_that_was_worked_on_since_does_not_end_before_that(memory: recoll
     back = memory.undo(run, scope=ANA).run
     clock.move(MINUTE)
     memory.episodes.record(begun, "shell", scope=ANA)
-    with pytest.raises(Conflict, match="was worked on since it ended; end it anew"):
+    with pytest.raises(Conflict, match="has new actions since it ended; end it again"):
         memory.undo(back, scope=ANA)
     assert len(memory.episodes.complete(begun, 1.0, scope=ANA).actions) == 1
 
@@ -663,7 +663,7 @@ def test_a_plan_is_refused_if_anything_in_it_changed_or_somebody_forged_it(targe
                 made_at=plan.made_at,
                 steps=(type(plan.steps[0])(**{**told["steps"][0], "act": Act.ARCHIVE}),),
             )
-            with pytest.raises(FieldError, match="no finished episode, or pinned"):
+            with pytest.raises(FieldError, match="not a finished, unpinned, active episode"):
                 memory.apply(forged)
         assert memory.episodes.show(lost, scope=ANA).status is Status.ACTIVE
 
@@ -736,7 +736,7 @@ def test_what_was_done_before_is_put_in_its_place(memory: recollect.Engine) -> N
 def test_a_key_of_one_task_says_nothing_of_another(memory: recollect.Engine) -> None:
     one, other = (memory.episodes.start(DEPLOY, scope=ANA).id for _ in range(2))
     memory.episodes.record(one, "shell", scope=ANA, key="step 1")
-    with pytest.raises(Conflict, match="was used for something else; give each call one of its own"):
+    with pytest.raises(Conflict, match="was used for a different call; use a new key for each call"):
         memory.episodes.record(other, "shell", scope=ANA, key="step 1")
 
 
@@ -784,11 +784,11 @@ def test_a_task_of_the_past_ends_in_the_past(memory: recollect.Engine) -> None:
 def test_a_retry_under_a_key_is_done_once(memory: recollect.Engine) -> None:
     one, other = (memory.episodes.start(DEPLOY, scope=ANA, key="start") for _ in range(2))
     assert one == other
-    with pytest.raises(Conflict, match="was used for something else"):
+    with pytest.raises(Conflict, match="was used for a different call"):
         memory.episodes.start("another", scope=ANA, key="start")
     for _ in range(3):
         assert len(memory.episodes.record(one.id, "shell", scope=ANA, input="make", key="a").actions) == 1
-    with pytest.raises(Conflict, match="was used for something else"):
+    with pytest.raises(Conflict, match="was used for a different call"):
         memory.episodes.record(one.id, "shell", scope=ANA, input="make clean", key="a")
     done = [memory.episodes.complete(one.id, 0.6, scope=ANA, lessons=[LESSON]) for _ in range(3)]
     assert len(records(memory, None)) == 1
@@ -829,7 +829,7 @@ def test_processes_that_work_at_one_task_lose_no_action_and_complete_it_once(tar
             problems = [one.exception() for one in (first, second)]
             completed = [one.result() for one in (first, second) if one.exception() is None]
         told = memory.episodes.show(begun, scope=ANA)
-        assert all(problem is None or "is over" in str(problem) for problem in problems)
+        assert all(problem is None or "has ended" in str(problem) for problem in problems)
         assert (sum(completed), told.finished, len(records(memory, None))) == (1, True, 1)
         assert len({one.type for one in told.actions}) == len(told.actions) >= 10
 

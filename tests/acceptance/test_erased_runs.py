@@ -95,7 +95,7 @@ def test_erasing_one_of_several_lets_those_hold_again_that_were_recalled_through
         with pytest.raises(NotFound):
             anywhere.history(gone, scope=ANA)
     assert not any("monastery" in line for line in anywhere.export(scope=ANA))
-    with pytest.raises(Conflict, match="was undone by run"):
+    with pytest.raises(Conflict, match="was already undone by run"):
         anywhere.undo(run, scope=ANA)
 
 
@@ -231,7 +231,7 @@ def test_a_run_of_which_all_was_erased_cannot_be_undone(memory: recollect.Engine
     run = merged(memory, ids)
     for id in ids:
         memory.erase(scope=ANA, id=id)
-    with pytest.raises(NotFound, match="what is erased never comes back"):
+    with pytest.raises(NotFound, match="erased memories cannot be restored"):
         memory.undo(run, scope=ANA)
 
 
@@ -240,7 +240,7 @@ def test_a_version_that_was_revised_away_does_not_come_back(memory: recollect.En
     first = memory.remember(HONEY, scope=ANA)
     second = memory.revise(first.id, "Breakfast smells of nothing", scope=ANA)
     assert memory.erase(scope=ANA, id=first.id).versions == 2
-    with pytest.raises(NotFound, match="what is erased never comes back"):
+    with pytest.raises(NotFound, match="erased memories cannot be restored"):
         memory.undo(int(second.memory.commit or 0), scope=ANA)
 
 
@@ -271,6 +271,6 @@ def test_what_was_planned_before_is_refused_after(memory: recollect.Engine) -> N
     plan = memory.plan("consolidate", scope=ANA)
     memory.erase(scope=ANA, id=ids[-1])
     before = memory.memories(scope=ANA, statuses=tuple(Status))
-    with pytest.raises(Conflict, match="is not there any more; plan again"):
+    with pytest.raises(Conflict, match="no longer exists; plan again"):
         memory.apply(plan)
     assert memory.memories(scope=ANA, statuses=tuple(Status)) == before

@@ -386,7 +386,7 @@ def test_a_file_of_which_no_turn_can_be_read_is_an_error(more: list[str], shell:
     file = tmp_path / "chat.jsonl"
     file.write_text("dear diary\nit rained\n")
     refused = shell("extract", str(file), "--scope", ANA, "--skip-bad", *more, code=2)
-    assert "nothing can be read, 2 left out; the first: line 1: this is no JSON" in refused.stderr
+    assert "no record can be read, 2 skipped; the first: line 1: this is no JSON" in refused.stderr
     assert 'a line is a turn, such as {"role": "user"' in refused.stderr
     assert (refused.stdout, shell.store.exists()) == ("", False)
 

@@ -312,7 +312,7 @@ def test_a_shell_that_names_several_memories_at_once_is_told_to_repeat_the_optio
     context = shell.json("brief", "--scope", ANA)["id"]
     repeat = "repeat --helped or --misled for each memory"
     refused = shell("feedback", context, "--scope", ANA, "--helped", "seat,meal", code=3)
-    told = f"Error: the memory 'seat,meal' was not handed over in the context '{context}'; {repeat}\n"
+    told = f"Error: memory 'seat,meal' is not in the context '{context}'; {repeat}\n"
     assert (refused.stdout, refused.stderr) == ("", told)
     refused = shell("feedback", context, "--scope", ANA, "--misled", "seat", "meal", code=2)
     assert f"Got unexpected extra arguments (meal); {repeat}." in refused.stderr

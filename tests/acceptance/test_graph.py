@@ -104,7 +104,7 @@ def test_what_is_not_there_is_said_to_be_not_there_whosever_it_is(engine: Engine
     for asked, scope in (("nobody", SCOPE), (mine.id, "acme/other"), ("Ana Souza", "acme/other"), ("", SCOPE)):
         with pytest.raises(recollect.NotFound, match=f"no memory in {scope} mentions"):
             engine.neighbours(asked, scope=scope)
-    with pytest.raises(recollect.NotFound, match="part of 2 names in acme/bo; give one of them: ana lima, ana souza"):
+    with pytest.raises(recollect.NotFound, match="part of 2 names in acme/bo; use one of them: ana lima, ana souza"):
         engine.neighbours("ana", scope=SCOPE)
 
 

@@ -172,7 +172,7 @@ def test_a_library_imports_what_others_exported_from_lines_that_are_read_once() 
             "Ana lives in Oslo",
             "Ben lives in Kiel",
         ]
-        with pytest.raises(recollect.FieldError, match="no format is called 'mem1'; did you mean 'mem0'"):
+        with pytest.raises(recollect.FieldError, match="unknown format 'mem1'; did you mean 'mem0'"):
             engine.import_from([], format="mem1", scope="acme/ana")
         with pytest.raises(recollect.FieldError, match="has no lines"):
             engine.import_from("mem0", format="mem0", scope="acme/ana")
@@ -183,7 +183,7 @@ def test_one_bad_line_stops_all_of_it_or_is_left_out_as_it_is_asked(shell: Shell
     file = a_file(tmp_path, *turns, {"role": "user", "content": "a\0b"}, "nonsense")
     refused = shell("import", file, "--format", "chat", *ANA, code=2).stderr
     assert "line 201, field 'content': has a NUL character" in refused
-    assert "nothing was imported, and --skip-bad" in refused
+    assert "nothing was imported; use --skip-bad" in refused
     assert not shell.store.exists()
     taken = imported(shell, "chat", file, "--skip-bad")
     assert (taken["read"], taken["verdicts"]["created"], taken["bad"]) == (200, 200, 2)
@@ -202,7 +202,7 @@ def test_a_foreign_file_without_its_format_is_refused_with_the_one_it_looks_like
 ) -> None:
     file = a_file(tmp_path, *SAMPLES[name])
     refused = shell("import", file, code=2).stderr
-    assert f"no export of recollect; it looks like {name}, so give --format {name} and --scope" in refused
+    assert f"not an export of recollect; it looks like {name}, so give --format {name} and --scope" in refused
     assert not shell.store.exists()
 
 
@@ -210,7 +210,8 @@ def test_an_export_of_ours_needs_no_format_and_takes_none(shell: Shell, tmp_path
     shell("remember", "Ana plays the cello", *ANA)
     file = tmp_path / "ours.jsonl"
     shell("export", str(file))
-    assert "leave --format and --scope out" in shell("import", str(file), "--format", "chat", *ANA, code=2).stderr
+    refused = shell("import", str(file), "--format", "chat", *ANA, code=2)
+    assert "import it without --format and --scope" in refused.stderr
     assert shell.json("import", str(file))["skipped"] == 1
 
 
@@ -218,7 +219,7 @@ def test_an_export_of_ours_needs_no_format_and_takes_none(shell: Shell, tmp_path
     ("arguments", "told"),
     [
         (["--format", "mem0"], "--format goes with --scope"),
-        (["--format", "men0", *ANA], "field '--format': no format is called 'men0'; did you mean 'mem0'?"),
+        (["--format", "men0", *ANA], "field '--format': unknown format 'men0'; did you mean 'mem0'?"),
         (["--format", "mem0", "--scope", "acme//ana"], "the part '' of a scope needs"),
         ([*ANA], "--scope goes with --format"),
         (["--skip-bad"], "--skip-bad goes with --format"),
@@ -292,7 +293,7 @@ def test_what_is_refused_for_a_secret_is_named_by_its_line(shell: Shell, tmp_pat
 def test_a_file_of_which_nothing_can_be_read_is_an_error(more: list[str], shell: Shell, tmp_path: Path) -> None:
     file = a_file(tmp_path, "dear diary", "today it rained")
     refused = shell("import", file, "--format", "chat", *ANA, "--skip-bad", *more, code=2)
-    assert "nothing can be read, 2 left out; the first: line 1: this is no JSON" in refused.stderr
+    assert "no record can be read, 2 skipped; the first: line 1: this is no JSON" in refused.stderr
     assert (refused.stdout, shell.store.exists()) == ("", False)
     empty = shell("import", a_file(tmp_path), "--format", "chat", *ANA, "--skip-bad", "--dry-run").stdout
     assert empty.startswith("read 0 memories")

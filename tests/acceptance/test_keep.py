@@ -90,7 +90,7 @@ def test_what_cannot_be_kept_as_it_is_is_refused_with_all_that_came_with_it(
     memory: recollect.Engine, text: str, because: str
 ) -> None:
     memory.keep([note("b", "before")])
-    with pytest.raises(recollect.InvalidInput, match=f"(?i)'odd' of acme/notes is not kept.*{because}"):
+    with pytest.raises(recollect.InvalidInput, match=f"(?i)'odd' of acme/notes cannot be stored.*{because}"):
         memory.keep([note("a", "fine"), note("odd", text)], drop=[(SCOPE, "b")])
     assert [text_of(memory, key) for key in ("a", "odd", "b")] == [None, None, "before"]
 
@@ -111,7 +111,7 @@ def test_whoever_is_refused_for_a_secret_is_told_the_setting_that_keeps_it_and_i
 
 @pytest.mark.parametrize("text", ["<private>mine</private> and yours", f"<private>mine</private> and {SECRET}"])
 def test_what_no_setting_would_keep_is_refused_without_one(memory: recollect.Engine, text: str) -> None:
-    with pytest.raises(recollect.InvalidInput, match=r"private.*; take that out$"):
+    with pytest.raises(recollect.InvalidInput, match=r"private.*; remove that$"):
         memory.keep([note("a", text)])
 
 
@@ -146,7 +146,7 @@ def test_whoever_is_trusted_less_drops_nothing_that_is_kept_and_then_nothing_is_
     memory.keep([note("a", "what the user said", provenance="direct_user"), note("b", "what a model said")])
     both = [(SCOPE, "a"), (SCOPE, "b")]
     for by in ("tool_external", "model_inference"):
-        with pytest.raises(recollect.InvalidInput, match=f"'a' of {SCOPE} is not dropped, .* {by} is trusted less"):
+        with pytest.raises(recollect.InvalidInput, match=f"'a' of {SCOPE} was not dropped: {by} has lower trust"):
             memory.keep([note("c", "instead")], drop=both, provenance=by)
     assert [text_of(memory, key) for key in "abc"] == ["what the user said", "what a model said", None]
     memory.keep([], drop=[(SCOPE, "b")], provenance="model_inference")

@@ -65,7 +65,7 @@ def test_something_else_under_a_key_is_a_conflict_before_it_is_embedded(
 ) -> None:
     memory.remember(SEAT, scope=ANA, key="k-1")
     embedder.on = False
-    with pytest.raises(recollect.Conflict, match="the retry key 'k-1' was used for something else"):
+    with pytest.raises(recollect.Conflict, match="retry key 'k-1' was used for a different call"):
         memory.remember("Ana prefers aisle seats", scope=ANA, key="k-1")
 
 

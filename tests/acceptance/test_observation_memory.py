@@ -128,7 +128,7 @@ class TestAStory:
             ObservationMemory(engine, inactivity=timedelta())
 
     def test_a_summary_is_noted_while_the_session_goes_on(self, memory: ObservationMemory) -> None:
-        with pytest.raises(recollect.NotFound, match="no session is under way in alice"):
+        with pytest.raises(recollect.NotFound, match="no session is open in alice"):
             memory.mem_session_summary("alice", "seats")
         started = memory.mem_session_start("alice")
         noted = memory.mem_session_summary("alice", "seats are looked for")

@@ -96,7 +96,7 @@ def test_a_revision_is_not_over_at_once(memory: recollect.Engine, clock: ManualC
     rome = memory.remember(ROME, scope=ANA, provenance=USER)
     before = everything(memory)
     clock.move(DAY)
-    with pytest.raises(recollect.Conflict, match=f"the memory '{rome.id}' of the subject '{HOME}' holds since"):
+    with pytest.raises(recollect.Conflict, match=f"memory '{rome.id}' of the same subject '{HOME}' is valid since"):
         memory.revise(note.id, OSLO, scope=ANA, provenance=USER)
     assert everything(memory) == before
     assert memory.revise(note.id, OSLO, scope=ANA, provenance=USER, valid_from=clock()).other == rome.id
@@ -169,7 +169,7 @@ def test_an_undo_that_would_make_a_second_truth_is_refused_and_names_the_other(
         run = run_of(put_away())
         oslo = memory.remember(OSLO, scope=ANA, provenance=USER)
         before = everything(memory)
-        told = f"the memory '{oslo.id}' holds of the subject '{HOME}' by now.*forget one of the two first"
+        told = f"memory '{oslo.id}' of the same subject '{HOME}' is valid now.*forget one of the two first"
         with pytest.raises(recollect.Conflict, match=told):
             memory.curator.undo(run, scope=ANA)
         assert everything(memory) == before
@@ -271,7 +271,7 @@ def test_a_merge_makes_no_second_truth(memory: recollect.Engine, clock: ManualCl
     rome = memory.remember(ROME, scope=ANA, provenance=USER).id
     ids = [memory.remember(text, scope=ANA, provenance=STRANGER).id for text in ("one thing", "another matter")]
     before = everything(memory)
-    with pytest.raises(recollect.Conflict, match=f"the memory '{rome}' holds of the subject '{HOME}'"):
+    with pytest.raises(recollect.Conflict, match=f"memory '{rome}' of the same subject '{HOME}' is valid"):
         memory.curator.merge(ids, OSLO, scope=ANA)
     assert everything(memory) == before
     made = memory.curator.merge([rome, *ids], OSLO, scope=ANA).memory

@@ -186,7 +186,7 @@ class TestIdentical:
                 with pytest.raises(NotFound) as refused:
                     memory.replay(id, scope=scope)
                 assert str(refused.value) == f"there is no context {id!r} in {scope}"
-        with pytest.raises(FieldError, match="None is no id"):
+        with pytest.raises(FieldError, match="None is not an id"):
             memory.replay(None, scope=ANA)  # type: ignore[arg-type]
 
     @on_both_stores

@@ -213,7 +213,7 @@ class TestSummaries:
         clock.move(HOUR)
         assert engine.sessions.end("seats were booked", scope=ANA) == over
         for act in (engine.sessions.end, engine.sessions.summarise):
-            with pytest.raises(recollect.NotFound, match="no session is under way in acme/ana; start one first"):
+            with pytest.raises(recollect.NotFound, match="no session is open in acme/ana; start one first"):
                 act("meals were ordered", scope=ANA)
 
     @on_both_stores

@@ -761,9 +761,9 @@ class TestBrowsing:
             memory.browse("nothing", scope=ANA)
         with pytest.raises(recollect.InvalidInput, match="plain memory"):
             memory.browse(plain.id, scope=ANA)
-        with pytest.raises(recollect.InvalidInput, match="browse it"):
+        with pytest.raises(recollect.InvalidInput, match="browse from it"):
             memory.expand(event.id, scope=ANA)
-        with pytest.raises(recollect.InvalidInput, match="at most 100"):
+        with pytest.raises(recollect.InvalidInput, match=r"is not within 0\.\.100"):
             memory.expand(event.id, scope=ANA, around=101)
         assert memory.browse(scope="nobody").parts == ()
 

@@ -305,7 +305,7 @@ class TestErasing:
         ):
             fill(memory)
             clock.active = True
-            with pytest.raises(StoreBusy, match="others erase memories of acme/ana"):
+            with pytest.raises(StoreBusy, match="topics of acme/ana are being refreshed, or memories erased"):
                 memory.refresh_topics(scope=ANA)
         assert gone
 

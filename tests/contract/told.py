@@ -14,7 +14,7 @@ PRESENT = re.compile(r"(?!2026-03-0)\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
 """A moment that is none of a story's."""
 
 RUN = re.compile(r"\brun (\d+)")
-LAST_RUN = re.compile(r"the last one here is \d+")
+LAST_RUN = re.compile(r"the last run is \d+")
 NUMBERED = ("commit", "run", "undone")
 """Numbers that a store counts by: which of them come first is the same, and not from where it counts."""
 

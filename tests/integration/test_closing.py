@@ -73,7 +73,7 @@ def test_an_error_inside_is_the_one_that_comes_out(path: Path) -> None:
     with pytest.raises(LookupError, match="the first") as caught:
         held_up(path, fail)
     (told,) = caught.value.__notes__
-    assert told.startswith("and then the store could not be closed well: ")
+    assert told.startswith("closing the store failed too: ")
     assert "1 deferred writes were not made" in told
 
 

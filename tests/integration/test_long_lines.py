@@ -53,7 +53,8 @@ def test_of_a_line_that_never_ends_no_more_is_read_than_a_line_may_have(
 ) -> None:
     monkeypatch.setattr(validation, "MAX_EXPORT_LINE_CHARS", SHORT)
     endless = Endless()
-    with pytest.raises(recollect.InvalidInput, match=f"line 1: this line does not end .at most {SHORT} characters"):
+    problem = f"line 1: too long for a line of an export .at most {SHORT} characters"
+    with pytest.raises(recollect.InvalidInput, match=problem):
         engine.import_(endless)
     assert endless.read_so_far == SHORT + 1
 
@@ -67,7 +68,7 @@ def test_a_line_that_is_too_long_is_refused_wherever_it_comes_from(
     file.write_text("".join(long))
     with file.open() as opened:
         for given in (long, iter(long), opened):
-            with pytest.raises(recollect.InvalidInput, match="line 2: this line does not end"):
+            with pytest.raises(recollect.InvalidInput, match="line 2: too long for a line of an export"):
                 engine.import_(given)
     assert engine.stats().memories == 0
     assert engine.import_(lines) == ImportReport(memories=1, contexts=0, skipped=0)
@@ -88,12 +89,12 @@ def test_what_would_not_be_taken_in_again_is_not_exported(
 ) -> None:
     id = engine.remember("a long seat " * SHORT, scope=ANA).id
     monkeypatch.setattr(validation, "MAX_EXPORT_LINE_CHARS", SHORT)
-    with pytest.raises(recollect.StoreError, match=rf"'{id}' takes \d+ characters.* use `backup`"):
+    with pytest.raises(recollect.StoreError, match=rf"'{id}' needs \d+ characters.* use `backup`"):
         list(engine.export())
 
 
 def test_bytes_and_half_a_character_are_refused(engine: recollect.Engine, lines: list[str]) -> None:
-    with pytest.raises(recollect.InvalidInput, match=r"line 1: b'.* is no text; open the export as text"):
+    with pytest.raises(recollect.InvalidInput, match=r"line 1: b'.* is not text; open the export in text mode"):
         engine.import_([line.encode() for line in lines])  # type: ignore[misc]
     for given in ([lines[0], '{"a": "\ud800"}'], iter([lines[0], '{"a": "\ud800"}'])):
         with pytest.raises(recollect.InvalidInput, match="line 2: has half a character at 7"):
@@ -113,5 +114,5 @@ def test_a_pipe_that_never_ends_is_refused_on_the_command_line(tmp_path: Path) -
     long = tmp_path / "long.jsonl"
     long.write_text(json.dumps({"x": "x" * SHORT}))
     run = subprocess.run([*command, str(long)], capture_output=True, text=True)
-    assert (run.returncode, "line 1: this line does not end" in run.stderr) == (2, True), run.stderr
+    assert (run.returncode, "line 1: too long for a line of an export" in run.stderr) == (2, True), run.stderr
     assert not (tmp_path / "agent.db").exists()

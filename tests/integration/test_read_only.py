@@ -94,7 +94,7 @@ def told_of_all(told: dict[str, Any], folder: Path) -> None:
     assert told["key"] == f"gave {told['memories'][0]}"
     assert told["context"] is None
     assert told["served"] == "gave None"
-    assert "None is no id: a context of a store that may only be read has none" in told["feedback"]
+    assert "None is not an id: contexts of a read-only store have none" in told["feedback"]
     for act, said in told["refused"].items():
         assert said.startswith(f"StoreError: {folder / 'agent.db'} cannot be written"), (act, said)
         assert said.endswith("check the permissions of the file and its folder"), (act, said)

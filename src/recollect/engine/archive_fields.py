@@ -1,6 +1,6 @@
-"""Encode and validate the values in an export; an invalid one is refused by its field.
+"""Encode and read the fields of an export; an error names the invalid field.
 
-The second half does the same for the records of contexts.
+The second half encodes and reads the records of contexts.
 """
 
 import base64
@@ -34,11 +34,11 @@ def field_names(kind: Any) -> list[str]:
 def require_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
     """Return the mapping unchanged, or raise FieldError unless it has exactly these fields."""
     if not isinstance(value, dict):
-        raise FieldError(f"{show(value)} is no mapping of {', '.join(sorted(names))}")
-    odd = next((name for name in value if name not in names), None)
-    if odd is not None:
+        raise FieldError(f"{show(value)} is not a mapping of {', '.join(sorted(names))}")
+    unknown = next((name for name in value if name not in names), None)
+    if unknown is not None:
         raise FieldError(
-            "is unknown: a newer recollect wrote the export, or the file was changed; upgrade recollect", field=odd
+            "is unknown: the export was written by a newer recollect, or changed; upgrade recollect", field=unknown
         )
     missing = next((name for name in sorted(names) if name not in value), None)
     if missing is not None:
@@ -49,7 +49,7 @@ def require_fields(value: Any, names: Collection[str]) -> dict[str, Any]:
 def require_list(field: str, value: Any) -> list[Any]:
     """Return the list unchanged, or raise FieldError."""
     if not isinstance(value, list):
-        raise FieldError(f"{show(value)} is no list", field=field)
+        raise FieldError(f"{show(value)} is not a list", field=field)
     return value
 
 
@@ -58,16 +58,16 @@ def decode_vector(field: str, text: str, dimensions: int, *, most: int = 1) -> b
     import numpy as np
 
     try:
-        found = base64.b64decode(validation.require_text(field, text), validate=True)
+        data = base64.b64decode(validation.require_text(field, text), validate=True)
     except ValueError as error:
         raise FieldError(f"{show(text)} is not base64", field=field) from error
-    count, rest = divmod(len(found), 4 * dimensions)
+    count, rest = divmod(len(data), 4 * dimensions)
     if rest or not 1 <= count <= most:
-        raise FieldError(f"{len(found)} bytes; {dimensions} dimensions have {4 * dimensions}", field=field)
-    parts = np.frombuffer(found, dtype="<f4").astype(np.float64).reshape(count, dimensions)
+        raise FieldError(f"has {len(data)} bytes; {dimensions} dimensions need {4 * dimensions}", field=field)
+    parts = np.frombuffer(data, dtype="<f4").astype(np.float64).reshape(count, dimensions)
     if not (abs((parts * parts).sum(axis=1) - 1.0) <= validation.NORM_ROUNDING).all():
-        raise FieldError("is not of length 1", field=field)
-    return found
+        raise FieldError("does not have length 1", field=field)
+    return data
 
 
 def to_json(value: Any) -> Any:
@@ -106,105 +106,105 @@ def parse_optional_time(field: str, text: str | None) -> datetime | None:
 def require_commit(value: Any, *, least: int = 1) -> int:
     """Return the commit number unchanged, or raise FieldError."""
     if not least <= validation.require_count("commit", value) <= validation.MAX_COMMIT:
-        raise FieldError(f"{show(value)} is no number of a commit", field="commit")
+        raise FieldError(f"{show(value)} is not a commit number", field="commit")
     return int(value)
 
 
 _CONTEXT_DEFAULTS: Mapping[str, Any] = {"past": False, "levels": [], "making": None, "elsewhere": False}
-"""Values of fields that older archives lack."""
+"""Values of fields that older exports lack."""
 
 _OMITTED_DEFAULTS = ("making", "elsewhere")
 _SHA256_HEX = re.compile(r"[0-9a-f]{64}")
 
 
-def encode_context(trace: ContextRecord) -> dict[str, Any]:
+def encode_context(record: ContextRecord) -> dict[str, Any]:
     """Encode a context record as the value of an export line."""
-    values = asdict(trace) | {"scope": str(trace.scope)}
-    usual = {name for name in _OMITTED_DEFAULTS if values[name] == _CONTEXT_DEFAULTS[name]}
-    return {"context": {name: to_json(value) for name, value in values.items() if name not in usual}}
+    values = asdict(record) | {"scope": str(record.scope)}
+    defaults = {name for name in _OMITTED_DEFAULTS if values[name] == _CONTEXT_DEFAULTS[name]}
+    return {"context": {name: to_json(value) for name, value in values.items() if name not in defaults}}
 
 
 def read_context(value: Any) -> ContextRecord:
     """Read a context record from the value of an export line."""
-    given = {
+    item = {
         **_CONTEXT_DEFAULTS,
         **require_fields(value, {*value} & {*_CONTEXT_DEFAULTS} | {*field_names(ContextRecord)} - {*_CONTEXT_DEFAULTS}),
     }
-    trace = ContextRecord(
-        id=validation.require_id("context", given["id"]),
-        scope=Scope.parse(given["scope"]),
-        made_at=parse_time("made_at", given["made_at"]),
-        at=parse_time("at", given["at"]),
-        commit=require_commit(given["commit"], least=0),
-        known_at=parse_optional_time("known_at", given["known_at"]),
+    record = ContextRecord(
+        id=validation.require_id("context", item["id"]),
+        scope=Scope.parse(item["scope"]),
+        made_at=parse_time("made_at", item["made_at"]),
+        at=parse_time("at", item["at"]),
+        commit=require_commit(item["commit"], least=0),
+        known_at=parse_optional_time("known_at", item["known_at"]),
         question=tuple(
-            validation.require_content("question", turn) for turn in require_list("question", given["question"])
+            validation.require_content("question", turn) for turn in require_list("question", item["question"])
         ),
-        kinds=tuple(parse_choice("kinds", kind, Kind).value for kind in require_list("kinds", given["kinds"])),
-        packed=tuple(_read_packed_item(one) for one in require_list("packed", given["packed"])),
-        omitted=tuple(_read_omitted_item(one) for one in require_list("omitted", given["omitted"])),
-        excluded=_read_counts("excluded", given["excluded"]),
-        past=validation.require_flag("past", given["past"]),
+        kinds=tuple(parse_choice("kinds", kind, Kind).value for kind in require_list("kinds", item["kinds"])),
+        packed=tuple(_read_packed_item(one) for one in require_list("packed", item["packed"])),
+        omitted=tuple(_read_omitted_item(one) for one in require_list("omitted", item["omitted"])),
+        excluded=_read_counts("excluded", item["excluded"]),
+        past=validation.require_flag("past", item["past"]),
         levels=tuple(
-            str(parse_level("levels", level) or PLAIN_LEVEL_NAME) for level in require_list("levels", given["levels"])
+            str(parse_level("levels", level) or PLAIN_LEVEL_NAME) for level in require_list("levels", item["levels"])
         ),
-        elsewhere=validation.require_flag("elsewhere", given["elsewhere"]),
-        profile=validation.require_clean_text("profile", given["profile"]),
-        version=validation.require_clean_text("version", given["version"]),
-        formula=_read_formula(given["formula"]),
-        tokens=_read_tokens("tokens", given["tokens"]),
-        budget=validation.require_limit("budget", given["budget"]),
-        depth=validation.require_limit("depth", given["depth"]),
-        marker=_read_marker(given["marker"]),
+        elsewhere=validation.require_flag("elsewhere", item["elsewhere"]),
+        profile=validation.require_clean_text("profile", item["profile"]),
+        version=validation.require_clean_text("version", item["version"]),
+        formula=_read_formula(item["formula"]),
+        tokens=_read_tokens("tokens", item["tokens"]),
+        budget=validation.require_limit("budget", item["budget"]),
+        depth=validation.require_limit("depth", item["depth"]),
+        marker=_read_marker(item["marker"]),
     )
-    return trace if given["making"] is None else replace(trace, making=_read_recipe(given["making"], trace))
+    return record if item["making"] is None else replace(record, making=_read_recipe(item["making"], record))
 
 
-def screen_context(trace: ContextRecord, policy: SecretsPolicy, reworded: Collection[MemoryId]) -> ContextRecord:
+def screen_context(record: ContextRecord, policy: SecretsPolicy, reworded: Collection[MemoryId]) -> ContextRecord:
     """Return the context without secrets in its query.
 
-    The checksum of its text is dropped if a packed memory was reworded since. Queries are redacted, never refused.
+    The checksum of its text is dropped if a packed memory was redacted. Queries are redacted, never refused.
     """
-    question = tuple(redact_text(turn, policy) for turn in trace.question)
-    if trace.making is not None and question != trace.question:
-        trace = replace(trace, making=replace(trace.making, directions=None))
-    if trace.making is not None and any(one.id in reworded for one in trace.packed):
-        trace = replace(trace, making=replace(trace.making, text=None))
-    return trace if question == trace.question else replace(trace, question=question)
+    question = tuple(redact_text(turn, policy) for turn in record.question)
+    if record.making is not None and question != record.question:
+        record = replace(record, making=replace(record.making, directions=None))
+    if record.making is not None and any(one.id in reworded for one in record.packed):
+        record = replace(record, making=replace(record.making, text=None))
+    return record if question == record.question else replace(record, question=question)
 
 
-def _read_recipe(value: Any, trace: ContextRecord) -> ContextRecipe:
-    given = require_fields(value, field_names(ContextRecipe))
-    counts = {name: validation.require_count(name, given[name]) for name in ("directed", "packed", "omitted")}
-    if counts["packed"] < len(trace.packed) or counts["omitted"] < len(trace.omitted):
-        raise FieldError("there are more of them than there were", field="packed")
-    reserves = _require_mapping("reserves", given["reserves"])
+def _read_recipe(value: Any, record: ContextRecord) -> ContextRecipe:
+    recipe = require_fields(value, field_names(ContextRecipe))
+    counts = {name: validation.require_count(name, recipe[name]) for name in ("directed", "packed", "omitted")}
+    if counts["packed"] < len(record.packed) or counts["omitted"] < len(record.omitted):
+        raise FieldError("is smaller than the number of entries", field="packed")
+    reserves = _require_mapping("reserves", recipe["reserves"])
     budget = Budget(
-        trace.budget,
+        record.budget,
         reserves={
             parse_choice("reserves", kind, Kind): _read_tokens("reserves", room) for kind, room in reserves.items()
         },
-        items=given["items"],
-        pinned_share=validation.require_fraction("pinned_share", given["pinned_share"]),
+        items=recipe["items"],
+        pinned_share=validation.require_fraction("pinned_share", recipe["pinned_share"]),
     )
-    encoder = None if given["encoder"] is None else Encoder(**require_fields(given["encoder"], field_names(Encoder)))
+    encoder = None if recipe["encoder"] is None else Encoder(**require_fields(recipe["encoder"], field_names(Encoder)))
     return ContextRecipe(
-        present=validation.require_flag("present", given["present"]),
+        present=validation.require_flag("present", recipe["present"]),
         reserves={kind.value: room for kind, room in budget.reserves.items()},
         items=budget.items,
         pinned_share=budget.pinned_share,
-        counter=validation.require_clean_text("counter", given["counter"]),
-        analyser=validation.require_id("analyser", given["analyser"]),
-        naming=validation.require_id("naming", given["naming"]),
+        counter=validation.require_clean_text("counter", recipe["counter"]),
+        analyser=validation.require_id("analyser", recipe["analyser"]),
+        naming=validation.require_id("naming", recipe["naming"]),
         encoder=encoder,
-        directions=_read_vectors(given["directions"], encoder),
-        text=_read_checksum(given["text"]),
+        directions=_read_vectors(recipe["directions"], encoder),
+        text=_read_checksum(recipe["text"]),
         **counts,
     )
 
 
 def _read_formula(value: Any) -> str:
-    """Read the profile document of a context, without checking that this version can rank by it."""
+    """Read the profile document of a context, even if this version cannot rank by it."""
     text = validation.require_clean_text("formula", value)
     try:
         read_formula(text)
@@ -229,29 +229,29 @@ def _read_vectors(value: Any, encoder: Encoder | None) -> str | None:
     if value is None:
         return None
     if encoder is None:
-        raise FieldError("directions without a model that they come from", field="directions")
+        raise FieldError("has vectors, but the encoder is missing", field="directions")
     decode_vector("directions", value, encoder.dimensions, most=MAX_PHRASINGS)
     return str(value)
 
 
 def _read_checksum(value: Any) -> str | None:
     if value is not None and not (isinstance(value, str) and _SHA256_HEX.fullmatch(value)):
-        raise FieldError(f"{show(value)} is no sum", field="text")
+        raise FieldError(f"{show(value)} is not a SHA-256 checksum", field="text")
     return value
 
 
 def _read_packed_item(value: Any) -> PackedEntry:
-    given = require_fields(value, field_names(PackedEntry))
+    entry = require_fields(value, field_names(PackedEntry))
     return PackedEntry(
-        MemoryId(validation.require_id("id", given["id"])), validation.require_number("score", given["score"])
+        MemoryId(validation.require_id("id", entry["id"])), validation.require_number("score", entry["score"])
     )
 
 
 def _read_omitted_item(value: Any) -> OmittedEntry:
-    given = require_fields(value, field_names(OmittedEntry))
-    id, score = MemoryId(validation.require_id("id", given["id"])), validation.require_number("score", given["score"])
+    entry = require_fields(value, field_names(OmittedEntry))
+    id, score = MemoryId(validation.require_id("id", entry["id"])), validation.require_number("score", entry["score"])
     return OmittedEntry(
-        id, score, validation.require_line("reason", given["reason"]), validation.require_count("cost", given["cost"])
+        id, score, validation.require_line("reason", entry["reason"]), validation.require_count("cost", entry["cost"])
     )
 
 
@@ -264,5 +264,5 @@ def _read_counts(field: str, value: Any) -> Mapping[str, int]:
 
 def _require_mapping(field: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise FieldError(f"{show(value)} is no mapping", field=field)
+        raise FieldError(f"{show(value)} is not a mapping", field=field)
     return value

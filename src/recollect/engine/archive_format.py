@@ -69,9 +69,9 @@ def parse_line(text: str, number: int) -> Any:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FieldError(f"this is no JSON ({error}); the file was cut or changed", line=number) from error
+        raise FieldError(f"this is not JSON ({error}); the file was cut or changed", line=number) from error
     if not isinstance(value, dict):
-        raise FieldError(f"{show(value)} is no line of an export", line=number)
+        raise FieldError(f"{show(value)} is not a line of an export", line=number)
     return value
 
 
@@ -96,7 +96,7 @@ def read_header(text: str) -> ArchiveInfo:
     """Read the first line; raise FieldError for another format or a newer version."""
     value = parse_line(text, 1)
     if value.get("format") != FORMAT_NAME:
-        raise FieldError(f"this is no export of recollect; its first line has no format {FORMAT_NAME!r}", line=1)
+        raise FieldError(f"this is not an export of recollect; its first line lacks the format {FORMAT_NAME!r}", line=1)
     number = value.get("number")
     if number != FORMAT_NUMBER:
         raise FieldError(_describe_unknown_format(number), line=1)
@@ -107,26 +107,26 @@ def read_header(text: str) -> ArchiveInfo:
 def _describe_unknown_format(number: object) -> str:
     """Return the error message for an export with an unknown format number."""
     if isinstance(number, int) and number > FORMAT_NUMBER:
-        seen = (
+        problem = (
             f"the export was written by a newer recollect (format {number}; this version reads up to {FORMAT_NUMBER})"
         )
-        return f"{seen}; upgrade recollect"
+        return f"{problem}; upgrade recollect"
     return f"the export has format {show(number)} instead of {FORMAT_NUMBER}; export the store again"
 
 
 def _read_inventory(value: Mapping[str, Any]) -> ArchiveInfo:
-    given = require_fields(value, _HEADER_FIELDS)
-    encoder, scope = given["encoder"], given["scope"]
-    memories = validation.require_count("memories", given["memories"])
+    header = require_fields(value, _HEADER_FIELDS)
+    encoder, scope = header["encoder"], header["scope"]
+    memories = validation.require_count("memories", header["memories"])
     if memories and encoder is None:
-        raise FieldError("memories without a model that their vectors come from", field="encoder")
+        raise FieldError("is missing; the export has memories with vectors", field="encoder")
     return ArchiveInfo(
         encoder=None if encoder is None else Encoder(**require_fields(encoder, field_names(Encoder))),
-        analyser=validation.require_id("analyser", given["analyser"]),
+        analyser=validation.require_id("analyser", header["analyser"]),
         scope=None if scope is None else Scope.parse(scope),
         memories=memories,
-        contexts=validation.require_count("contexts", given["contexts"]),
-        until=parse_optional_time("until", given["until"]),
+        contexts=validation.require_count("contexts", header["contexts"]),
+        until=parse_optional_time("until", header["until"]),
     )
 
 
@@ -146,10 +146,10 @@ def read_item(value: Mapping[str, Any], number: int, dimensions: int) -> Archive
 def read_end(value: Mapping[str, Any], number: int) -> str:
     """Return the checksum in the last line; raise if its line count is wrong."""
     with _at_line(number):
-        given = require_fields(value, _END_FIELDS)
-        if validation.require_count("lines", given["lines"]) != number - 1:
-            raise FieldError(f"{given['lines']} lines are said to be before this one, so some are missing or added")
-        return validation.require_text("sha256", given["sha256"])
+        end = require_fields(value, _END_FIELDS)
+        if validation.require_count("lines", end["lines"]) != number - 1:
+            raise FieldError(f"states {end['lines']} lines, so some lines are missing or were added")
+        return validation.require_text("sha256", end["sha256"])
 
 
 def screen_items(items: Iterable[ArchiveItem], policy: SecretsPolicy) -> Iterator[ArchiveItem]:
@@ -158,41 +158,41 @@ def screen_items(items: Iterable[ArchiveItem], policy: SecretsPolicy) -> Iterato
     Raises FieldError with the line if the policy refuses an item, or if a name contains a secret. A text that was
     redacted loses its vector.
     """
-    reworded: set[MemoryId] = set()
+    redacted: set[MemoryId] = set()
     for number, item in enumerate(items, start=2):  # after the header
         with _at_line(number):
             if isinstance(item, ContextRecord):
-                found: ArchiveItem = screened_context(item, policy, reworded)
+                screened: ArchiveItem = screened_context(item, policy, redacted)
             else:
-                found = _screen_memory(item, policy)
-                reworded.update(() if found is item else (item.current.id,))
-        yield found
+                screened = _screen_memory(item, policy)
+                redacted.update(() if screened is item else (item.current.id,))
+        yield screened
 
 
-def _screen_memory(saved: ArchivedMemory, policy: SecretsPolicy) -> ArchivedMemory:
-    for name in (*(one.vote for one in saved.votes), *saved.keys):
+def _screen_memory(archived: ArchivedMemory, policy: SecretsPolicy) -> ArchivedMemory:
+    for name in (*(one.vote for one in archived.votes), *archived.keys):
         _screen_or_refuse(name, policy)
-    versions = [(_screen_or_refuse(memory, policy), place) for memory, place in saved.versions]
-    if all(new is old for (new, _), (old, _) in zip(versions, saved.versions, strict=True)):
-        return saved
+    versions = [(_screen_or_refuse(memory, policy), place) for memory, place in archived.versions]
+    if all(new is old for (new, _), (old, _) in zip(versions, archived.versions, strict=True)):
+        return archived
     places: dict[tuple[int, str | None, str], int] = {}
     contents: list[ArchivedContent] = []
     for memory, place in versions:
-        told, former = (place, memory.title, memory.text), saved.contents[place]
-        if told not in places:
-            places[told] = len(contents)
-            same = (former.title, former.text) == told[1:]
-            contents.append(former if same else ArchivedContent(memory.title, memory.text, None))
+        content, original = (place, memory.title, memory.text), archived.contents[place]
+        if content not in places:
+            places[content] = len(contents)
+            is_unchanged = (original.title, original.text) == content[1:]
+            contents.append(original if is_unchanged else ArchivedContent(memory.title, memory.text, None))
     numbered = tuple((memory, places[place, memory.title, memory.text]) for memory, place in versions)
-    return replace(saved, contents=tuple(contents), versions=numbered)
+    return replace(archived, contents=tuple(contents), versions=numbered)
 
 
 def _screen_or_refuse(value: T, policy: SecretsPolicy) -> T:
-    found = screen(value, policy, may_be_blank=True)
-    if isinstance(found, Refused):
-        problem, _, _ = found.reason.partition(";")
-        raise FieldError(f"{problem}; import it with `[secrets] enabled = false` to take it in as it is")
-    return found.value
+    screened = screen(value, policy, may_be_blank=True)
+    if isinstance(screened, Refused):
+        problem, _, _ = screened.reason.partition(";")
+        raise FieldError(f"{problem}; to import it unchanged, set `[secrets] enabled = false`")
+    return screened.value
 
 
 @contextmanager
@@ -208,19 +208,23 @@ def _at_line(number: int) -> Iterator[None]:
         raise FieldError(f"this cannot be read ({error!r}); the file was changed", line=number) from error
 
 
-def _encode_memory(saved: ArchivedMemory) -> dict[str, Any]:
-    present = saved.current
+def _encode_memory(archived: ArchivedMemory) -> dict[str, Any]:
+    current = archived.current
     return {
-        "memory": present.id,
-        "scope": str(present.scope),
-        "contents": [_encode_content(one) for one in saved.contents],
-        "versions": [_encode_version(memory, content) for memory, content in saved.versions],
-        "uses": [[u.use.value, format_time(u.at), u.context, u.commit, format_time(u.recorded_at)] for u in saved.uses],
+        "memory": current.id,
+        "scope": str(current.scope),
+        "contents": [_encode_content(one) for one in archived.contents],
+        "versions": [_encode_version(memory, content) for memory, content in archived.versions],
+        "uses": [
+            [u.use.value, format_time(u.at), u.context, u.commit, format_time(u.recorded_at)] for u in archived.uses
+        ],
         "votes": [
             [v.vote.context, v.vote.by, v.vote.use.value, format_time(v.vote.at), v.commit, format_time(v.recorded_at)]
-            for v in saved.votes
+            for v in archived.votes
         ],
-        "keys": [[k.key, k.body, type(k.verdict).__name__, asdict(k.verdict), format_time(k.at)] for k in saved.keys],
+        "keys": [
+            [k.key, k.body, type(k.verdict).__name__, asdict(k.verdict), format_time(k.at)] for k in archived.keys
+        ],
     }
 
 
@@ -230,32 +234,32 @@ def _read_memory(value: Mapping[str, Any], dimensions: int) -> ArchivedMemory:
     versions = tuple(_read_version(one, id, scope, contents) for one in require_list("versions", value["versions"]))
     _refuse_broken_chain([memory for memory, _ in versions])
     if {place for _, place in versions} != set(range(len(contents))):
-        raise FieldError("one of them is of no version", field="contents")
+        raise FieldError("has a content that no version uses", field="contents")
     uses = tuple(_read_use(one) for one in require_list("uses", value["uses"]))
     signs = [(one.context, one.use) for one in uses if one.use in SIGN_USES]
     if len(set(signs)) < len(signs):
-        raise FieldError("a sign is there twice; it is noted once for a context", field="uses")
+        raise FieldError("has a sign twice; each sign is recorded once per context", field="uses")
     votes = tuple(_read_vote(one, id) for one in require_list("votes", value["votes"]))
     for name, log in (("uses", uses), ("votes", votes)):
         commits = [one.commit for one in log]
         if commits != sorted(commits):
-            raise FieldError("follow each other in the order of their commits", field=name)
+            raise FieldError("is not in the order of commits", field=name)
     keys = tuple(_read_key(one, id, scope) for one in require_list("keys", value["keys"]))
-    saved = ArchivedMemory(contents=contents, versions=versions, uses=uses, votes=votes, keys=keys)
-    if saved.places_without_vector:
+    archived = ArchivedMemory(contents=contents, versions=versions, uses=uses, votes=votes, keys=keys)
+    if archived.places_without_vector:
         remedy = "run `recollect admin re-embed` on the store it came from, and export it again"
-        raise FieldError(f"a text has none; {remedy}", field="vector")
-    return saved
+        raise FieldError(f"is missing for a text; {remedy}", field="vector")
+    return archived
 
 
 def _read_use(value: Any) -> ArchivedUse:
-    use, at, within, commit, recorded_at = require_list("uses", value)
-    said = _parse_use(use, {Use.SERVED, Use.ECHOED, *SIGN_USES})
-    named = None if within is None else validation.require_id("context", within)
-    if named is None and said in SIGN_USES:
-        raise FieldError("is missing; a sign is of a context", field="context")
+    use, at, context, commit, recorded_at = require_list("uses", value)
+    parsed = _parse_use(use, {Use.SERVED, Use.ECHOED, *SIGN_USES})
+    context_id = None if context is None else validation.require_id("context", context)
+    if context_id is None and parsed in SIGN_USES:
+        raise FieldError("is missing; a sign belongs to a context", field="context")
     return ArchivedUse(
-        said, parse_time("at", at), named, require_commit(commit), parse_time("recorded_at", recorded_at)
+        parsed, parse_time("at", at), context_id, require_commit(commit), parse_time("recorded_at", recorded_at)
     )
 
 
@@ -272,30 +276,32 @@ def _read_vote(value: Any, id: MemoryId) -> ArchivedVote:
 
 
 def _read_key(value: Any, id: MemoryId, scope: Scope) -> IdempotencyRecord:
-    key, body, verdict, given, at = require_list("keys", value)
+    key, body, verdict, details, at = require_list("keys", value)
     if verdict not in _VERDICT_CLASSES:
-        raise FieldError(f"{show(verdict)} is no verdict; {suggest(str(verdict), _VERDICT_CLASSES)}", field="verdict")
+        raise FieldError(
+            f"{show(verdict)} is not a verdict; {suggest(str(verdict), _VERDICT_CLASSES)}", field="verdict"
+        )
     return IdempotencyRecord(
         scope=scope,
         key=validation.require_id("key", key),
         body=validation.require_line("body", body),
         memory=id,
-        verdict=_read_verdict(_VERDICT_CLASSES[verdict], given),
+        verdict=_read_verdict(_VERDICT_CLASSES[verdict], details),
         at=parse_time("at", at),
     )
 
 
 def _read_verdict(kind: Any, value: Any) -> Verdict:
-    given = require_fields(
+    details = require_fields(
         {**_VERDICT_DEFAULTS.get(kind, {}), **value} if isinstance(value, dict) else value, field_names(kind)
     )
-    read = {one.name: _read_detail(one.name, one.type, given[one.name]) for one in fields(kind)}
-    found: Verdict = kind(**read)
-    return found
+    arguments = {one.name: _read_detail(one.name, one.type, details[one.name]) for one in fields(kind)}
+    verdict: Verdict = kind(**arguments)
+    return verdict
 
 
 _VERDICT_DEFAULTS: Mapping[type, Mapping[str, Any]] = {Updated: {"instead_of": None}, Changed: {"instead_of": None}}
-"""Verdict fields that older archives lack."""
+"""Verdict fields that older exports lack."""
 
 
 def _read_detail(name: str, type: Any, value: Any) -> object:
@@ -317,17 +323,19 @@ def _encode_content(content: ArchivedContent) -> dict[str, Any]:
 
 
 def _read_content(value: Any, dimensions: int) -> ArchivedContent:
-    given = require_fields(value, field_names(ArchivedContent))
-    vector = None if given["vector"] is None else decode_vector("vector", given["vector"], dimensions)
-    return ArchivedContent(given["title"], given["text"], vector)
+    content = require_fields(value, field_names(ArchivedContent))
+    vector = None if content["vector"] is None else decode_vector("vector", content["vector"], dimensions)
+    return ArchivedContent(content["title"], content["text"], vector)
 
 
 def _encode_version(memory: Memory, content: int) -> dict[str, Any]:
     """Encode a version: the index of its content, and the fields that differ from defaults."""
-    usual = {"indexed": True, "trust": TRUST_BY_PROVENANCE[memory.provenance].value}
-    shown = {name: to_json(getattr(memory, name)) for name in _VERSION_FIELDS}
-    told = {name: value for name, value in shown.items() if not _is_absent(value) or name in usual}
-    return {"content": content} | {name: value for name, value in told.items() if value != usual.get(name, _NO_DEFAULT)}
+    defaults = {"indexed": True, "trust": TRUST_BY_PROVENANCE[memory.provenance].value}
+    values = {name: to_json(getattr(memory, name)) for name in _VERSION_FIELDS}
+    present = {name: value for name, value in values.items() if not _is_absent(value) or name in defaults}
+    return {"content": content} | {
+        name: value for name, value in present.items() if value != defaults.get(name, _NO_DEFAULT)
+    }
 
 
 _NO_DEFAULT = object()
@@ -341,33 +349,35 @@ def _is_absent(value: Any) -> bool:
 def _read_version(
     value: Mapping[str, Any], id: MemoryId, scope: Scope, contents: Sequence[ArchivedContent]
 ) -> tuple[Memory, int]:
-    given = dict(require_fields(value, {*value} & {*_VERSION_FIELDS} | {"content", *_ENUM_FIELDS}))
-    place = validation.require_count("content", given.pop("content"))
-    absent = next((name for name, one in given.items() if one is None), None)
-    if absent is not None:
-        raise FieldError("is null; leave it out", field=absent)
-    for name in _TIME_FIELDS & given.keys():
-        given[name] = parse_time(name, given[name])
-    for name in _LIST_FIELDS & given.keys():
-        given[name] = tuple(require_list(name, given[name]))
+    version = dict(require_fields(value, {*value} & {*_VERSION_FIELDS} | {"content", *_ENUM_FIELDS}))
+    index = validation.require_count("content", version.pop("content"))
+    null_field = next((name for name, one in version.items() if one is None), None)
+    if null_field is not None:
+        raise FieldError("is null; omit it", field=null_field)
+    for name in _TIME_FIELDS & version.keys():
+        version[name] = parse_time(name, version[name])
+    for name in _LIST_FIELDS & version.keys():
+        version[name] = tuple(require_list(name, version[name]))
     for name, choices in (
         *_ENUM_FIELDS.items(),
-        *((name, one) for name, one in _OPTIONAL_ENUM_FIELDS.items() if name in given),
+        *((name, one) for name, one in _OPTIONAL_ENUM_FIELDS.items() if name in version),
     ):
-        given[name] = parse_choice(name, given[name], choices)
-    for name in _ENUM_LIST_FIELDS.keys() & given.keys():
-        given[name] = tuple(parse_choice(name, one, _ENUM_LIST_FIELDS[name]) for one in require_list(name, given[name]))
-    content = contents[place]
-    memory = Memory(id=id, scope=scope, title=content.title, text=content.text, **given)
+        version[name] = parse_choice(name, version[name], choices)
+    for name in _ENUM_LIST_FIELDS.keys() & version.keys():
+        version[name] = tuple(
+            parse_choice(name, one, _ENUM_LIST_FIELDS[name]) for one in require_list(name, version[name])
+        )
+    content = contents[index]
+    memory = Memory(id=id, scope=scope, title=content.title, text=content.text, **version)
     if memory.title != content.title:
-        raise FieldError(f"{show(content.title)} is no title", field="title")
-    return memory, place
+        raise FieldError(f"{show(content.title)} is not a valid title", field="title")
+    return memory, index
 
 
 def _refuse_broken_chain(versions: Sequence[Memory]) -> None:
     commits = [require_commit(one.commit) for one in versions]
     if not versions or commits != sorted(commits) or any(one.recorded_at is None for one in versions):
-        raise FieldError("the versions of a memory follow each other, the oldest first", field="versions")
+        raise FieldError("is empty or not in order; the oldest version comes first", field="versions")
 
 
 def _parse_use(value: Any, allowed: Collection[Use]) -> Use:

@@ -34,8 +34,8 @@ class Curator:
     that something was written.
     """
 
-    def __init__(self, opened: Callable[[], Dependencies]) -> None:
-        self._opened = opened
+    def __init__(self, get_deps: Callable[[], Dependencies]) -> None:
+        self._get_deps = get_deps
 
     def __repr__(self) -> str:
         return "<recollect.Curator>"
@@ -43,8 +43,8 @@ class Curator:
     def weigh(self, id: str, importance: float | None, *, scope: str | Scope) -> Receipt:
         """Set the importance of a memory, higher or lower than before; `None` makes it unknown."""
         weight = None if importance is None else validation.require_fraction("importance", importance)
-        to = "of unknown importance" if weight is None else f"of importance {weight:g}"
-        return _change_memory(self._opened(), as_scope(scope), id, lambda one: one.changed(importance=weight), to)
+        change = "of unknown importance" if weight is None else f"of importance {weight:g}"
+        return _change_memory(self._get_deps(), as_scope(scope), id, lambda one: one.changed(importance=weight), change)
 
     def merge(
         self,
@@ -62,7 +62,7 @@ class Curator:
         `derived_from`.
         """
         wording = Wording(text=text, title=title, kind=None if kind is None else parse_choice("kind", kind, Kind))
-        return merge_memories(self._opened(), as_scope(scope), ids, wording)
+        return merge_memories(self._get_deps(), as_scope(scope), ids, wording)
 
     def supersede(self, old: str, by: str, *, scope: str | Scope, at: datetime | None = None) -> Receipt:
         """Mark the active memory `old` as replaced by the active memory `by`.
@@ -70,16 +70,16 @@ class Curator:
         The old one is valid until the new one begins, or until `at`.
         """
         since = None if at is None else validation.require_moment("at", at)
-        return _supersede(self._opened(), as_scope(scope), old, by, since)
+        return _supersede(self._get_deps(), as_scope(scope), old, by, since)
 
     def quarantine(self, id: str, reason: str, *, scope: str | Scope) -> Receipt:
         """Quarantine a memory, so that it is not recalled until it is released.
 
         The reason is stored with it.
         """
-        deps = self._opened()
-        told = redact_text(validation.require_line("reason", reason), deps.policy.secrets)
-        remark = validation.require_line("reason", f"{MANUAL_QUARANTINE_PREFIX}{told}")
+        deps = self._get_deps()
+        screened = redact_text(validation.require_line("reason", reason), deps.policy.secrets)
+        remark = validation.require_line("reason", f"{MANUAL_QUARANTINE_PREFIX}{screened}")
         return _change_memory(deps, as_scope(scope), id, lambda one: _quarantine(one, remark), Status.QUARANTINED.value)
 
     def release(self, id: str, *, scope: str | Scope) -> Receipt:
@@ -87,11 +87,11 @@ class Curator:
 
         If that is active, it ends memories of its subject or topic that began earlier; one that began later ends it.
         """
-        return release(self._opened(), as_scope(scope), id)
+        return release(self._get_deps(), as_scope(scope), id)
 
     def vouch(self, id: str, *, scope: str | Scope) -> Receipt:
         """Mark a memory as vouched for: it gets the highest trust, whatever its provenance."""
-        return _change_memory(self._opened(), as_scope(scope), id, _vouch, VOUCHED_REMARK)
+        return _change_memory(self._get_deps(), as_scope(scope), id, _vouch, VOUCHED_REMARK)
 
     def purge(self, source: str, *, scope: str | Scope, expected: Purge | None = None) -> Purge:
         """Preview or forget everything that came from a source, directly or derived.
@@ -99,7 +99,7 @@ class Curator:
         Call it once without `expected` to see what would be forgotten, then pass that result as `expected` to forget
         all of it at once. Raises `Conflict` and changes nothing if the preview is out of date.
         """
-        return purge_source(self._opened(), as_scope(scope), source, expected)
+        return purge_source(self._get_deps(), as_scope(scope), source, expected)
 
     def undo(self, run: int, *, scope: str | Scope) -> UndoReport:
         """Undo a run: every memory of the scope that it wrote gets its previous version back.
@@ -107,30 +107,28 @@ class Curator:
         These are new versions, so an undo can be undone too. A memory that the run created is forgotten. Raises
         `Conflict` if one of the memories has changed since, or if another memory has taken its place.
         """
-        return undo_commit(self._opened(), as_scope(scope), run)
+        return undo_commit(self._get_deps(), as_scope(scope), run)
 
 
 def _change_memory(
-    deps: Dependencies, scope: Scope, id: str, next_state: Callable[[Memory], Memory], to: str
+    deps: Dependencies, scope: Scope, id: str, next_state: Callable[[Memory], Memory], change: str
 ) -> Receipt:
     """Write the next state of a memory; write nothing if the state is unchanged."""
 
-    def change(writing: WriteTransaction) -> Receipt:
+    def write(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, scope, id)
         state = next_state(former)
         if state == former:
             return Receipt(former.id, Unchanged(), former)
-        kept = writing.put(state, None)
-        return Receipt(kept.id, Changed(to), kept)
+        stored = writing.put(state, None)
+        return Receipt(stored.id, Changed(change), stored)
 
-    return write_change(deps, scope, id, change)
+    return write_change(deps, scope, id, write)
 
 
 def _quarantine(memory: Memory, reason: str) -> Memory:
     if memory.status not in (*_RECALLABLE_STATUSES, Status.QUARANTINED):
-        raise Conflict(
-            f"the memory {show(memory.id)} is {memory.status.value} and is not recalled; nothing to quarantine"
-        )
+        raise Conflict(f"memory {show(memory.id)} is {memory.status.value} and is not recalled; nothing to quarantine")
     return memory.changed(status=Status.QUARANTINED, remark=reason)
 
 
@@ -141,20 +139,22 @@ def _vouch(memory: Memory) -> Memory:
     return memory.changed(trust=Trust.VOUCHED, remark=VOUCHED_REMARK if memory.remark is None else memory.remark)
 
 
-def _supersede(deps: Dependencies, scope: Scope, old: str, by: str, at: datetime | None) -> Receipt:
+def _supersede(deps: Dependencies, scope: Scope, old: str, by: str, ended_at: datetime | None) -> Receipt:
     now = deps.now()
     if validation.require_text("old", old) == validation.require_text("by", by):
-        raise FieldError(f"{show(by)} cannot take its own place; name another memory", field="by")
+        raise FieldError(f"{show(by)} cannot supersede itself; name another memory", field="by")
 
     def change(writing: WriteTransaction) -> Receipt:
         former, successor = get_own(writing, scope, old), get_own(writing, scope, by)
-        if former.superseded_by == successor.id and at is None:
+        if former.superseded_by == successor.id and ended_at is None:
             return Receipt(former.id, Unchanged(), former)
         for one in (former, successor):
             if one.status is not Status.ACTIVE:
-                raise Conflict(f"the memory {show(one.id)} is {one.status.value}; only active ones follow each other")
-        kept = writing.put(end_memory(former, successor, now, at), None)
-        return Receipt(kept.id, Changed(kept.status.value), kept)
+                raise Conflict(
+                    f"memory {show(one.id)} is {one.status.value}; only active memories supersede each other"
+                )
+        stored = writing.put(end_memory(former, successor, now, ended_at), None)
+        return Receipt(stored.id, Changed(stored.status.value), stored)
 
     return write_change(deps, scope, old, change)
 
@@ -167,52 +167,52 @@ def purge_source(deps: Dependencies, scope: Scope, source: str, expected: Purge 
     _refuse_other_preview(expected, scope, source)
 
     def change(writing: WriteTransaction) -> Purge:
-        came = [writing.get(scope, id) for id in find_from_source(writing, scope, source)]
-        found = _make_purge(scope, source, [one for one in came if one is not None])
-        if found.versions != expected.versions:
-            raise _purge_conflict(found, expected)
-        if not found.memories:
+        memories = [writing.get(scope, id) for id in find_from_source(writing, scope, source)]
+        current = _make_purge(scope, source, [one for one in memories if one is not None])
+        if current.versions != expected.versions:
+            raise _purge_conflict(current, expected)
+        if not current.memories:
             raise source_not_found(scope, source)
-        return _forget_purged(writing, found)
+        return _forget_purged(writing, current)
 
     return deps.store.write(change)
 
 
 def _preview_purge(deps: Dependencies, scope: Scope, source: str) -> Purge:
     """Return what a purge would forget; this writes nothing, so it works on a read-only store."""
-    came = list_from_source(deps, scope, source)
-    known = deps.store.get(scope, came) if came else []
-    found = _make_purge(scope, source, [one for one in known if one.scope == scope])
-    if not found.memories:
+    ids = list_from_source(deps, scope, source)
+    memories = deps.store.get(scope, ids) if ids else []
+    preview = _make_purge(scope, source, [one for one in memories if one.scope == scope])
+    if not preview.memories:
         raise source_not_found(scope, source)
-    return found
+    return preview
 
 
-def _make_purge(scope: Scope, source: str, came: Iterable[Memory]) -> Purge:
-    known = [one for one in came if one.status is not Status.FORGOTTEN]
-    return Purge(scope=scope, source=source, memories=tuple(sorted(known, key=lambda one: one.id)))
+def _make_purge(scope: Scope, source: str, memories: Iterable[Memory]) -> Purge:
+    remembered = [one for one in memories if one.status is not Status.FORGOTTEN]
+    return Purge(scope=scope, source=source, memories=tuple(sorted(remembered, key=lambda one: one.id)))
 
 
-def _forget_purged(writing: WriteTransaction, found: Purge) -> Purge:
-    remark = f"purged: source {found.source}"
-    states = [one.changed(status=Status.FORGOTTEN, remark=remark) for one in found.memories]
+def _forget_purged(writing: WriteTransaction, purge: Purge) -> Purge:
+    remark = f"purged: source {purge.source}"
+    states = [one.changed(status=Status.FORGOTTEN, remark=remark) for one in purge.memories]
     memories = tuple(writing.put(state, None) for state in states)
-    return Purge(scope=found.scope, source=found.source, memories=memories, run=writing.commit)
+    return Purge(scope=purge.scope, source=purge.source, memories=memories, run=writing.commit)
 
 
 def _refuse_other_preview(expected: Purge, scope: Scope, source: str) -> None:
     """Raise FieldError if `expected` is not a preview of this source and scope."""
     if not isinstance(expected, Purge):
-        raise FieldError(f"{show(expected)} is no preview; give what `purge_source` gave without it", field="expected")
+        raise FieldError(f"{show(expected)} is not a preview; pass what `purge` returned without it", field="expected")
     if (expected.scope, expected.source) != (scope, source):
-        whose = f"is of the source {show(expected.source)} in {expected.scope}"
-        raise FieldError(f"{whose}, not of {show(source)} in {scope}", field="expected")
+        problem = f"is a preview of source {show(expected.source)} in {expected.scope}"
+        raise FieldError(f"{problem}, not of {show(source)} in {scope}", field="expected")
 
 
-def _purge_conflict(found: Purge, expected: Purge) -> Conflict:
+def _purge_conflict(current: Purge, expected: Purge) -> Conflict:
     """Return the error for a purge whose preview is out of date."""
-    new, gone = found.versions.keys() - expected.versions.keys(), expected.versions.keys() - found.versions.keys()
-    both = found.versions.keys() & expected.versions.keys()
-    other = [id for id in both if found.versions[id] != expected.versions[id]]
-    told = f"{len(new)} came since, {len(gone)} went, {len(other)} changed"
-    return Conflict(f"what came from the source {show(found.source)} is not what the preview had: {told}; look again")
+    new, gone = current.versions.keys() - expected.versions.keys(), expected.versions.keys() - current.versions.keys()
+    in_both = current.versions.keys() & expected.versions.keys()
+    changed = [id for id in in_both if current.versions[id] != expected.versions[id]]
+    counts = f"{len(new)} new, {len(gone)} gone, {len(changed)} changed"
+    return Conflict(f"the preview of source {show(current.source)} is out of date: {counts}; make a new preview")

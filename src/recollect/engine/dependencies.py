@@ -66,10 +66,10 @@ class Dependencies:
         """Return the current time in UTC."""
         return validation.require_moment("clock", self.clock())
 
-    def resolve_profile(self, given: Profile | str | None, overrides: ProfileDocument | None = None) -> Profile:
+    def resolve_profile(self, profile: Profile | str | None, overrides: ProfileDocument | None = None) -> Profile:
         """Return the given profile, the one with this name, or the default one; with overrides."""
-        named = self.profile_by_name(given) if isinstance(given, str) else given
-        chosen = self.default_profile if named is None else named
+        selected = self.profile_by_name(profile) if isinstance(profile, str) else profile
+        chosen = self.default_profile if selected is None else selected
         if not isinstance(chosen, Profile):
             raise FieldError(f"{show(chosen)} is neither a profile nor the name of one", field="profile")
         return chosen if overrides is None else override_profile(chosen, overrides)
@@ -80,19 +80,19 @@ class Dependencies:
 
 
 def embed(embedder: Embedder, texts: Sequence[str], purpose: Purpose) -> "NDArray[np.float32]":
-    """Return a unit vector for each text; raise ProviderError if the embedder fails at that."""
+    """Return a unit vector for each text; raise ProviderError if the embedder returns anything else."""
     import numpy as np
 
     from recollect.retrieval.vectors import normalize_vectors
 
-    found = np.asarray(embedder.embed(texts, purpose))
-    if found.shape != (len(texts), embedder.dimensions):
-        wanted = f"({len(texts)}, {embedder.dimensions})"
-        raise ProviderError(f"embedder {embedder.name!r} gave numbers of shape {found.shape}; it promised {wanted}")
+    vectors = np.asarray(embedder.embed(texts, purpose))
+    expected = len(texts), embedder.dimensions
+    if vectors.shape != expected:
+        raise ProviderError(f"embedder {embedder.name!r} returned shape {vectors.shape} instead of {expected}")
     try:
-        return normalize_vectors(found) if len(texts) else found.astype(np.float32)
+        return normalize_vectors(vectors) if len(texts) else vectors.astype(np.float32)
     except FieldError as error:
-        raise ProviderError(f"embedder {embedder.name!r} gave a vector that {error.problem}") from error
+        raise ProviderError(f"embedder {embedder.name!r} returned a vector that {error.problem}") from error
 
 
 def require_not_future(field: str, moment: datetime | None, now: datetime) -> datetime:

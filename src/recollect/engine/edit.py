@@ -96,55 +96,54 @@ _FIELD_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
 
 
 def revise(deps: Dependencies, scope: Scope, id: str, revision: Revision) -> Receipt:
-    """Give a memory a new text; it keeps its id, and its earlier versions stay in its history."""
+    """Give a memory a new text; its id stays, and so do its earlier versions in its history."""
     now = deps.now()
     require_not_future("at", revision.at, now)
-    seen = get_visible(deps, scope, id)
-    titled = revision.title is not None
-    found = screen(revision if titled else replace(revision, title=seen.title), deps.policy.secrets)
-    if isinstance(found, Refused):
-        return Receipt(seen.id, found, seen)
-    revision, redacted = (found.value if titled else replace(found.value, title=None)), found.redacted
+    current = get_visible(deps, scope, id)
+    has_title = revision.title is not None
+    screened = screen(revision if has_title else replace(revision, title=current.title), deps.policy.secrets)
+    if isinstance(screened, Refused):
+        return Receipt(current.id, screened, current)
+    revision, redacted = (screened.value if has_title else replace(screened.value, title=None)), screened.redacted
     if revision.vector is not None and len(revision.vector) != deps.encoder.dimensions:
-        raise FieldError(f"{len(revision.vector)} dimensions; {deps.encoder} has others", field="vector")
-    if (
-        revision.vector is not None and seen.level in TIMELINE_LEVELS
-    ):  # if it leaves the index and returns, it is embedded again
-        raise FieldError(f"{show(seen.id)} is a record of what happened, and has that of its text", field="vector")
+        raise FieldError(f"has {len(revision.vector)} dimensions; expected a vector of {deps.encoder}", field="vector")
+    if revision.vector is not None and current.level in TIMELINE_LEVELS:
+        # a record that returns to the index is embedded again from its text
+        raise FieldError(f"cannot be set on the timeline record {show(current.id)}; omit it", field="vector")
     receipt = None
     while receipt is None:
         receipt = _try_revise(deps, scope, get_visible(deps, scope, id), revision, now)
     return replace(receipt, redacted=redacted)
 
 
-def _try_revise(deps: Dependencies, scope: Scope, seen: Memory, revision: Revision, now: datetime) -> Receipt | None:
+def _try_revise(deps: Dependencies, scope: Scope, current: Memory, revision: Revision, now: datetime) -> Receipt | None:
     """Revise a memory; return None if its title or text changed during the embedding."""
     policy = deps.policy
-    expected = _build_revised(seen, revision, now, policy)
-    vector = _resolve_vector(deps, revision, None if expected.reads_like(seen) else expected.embedded_text)
+    expected = _build_revised(current, revision, now, policy)
+    vector = _resolve_vector(deps, revision, None if expected.reads_like(current) else expected.embedded_text)
 
     def change(writing: WriteTransaction) -> Receipt | None:
         writing.adopt(deps.encoder)
-        former = get_own(writing, scope, seen.id)
+        former = get_own(writing, scope, current.id)
         revised = _build_revised(former, revision, now, policy)
-        against = _find_objection(former, revised, revision) if deps.policy.quarantine.enabled else None
+        objection = _find_objection(former, revised, revision) if deps.policy.quarantine.enabled else None
         refused = None if revised.hash == former.hash else find_quarantine_refusal(writing, revised)
-        if against is not None:
-            refused = Refused(against, None if refused is None else refused.other)
+        if objection is not None:
+            refused = Refused(objection, None if refused is None else refused.other)
         if refused is not None:
             return Receipt(former.id, refused, former)
         if _is_unchanged(revised, former):
             return Receipt(former.id, Unchanged(), former)
-        if revision.vector is None and not (former.reads_like(seen) and revised.reads_like(expected)):
+        if revision.vector is None and not (former.reads_like(current) and revised.reads_like(expected)):
             return None
-        in_time = revised if revision.at else _date_after_rivals(writing, former, revised, deps.policy)
-        return _put_revised(writing, former, in_time, vector, deps.policy, now)
+        dated = revised if revision.at else _date_after_rivals(writing, former, revised, deps.policy)
+        return _put_revised(writing, former, dated, vector, deps.policy, now)
 
-    return write_change(deps, scope, seen.id, change)
+    return write_change(deps, scope, current.id, change)
 
 
 def _date_after_rivals(writing: WriteTransaction, former: Memory, revised: Memory, policy: AdmissionPolicy) -> Memory:
-    """Return the memory dated no earlier than what it contradicts.
+    """Return the memory dated no earlier than the memories that it contradicts.
 
     A revision is the latest statement, even if the clock went back.
     """
@@ -158,8 +157,8 @@ def _find_contradicted(
     writing: WriteTransaction, former: Memory, revised: Memory, policy: AdmissionPolicy
 ) -> list[Memory]:
     """Return the valid memories that the revision contradicts; empty if its claim is unchanged."""
-    claims = any(getattr(revised, name) != getattr(former, name) for name in _CLAIM_FIELDS)
-    return find_rivals(writing, revised, policy) if claims and revised.status is Status.ACTIVE else []
+    claim_changed = any(getattr(revised, name) != getattr(former, name) for name in _CLAIM_FIELDS)
+    return find_rivals(writing, revised, policy) if claim_changed and revised.status is Status.ACTIVE else []
 
 
 _CLAIM_FIELDS = ("text", "kind", "subject", "valid_from", "valid_until")
@@ -174,27 +173,27 @@ def _put_revised(
     policy: AdmissionPolicy,
     now: datetime,
 ) -> Receipt:
-    """Write the revision if it may be the truth about its subject; end what it contradicts.
+    """Write the revision and end the memories that it contradicts.
 
-    The receipt names what it ended. The revision is refused if a contradicting memory has higher trust. It raises
-    Conflict if one began later: a revision that ends at once would surprise the caller.
+    The receipt names the last memory that it ended. The revision is refused if a memory that it contradicts has higher
+    trust. It raises Conflict if one began later, since the revision would be ended at once.
     """
-    place, moment = SubjectPosition(), max(now, known_since(revised))
+    position, commit_time = SubjectPosition(), max(now, known_since(revised))
     match decide_within_subject(revised, _find_contradicted(writing, former, revised, policy), policy):
         case Quarantine(reason, other):
             return Receipt(former.id, Refused(reason, None if other is None else other.id), former)
-        case Precede(newer, _) if effective_from(newer) <= moment:
-            named = f"the memory {show(newer.id)} of the subject {show(revised.subject)}"
-            held = f"{named} holds since {effective_from(newer)}"
-            raise Conflict(f"{held}, which is later; forget it first, or say from when on this does (valid_from)")
+        case Precede(newer, _) if effective_from(newer) <= commit_time:
+            rival = f"memory {show(newer.id)} of the same subject {show(revised.subject)}"
+            problem = f"{rival} is valid since {effective_from(newer)}, which is later"
+            raise Conflict(f"{problem}; forget it first, or set valid_from")
         case Precede(newer, ends):
-            place = SubjectPosition(ends, newer)
+            position = SubjectPosition(ends, newer)
         case Supersede(ends):
-            place = SubjectPosition(ends)
+            position = SubjectPosition(ends)
         case Admit():
             pass
-    kept = writing.put(place_in_subject(writing, revised, place, moment), vector)
-    return Receipt(kept.id, Updated(kept.revisions, place.ends[-1].id if place.ends else None), kept)
+    stored = writing.put(place_in_subject(writing, revised, position, commit_time), vector)
+    return Receipt(stored.id, Updated(stored.revisions, position.ends[-1].id if position.ends else None), stored)
 
 
 def _resolve_vector(deps: Dependencies, revision: Revision, text: str | None) -> "Vector | None":
@@ -206,32 +205,32 @@ def _resolve_vector(deps: Dependencies, revision: Revision, text: str | None) ->
     return None if text is None else deps.embed([text], "memory")[0]
 
 
-def forget(deps: Dependencies, scope: Scope, id: str, by: Provenance | None) -> Receipt:
-    """Stop recalling a memory; its text and history stay. `by` says who asks, if that counts."""
+def forget(deps: Dependencies, scope: Scope, id: str, caller: Provenance | None) -> Receipt:
+    """Stop recalling a memory; its text and history stay. The trust of `caller` is checked, if given."""
 
     def change(writing: WriteTransaction) -> Receipt:
         former = get_own(writing, scope, id)
         if former.status is Status.FORGOTTEN:
             return Receipt(former.id, Unchanged(), former)
-        against = None if by is None else _find_forget_objection(former, by, deps.policy)
-        if against is not None:
-            return Receipt(former.id, Refused(against), former)
-        kept = writing.put(former.changed(status=Status.FORGOTTEN), None)
-        return Receipt(kept.id, Changed(kept.status.value), kept)
+        objection = None if caller is None else _find_forget_objection(former, caller, deps.policy)
+        if objection is not None:
+            return Receipt(former.id, Refused(objection), former)
+        stored = writing.put(former.changed(status=Status.FORGOTTEN), None)
+        return Receipt(stored.id, Changed(stored.status.value), stored)
 
     return write_change(deps, scope, id, change)
 
 
-def _find_forget_objection(former: Memory, by: Provenance, policy: AdmissionPolicy) -> str | None:
+def _find_forget_objection(former: Memory, caller: Provenance, policy: AdmissionPolicy) -> str | None:
     """Return why this caller may not forget the memory: lower trust, or a quarantine."""
-    if former.status is Status.QUARANTINED and by is not Provenance.OPERATOR:
-        return "it is quarantined; an operator releases or forgets it"
-    return _find_trust_objection(former, by) if policy.quarantine.enabled else None
+    if former.status is Status.QUARANTINED and caller is not Provenance.OPERATOR:
+        return "it is quarantined; only an operator may release or forget it"
+    return _find_trust_objection(former, caller) if policy.quarantine.enabled else None
 
 
-def _find_trust_objection(former: Memory, by: Provenance) -> str | None:
-    less = TRUST_BY_PROVENANCE[by].less_than(former.trust)
-    return f"what came through {by.value} is trusted less than the memory" if less else None
+def _find_trust_objection(former: Memory, caller: Provenance) -> str | None:
+    is_less_trusted = TRUST_BY_PROVENANCE[caller].less_than(former.trust)
+    return f"{caller.value} has lower trust than the memory" if is_less_trusted else None
 
 
 def set_pinned(deps: Dependencies, scope: Scope, id: str, *, pinned: bool) -> Receipt:
@@ -241,9 +240,9 @@ def set_pinned(deps: Dependencies, scope: Scope, id: str, *, pinned: bool) -> Re
         former = get_own(writing, scope, id)
         if former.pinned is pinned:
             return Receipt(former.id, Unchanged(), former)
-        weight = rate_salience(former.text, former.kind, pinned=pinned, policy=deps.policy.salience)
-        kept = writing.put(former.changed(pinned=pinned, salience=weight), None)
-        return Receipt(kept.id, Changed("pinned" if pinned else "unpinned"), kept)
+        salience = rate_salience(former.text, former.kind, pinned=pinned, policy=deps.policy.salience)
+        stored = writing.put(former.changed(pinned=pinned, salience=salience), None)
+        return Receipt(stored.id, Changed("pinned" if pinned else "unpinned"), stored)
 
     return write_change(deps, scope, id, change)
 
@@ -258,8 +257,8 @@ def hold(deps: Dependencies, seen: Memory, until: datetime) -> Receipt:
         if changed or former.superseded_by is not None or former.valid_until == until:
             return Receipt(former.id, Unchanged(), former)
         validation.require_validity_period(former.valid_from, until)
-        kept = writing.put(former.changed(valid_until=until), None)
-        return Receipt(kept.id, Changed(f"holding until {until.isoformat()}"), kept)
+        stored = writing.put(former.changed(valid_until=until), None)
+        return Receipt(stored.id, Changed(f"valid until {until.isoformat()}"), stored)
 
     return write_change(deps, seen.scope, seen.id, change)
 
@@ -272,9 +271,9 @@ def next_version(
     kind: Kind | None,
     importance: float | None,
     policy: SaliencePolicy,
-    **said: Any,
+    **fields: Any,
 ) -> Memory:
-    """Return the memory with a text observed at a moment, and with the fields in `said`.
+    """Return the memory with a text observed at a moment, and with these fields.
 
     Without a kind it keeps its own. Its importance never falls; its salience is computed again. An earlier moment does
     not date it back.
@@ -282,22 +281,22 @@ def next_version(
     importances = [one for one in (former.importance, importance) if one is not None]
     kind = kind or former.kind
     at = max(at, known_since(former))
-    reads_alike = text == former.text and said.get("title", former.title) == former.title
+    same_text = text == former.text and fields.get("title", former.title) == former.title
     return former.changed(
         text=text,
         kind=kind,
         importance=max(importances, default=None),
-        salience=rate_salience(text, kind, pinned=said.get("pinned", former.pinned), policy=policy),
+        salience=rate_salience(text, kind, pinned=fields.get("pinned", former.pinned), policy=policy),
         observed_at=at,
         updated_at=at,
         revisions=former.revisions + 1,
-        left=former.left if reads_alike or former.level in UNINDEXED_LEVELS else (),
-        **said,
+        left=former.left if same_text or former.level in UNINDEXED_LEVELS else (),
+        **fields,
     )
 
 
 def known_since(memory: Memory) -> datetime:
-    """Return since when the memory is known to have its present text."""
+    """Return the time since which the memory has its present text."""
     return max(memory.created_at, memory.observed_at or memory.created_at, memory.updated_at or memory.created_at)
 
 
@@ -309,7 +308,7 @@ def require_memory_id(scope: Scope, id: str) -> MemoryId:
 
 
 def memory_not_found(scope: Scope, id: str) -> NotFound:
-    """Return the error for an unknown id; it is the same for another scope's memory."""
+    """Return the error for an unknown id, which is also the error for another scope's memory."""
     return NotFound(f"there is no memory {show(id)} in {scope}")
 
 
@@ -319,122 +318,128 @@ def find_replacement(deps: Dependencies, scope: Scope, memory: Memory) -> Memory
         return None
     try:
         return get_visible(deps, scope, memory.superseded_by)
-    except NotFound:  # it was erased since, or is not shared
+    except NotFound:  # it was erased, or is not shared
         return None
 
 
 def get_visible(deps: Dependencies, scope: Scope, id: str) -> Memory:
     """Return a memory by id, or raise NotFound if the scope may not see it."""
-    found = deps.store.get(scope, [require_memory_id(scope, id)])
-    if not found:
+    memories = deps.store.get(scope, [require_memory_id(scope, id)])
+    if not memories:
         raise memory_not_found(scope, id)
-    return found[0]
+    return memories[0]
 
 
 def write_change(deps: Dependencies, scope: Scope, id: str, change: Callable[[WriteTransaction], T]) -> T:
-    """Run the change in a transaction; explain if the memory belongs to another scope."""
+    """Run the change in a transaction; raise a clear error if the memory belongs to another scope."""
     try:
         return deps.store.write(change)
     except NotFound:
-        others = get_visible(deps, scope, id)
-        if others.scope == scope:
+        memory = get_visible(deps, scope, id)
+        if memory.scope == scope:
             raise
-        raise memory_not_owned(scope, others) from None
+        raise memory_not_owned(scope, memory) from None
 
 
 def memory_not_owned(scope: Scope, memory: Memory) -> NotFound:
     """Return the error for a memory that the scope may see but not change."""
-    whose = f"the memory {show(memory.id)} is not of {scope} but of {memory.scope}, which shares it"
-    return NotFound(f"{whose}; give that scope to change it")
+    problem = f"memory {show(memory.id)} belongs to {memory.scope}, which shares it with {scope}"
+    return NotFound(f"{problem}; use scope {memory.scope} to change it")
 
 
 def get_own(writing: WriteTransaction, scope: Scope, id: str) -> Memory:
     """Return the scope's own memory with this id, whatever its status."""
-    found = writing.get(scope, require_memory_id(scope, id))
-    if found is None:
+    memory = writing.get(scope, require_memory_id(scope, id))
+    if memory is None:
         raise memory_not_found(scope, id)
-    return found
+    return memory
 
 
 def _build_revised(former: Memory, revision: Revision, now: datetime, policy: AdmissionPolicy) -> Memory:
     since = known_since(former)
     if revision.at is not None and revision.at < since:
-        known = f"{since.isoformat()}, since when the present text is known"
-        raise FieldError(f"{revision.at.isoformat()} is before {known}; give a later moment, or none", field="at")
-    said: dict[str, Any] = {
+        problem = f"{revision.at.isoformat()} is before {since.isoformat()}, the time of the present text"
+        raise FieldError(f"{problem}; give a later time, or none", field="at")
+    fields: dict[str, Any] = {
         name: value
         for name in ("title", "tags", "confidence", "valid_from", "valid_until", "metadata")
         if (value := getattr(revision, name)) is not None
     }
-    if "metadata" in said and former.level is not None:
-        said["metadata"] = keep_metadata(said["metadata"], former)
+    if "metadata" in fields and former.level is not None:
+        fields["metadata"] = keep_metadata(fields["metadata"], former)
     at = revision.at or now
     if revision.valid_until is None and former.ended_by(max(at, revision.valid_from or at)):
-        said |= {"valid_until": None} | ({"superseded_by": None} if former.status is Status.ACTIVE else {})
+        fields |= {"valid_until": None} | ({"superseded_by": None} if former.status is Status.ACTIVE else {})
     validation.require_validity_period(
-        said.get("valid_from", former.valid_from), said.get("valid_until", former.valid_until)
+        fields.get("valid_from", former.valid_from), fields.get("valid_until", former.valid_until)
     )
     text = former.text if content_hash(revision.text) == content_hash(former.text) else revision.text
-    if text != former.text or said.get("title", former.title) != former.title:
-        said |= _derive_reworded_trust(former, revision.provenance or Provenance.MODEL_INFERENCE)
+    if text != former.text or fields.get("title", former.title) != former.title:
+        fields |= _derive_reworded_trust(former, revision.provenance or Provenance.MODEL_INFERENCE)
     if (
         former.status is Status.SUPERSEDED
         and revision.valid_until is not None
         and not former.ended_by(revision.valid_until)
     ):
-        instead = f"it was superseded by {show(former.superseded_by)}"
-        raise FieldError(f"{revision.valid_until.isoformat()}, but {instead}; restore it first", field="valid_until")
+        problem = f"cannot be extended: the memory was superseded by {show(former.superseded_by)}"
+        raise FieldError(f"{problem}; restore it first", field="valid_until")
     kind, importance = revision.kind, revision.importance
-    state = next_version(former, text, at, kind=kind, importance=importance, policy=policy.salience, **said)
-    if state.searched_text == former.searched_text or former.subject != read_subject(former, policy):
-        return state
-    return state.changed(subject=read_subject(state, policy))  # the former subject was read from the former text
+    revised = next_version(former, text, at, kind=kind, importance=importance, policy=policy.salience, **fields)
+    if revised.searched_text == former.searched_text or former.subject != read_subject(former, policy):
+        return revised
+    return revised.changed(subject=read_subject(revised, policy))  # the former subject was read from the former text
 
 
 def _find_objection(former: Memory, revised: Memory, revision: Revision) -> str | None:
-    """Return why a new text is refused: its source has lower trust, or it instructs a model."""
-    less = None if revision.provenance is None else _find_trust_objection(former, revision.provenance)
-    if less is not None:
-        return less
+    """Return why a new text is refused: the caller has lower trust, or the text instructs a model."""
+    objection = None if revision.provenance is None else _find_trust_objection(former, revision.provenance)
+    if objection is not None:
+        return objection
     if revised.searched_text == former.searched_text:
         return None
-    orders = find_injection(revised.searched_text) if revised.trust.less_than(Trust.STATED) else None
-    return None if orders is None else injection_reason(orders)
+    injection = find_injection(revised.searched_text) if revised.trust.less_than(Trust.STATED) else None
+    return None if injection is None else injection_reason(injection)
 
 
-def derive_trust_fields(former: Memory, by: Provenance, trust: Trust, *, upto: Trust | None) -> dict[str, Any]:
+def derive_trust_fields(
+    former: Memory, provenance: Provenance, trust: Trust, *, max_trust: Trust | None
+) -> dict[str, Any]:
     """Return the provenance and trust of a memory's next state.
 
     The trust is that of the caller, and at most `upto` if the state builds on the former one.
     """
-    if upto is not None and upto.less_than(trust):
-        by, trust = former.provenance, upto
-    unvouched = trust.less_than(former.trust) and former.trust is Trust.VOUCHED and former.status is Status.ACTIVE
-    return {"provenance": by, "trust": trust, "remark": None if unvouched else former.remark}
+    if max_trust is not None and max_trust.less_than(trust):
+        provenance, trust = former.provenance, max_trust
+    loses_voucher = trust.less_than(former.trust) and former.trust is Trust.VOUCHED and former.status is Status.ACTIVE
+    return {"provenance": provenance, "trust": trust, "remark": None if loses_voucher else former.remark}
 
 
-def _derive_reworded_trust(former: Memory, by: Provenance) -> dict[str, Any]:
+def _derive_reworded_trust(former: Memory, provenance: Provenance) -> dict[str, Any]:
     """Return the trust fields of a reworded memory.
 
-    An operator vouches for their own words. Any other caller builds on the former text, and it is no longer vouched
-    for.
+    An operator vouches for their own words. Any other caller builds on the former text, and the memory is no longer
+    vouched for.
     """
-    came = TRUST_BY_PROVENANCE[former.provenance] if former.trust is Trust.VOUCHED else former.trust
-    return derive_trust_fields(former, by, TRUST_BY_PROVENANCE[by], upto=None if by is Provenance.OPERATOR else came)
+    origin_trust = TRUST_BY_PROVENANCE[former.provenance] if former.trust is Trust.VOUCHED else former.trust
+    return derive_trust_fields(
+        former,
+        provenance,
+        TRUST_BY_PROVENANCE[provenance],
+        max_trust=None if provenance is Provenance.OPERATOR else origin_trust,
+    )
 
 
 def _is_unchanged(revised: Memory, former: Memory) -> bool:
     """Return whether the revision only repeats the memory."""
-    counted = ("observed_at", "updated_at", "revisions", "salience")
-    return revised.changed(**{name: getattr(former, name) for name in counted}) == former
+    bookkeeping = ("observed_at", "updated_at", "revisions", "salience")
+    return revised.changed(**{name: getattr(former, name) for name in bookkeeping}) == former
 
 
 def restore(deps: Dependencies, scope: Scope, id: str) -> Receipt:
     """Restore a memory: a forgotten one to its former status, any other to active.
 
-    One that was not superseded may be ended at once, by a rival that began later.
-
-    This is an operator's action, and may end memories with higher trust; the receipt says what it ended.
+    A memory that was not superseded may be ended at once, by a rival that began later. The caller acts as an operator,
+    so this may end memories with higher trust; the receipt names the last memory that it ended.
     """
     now = deps.now()
 
@@ -443,23 +448,23 @@ def restore(deps: Dependencies, scope: Scope, id: str) -> Receipt:
         if former.status is Status.ACTIVE and former.superseded_by is None:
             return Receipt(former.id, Unchanged(), former)
         if former.status is Status.QUARANTINED:
-            raise Conflict(f"the memory {show(former.id)} is quarantined; an operator releases it, or leaves it there")
+            raise Conflict(f"memory {show(former.id)} is quarantined; only an operator may release it")
         if former.status is Status.FORGOTTEN:
-            stood = load_prior_version(writing, former, {Status.FORGOTTEN})
-            back = former.changed(status=stood.status, remark=stood.remark)
-            return _put_among_rivals(writing, back, now, find_rivals(writing, back, deps.policy))
+            prior = load_prior_version(writing, former, {Status.FORGOTTEN})
+            restored = former.changed(status=prior.status, remark=prior.remark)
+            return _put_among_rivals(writing, restored, now, find_rivals(writing, restored, deps.policy))
         if former.status in (Status.SUPERSEDED, Status.ACTIVE):
             return _reinstate(deps, writing, former, now)
-        back = former.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
-        return _put_among_rivals(writing, back, now, find_rivals(writing, back, deps.policy))
+        restored = former.changed(status=Status.ACTIVE, superseded_by=None, remark=None)
+        return _put_among_rivals(writing, restored, now, find_rivals(writing, restored, deps.policy))
 
     return write_change(deps, scope, id, change)
 
 
 def release(deps: Dependencies, scope: Scope, id: str) -> Receipt:
-    """Release a quarantined memory to its place among those of its subject or topic.
+    """Release a quarantined memory to its place among the memories of its subject or topic.
 
-    Only one of them is valid at a time: it ends those that began earlier, and is ended by one that began later.
+    Only one of them is valid at a time: it ends those that began earlier, and one that began later ends it.
     """
     now = deps.now()
 
@@ -467,43 +472,45 @@ def release(deps: Dependencies, scope: Scope, id: str) -> Receipt:
         former = get_own(writing, scope, id)
         if former.status is not Status.QUARANTINED:
             raise Conflict(
-                f"the memory {show(former.id)} is {former.status.value}; only what is quarantined is released"
+                f"memory {show(former.id)} is {former.status.value}; only a quarantined memory can be released"
             )
-        stood = load_prior_version(writing, former, {Status.QUARANTINED, Status.FORGOTTEN})
-        free = former.changed(status=stood.status, remark=stood.remark)
-        topic = None if free.topic_key is None else writing.topic(scope, free.topic_key)
-        others = [*find_rivals(writing, free, deps.policy), *([] if topic is None or topic.id == free.id else [topic])]
-        return _put_among_rivals(writing, free, now, others)
+        prior = load_prior_version(writing, former, {Status.QUARANTINED, Status.FORGOTTEN})
+        released = former.changed(status=prior.status, remark=prior.remark)
+        topic = None if released.topic_key is None else writing.topic(scope, released.topic_key)
+        rivals = find_rivals(writing, released, deps.policy)
+        if topic is not None and topic.id != released.id:
+            rivals.append(topic)
+        return _put_among_rivals(writing, released, now, rivals)
 
     return write_change(deps, scope, id, change)
 
 
-def _put_among_rivals(writing: WriteTransaction, free: Memory, now: datetime, others: Sequence[Memory]) -> Receipt:
+def _put_among_rivals(writing: WriteTransaction, memory: Memory, now: datetime, rivals: Sequence[Memory]) -> Receipt:
     """Write a memory among its rivals: it ends earlier ones, and a later one ends it."""
-    if free.status is not Status.ACTIVE:
-        return status_receipt(writing.put(free, None))
-    known = sorted({one.id: one for one in others}.values(), key=lambda one: (effective_from(one), one.id))
-    before = [one for one in known if effective_from(one) <= effective_from(free)]
-    for one in before:
-        writing.put(end_memory(one, free, now), None)
-    later = next((one for one in known if effective_from(one) > effective_from(free)), None)
-    return status_receipt(writing.put(free if later is None else end_memory(free, later, now), None), before)
+    if memory.status is not Status.ACTIVE:
+        return status_receipt(writing.put(memory, None))
+    ordered = sorted({one.id: one for one in rivals}.values(), key=lambda one: (effective_from(one), one.id))
+    earlier = [one for one in ordered if effective_from(one) <= effective_from(memory)]
+    for one in earlier:
+        writing.put(end_memory(one, memory, now), None)
+    later = next((one for one in ordered if effective_from(one) > effective_from(memory)), None)
+    return status_receipt(writing.put(memory if later is None else end_memory(memory, later, now), None), earlier)
 
 
 def _reinstate(deps: Dependencies, writing: WriteTransaction, former: Memory, now: datetime) -> Receipt:
-    """Undo the replacement of a memory: it is valid as before, and its replacement is not."""
+    """Undo the replacement of a memory: it is valid again, and its replacement is ended."""
     until = _find_original_end(writing, former)
-    back = former.changed(status=Status.ACTIVE, superseded_by=None, valid_until=until, remark=None)
-    named = None if former.superseded_by is None else writing.get(former.scope, former.superseded_by)
-    others = [*find_rivals(writing, back, deps.policy), *([] if named is None else [named])]
-    instead_of = {one.id: one for one in others if one.status is Status.ACTIVE}
-    for one in instead_of.values():
-        writing.put(end_memory(one, back, now), None)
-    return status_receipt(writing.put(back, None), list(instead_of.values()))
+    restored = former.changed(status=Status.ACTIVE, superseded_by=None, valid_until=until, remark=None)
+    successor = None if former.superseded_by is None else writing.get(former.scope, former.superseded_by)
+    rivals = [*find_rivals(writing, restored, deps.policy), *([] if successor is None else [successor])]
+    ended = {one.id: one for one in rivals if one.status is Status.ACTIVE}
+    for one in ended.values():
+        writing.put(end_memory(one, restored, now), None)
+    return status_receipt(writing.put(restored, None), list(ended.values()))
 
 
 def _find_original_end(writing: WriteTransaction, former: Memory) -> datetime | None:
-    """Return the end of validity from before the replacement, unless it was changed since."""
+    """Return the end of validity from before the replacement, unless it has changed since."""
     replaced, earlier = former, writing.before(former.scope, former.id, former.commit or 0)
     while earlier is not None and earlier[0].superseded_by is not None:
         replaced, earlier = earlier[0], writing.before(former.scope, former.id, earlier[0].commit or 0)

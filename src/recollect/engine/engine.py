@@ -53,7 +53,7 @@ from recollect.retrieval.query import QueryTurn, parse_query
 if TYPE_CHECKING:
     from recollect.model.training_example import TrainingSet
 
-_ERASE_USAGE = "say what to erase by exactly one of id=, source= and everything=True"
+_ERASE_USAGE = "give exactly one of id=, source= and everything=True"
 
 DEFAULT_DEPTH = 200
 """How many top-ranked memories a recall considers for packing."""
@@ -87,7 +87,7 @@ class Engine:
         except RecollectError as problem:
             if error is None:
                 raise
-            error.add_note(f"and then the store could not be closed well: {problem}")
+            error.add_note(f"closing the store failed too: {problem}")
 
     def close(self) -> None:
         """Write everything that is still queued, then close the store.
@@ -102,12 +102,12 @@ class Engine:
 
     @property
     def closed(self) -> bool:
-        """Whether the engine was closed; then all but `close` and the health properties raise."""
+        """Whether the engine is closed; then everything but `close` and the health properties raises."""
         return self._closed
 
     @property
     def takes_writes(self) -> bool:
-        """False after a write has failed, until one succeeds; a busy store is no failure."""
+        """False after a write has failed, until one succeeds; a busy store does not count as a failure."""
         return self._deps.store.takes_writes
 
     @property
@@ -185,9 +185,9 @@ class Engine:
     ) -> Receipt:
         """Remember a text, and return a receipt that says what was decided.
 
-        When the call returns, the memory is on disk. Depending on what the scope knows, the text becomes a new memory,
-        revises or supersedes one, reinforces a duplicate, is quarantined, or is refused. The receipt's verdict says
-        which, and its memory is the one that now has the text. Private parts and secrets are removed first;
+        When the call returns, the memory is on disk. Depending on the scope's other memories, the text becomes a new
+        memory, revises or supersedes one, reinforces a duplicate, is quarantined, or is refused. The receipt's verdict
+        says which, and its memory is the one that now has the text. Private parts and secrets are removed first;
         `receipt.redacted` names them.
 
         A `topic_key` names something that has one current text: the next text with that key revises the memory. A
@@ -196,12 +196,12 @@ class Engine:
         memory visible in the scopes below, and `pinned` keeps room for it in every context.
 
         `at` is when the fact was observed (default: now, never in the future); `valid_from` and `valid_until` are when
-        it is true. `provenance` says through whom it came, and determines its trust. `source`, `derived_from` and
-        `evidence` say where it came from. `vector` replaces the embedder's. `key` makes a retry harmless for 30 days:
-        the same call gets the first receipt, and another call with that key raises `Conflict`.
+        it is true. `provenance` says who stated it, and determines its trust. `source`, `derived_from` and `evidence`
+        say where it came from. `vector` replaces the embedder's. `key` makes a retry harmless for 30 days: the same
+        call gets the first receipt, and another call with that key raises `Conflict`.
         """
-        given = {name: value for name, value in locals().items() if name != "self"}
-        (receipt,) = remember_all(self._open_deps, [read_draft(given)])
+        arguments = {name: value for name, value in locals().items() if name != "self"}
+        (receipt,) = remember_all(self._open_deps, [read_draft(arguments)])
         return receipt
 
     def remember_all(
@@ -212,10 +212,7 @@ class Engine:
         A draft is a `Draft` or a mapping with the arguments of `remember`. `scope` applies to mappings that name no
         scope.
         """
-        given = validation.require_several("drafts", drafts)
-        return remember_all(
-            self._open_deps, [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
-        )
+        return remember_all(self._open_deps, _read_drafts(drafts, scope))
 
     def keep(
         self,
@@ -234,15 +231,16 @@ class Engine:
         if `apart` is true.
 
         Each entry of `drop` is a scope and a topic key. Each entry of `seen` is a scope, a topic key and the memory
-        that the caller read there, or `None`; the call raises `Conflict` if that has changed. `provenance` says through
-        whom keys are dropped: with it, a memory with higher trust is not dropped.
+        that the caller read there, or `None`; the call raises `Conflict` if that memory has changed. `provenance` is
+        that of the caller who drops keys: with it, a memory with higher trust is not dropped.
         """
-        given = validation.require_several("drafts", drafts)
-        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
-        proposed = [one if isinstance(one, Draft) else read_draft(one, scope) for one in given]
-        quarantine = validation.require_flag("apart", apart)
         return keep_exact(
-            self._open_deps, proposed, drop=read_keys(drop), by=by, seen=read_seen_versions(seen), apart=quarantine
+            self._open_deps,
+            _read_drafts(drafts, scope),
+            drop=read_keys(drop),
+            caller=_read_provenance(provenance),
+            seen=read_seen_versions(seen),
+            may_quarantine=validation.require_flag("apart", apart),
         )
 
     def kept(self, topic_key: str, *, scope: str | Scope) -> Memory | None:
@@ -271,8 +269,11 @@ class Engine:
         the same event twice in one call is two events. `source` is the id of the document they were read from, by which
         they can be erased.
         """
-        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
-        origin = EventOrigin(as_scope(scope), by, None if source is None else validation.require_id("source", source))
+        origin = EventOrigin(
+            scope=as_scope(scope),
+            provenance=_read_provenance(provenance),
+            source=None if source is None else validation.require_id("source", source),
+        )
         return observe(self._open_deps, read_turns(events, "events"), origin)
 
     def rollup(
@@ -312,11 +313,12 @@ class Engine:
 
         Turns are texts of the user, or mappings with `text` or `content`, and optionally `role`, `speaker`, `at`,
         `session` and `id`. Each memory has a quote from the conversation as evidence. `most` limits how many one call
-        extracts. `provenance` is through whom the conversation came, if that has lower trust than its speakers.
+        extracts. `provenance` is where the conversation came from, if that has lower trust than its speakers.
         Repeating the call changes nothing.
         """
-        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
-        return extract.extract(self._open_deps, read_turns(turns), as_scope(scope), most=most, provenance=by)
+        return extract.extract(
+            self._open_deps, read_turns(turns), as_scope(scope), most=most, provenance=_read_provenance(provenance)
+        )
 
     def extract_soon(
         self,
@@ -326,13 +328,15 @@ class Engine:
         most: int | None = None,
         provenance: Provenance | str | None = None,
     ) -> Pending[ExtractionResult]:
-        """Extract from a conversation in a background thread; wait for or `await` what this returns.
+        """Extract from a conversation in a background thread; call `result()` on what it returns, or `await` it.
 
-        Closing the engine waits for it as well.
+        Closing the engine waits for it too.
         """
-        deps, said, whose = self._open_deps, read_turns(turns), as_scope(scope)
-        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
-        return self._background.submit(lambda: extract.extract(deps, said, whose, most=most, provenance=by))
+        deps, conversation, target = self._open_deps, read_turns(turns), as_scope(scope)
+        caller = _read_provenance(provenance)
+        return self._background.submit(
+            lambda: extract.extract(deps, conversation, target, most=most, provenance=caller)
+        )
 
     def extract_events(self, *, scope: str | Scope, progress: ProgressListener | None = None) -> EventExtraction:
         """Extract memories from the scope's events that were stored since the last call.
@@ -367,13 +371,12 @@ class Engine:
 
         A query is a text, or the turns of a conversation, of which the last three count. `as_of` asks what was true at
         a moment, `known_at` what the store knew then. With `past`, memories that are no longer valid are ranked too.
-        `kinds` and `levels` restrict the result. Nothing counts as served: see `served`.
+        `kinds` and `levels` restrict the result. The results do not count as served; see `served`.
         """
         deps = self._open_deps
-        asked = parse_query(query)
         request = recall.read_request(
             deps,
-            asked,
+            parse_query(query),
             scope=scope,
             profile=profile,
             as_of=as_of,
@@ -411,10 +414,9 @@ class Engine:
         it takes feedback and can be replayed. A read-only store records nothing, so its contexts have no id.
         """
         deps = self._open_deps
-        asked = parse_query(query)
         request = recall.read_request(
             deps,
-            asked,
+            parse_query(query),
             scope=scope,
             profile=profile,
             as_of=as_of,
@@ -475,10 +477,9 @@ class Engine:
     ) -> Why:
         """Explain why a memory is recalled or left out for a query, and what would change that."""
         deps = self._open_deps
-        asked = parse_query(query)
         request = recall.read_request(
             deps,
-            asked,
+            parse_query(query),
             scope=scope,
             profile=profile,
             as_of=as_of,
@@ -512,7 +513,7 @@ class Engine:
         )
 
     def served(self, handed: Iterable[Scored | str], *, scope: str | Scope) -> None:
-        """Count memories as served that a search found and the caller gave to an agent.
+        """Count memories as served: a search found them, and the caller gave them to an agent.
 
         Takes a ranking, parts of one, or ids. The write is deferred and batched with others; `flush` waits for it.
         Memories that the scope may not see are skipped, and a read-only store counts nothing.
@@ -548,19 +549,18 @@ class Engine:
         of its `provenance` (default: `model_inference`); an operator's text is vouched for.
         """
         known = [one.name for one in fields(edit.Revision)]
-        odd = next((name for name in changes if name not in known), None)
-        if odd is not None:
-            raise TypeError(f"revise() has no argument {odd!r}; it takes {', '.join(known)}")
+        unknown = next((name for name in changes if name not in known), None)
+        if unknown is not None:
+            raise TypeError(f"revise() has no argument {unknown!r}; it takes {', '.join(known)}")
         return edit.revise(self._open_deps, as_scope(scope), id, edit.Revision(text=text, **changes))
 
     def forget(self, id: str, *, scope: str | Scope, provenance: Provenance | str | None = None) -> Receipt:
         """Stop recalling a memory; `restore` brings it back, `erase` removes it for good.
 
-        `provenance` says who asks. With it, the request is `Refused` if the memory has higher trust, or if the memory
-        is quarantined and the caller is not an operator.
+        `provenance` is that of the caller. With it, the request is `Refused` if the memory has higher trust, or if the
+        memory is quarantined and the caller is not an operator.
         """
-        by = None if provenance is None else parse_choice("provenance", provenance, Provenance)
-        return edit.forget(self._open_deps, as_scope(scope), id, by)
+        return edit.forget(self._open_deps, as_scope(scope), id, _read_provenance(provenance))
 
     def restore(self, id: str, *, scope: str | Scope) -> Receipt:
         """Bring back a memory that is forgotten, superseded or otherwise inactive.
@@ -589,7 +589,7 @@ class Engine:
         Nothing is written if the memory has changed since it was read as `seen`, or is no longer valid.
         """
         if not isinstance(seen, Memory):
-            raise FieldError(f"{show(seen)} is no memory; give what `get` or `kept` gave", field="seen")
+            raise FieldError(f"{show(seen)} is not a memory; pass what `get` or `kept` returned", field="seen")
         return edit.hold(self._open_deps, seen, validation.require_moment("until", until))
 
     def get(self, id: str, *, scope: str | Scope) -> Memory:
@@ -602,22 +602,22 @@ class Engine:
         It is None as well if the replacement was erased or the scope may not see it.
         """
         if not isinstance(memory, Memory):
-            raise FieldError(f"{show(memory)} is no memory; give what `get` gave", field="memory")
+            raise FieldError(f"{show(memory)} is not a memory; pass what `get` returned", field="memory")
         return edit.find_replacement(self._open_deps, as_scope(scope), memory)
 
     def usage(self, id: str, *, scope: str | Scope) -> Usage:
         """Return how a memory was used: how often it was served, echoed, helped or misled."""
-        deps, whose = self._open_deps, as_scope(scope)
+        deps, target = self._open_deps, as_scope(scope)
         deps.store.settle()
-        memory = self.get(id, scope=whose)
-        return deps.store.usage(whose, [memory.id])[0]
+        memory = self.get(id, scope=target)
+        return deps.store.usage(target, [memory.id])[0]
 
     def history(self, id: str, *, scope: str | Scope) -> list[Memory]:
         """Return every version of a memory, the oldest first."""
-        whose = as_scope(scope)
-        versions = self._open_deps.store.history(whose, edit.require_memory_id(whose, id))
+        target = as_scope(scope)
+        versions = self._open_deps.store.history(target, edit.require_memory_id(target, id))
         if not versions:
-            raise edit.memory_not_found(whose, id)
+            raise edit.memory_not_found(target, id)
         return versions
 
     def memories(
@@ -633,18 +633,18 @@ class Engine:
 
         `below` adds the scopes below it. For pages, pass the last id as `after` and a `limit`.
         """
-        wanted = tuple(
+        chosen = tuple(
             parse_choice("statuses", status, Status) for status in validation.require_several("statuses", statuses)
         )
         validation.require_flag("below", below)
-        found = self._open_deps.store.memories(
+        memories = self._open_deps.store.memories(
             as_scope(scope),
             below=below,
-            statuses=wanted,
+            statuses=chosen,
             after=None if after is None else MemoryId(validation.require_id("after", after)),
             limit=None if limit is None else validation.require_limit("limit", limit),
         )
-        return list(found)
+        return list(memories)
 
     def scopes(self, *, scope: str | Scope | None = None) -> list[Scope]:
         """Return every scope that has memories, sorted.
@@ -686,10 +686,10 @@ class Engine:
 
         `below=False` counts exactly that scope.
         """
-        deps, whose = self._open_deps, None if scope is None else as_scope(scope)
+        deps, target = self._open_deps, None if scope is None else as_scope(scope)
         validation.require_flag("below", below)
         deps.store.settle()
-        return deps.store.stats(whose, below=below)
+        return deps.store.stats(target, below=below)
 
     def plan(
         self,
@@ -706,8 +706,8 @@ class Engine:
         A job covers the scope's own memories. `prune-vectors` takes `level` and `age_days`, `rebuild-index` takes
         `min_level` and `max_age_days`; these override the settings.
         """
-        wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
-        return plans.make_plan(self._open_deps, parse_choice("job", job, Job), as_scope(scope), wish)
+        overrides = _make_retention_overrides(level, age_days, min_level, max_age_days)
+        return plans.make_plan(self._open_deps, parse_choice("job", job, Job), as_scope(scope), overrides)
 
     def run(
         self,
@@ -725,9 +725,9 @@ class Engine:
         The arguments are those of `plan`. All jobs but `consolidate` are applied in batches of at most 500 memories, so
         that other writers get in between; what they change meanwhile is planned again.
         """
-        wish = _make_retention_overrides(level, age_days, min_level, max_age_days)
+        overrides = _make_retention_overrides(level, age_days, min_level, max_age_days)
         return plans.run_job(
-            self._open_deps, parse_choice("job", job, Job), as_scope(scope), wish, _check_progress(progress)
+            self._open_deps, parse_choice("job", job, Job), as_scope(scope), overrides, _check_progress(progress)
         )
 
     def apply(self, plan: Plan) -> Run:
@@ -747,20 +747,20 @@ class Engine:
     def erase(
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
     ) -> ErasureReceipt:
-        """Remove permanently a memory, everything from a source, or everything of a scope.
+        """Permanently remove a memory, everything from a source, or everything of a scope.
 
         Give exactly one of `id`, `source` and `everything`. `everything=True` covers exactly that scope, not those
         below it. Memories derived from an erased one are erased too. The receipt says what was removed, and whether
         every file was searched and nothing was left.
         """
-        deps, whose = self._open_deps, as_scope(scope)
+        deps, target = self._open_deps, as_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.erase_memory(deps, whose, edit.require_memory_id(whose, id))
+                return erase.erase_memory(deps, target, edit.require_memory_id(target, id))
             case None, str(), False:
-                return erase.erase_source(deps, whose, source)
+                return erase.erase_source(deps, target, source)
             case None, None, True:
-                return erase.erase_everything(deps, whose)
+                return erase.erase_everything(deps, target)
             case _:
                 raise InvalidInput(_ERASE_USAGE)
 
@@ -768,14 +768,14 @@ class Engine:
         self, *, scope: str | Scope, id: str | None = None, source: str | None = None, everything: bool = False
     ) -> list[MemoryId]:
         """Return the ids, sorted, of the memories that `erase` would remove; nothing is written."""
-        deps, whose = self._open_deps, as_scope(scope)
+        deps, target = self._open_deps, as_scope(scope)
         match id, source, everything:
             case str(), None, False:
-                return erase.list_memory_and_derived(deps, whose, edit.require_memory_id(whose, id))
+                return erase.list_memory_and_derived(deps, target, edit.require_memory_id(target, id))
             case None, str(), False:
-                return erase.list_from_source(deps, whose, validation.require_id("source", source))
+                return erase.list_from_source(deps, target, validation.require_id("source", source))
             case None, None, True:
-                return erase.list_in_scope(deps, whose)
+                return erase.list_in_scope(deps, target)
             case _:
                 raise InvalidInput(_ERASE_USAGE)
 
@@ -785,7 +785,7 @@ class Engine:
         That happens while readers hold up the search, or if PostgreSQL's tables must be swept first.
         """
         if not isinstance(erasure, ErasureReceipt):
-            raise FieldError(f"{show(erasure)} is no receipt of an erasure; give what `erase` gave", field="erasure")
+            raise FieldError(f"{show(erasure)} is not an erasure receipt; pass what `erase` returned", field="erasure")
         return erase.prove_erased(self._open_deps, erasure)
 
     def export(self, *, scope: str | Scope | None = None) -> Iterator[str]:
@@ -801,9 +801,7 @@ class Engine:
         An empty store becomes a copy of the exported one. Another store takes only what it lacks, and raises `Conflict`
         if an id has different content here.
         """
-        if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
-            raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
-        return transfer.import_(self._open_deps, lines, _check_progress(progress))
+        return transfer.import_(self._open_deps, _require_lines(lines), _check_progress(progress))
 
     def import_from(
         self,
@@ -821,10 +819,8 @@ class Engine:
         Records imported before stay unchanged. The whole file is read before anything is written. With `dry_run`,
         nothing is written, and the report says what would be.
         """
-        if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
-            raise FieldError(f"{show(lines)} has no lines; give those of the export, as a file does", field="lines")
         source = import_files.ImportSource(
-            lines=list(transfer.read_texts(lines)),  # the lines are read more than once
+            lines=list(transfer.read_texts(_require_lines(lines))),  # the lines are read more than once
             name=None if name is None else validation.require_id("name", name),
             format=import_files.find_format("format", format),
             scope=as_scope(scope),
@@ -838,15 +834,12 @@ class Engine:
 
         `recollect verify` checks such a file.
         """
-        store, target, told = (
-            self._open_deps.store,
-            Path(validation.require_path("path", path)),
-            _check_progress(progress),
-        )
+        store = self._open_deps.store
+        target, listener = Path(validation.require_path("path", path)), _check_progress(progress)
         if not isinstance(store, SupportsBackup):
             raise InvalidInput("this store has no file to copy; use `export`")
         store.settle()
-        store.backup(target, told)
+        store.backup(target, listener)
         return target
 
     def flush(self) -> None:
@@ -857,8 +850,25 @@ class Engine:
         self._open_deps.store.flush()
 
 
+def _read_drafts(drafts: Iterable[Draft | Mapping[str, Any]], scope: str | Scope | None) -> list[Draft]:
+    """Convert mappings to drafts; `scope` applies to those that name none."""
+    several = validation.require_several("drafts", drafts)
+    return [one if isinstance(one, Draft) else read_draft(one, scope) for one in several]
+
+
+def _read_provenance(provenance: Provenance | str | None) -> Provenance | None:
+    return None if provenance is None else parse_choice("provenance", provenance, Provenance)
+
+
 def _ignore_progress(done: int, total: int) -> None:
     """Ignore progress reports."""
+
+
+def _require_lines(lines: Iterable[str]) -> Iterable[str]:
+    if isinstance(lines, str | bytes | Mapping) or not isinstance(lines, Iterable):
+        problem = f"{show(lines)} has no lines; pass the lines of the export, such as an open file"
+        raise FieldError(problem, field="lines")
+    return lines
 
 
 def _to_budget(tokens: int | Budget) -> Budget:
@@ -880,5 +890,5 @@ def _make_retention_overrides(
     )
 
 
-def _check_ids(field: str, given: Iterable[str]) -> tuple[str, ...]:
-    return tuple(validation.require_text(field, one) for one in validation.require_several(field, given))
+def _check_ids(field: str, ids: Iterable[str]) -> tuple[str, ...]:
+    return tuple(validation.require_text(field, id) for id in validation.require_several(field, ids))

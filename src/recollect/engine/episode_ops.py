@@ -59,13 +59,13 @@ class ActionDraft:
     @property
     def body(self) -> str:
         """A digest that distinguishes calls with the same key; the provenance does not count."""
-        said = [self.episode, self.type, self.input, self.output, self.result, str(self.at), self.context]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        content = [self.episode, self.type, self.input, self.output, self.result, str(self.at), self.context]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeDraft:
-    """How a task is to end, with its lessons."""
+    """The outcome of a task that is to end, with its lessons."""
 
     score: float
     lessons: tuple[str, ...]
@@ -79,7 +79,7 @@ class OutcomeDraft:
 class EndedEpisode:
     """An ended episode, the run that ended it, and the receipts of its lessons.
 
-    `again` says that it had already ended in the same way.
+    `again` says that it had already ended with the same outcome.
     """
 
     episode: Memory
@@ -91,21 +91,21 @@ class EndedEpisode:
 def start_episode(deps: Dependencies, draft: Draft) -> Memory:
     """Start the task described by a draft."""
     if not deps.episodic.enabled:
-        raise InvalidInput("episodes are switched off; set episodic.enabled = true")
+        raise InvalidInput("episodes are disabled; set episodic.enabled = true")
     now = deps.now()
     draft = screen_field(deps, draft, "task")
     memory = _build_episode(deps, draft, now)
-    known = _find_retried(deps.store.kept, draft, now)
-    vector = deps.embed([memory.embedded_text], "memory")[0] if known is None else None
+    earlier = _find_retried(deps.store.kept, draft, now)
+    vector = deps.embed([memory.embedded_text], "memory")[0] if earlier is None else None
 
     def change(writing: WriteTransaction) -> Memory:
-        before = _find_retried(writing.kept, draft, now)
-        if before is not None:
-            return get_own_episode(writing, draft.scope, before)
+        retried = _find_retried(writing.kept, draft, now)
+        if retried is not None:
+            return get_own_episode(writing, draft.scope, retried)
         writing.adopt(deps.encoder)
-        kept = writing.put(memory, vector)
-        _record_key(writing, draft, kept.id, now)
-        return kept
+        stored = writing.put(memory, vector)
+        _record_key(writing, draft, stored.id, now)
+        return stored
 
     return deps.store.write(change)
 
@@ -131,44 +131,46 @@ def _build_episode(deps: Dependencies, draft: Draft, now: datetime) -> Memory:
     return quarantine_if_injected(memory, [draft.text, *metadata.get("plan", ())], deps.policy)
 
 
-def record_action(deps: Dependencies, deed: ActionDraft) -> Memory:
+def record_action(deps: Dependencies, action: ActionDraft) -> Memory:
     """Add an action to an open episode, and return the episode."""
-    now, scope, id = deps.now(), deed.scope, deed.episode
-    at = None if deed.at is None else require_not_future("at", deed.at, now)
-    deed = _screen_action(deps, deed)
-    new = MemoryId(deps.new_id(now))
-    if deed.context is not None:
+    now, scope, id = deps.now(), action.scope, action.episode
+    at = None if action.at is None else require_not_future("at", action.at, now)
+    action = _screen_action(deps, action)
+    new_id = MemoryId(deps.new_id(now))
+    if action.context is not None:
         deps.store.settle()  # the record of a context is a deferred write
 
     def change(writing: WriteTransaction) -> Memory:
         episode = get_own_episode(writing, scope, id)
-        if _find_retried(writing.kept, deed, now) is not None:
+        if _find_retried(writing.kept, action, now) is not None:
             return episode
         if read_outcome(episode) is not None or episode.status not in OPEN_EPISODE_STATUSES:
-            raise Conflict(f"the episode {show(id)} is over; start another one")
-        if deed.context is not None and writing.context(scope, deed.context) is None:
-            raise NotFound(f"there is no context {show(deed.context)} in {scope}")
-        writing.put(_build_action(deed, new, episode, _choose_time(writing, episode, at, now)), None)
-        _record_key(writing, deed, new, now)
+            raise Conflict(f"episode {show(id)} has ended; start a new one")
+        if action.context is not None and writing.context(scope, action.context) is None:
+            raise NotFound(f"there is no context {show(action.context)} in {scope}")
+        writing.put(_build_action(action, new_id, episode, _choose_time(writing, episode, at, now)), None)
+        _record_key(writing, action, new_id, now)
         return episode
 
     return deps.store.write(change)
 
 
-def _screen_action(deps: Dependencies, deed: ActionDraft) -> ActionDraft:
+def _screen_action(deps: Dependencies, action: ActionDraft) -> ActionDraft:
     """Return the action without private parts and secrets."""
-    names = _ScreenedNames(text=deed.type, scope=deed.scope, context=deed.context, key=deed.key)
+    names = _ScreenedNames(text=action.type, scope=action.scope, context=action.context, key=action.key)
     type = screen_field(deps, names, "type").text
-    return replace(deed, type=type, input=_screen_data(deps, deed, "input"), output=_screen_data(deps, deed, "output"))
+    return replace(
+        action, type=type, input=_screen_data(deps, action, "input"), output=_screen_data(deps, action, "output")
+    )
 
 
-def _screen_data(deps: Dependencies, deed: ActionDraft, field: str) -> ActionData:
-    """Screen an input or output; the action's type may show that a single word is a secret."""
-    match getattr(deed, field):
+def _screen_data(deps: Dependencies, action: ActionDraft, field: str) -> ActionData:
+    """Screen an input or output; the action's type may reveal that a single word is a secret."""
+    match getattr(action, field):
         case str() as text:
-            return screen_field(deps, _ScreenedText(title=deed.type, text=text), field, may_be_blank=True).text
-        case told:
-            return screen_field(deps, _ScreenedMapping(metadata=told), field, may_be_blank=True).metadata
+            return screen_field(deps, _ScreenedText(title=action.type, text=text), field, may_be_blank=True).text
+        case mapping:
+            return screen_field(deps, _ScreenedMapping(metadata=mapping), field, may_be_blank=True).metadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,35 +201,35 @@ class _ScreenedMapping:
 def _choose_time(writing: WriteTransaction, episode: Memory, at: datetime | None, now: datetime) -> datetime:
     """Return a unique time for an action, not before its episode began.
 
-    Actions without a given time are ordered as they are recorded.
+    Actions without a time keep the order in which they are recorded.
     """
     moment = max(episode.created_at, now if at is None else at)
     if at is None:
-        later = load_actions(writing, episode, since=moment)
-        return later[-1].created_at + _TIME_STEP if later else moment
+        later_actions = load_actions(writing, episode, since=moment)
+        return later_actions[-1].created_at + _TIME_STEP if later_actions else moment
     while True:
         taken = {one.created_at for one in load_actions(writing, episode, since=moment, before=moment + _TIME_WINDOW)}
-        free = next(
+        unused = next(
             (one for n in range(_TIME_WINDOW // _TIME_STEP) if (one := moment + n * _TIME_STEP) not in taken), None
         )
-        if free is not None:
-            return free
+        if unused is not None:
+            return unused
         moment += _TIME_WINDOW
 
 
-def _build_action(deed: ActionDraft, id: MemoryId, episode: Memory, at: datetime) -> Memory:
+def _build_action(draft: ActionDraft, id: MemoryId, episode: Memory, at: datetime) -> Memory:
     action = Action(
         id=id,
-        type=deed.type,
+        type=draft.type,
         at=at,
-        input=_to_text(deed.input),
-        output=_to_text(deed.output),
-        result=deed.result,
-        context=deed.context,
+        input=_to_text(draft.input),
+        output=_to_text(draft.output),
+        result=draft.result,
+        context=draft.context,
     )
     return Memory(
         id=id,
-        scope=deed.scope,
+        scope=draft.scope,
         text=render_action(action),
         created_at=at,
         observed_at=at,
@@ -237,7 +239,7 @@ def _build_action(deed: ActionDraft, id: MemoryId, episode: Memory, at: datetime
         left=ACTION_LEFT_INDEXES,
         session=episode.session,
         shared=episode.shared,
-        provenance=deed.provenance,
+        provenance=draft.provenance,
         derived_from=(episode.id,),
     )
 
@@ -246,30 +248,30 @@ def _to_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def complete_episode(deps: Dependencies, scope: Scope, id: str, ending: OutcomeDraft) -> EndedEpisode:
+def complete_episode(deps: Dependencies, scope: Scope, id: str, outcome: OutcomeDraft) -> EndedEpisode:
     """End an episode and remember its lessons; repeating the call changes nothing."""
     now = deps.now()
-    require_not_future("at", ending.at, now)
-    lessons = _screen_lessons(deps, "lessons", ending.lessons)
-    failures = _screen_lessons(deps, "failure_modes", ending.failure_modes)
+    require_not_future("at", outcome.at, now)
+    lessons = _screen_lessons(deps, "lessons", outcome.lessons)
+    failures = _screen_lessons(deps, "failure_modes", outcome.failure_modes)
     both = next((text for text in lessons if text in failures), None)
     if both is not None:
-        raise FieldError(f"{show(both)} is told as a failure mode too; say it as one of the two", field="lessons")
-    ending = replace(ending, lessons=lessons, failure_modes=failures)
+        raise FieldError(f"{show(both)} is also a failure mode; give it only once", field="lessons")
+    outcome = replace(outcome, lessons=lessons, failure_modes=failures)
     deps.store.settle()  # deferred writes of context records
-    drafts = _make_lesson_drafts(find_episode(deps, scope, id), ending)
-    done: list[Memory] = []
+    drafts = _make_lesson_drafts(find_episode(deps, scope, id), outcome)
+    ended: list[Memory] = []
 
     def end(writing: WriteTransaction) -> None:
-        done.append(_end_episode(deps, writing, get_own_episode(writing, scope, id), ending, now))
+        ended.append(_end_episode(deps, writing, get_own_episode(writing, scope, id), outcome, now))
 
     try:
         receipts = remember_all(deps, drafts, end) if drafts else []
         if not drafts:
             deps.store.write(end)
-    except _AlreadyEnded as before:
-        return before.ended
-    return EndedEpisode(done[-1], done[-1].commit, receipts)
+    except _AlreadyEnded as already:
+        return already.ended
+    return EndedEpisode(ended[-1], ended[-1].commit, receipts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +287,7 @@ def _screen_lessons(deps: Dependencies, field: str, texts: Sequence[str]) -> tup
 
 
 class _AlreadyEnded(Exception):
-    """Raised when the episode already ended in the same way."""
+    """Raised when the episode already ended with the same outcome."""
 
     def __init__(self, ended: EndedEpisode) -> None:
         super().__init__()
@@ -293,42 +295,40 @@ class _AlreadyEnded(Exception):
 
 
 def _end_episode(
-    deps: Dependencies, writing: WriteTransaction, episode: Memory, ending: OutcomeDraft, now: datetime
+    deps: Dependencies, writing: WriteTransaction, episode: Memory, draft: OutcomeDraft, now: datetime
 ) -> Memory:
     """Write an episode with its outcome; after a success, mark the contexts that led to it."""
     actions = load_actions(writing, episode)
     outcome = Outcome(
-        score=ending.score,
-        lessons=ending.lessons,
-        failure_modes=ending.failure_modes,
-        at=max([ending.at or now, episode.created_at, *(one.created_at for one in actions)]),
+        score=draft.score,
+        lessons=draft.lessons,
+        failure_modes=draft.failure_modes,
+        at=max([draft.at or now, episode.created_at, *(one.created_at for one in actions)]),
     )
-    former, decided = read_outcome(episode), collect_contexts(episode, actions)
+    former, contexts = read_outcome(episode), collect_contexts(episode, actions)
     if former is not None:
         run = _find_completing_run(writing, episode)
-        if replace(former, at=outcome.at) != outcome or not set(ending.contexts) <= set(decided):
-            told = f"the episode {show(episode.id)} ended otherwise, with {former.score:g}"
-            raise Conflict(f"{told}; to end it anew, undo run {run} first")
-        raise _AlreadyEnded(EndedEpisode(episode, run, _load_known_lessons(writing, episode, ending), again=True))
+        if replace(former, at=outcome.at) != outcome or not set(draft.contexts) <= set(contexts):
+            problem = f"episode {show(episode.id)} already ended with a different outcome, {former.score:g}"
+            raise Conflict(f"{problem}; to end it again, undo run {run} first")
+        raise _AlreadyEnded(EndedEpisode(episode, run, _load_known_lessons(writing, episode, draft), again=True))
     if episode.status not in OPEN_EPISODE_STATUSES:
-        raise Conflict(
-            f"the episode {show(episode.id)} is {episode.status.value}; restore it first, or start another one"
-        )
-    require_known_contexts(writing, episode.scope, ending.contexts)
-    if ending.score >= deps.episodic.success:
+        raise Conflict(f"episode {show(episode.id)} is {episode.status.value}; restore it first, or start a new one")
+    require_known_contexts(writing, episode.scope, draft.contexts)
+    if draft.score >= deps.episodic.success:
         record_success(
-            writing, episode.scope, [*filter_known_contexts(writing, episode.scope, decided), *ending.contexts], now
+            writing, episode.scope, [*filter_known_contexts(writing, episode.scope, contexts), *draft.contexts], now
         )
     state = episode.changed(
-        metadata=build_outcome_metadata(episode.metadata, outcome, ending.contexts),
+        metadata=build_outcome_metadata(episode.metadata, outcome, draft.contexts),
         updated_at=outcome.at,
-        trust=lowest_trust([episode.trust, TRUST_BY_PROVENANCE[ending.provenance], *(one.trust for one in actions)]),
+        trust=lowest_trust([episode.trust, TRUST_BY_PROVENANCE[draft.provenance], *(one.trust for one in actions)]),
     )
-    return writing.put(quarantine_if_injected(state, [*ending.lessons, *ending.failure_modes], deps.policy), None)
+    return writing.put(quarantine_if_injected(state, [*draft.lessons, *draft.failure_modes], deps.policy), None)
 
 
 def _find_completing_run(writing: WriteTransaction, episode: Memory) -> int | None:
-    """Return the run that completed an episode; its present version may come from a later run."""
+    """Return the run that completed an episode; a later run may have written its present version."""
     while (earlier := writing.before(episode.scope, episode.id, episode.commit or 0)) is not None:
         if read_outcome(earlier[0]) is None:
             break
@@ -336,32 +336,32 @@ def _find_completing_run(writing: WriteTransaction, episode: Memory) -> int | No
     return episode.commit
 
 
-def _load_known_lessons(writing: WriteTransaction, episode: Memory, ending: OutcomeDraft) -> list[Receipt]:
-    """Return the present memory of each lesson; it may have been reworded or archived since."""
+def _load_known_lessons(writing: WriteTransaction, episode: Memory, outcome: OutcomeDraft) -> list[Receipt]:
+    """Return a receipt for the present memory of each lesson, which may have been reworded or archived since."""
     receipts = []
-    for text in (*ending.lessons, *ending.failure_modes):
-        said = writing.sayings(episode.changed(text=text, kind=Kind.LEARNING, level=None))
-        found = next((one for one in said if one.status in OPEN_EPISODE_STATUSES), None)
-        gone = Receipt(None, Refused("nothing says so any more"), None)
-        receipts.append(gone if found is None else Receipt(found.id, Unchanged(), found))
+    for text in (*outcome.lessons, *outcome.failure_modes):
+        duplicates = writing.sayings(episode.changed(text=text, kind=Kind.LEARNING, level=None))
+        lesson = next((one for one in duplicates if one.status in OPEN_EPISODE_STATUSES), None)
+        missing = Receipt(None, Refused("no memory has this text any more"), None)
+        receipts.append(missing if lesson is None else Receipt(lesson.id, Unchanged(), lesson))
     return receipts
 
 
-def _make_lesson_drafts(episode: Memory, ending: OutcomeDraft) -> list[Draft]:
+def _make_lesson_drafts(episode: Memory, outcome: OutcomeDraft) -> list[Draft]:
     """Return the drafts of the lessons and failure modes."""
     return [
         Draft(
             text=text,
             scope=episode.scope,
             kind=Kind.LEARNING,
-            confidence=lesson_confidence(ending.score, of_failure=tag == FAILURE_TAG),
+            confidence=lesson_confidence(outcome.score, of_failure=tag == FAILURE_TAG),
             tags=(tag,),
             session=episode.session,
             shared=episode.shared,
-            provenance=ending.provenance,
+            provenance=outcome.provenance,
             derived_from=(episode.id,),
         )
-        for tag, texts in ((LESSON_TAG, ending.lessons), (FAILURE_TAG, ending.failure_modes))
+        for tag, texts in ((LESSON_TAG, outcome.lessons), (FAILURE_TAG, outcome.failure_modes))
         for text in texts
     ]
 
@@ -370,24 +370,25 @@ def load_actions(
     writing: WriteTransaction, episode: Memory, *, since: datetime | None = None, before: datetime | None = None
 ) -> list[Memory]:
     """Return the actions of an episode in order, optionally within a time range."""
-    found = writing.timeline(episode.scope, [Level.ACTION], since=since or episode.created_at, before=before)
-    return [one for one in found if episode.id in one.derived_from]
+    actions = writing.timeline(episode.scope, [Level.ACTION], since=since or episode.created_at, before=before)
+    return [one for one in actions if episode.id in one.derived_from]
 
 
 def get_own_episode(writing: WriteTransaction, scope: Scope, id: str) -> Memory:
     """Return the scope's own episode with this id, or raise NotFound."""
-    found = writing.get(scope, MemoryId(id)) if validation.is_storable(validation.require_text("id", id)) else None
-    if found is None or found.level is not Level.EPISODE:
+    memory = writing.get(scope, MemoryId(id)) if validation.is_storable(validation.require_text("id", id)) else None
+    if memory is None or memory.level is not Level.EPISODE:
         raise episode_not_found(scope, id)
-    return found
+    return memory
 
 
 def find_episode(deps: Dependencies, scope: Scope, id: str) -> Memory:
     """Return the episode with this id if the scope may see it, or raise NotFound."""
-    found = deps.store.get(scope, [MemoryId(id)]) if validation.is_storable(validation.require_text("id", id)) else []
-    if not found or found[0].level is not Level.EPISODE:
+    is_storable = validation.is_storable(validation.require_text("id", id))
+    memories = deps.store.get(scope, [MemoryId(id)]) if is_storable else []
+    if not memories or memories[0].level is not Level.EPISODE:
         raise episode_not_found(scope, id)
-    return found[0]
+    return memories[0]
 
 
 def episode_not_found(scope: Scope, id: str) -> NotFound:
@@ -397,29 +398,33 @@ def episode_not_found(scope: Scope, id: str) -> NotFound:
 
 def screen_field(deps: Dependencies, value: ScreenedT, field: str, *, may_be_blank: bool = False) -> ScreenedT:
     """Return the value without private parts and secrets; raise FieldError if nothing is left."""
-    found = screen(value, deps.policy.secrets, may_be_blank=may_be_blank)
-    if isinstance(found, Refused):
-        raise FieldError(found.reason, field=field)
-    return found.value
+    screened = screen(value, deps.policy.secrets, may_be_blank=may_be_blank)
+    if isinstance(screened, Refused):
+        raise FieldError(screened.reason, field=field)
+    return screened.value
 
 
-def quarantine_if_injected(memory: Memory, words: Sequence[str], policy: AdmissionPolicy) -> Memory:
+def quarantine_if_injected(memory: Memory, texts: Sequence[str], policy: AdmissionPolicy) -> Memory:
     """Quarantine the memory if a text instructs a model and the memory is not the user's own."""
     if not policy.quarantine.enabled or not memory.trust.less_than(Trust.STATED):
         return memory
-    orders = next((found for text in words if (found := find_injection(text)) is not None), None)
-    return memory if orders is None else memory.changed(status=Status.QUARANTINED, remark=injection_reason(orders))
+    injection = next((match for text in texts if (match := find_injection(text)) is not None), None)
+    return (
+        memory if injection is None else memory.changed(status=Status.QUARANTINED, remark=injection_reason(injection))
+    )
 
 
 def _find_retried(
-    kept: Callable[[Scope, str], IdempotencyRecord | None], said: Draft | ActionDraft, now: datetime
+    kept: Callable[[Scope, str], IdempotencyRecord | None], draft: Draft | ActionDraft, now: datetime
 ) -> MemoryId | None:
     """Return the memory that the same call stored earlier under its key."""
-    before = None if said.key is None else check_retry_key(kept(said.scope, said.key), said, now)
-    return None if before is None else before.memory
+    record = None if draft.key is None else check_retry_key(kept(draft.scope, draft.key), draft, now)
+    return None if record is None else record.memory
 
 
-def _record_key(writing: WriteTransaction, said: Draft | ActionDraft, id: MemoryId, now: datetime) -> None:
-    if said.key is not None:
-        kept = IdempotencyRecord(scope=said.scope, key=said.key, body=said.body, memory=id, verdict=Created(), at=now)
-        writing.keep(kept)
+def _record_key(writing: WriteTransaction, draft: Draft | ActionDraft, id: MemoryId, now: datetime) -> None:
+    if draft.key is not None:
+        record = IdempotencyRecord(
+            scope=draft.scope, key=draft.key, body=draft.body, memory=id, verdict=Created(), at=now
+        )
+        writing.keep(record)

@@ -50,8 +50,8 @@ _TIME_STEP = timedelta(microseconds=1)
 class Episodes:
     """Tasks with plan, actions and outcome; their lessons become memories."""
 
-    def __init__(self, opened: Callable[[], Dependencies]) -> None:
-        self._opened = opened
+    def __init__(self, get_deps: Callable[[], Dependencies]) -> None:
+        self._get_deps = get_deps
 
     def __repr__(self) -> str:
         return "<recollect.Episodes>"
@@ -89,7 +89,7 @@ class Episodes:
             metadata=build_start_metadata(require_texts("plan", plan)),
             key=key,
         )
-        deps = self._opened()
+        deps = self._get_deps()
         return _load_with_actions(deps, start_episode(deps, draft))
 
     def record(
@@ -113,7 +113,7 @@ class Episodes:
         Without `at`, an action comes after all earlier ones. A retry with the same `key` records nothing new. Raises
         `Conflict` if the task is over.
         """
-        deed = ActionDraft(
+        action = ActionDraft(
             episode=validation.require_text("id", id),
             scope=as_scope(scope),
             type=validation.require_line("type", validation.require_content("type", type)),
@@ -125,8 +125,8 @@ class Episodes:
             provenance=parse_choice("provenance", provenance, Provenance),
             key=None if key is None else validation.require_id("key", key),
         )
-        deps = self._opened()
-        return _load_with_actions(deps, record_action(deps, deed))
+        deps = self._get_deps()
+        return _load_with_actions(deps, record_action(deps, action))
 
     def complete(
         self,
@@ -146,7 +146,7 @@ class Episodes:
         If the outcome counts as a success (`episodic.success`), the memories in `contexts` and in those of its actions
         are marked as followed by success. Repeating the call changes nothing; a different outcome raises `Conflict`.
         """
-        ending = OutcomeDraft(
+        draft = OutcomeDraft(
             score=validation.require_outcome("outcome", outcome),
             lessons=require_texts("lessons", lessons),
             failure_modes=require_texts("failure_modes", failure_modes),
@@ -156,38 +156,38 @@ class Episodes:
             provenance=parse_choice("provenance", provenance, Provenance),
             at=None if at is None else validation.require_moment("at", at),
         )
-        deps = self._opened()
-        done = complete_episode(deps, as_scope(scope), id, ending)
-        told = _load_with_actions(deps, done.episode)
-        return replace(told, receipts=tuple(done.receipts), run=done.run, again=done.again)
+        deps = self._get_deps()
+        ended = complete_episode(deps, as_scope(scope), id, draft)
+        episode = _load_with_actions(deps, ended.episode)
+        return replace(episode, receipts=tuple(ended.receipts), run=ended.run, again=ended.again)
 
     def similar(
         self, task: str, *, scope: str | Scope, limit: int = DEFAULT_SIMILAR_EPISODES, min_score: float = 0.0
     ) -> list[Similar]:
         """Return finished episodes of similar tasks, ranked by similarity × value.
 
-        Includes episodes that parent scopes share. They come without their actions, and nothing counts as served.
+        Includes episodes that parent scopes share. Their actions are not loaded, and nothing counts as served.
         """
         validation.require_limit("limit", limit)
-        least, known = validation.require_fraction("min_score", min_score), list[tuple[Episode, float]]()
-        for part, rest in _find_near(self._opened(), as_scope(scope), task, least):
-            known += part
-            ranked = episodes.rank_similar(known, min_score=least)
-            if len(ranked) >= limit and ranked[limit - 1].score > rest:  # no score is above its similarity
+        least, candidates = validation.require_fraction("min_score", min_score), list[tuple[Episode, float]]()
+        for batch, next_similarity in _find_near(self._get_deps(), as_scope(scope), task, least):
+            candidates += batch
+            ranked = episodes.rank_similar(candidates, min_score=least)
+            if len(ranked) >= limit and ranked[limit - 1].score > next_similarity:  # no score is above its similarity
                 break
-        return episodes.rank_similar(known, min_score=least)[:limit]
+        return episodes.rank_similar(candidates, min_score=least)[:limit]
 
     def failure_modes(
         self, task: str, *, scope: str | Scope, limit: int = DEFAULT_FAILURE_MODES, min_score: float = 0.0
     ) -> list[FailureMode]:
         """Return what went wrong in similar tasks, the most similar task first.
 
-        Failures are not weighted by how bad they were.
+        A failure counts the same however bad it was.
         """
         validation.require_limit("limit", limit)
         least = validation.require_fraction("min_score", min_score)
-        known = [one for part, _ in _find_near(self._opened(), as_scope(scope), task, least) for one in part]
-        return episodes.rank_failure_modes(known, min_score=least)[:limit]
+        candidates = [one for batch, _ in _find_near(self._get_deps(), as_scope(scope), task, least) for one in batch]
+        return episodes.rank_failure_modes(candidates, min_score=least)[:limit]
 
     def list(
         self, *, scope: str | Scope, finished: bool | None = None, limit: int = DEFAULT_LISTED_EPISODES
@@ -197,15 +197,15 @@ class Episodes:
         `finished=True` returns only finished ones, `finished=False` only open ones.
         """
         validation.require_limit("limit", limit)
-        wanted = None if finished is None else validation.require_flag("finished", finished)
-        deps = self._opened()
-        found = [to_episode(deps, one) for one in reversed(deps.store.timeline(as_scope(scope), [Level.EPISODE]))]
-        return [one for one in found if wanted is None or one.finished is wanted][:limit]
+        only_finished = None if finished is None else validation.require_flag("finished", finished)
+        deps = self._get_deps()
+        listed = [to_episode(deps, one) for one in reversed(deps.store.timeline(as_scope(scope), [Level.EPISODE]))]
+        return [one for one in listed if only_finished is None or one.finished is only_finished][:limit]
 
     def show(self, id: str, *, scope: str | Scope) -> Episode:
-        """Return an episode with its actions, whatever its status; raise NotFound if there is none."""
-        deps, whose = self._opened(), as_scope(scope)
-        return _load_with_actions(deps, find_episode(deps, whose, id))
+        """Return an episode with its actions, whatever its status; raise NotFound if it does not exist."""
+        deps, target = self._get_deps(), as_scope(scope)
+        return _load_with_actions(deps, find_episode(deps, target, id))
 
 
 def to_episode(deps: Dependencies, memory: Memory) -> Episode:
@@ -215,11 +215,11 @@ def to_episode(deps: Dependencies, memory: Memory) -> Episode:
 
 
 def _load_with_actions(deps: Dependencies, memory: Memory) -> Episode:
-    """Load an episode with its actions: those between its start and its end."""
-    found = to_episode(deps, memory)
-    until = None if found.outcome is None else found.outcome.at + _TIME_STEP
-    there = deps.store.timeline(memory.scope, [Level.ACTION], since=memory.created_at, before=until)
-    return replace(found, actions=tuple(read_action(one) for one in there if memory.id in one.derived_from))
+    """Load an episode with its actions between its start and its end."""
+    episode = to_episode(deps, memory)
+    until = None if episode.outcome is None else episode.outcome.at + _TIME_STEP
+    actions = deps.store.timeline(memory.scope, [Level.ACTION], since=memory.created_at, before=until)
+    return replace(episode, actions=tuple(read_action(one) for one in actions if memory.id in one.derived_from))
 
 
 def _find_near(
@@ -236,22 +236,22 @@ def _find_near(
     levels = frozenset[Level | None]({Level.EPISODE})
     now = deps.now()
     probe = EvidenceRequest(scope=scope, at=now, present=True, levels=levels, vectors=vectors, encoder=deps.encoder)
-    found = deps.store.gather(probe)
-    rows = found.rows.tolist()
-    true = [one.similarity or 0.0 for one in found.candidates(rows)] if rows else []
-    ids = found.table.ids
-    near = sorted(zip(rows, true, strict=True), key=lambda one: (-one[1], ids[one[0]]))
-    near = [(row, how) for row, how in near if how > 0.0 and how >= least]
+    evidence = deps.store.gather(probe)
+    rows = evidence.rows.tolist()
+    similarities = [one.similarity or 0.0 for one in evidence.candidates(rows)] if rows else []
+    ids = evidence.table.ids
+    near = sorted(zip(rows, similarities, strict=True), key=lambda one: (-one[1], ids[one[0]]))
+    near = [(row, similarity) for row, similarity in near if similarity > 0.0 and similarity >= least]
     for place in range(0, len(near), READ_BATCH_EPISODES):
-        part, after = (
+        batch, rest = (
             near[place : place + READ_BATCH_EPISODES],
             near[place + READ_BATCH_EPISODES : place + READ_BATCH_EPISODES + 1],
         )
-        memories = found.memories([row for row, _ in part])
-        both = zip(memories, part, strict=True)
+        memories = evidence.memories([row for row, _ in batch])
+        loaded = zip(memories, batch, strict=True)
         yield (
-            [(to_episode(deps, one), how) for one, (_, how) in both if one is not None],
-            after[0][1] if after else 0.0,
+            [(to_episode(deps, one), similarity) for one, (_, similarity) in loaded if one is not None],
+            rest[0][1] if rest else 0.0,
         )
 
 
@@ -263,4 +263,4 @@ def _check_action_data(field: str, value: str | Mapping[str, Any]) -> Any:
         case Mapping():
             return require_metadata(field, value)
         case _:
-            raise FieldError(f"{show(value)} is neither a text nor a mapping; leave it out, or give one", field=field)
+            raise FieldError(f"{show(value)} is not a text or a mapping; give one of these, or omit it", field=field)

@@ -19,7 +19,7 @@ from recollect.text import tokenizer
 
 @dataclass(frozen=True, slots=True)
 class _EraseResult:
-    """What a transaction erased, which memories became active again, and the origins that stay."""
+    """What a transaction erased, which memories became active again, and which origins stay."""
 
     erased: ErasedRows
     restored: Sequence[MemoryId] = ()
@@ -33,9 +33,9 @@ def erase_memory(deps: Dependencies, scope: Scope, id: str) -> ErasureReceipt:
         memory = writing.get(scope, MemoryId(id))
         if memory is None:
             raise memory_not_found(scope, id)
-        done = _erase_with_descendants(deps.policy, writing, scope, [memory.id])
+        result = _erase_with_descendants(deps.policy, writing, scope, [memory.id])
         origins = [MemoryId(one) for one in memory.derived_from]
-        return replace(done, made_of=[one for one in origins if writing.get(scope, one) is not None])
+        return replace(result, made_of=[one for one in origins if writing.get(scope, one) is not None])
 
     return _run_erase(deps, scope, change)
 
@@ -45,10 +45,10 @@ def erase_source(deps: Dependencies, scope: Scope, source: str) -> ErasureReceip
     validation.require_id("source", source)
 
     def change(writing: WriteTransaction) -> _EraseResult:
-        done = _erase_with_descendants(deps.policy, writing, scope, _source_origins(writing.lineage(scope), source))
-        if not done.erased.ids:
+        result = _erase_with_descendants(deps.policy, writing, scope, _source_origins(writing.lineage(scope), source))
+        if not result.erased.ids:
             raise source_not_found(scope, source)
-        return done
+        return result
 
     return _run_erase(deps, scope, change)
 
@@ -59,7 +59,7 @@ def erase_everything(deps: Dependencies, scope: Scope) -> ErasureReceipt:
     def change(writing: WriteTransaction) -> _EraseResult:
         erased = writing.erase_all(scope)
         if not erased.ids and not erased.contexts:
-            raise NotFound(f"there is nothing in {scope}; scopes below it are erased one by one")
+            raise NotFound(f"{scope} is empty; erase the scopes below it one by one")
         return _EraseResult(erased)
 
     return _run_erase(deps, scope, change)
@@ -85,7 +85,7 @@ def list_in_scope(deps: Dependencies, scope: Scope) -> list[MemoryId]:
 
 
 def _existing_ids(lineage: Sequence[Lineage], ids: Collection[MemoryId]) -> list[MemoryId]:
-    """Return the ids that have a memory, sorted; an origin may be the id of something else."""
+    """Return the ids of existing memories, sorted; an origin may be the id of something else."""
     return sorted({one.id for one in lineage} & set(ids))
 
 
@@ -118,13 +118,13 @@ def find_descendants(lineage: Sequence[Lineage], origins: Iterable[str]) -> list
     for one in lineage:
         for origin in one.derived_from:
             children.setdefault(origin, []).append(one.id)
-    found = dict.fromkeys(MemoryId(origin) for origin in origins)
-    waiting = list(found)
+    descendants = dict.fromkeys(MemoryId(origin) for origin in origins)
+    waiting = list(descendants)
     while waiting:
-        new = [child for child in children.get(waiting.pop(), ()) if child not in found]
-        found |= dict.fromkeys(new)
-        waiting += new
-    return list(found)
+        found = [child for child in children.get(waiting.pop(), ()) if child not in descendants]
+        descendants |= dict.fromkeys(found)
+        waiting += found
+    return list(descendants)
 
 
 def _erase_with_descendants(
@@ -136,17 +136,23 @@ def _erase_with_descendants(
     stays consolidated, since it may say the same.
     """
     lineage = writing.lineage(scope)
-    gone = dict.fromkeys(find_descendants(lineage, origins))
-    made = gone.keys() - origins
-    parts = {MemoryId(part) for one in lineage if one.id in made for part in one.derived_from if part not in gone}
-    others = [writing.get(scope, part) for part in sorted(parts)]
-    silent = [one for one in others if one is not None and _is_recalled_by_successor(writing, one)]
+    to_erase = dict.fromkeys(find_descendants(lineage, origins))
+    derived = to_erase.keys() - origins
+    merged_ids = {
+        MemoryId(part)
+        for memory in lineage
+        if memory.id in derived
+        for part in memory.derived_from
+        if part not in to_erase
+    }
+    merged = [writing.get(scope, part) for part in sorted(merged_ids)]
+    consolidated = [memory for memory in merged if memory is not None and _is_recalled_by_successor(writing, memory)]
 
-    erased, restored = writing.erase(scope, list(gone)), list[MemoryId]()
-    for one in silent:
-        back = _restore_status(writing, one)
-        if _can_be_restored(policy, writing, back, restored):
-            restored.append(writing.put(back, None).id)
+    erased, restored = writing.erase(scope, list(to_erase)), list[MemoryId]()
+    for memory in consolidated:
+        former = _restore_status(writing, memory)
+        if _can_be_restored(policy, writing, former, restored):
+            restored.append(writing.put(former, None).id)
     return _EraseResult(erased, restored)
 
 
@@ -155,14 +161,14 @@ def _is_recalled_by_successor(writing: WriteTransaction, memory: Memory) -> bool
 
     It is not if a successor in the chain was reworded since: then the new text counts instead.
     """
-    one, seen = memory, set[MemoryId]()
-    while one.status is Status.CONSOLIDATED and one.superseded_by is not None and one.id not in seen:
-        seen.add(one.id)
-        behind = writing.get(one.scope, one.superseded_by)
-        if behind is None or behind.searched_text != _load_first_version(writing, behind).searched_text:
+    current, seen = memory, set[MemoryId]()
+    while current.status is Status.CONSOLIDATED and current.superseded_by is not None and current.id not in seen:
+        seen.add(current.id)
+        successor = writing.get(current.scope, current.superseded_by)
+        if successor is None or successor.searched_text != _load_first_version(writing, successor).searched_text:
             return False
-        one = behind
-    return bool(seen) and one.status is Status.ACTIVE
+        current = successor
+    return bool(seen) and current.status is Status.ACTIVE
 
 
 def _load_first_version(writing: WriteTransaction, memory: Memory) -> Memory:
@@ -174,29 +180,29 @@ def _load_first_version(writing: WriteTransaction, memory: Memory) -> Memory:
 
 def _restore_status(writing: WriteTransaction, memory: Memory) -> Memory:
     """Return the memory with its status from before it was consolidated."""
-    stood = load_prior_version(writing, memory, {Status.CONSOLIDATED})
-    by = None if stood.superseded_by == memory.superseded_by else stood.superseded_by
-    return memory.changed(status=stood.status, superseded_by=by, remark=stood.remark)
+    prior = load_prior_version(writing, memory, {Status.CONSOLIDATED})
+    superseded_by = None if prior.superseded_by == memory.superseded_by else prior.superseded_by
+    return memory.changed(status=prior.status, superseded_by=superseded_by, remark=prior.remark)
 
 
 def _can_be_restored(
-    policy: AdmissionPolicy, writing: WriteTransaction, back: Memory, restored: Collection[MemoryId]
+    policy: AdmissionPolicy, writing: WriteTransaction, memory: Memory, restored: Collection[MemoryId]
 ) -> bool:
     """Return whether no other memory has taken this one's text, topic or subject.
 
     Memories restored in the same transaction do not count, unless they have exactly the same text.
     """
-    said = [one for one in writing.sayings(back) if one.status is Status.ACTIVE]
-    if any(one.hash == back.hash or one.id not in restored for one in said):
+    duplicates = [one for one in writing.sayings(memory) if one.status is Status.ACTIVE]
+    if any(one.hash == memory.hash or one.id not in restored for one in duplicates):
         return False
-    taken = back.topic_key is not None and writing.topic(back.scope, back.topic_key) is not None
-    return back.status is Status.ACTIVE and not taken and not find_rivals(writing, back, policy)
+    topic_is_taken = memory.topic_key is not None and writing.topic(memory.scope, memory.topic_key) is not None
+    return memory.status is Status.ACTIVE and not topic_is_taken and not find_rivals(writing, memory, policy)
 
 
 def _run_erase(deps: Dependencies, scope: Scope, change: Callable[[WriteTransaction], _EraseResult]) -> ErasureReceipt:
     deps.store.settle()  # queued context records may name what is erased
-    done = deps.store.write(change)
-    erased = done.erased
+    result = deps.store.write(change)
+    erased = result.erased
     receipt = ErasureReceipt(
         scope=scope,
         ids=erased.ids,
@@ -208,8 +214,8 @@ def _run_erase(deps: Dependencies, scope: Scope, change: Callable[[WriteTransact
         checkpoints=erased.checkpoints,
         contexts=erased.contexts,
         search=ResidueSearch(),
-        restored=tuple(done.restored),
-        made_of=tuple(done.made_of),
+        restored=tuple(result.restored),
+        made_of=tuple(result.made_of),
         pieces=erased.pieces,
     )
     return _search_erased(deps, receipt)
@@ -224,6 +230,6 @@ def _search_erased(deps: Dependencies, erasure: ErasureReceipt) -> ErasureReceip
     if isinstance(deps.embedder, SupportsForget):
         deps.embedder.forget()
     search = deps.store.scrub(erasure.scope, erasure.pieces)
-    copies = [f"{copy}, a backup or an export that was being made beside the store" for copy in search.copies]
-    proved = replace(erasure, search=search, out_of_reach=(*search.out_of_reach, *copies))
-    return replace(proved, pieces=frozenset[bytes]()) if proved.proven else proved
+    copies = [f"{copy}, a backup or an export that was being written next to the store" for copy in search.copies]
+    receipt = replace(erasure, search=search, out_of_reach=(*search.out_of_reach, *copies))
+    return replace(receipt, pieces=frozenset[bytes]()) if receipt.proven else receipt

@@ -1,6 +1,6 @@
-"""Events: store what happened, browse it from years down to single events, and extract memories from it.
+"""Events: store them, browse them from years down to single events, and extract memories from them.
 
-In order: `observe`, `browse` and `expand`, and `extract_events`.
+In order: `observe`; `browse` and `expand`; `extract_events`.
 """
 
 import hashlib
@@ -61,86 +61,86 @@ class EventOrigin:
 def observe(deps: Dependencies, events: Sequence[ConversationTurn], origin: EventOrigin) -> list[Receipt]:
     """Store all of the events, or none; events already stored are skipped.
 
-    An event is identified by speaker, role, text, session and time; the same one twice in a call is two events. Events
-    of one moment keep their order; one without a date happened now.
+    An event is identified by speaker, role, text, session and time; the same event twice in a call is two events.
+    Events of the same moment keep their order. An event without a date happened now.
     """
     now, scope = deps.now(), origin.scope
-    heard = Counter[ConversationTurn]()
-    proposed: list[Proposal | Refused] = []
-    for said, at in zip(events, _assign_times(events, now), strict=True):
-        proposed.append(_propose_event(deps, said, at, heard[said], origin))
-        heard[said] += 1
-    ids = [one.memory.id for one in proposed if not isinstance(one, Refused)]
+    counts = Counter[ConversationTurn]()
+    proposals: list[Proposal | Refused] = []
+    for event, at in zip(events, _assign_times(events, now), strict=True):
+        proposals.append(_propose_event(deps, event, at, counts[event], origin))
+        counts[event] += 1
+    ids = [one.memory.id for one in proposals if not isinstance(one, Refused)]
     known = {one.id for one in deps.store.get(scope, ids)} if ids else set[MemoryId]()
 
-    new = [one for one in proposed if not isinstance(one, Refused) and one.memory.id not in known]
-    _separate_times(deps, new)
-    vectors = deps.embed([one.memory.embedded_text for one in new], "memory")
-    for one, vector in zip(new, vectors, strict=True):
+    new_proposals = [one for one in proposals if not isinstance(one, Refused) and one.memory.id not in known]
+    _separate_times(deps, new_proposals)
+    vectors = deps.embed([one.memory.embedded_text for one in new_proposals], "memory")
+    for one, vector in zip(new_proposals, vectors, strict=True):
         one.vector = vector
     if deps.policy.novelty.enabled:
-        find_known_events(deps, new, now)
+        find_known_events(deps, new_proposals, now)
 
     def change(writing: WriteTransaction) -> list[Receipt]:
         writing.adopt(deps.encoder)
-        kept = (_put_event(writing, one, deps.policy.quarantine) for one in proposed if isinstance(one, Proposal))
-        return [Receipt(None, one, None) if isinstance(one, Refused) else next(kept) for one in proposed]
+        receipts = (_put_event(writing, one, deps.policy.quarantine) for one in proposals if isinstance(one, Proposal))
+        return [Receipt(None, one, None) if isinstance(one, Refused) else next(receipts) for one in proposals]
 
     return deps.store.write(change)
 
 
 def _assign_times(events: Sequence[ConversationTurn], now: datetime) -> list[datetime]:
-    """Return the time of each event; undated ones get consecutive times up to now."""
-    undated = sum(said.at is None for said in events)
-    before = iter(range(undated - 1, -1, -1))
+    """Return the time of each event; undated events get consecutive times up to now."""
+    undated = sum(event.at is None for event in events)
+    offsets = iter(range(undated - 1, -1, -1))
     return [
-        now - next(before) * _TIME_STEP if one.at is None else require_not_future("at", one.at, now) for one in events
+        now - next(offsets) * _TIME_STEP if one.at is None else require_not_future("at", one.at, now) for one in events
     ]
 
 
-def _separate_times(deps: Dependencies, new: Sequence[Proposal]) -> None:
+def _separate_times(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
     """Move events of the same moment apart by a microsecond, so that they keep their order."""
-    if not new:
+    if not proposals:
         return
-    moments = [one.memory.created_at for one in new]
-    until = max(moments) + len(new) * _TIME_STEP + _MILLISECOND
-    scope = new[0].memory.scope
-    there = deps.store.timeline(scope, [Level.EVENT], since=min(moments), before=until, statuses=tuple(Status))
-    taken, free = {one.created_at for one in there}, dict[datetime, datetime]()
-    for one in new:
+    moments = [one.memory.created_at for one in proposals]
+    until = max(moments) + len(proposals) * _TIME_STEP + _MILLISECOND
+    scope = proposals[0].memory.scope
+    stored = deps.store.timeline(scope, [Level.EVENT], since=min(moments), before=until, statuses=tuple(Status))
+    taken, next_free = {one.created_at for one in stored}, dict[datetime, datetime]()
+    for one in proposals:
         at = one.memory.created_at
-        place = free.get(at, at)
-        while place in taken:
-            place += _TIME_STEP
-        taken.add(place)
-        free[at] = place + _TIME_STEP
-        if place != at:
-            one.memory = one.memory.changed(created_at=place, observed_at=place, updated_at=place)
+        unique = next_free.get(at, at)
+        while unique in taken:
+            unique += _TIME_STEP
+        taken.add(unique)
+        next_free[at] = unique + _TIME_STEP
+        if unique != at:
+            one.memory = one.memory.changed(created_at=unique, observed_at=unique, updated_at=unique)
 
 
 def _propose_event(
-    deps: Dependencies, said: ConversationTurn, at: datetime, before: int, origin: EventOrigin
+    deps: Dependencies, event: ConversationTurn, at: datetime, repetition: int, origin: EventOrigin
 ) -> Proposal | Refused:
-    """Build an event without private parts and secrets; `before` counts equal ones before it."""
-    by = [PROVENANCE_BY_ROLE[said.role], *([] if origin.provenance is None else [origin.provenance])]
+    """Build an event without private parts and secrets; `repetition` counts the equal events before it."""
+    provenances = [PROVENANCE_BY_ROLE[event.role], *([] if origin.provenance is None else [origin.provenance])]
     draft = Draft(
-        id=said.id,
-        text=said.text,
+        id=event.id,
+        text=event.text,
         scope=origin.scope,
         kind=Kind.EVENT,
-        session=said.session,
-        speaker=said.speaker,
+        session=event.session,
+        speaker=event.speaker,
         at=at,
-        provenance=min(by, key=lambda one: TRUST_BY_PROVENANCE[one].level),
+        provenance=min(provenances, key=lambda one: TRUST_BY_PROVENANCE[one].level),
         source=origin.source,
-        metadata={"role": said.role.value},
+        metadata={"role": event.role.value},
     )
-    found = screen(draft, deps.policy.secrets)
-    if isinstance(found, Refused):
-        return found
-    draft = found.value
+    screened = screen(draft, deps.policy.secrets)
+    if isinstance(screened, Refused):
+        return screened
+    draft = screened.value
     memory = Memory(
-        id=draft.id or make_event_id(draft, said.role, at, before),
+        id=draft.id or make_event_id(draft, event.role, at, repetition),
         scope=draft.scope,
         text=draft.text,
         created_at=at,
@@ -155,20 +155,20 @@ def _propose_event(
         source=draft.source,
         metadata=draft.metadata or {},
     )
-    return Proposal(draft, memory, found.redacted)
+    return Proposal(draft, memory, screened.redacted)
 
 
-def make_event_id(draft: Draft, role: Role, at: datetime, before: int) -> MemoryId:
+def make_event_id(draft: Draft, role: Role, at: datetime, repetition: int) -> MemoryId:
     """Return a UUID version 7 that sorts by time and is the same for the same event.
 
     Its other digits are a hash of scope, session, role, speaker, time, text and the number of equal events before it.
     """
-    whose = (str(draft.scope), draft.session or "", role.value, draft.speaker or "")
-    said = json.dumps([*whose, at.isoformat(), draft.text, before])
-    chance = int.from_bytes(hashlib.sha256(said.encode()).digest()[:10])
+    parts = (str(draft.scope), draft.session or "", role.value, draft.speaker or "")
+    content = json.dumps([*parts, at.isoformat(), draft.text, repetition])
+    digest = int.from_bytes(hashlib.sha256(content.encode()).digest()[:10])
     milliseconds = max((at - _EPOCH) // _MILLISECOND, 0)
-    high = (milliseconds << 16) | 0x7000 | (chance >> 68)
-    low = (0b10 << 62) | (chance & ((1 << 62) - 1))
+    high = (milliseconds << 16) | 0x7000 | (digest >> 68)
+    low = (0b10 << 62) | (digest & ((1 << 62) - 1))
     return MemoryId(str(UUID(int=(high << 64) | low)))
 
 
@@ -178,19 +178,19 @@ def _put_event(writing: WriteTransaction, proposal: Proposal, policy: Quarantine
     known = writing.get(memory.scope, memory.id)
     if known is not None:
         if proposal.draft.id is not None and (known.level, known.text) != (memory.level, memory.text):
-            raise Conflict(f"there is a memory {show(memory.id)} already, and it is another; give another id, or none")
+            raise Conflict(f"id {show(memory.id)} is already used by a different memory; use another id, or none")
         return Receipt(known.id, Unchanged(), known, proposal.redacted)
     state, verdict = memory, cast("Verdict", Created())
-    orders = (
+    injection = (
         (find_injection(memory.text) or find_injection(memory.speaker or "")) if _is_doubted(memory, policy) else None
     )
-    if orders is not None:
-        remark = injection_reason(orders)
+    if injection is not None:
+        remark = injection_reason(injection)
         state, verdict = memory.changed(status=Status.QUARANTINED, remark=remark), Quarantined(remark)
     elif proposal.similar_event is not None:
         state, verdict = memory.changed(indexed=False), unindexed_verdict(*proposal.similar_event)
-    kept = writing.put(state, proposal.vector)
-    return Receipt(kept.id, verdict, kept, proposal.redacted)
+    stored = writing.put(state, proposal.vector)
+    return Receipt(stored.id, verdict, stored, proposal.redacted)
 
 
 def _is_doubted(memory: Memory, policy: QuarantinePolicy) -> bool:
@@ -202,22 +202,22 @@ MAX_AROUND_EVENTS = 100
 """How many events before and after a grip may be requested."""
 
 KEY_HELP = (
-    "a key is a year, month, week or day, as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or a grip"
+    "a key is a year, month, week or day, such as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or grip"
 )
 """The hint in the error for an invalid key."""
 
 _AROUND_WINDOW = timedelta(days=1)
-"""How far from a grip neighboring events are searched."""
+"""How far from a grip to search for neighboring events."""
 
 
 def browse(deps: Dependencies, scope: Scope, key: str | None) -> TimelinePage:
-    """Return a place of the timeline with its parts, or all years."""
+    """Return one node of the timeline with its parts, or all years."""
     if key is None:
         return TimelinePage(place=None, parts=_list_periods(deps, scope, None))
     period = _parse_period(validation.require_text("key", key))
     if period is not None:
-        place = _node_of_period(deps, scope, period, _load_records(deps, scope, [period]))
-        return TimelinePage(place=place, parts=_list_parts(deps, scope, period))
+        node = _node_of_period(deps, scope, period, _load_records(deps, scope, [period]))
+        return TimelinePage(place=node, parts=_list_parts(deps, scope, period))
     try:
         memory = _get_record(deps, scope, key)
     except NotFound as error:
@@ -234,19 +234,19 @@ def browse(deps: Dependencies, scope: Scope, key: str | None) -> TimelinePage:
 def expand(deps: Dependencies, scope: Scope, id: str, around: int) -> GripExpansion:
     """Return the events behind a grip or segment, with events around them of the same session."""
     if validation.require_count("around", around) > MAX_AROUND_EVENTS:
-        raise FieldError(f"{around} events; give at most {MAX_AROUND_EVENTS}", field="around")
+        raise FieldError(f"{around} is not within 0..{MAX_AROUND_EVENTS}", field="around")
     period = _parse_period(validation.require_text("id", id))
     if period is not None:
-        shows = f"is a {period.level.value}, which `browse` shows"
-        raise InvalidInput(f"{show(id)} {shows}; `expand` takes the id of a grip or a segment")
+        kind = f"a {period.level.value}, which `browse` shows"
+        raise InvalidInput(f"{show(id)} is {kind}; `expand` takes the id of a grip or a segment")
     record = _get_record(deps, scope, id)
     if record.level not in (Level.GRIP, Level.SEGMENT):
-        raise InvalidInput(f"{show(id)} is of the level {record.level}; browse it down to a segment or a grip")
+        raise InvalidInput(f"{show(id)} has the level {record.level}; browse from it to a segment or a grip")
     events = _load_active(deps, scope, record.derived_from)
     known = {one.id for one in events}
-    gone = tuple(MemoryId(one) for one in record.derived_from if one not in known)
+    missing = tuple(MemoryId(one) for one in record.derived_from if one not in known)
     before, after = _load_around(deps, scope, events, around) if events and around else ((), ())
-    return GripExpansion(record=record, before=before, events=events, after=after, gone=gone)
+    return GripExpansion(record=record, before=before, events=events, after=after, gone=missing)
 
 
 def _load_around(
@@ -255,10 +255,10 @@ def _load_around(
     """Return the events of the same session just before and just after these."""
     first, last = events[0], events[-1]
     since, before = first.created_at - _AROUND_WINDOW, last.created_at + _AROUND_WINDOW
-    found = deps.store.timeline(scope, [Level.EVENT], since=since, before=before)
-    said = [one for one in found if one.session == first.session]
-    earlier = [one for one in said if (one.created_at, one.id) < (first.created_at, first.id)]
-    later = [one for one in said if (one.created_at, one.id) > (last.created_at, last.id)]
+    nearby = deps.store.timeline(scope, [Level.EVENT], since=since, before=before)
+    same_session = [one for one in nearby if one.session == first.session]
+    earlier = [one for one in same_session if (one.created_at, one.id) < (first.created_at, first.id)]
+    later = [one for one in same_session if (one.created_at, one.id) > (last.created_at, last.id)]
     return tuple(earlier[-around:]), tuple(later[:around])
 
 
@@ -274,33 +274,33 @@ def _parse_period(key: str) -> Period | None:
 
 def _get_record(deps: Dependencies, scope: Scope, id: str) -> Memory:
     """Return the scope's own active timeline record with this id."""
-    found = deps.store.get(scope, [require_memory_id(scope, id)])
-    if not found or found[0].scope != scope or found[0].status is not Status.ACTIVE:
+    memories = deps.store.get(scope, [require_memory_id(scope, id)])
+    if not memories or memories[0].scope != scope or memories[0].status is not Status.ACTIVE:
         raise memory_not_found(scope, id)
-    if found[0].level is None:
-        raise InvalidInput(f"{show(id)} is a plain memory, which is on no timeline; show it instead")
-    return found[0]
+    if memories[0].level is None:
+        raise InvalidInput(f"{show(id)} is a plain memory and not on the timeline; show it instead")
+    return memories[0]
 
 
 def _load_active(deps: Dependencies, scope: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
-    """Return the active ones of these memories, in order of time."""
-    found = deps.store.get(scope, [MemoryId(one) for one in ids]) if ids else []
-    held = [one for one in found if one.status is Status.ACTIVE]
-    return tuple(sorted(held, key=lambda one: (one.created_at, one.id)))
+    """Return those of these memories that are active, in order of time."""
+    memories = deps.store.get(scope, [MemoryId(one) for one in ids]) if ids else []
+    active = [one for one in memories if one.status is Status.ACTIVE]
+    return tuple(sorted(active, key=lambda one: (one.created_at, one.id)))
 
 
 def _list_parts(deps: Dependencies, scope: Scope, period: Period) -> tuple[TimelineNode, ...]:
-    """Return the parts of a period: finer periods, or a day's segments and its other events."""
+    """Return the parts of a period: finer periods, or a day's segments and the events outside of them."""
     if period.level is not Level.DAY:
         return _list_periods(deps, scope, period)
     zone = deps.time_zone
-    within = (period.begins(zone), period.ends(zone))
-    segments = deps.store.timeline(scope, [Level.SEGMENT], since=within[0], before=within[1])
-    events = deps.store.timeline(scope, [Level.EVENT], since=within[0], before=within[1])
-    held = {id for one in segments for id in one.derived_from}
-    loose = [one for one in events if one.id not in held]
-    places = [_node_of_record(one) for one in (*segments, *loose)]
-    return tuple(sorted(places, key=lambda one: (one.first, one.key)))
+    begins, ends = period.begins(zone), period.ends(zone)
+    segments = deps.store.timeline(scope, [Level.SEGMENT], since=begins, before=ends)
+    events = deps.store.timeline(scope, [Level.EVENT], since=begins, before=ends)
+    in_segments = {id for one in segments for id in one.derived_from}
+    loose = [one for one in events if one.id not in in_segments]
+    nodes = [_node_of_record(one) for one in (*segments, *loose)]
+    return tuple(sorted(nodes, key=lambda one: (one.first, one.key)))
 
 
 def _list_periods(deps: Dependencies, scope: Scope, period: Period | None) -> tuple[TimelineNode, ...]:
@@ -308,25 +308,25 @@ def _list_periods(deps: Dependencies, scope: Scope, period: Period | None) -> tu
     zone = deps.time_zone
     moments, _ = deps.store.touched(scope, Level.EVENT, 0)
     if period is None:
-        found = sorted({Period.of(moment, Level.YEAR, zone) for moment in moments}, key=lambda one: one.key)
+        periods = sorted({Period.of(moment, Level.YEAR, zone) for moment in moments}, key=lambda one: one.key)
     else:
         first, last = period.begins(zone), period.ends(zone)
-        found = [
+        periods = [
             one
             for one in period.parts()
             if _has_time_between(
                 moments, max(one.begins(zone), first), min(one.ends(zone), last)
             )  # a week may span two months
         ]
-    records = _load_records(deps, scope, found)
-    held = [one for one in found if make_period_id(scope, one) in records or _has_events(deps, scope, one)]
-    return tuple(_node_of_period(deps, scope, one, records) for one in held)
+    records = _load_records(deps, scope, periods)
+    with_events = [one for one in periods if make_period_id(scope, one) in records or _has_events(deps, scope, one)]
+    return tuple(_node_of_period(deps, scope, one, records) for one in with_events)
 
 
 def _has_events(deps: Dependencies, scope: Scope, period: Period) -> bool:
     """Return whether the period has an active event; all of them may have been forgotten."""
-    within = (period.begins(deps.time_zone), period.ends(deps.time_zone))
-    return bool(deps.store.timeline(scope, [Level.EVENT], since=within[0], before=within[1]))
+    begins, ends = period.begins(deps.time_zone), period.ends(deps.time_zone)
+    return bool(deps.store.timeline(scope, [Level.EVENT], since=begins, before=ends))
 
 
 def _has_time_between(moments: Sequence[datetime], since: datetime, before: datetime) -> bool:
@@ -335,8 +335,8 @@ def _has_time_between(moments: Sequence[datetime], since: datetime, before: date
 
 
 def _load_records(deps: Dependencies, scope: Scope, periods: Sequence[Period]) -> dict[MemoryId, Memory]:
-    found = deps.store.get(scope, [make_period_id(scope, one) for one in periods]) if periods else []
-    return {one.id: one for one in found if one.status is Status.ACTIVE}
+    records = deps.store.get(scope, [make_period_id(scope, one) for one in periods]) if periods else []
+    return {one.id: one for one in records if one.status is Status.ACTIVE}
 
 
 def _node_of_period(
@@ -357,11 +357,11 @@ def _node_of_period(
 def _node_of_record(memory: Memory) -> TimelineNode:
     level = memory.level or Level.EVENT
     record = RollupRecord.of(memory) if level is not Level.EVENT else None
-    said = shorten(memory.text if memory.speaker is None else f"{memory.speaker}: {memory.text}")
+    line = shorten(memory.text if memory.speaker is None else f"{memory.speaker}: {memory.text}")
     return TimelineNode(
         level=level,
         key=memory.id,
-        title=memory.title or said,
+        title=memory.title or line,
         first=memory.created_at if record is None else record.first,
         last=memory.created_at if record is None else record.last,
         record=memory,
@@ -369,24 +369,24 @@ def _node_of_record(memory: Memory) -> TimelineNode:
 
 
 EXTRACTION_CHECKPOINT = "extraction"
-"""The name of the checkpoint that says which events were read."""
+"""The name of the checkpoint that stores which events were read."""
 
 MAX_EXTRACTION_ATTEMPTS = 5
-"""How often an extraction starts over because data was erased meanwhile."""
+"""How often an extraction starts over because data was erased while it ran."""
 
 MAX_CONSECUTIVE_FAILURES = 3
-"""After this many failures in a row the extraction stops: the events are hardly the cause."""
+"""After this many failures in a row the extraction stops, since the events are unlikely to be the cause."""
 
 _EventSpan = tuple[Memory, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventExtraction:
-    """What the new events of a scope left behind, span by span.
+    """What was extracted from the new events of a scope, span by span.
 
-    A span is a stretch of one session without a long gap. `events` counts the events read, with known ones around new
-    ones. `waiting` counts spans with events dated in the future because the clock went back; they are read when their
-    time comes.
+    A span is a part of one session without a long gap. `events` counts the events read, including known ones around
+    new ones. `waiting` counts spans with events dated in the future because the clock went back; they are read when
+    their time comes.
     """
 
     scope: Scope
@@ -398,20 +398,20 @@ class EventExtraction:
 def extract_events(deps: Dependencies, scope: Scope, progress: ProgressListener) -> EventExtraction:
     """Extract memories from the scope's new events; each memory names its event.
 
-    Repeating the call changes nothing. After an interruption the next call does the rest; spans that were read are not
-    read again. If a span fails, the others are still read, and then the error is raised.
+    Repeating the call changes nothing. After an interruption, the next call reads the remaining spans. If a span fails,
+    the others are still read, and then the error is raised.
     """
-    work = _EventExtractor(deps, scope, deps.now())
+    extractor = _EventExtractor(deps, scope, deps.now())
     for _ in range(MAX_EXTRACTION_ATTEMPTS):
         try:
-            return work.run(progress)
+            return extractor.run(progress)
         except _ErasedDuringExtraction:
             continue
-    raise StoreBusy(f"memories of {scope} are being erased; extract from its events when that is done")
+    raise StoreBusy(f"memories of {scope} are being erased; try again when that is done")
 
 
 class _ErasedDuringExtraction(Exception):
-    """Raised when data of the scope was erased meanwhile, so that nothing read may be written."""
+    """Raised when data of the scope was erased meanwhile, so that nothing extracted may be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,8 +427,8 @@ class _ExtractionCheckpoint:
 
     @classmethod
     def read(cls, text: str) -> "_ExtractionCheckpoint":
-        noted = json.loads(text)
-        return cls(noted["token"], noted["commit"], frozenset(noted["done"]))
+        values = json.loads(text)
+        return cls(values["token"], values["commit"], frozenset(values["done"]))
 
     def to_text(self) -> str:
         return json.dumps({"token": self.token, "commit": self.commit, "done": sorted(self.done_keys)})
@@ -451,14 +451,14 @@ class _EventExtractor:
     def run(self, progress: ProgressListener) -> EventExtraction:
         """Read all new events, day by day."""
         self.waiting, self.errors = 0, []
-        noted = self._load_checkpoint()
-        moments, commit = self.deps.store.touched(self.scope, Level.EVENT, noted.commit)
+        checkpoint = self._load_checkpoint()
+        moments, commit = self.deps.store.touched(self.scope, Level.EVENT, checkpoint.commit)
         days = sorted(
             {Period.of(moment, Level.DAY, self.deps.time_zone) for moment in moments}, key=lambda one: one.key
         )
         for done, day in enumerate(days, start=1):
-            for stretch in self._find_unread_spans(day, noted):
-                self._extract_span(stretch)
+            for span in self._find_unread_spans(day, checkpoint):
+                self._extract_span(span)
             progress(done, len(days))
         if self.errors:
             raise self.errors[0]
@@ -471,47 +471,50 @@ class _EventExtractor:
     def _load_checkpoint(self) -> _ExtractionCheckpoint:
         """Load the checkpoint, or write a new one before anything is read.
 
-        Erasing removes it, which is how an erasure during the run is noticed.
+        Erasing data of the scope removes it, which reveals an erasure during the run.
         """
         store = self.deps.store
         text = store.checkpoint(self.scope, EXTRACTION_CHECKPOINT)
-        noted = _ExtractionCheckpoint(self.deps.new_id(self.now)) if text is None else _ExtractionCheckpoint.read(text)
+        if text is not None:
+            checkpoint = _ExtractionCheckpoint.read(text)
+        else:
+            checkpoint = _ExtractionCheckpoint(self.deps.new_id(self.now))
         if text is None and store.touched(self.scope, Level.EVENT, 0)[0]:
-            store.write(lambda writing: writing.set_checkpoint(self.scope, EXTRACTION_CHECKPOINT, noted.to_text()))
-        self.token = noted.token
-        return noted
+            store.write(lambda writing: writing.set_checkpoint(self.scope, EXTRACTION_CHECKPOINT, checkpoint.to_text()))
+        self.token = checkpoint.token
+        return checkpoint
 
-    def _find_unread_spans(self, day: Period, noted: _ExtractionCheckpoint) -> Iterator[_EventSpan]:
-        """Yield the day's spans with unread events, each complete: the context shows what is meant."""
+    def _find_unread_spans(self, day: Period, checkpoint: _ExtractionCheckpoint) -> Iterator[_EventSpan]:
+        """Yield the day's spans with unread events; each is complete, since its events explain each other."""
         zone, policy = self.deps.time_zone, self.deps.lifecycle
         events = self.deps.store.timeline(self.scope, [Level.EVENT], since=day.begins(zone), before=day.ends(zone))
-        for said in group_by_session(events):
-            for stretch in split_into_segments(
-                said, gap=policy.gap, most_tokens=policy.segment_tokens, count=self.deps.count_tokens
+        for events_of_session in group_by_session(events):
+            for span in split_into_segments(
+                events_of_session, gap=policy.gap, most_tokens=policy.segment_tokens, count=self.deps.count_tokens
             ):
-                if _span_key(stretch) not in noted.done_keys and any(
-                    self._is_news(one, noted.commit) for one in stretch
+                if _span_key(span) not in checkpoint.done_keys and any(
+                    self._is_news(event, checkpoint.commit) for event in span
                 ):
-                    yield stretch
+                    yield span
 
     def _is_news(self, event: Memory, commit: int) -> bool:
         """Return whether the event is new, reworded or restored since a commit.
 
-        That it left or joined an index since does not count.
+        Leaving or joining an index does not count.
         """
         if (event.commit or 0) <= commit:
             return False
         versions = self.deps.store.history(self.scope, event.id) if commit else []
-        before = [one for one in versions if (one.commit or 0) <= commit]
-        return not before or (before[-1].status, before[-1].text) != (Status.ACTIVE, event.text)
+        known = [one for one in versions if (one.commit or 0) <= commit]
+        return not known or (known[-1].status, known[-1].text) != (Status.ACTIVE, event.text)
 
-    def _extract_span(self, stretch: _EventSpan) -> None:
-        """Extract from a span and save that; after a failure, skip it, or stop after too many."""
-        if stretch[-1].created_at > self.now:
+    def _extract_span(self, span: _EventSpan) -> None:
+        """Extract from a span and save the checkpoint; after a failure, skip the span, or stop after too many."""
+        if span[-1].created_at > self.now:
             self.waiting += 1
             return
         try:
-            found = extract(self.deps, list(map(_to_turn, stretch)), self.scope, first=self._refuse_if_erased)
+            result = extract(self.deps, list(map(_to_turn, span)), self.scope, before_write=self._refuse_if_erased)
         except (ProviderError, InvalidInput) as error:
             self.errors.append(error)
             self.consecutive_failures += 1
@@ -519,34 +522,34 @@ class _EventExtractor:
                 raise
             return
         self.consecutive_failures = 0
-        self.extracted.append(found)
-        self.events += len(stretch)
-        key = _span_key(stretch)
+        self.extracted.append(result)
+        self.events += len(span)
+        key = _span_key(span)
         self._save_checkpoint(
             lambda before: _ExtractionCheckpoint(before.token, before.commit, before.done_keys | {key})
         )
 
     def _refuse_if_erased(self, writing: WriteTransaction) -> _ExtractionCheckpoint:
         text = writing.checkpoint(self.scope, EXTRACTION_CHECKPOINT)
-        noted = None if text is None else _ExtractionCheckpoint.read(text)
-        if noted is None or noted.token != self.token:
+        checkpoint = None if text is None else _ExtractionCheckpoint.read(text)
+        if checkpoint is None or checkpoint.token != self.token:
             raise _ErasedDuringExtraction
-        return noted
+        return checkpoint
 
-    def _save_checkpoint(self, next_after: Callable[[_ExtractionCheckpoint], _ExtractionCheckpoint]) -> None:
+    def _save_checkpoint(self, update: Callable[[_ExtractionCheckpoint], _ExtractionCheckpoint]) -> None:
         """Update the checkpoint, unless data was erased meanwhile."""
 
         def change(writing: WriteTransaction) -> None:
-            noted = next_after(self._refuse_if_erased(writing))
-            writing.set_checkpoint(self.scope, EXTRACTION_CHECKPOINT, noted.to_text())
+            checkpoint = update(self._refuse_if_erased(writing))
+            writing.set_checkpoint(self.scope, EXTRACTION_CHECKPOINT, checkpoint.to_text())
 
         self.deps.store.write(change)
 
 
-def _span_key(stretch: Sequence[Memory]) -> str:
-    """Return a key for a span that changes when any of its events does."""
-    named = [[one.id, one.commit] for one in stretch]
-    return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:16]
+def _span_key(span: Sequence[Memory]) -> str:
+    """Return a key of a span, which changes when any of its events changes."""
+    versions = [[one.id, one.commit] for one in span]
+    return hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:16]
 
 
 def _to_turn(event: Memory) -> ConversationTurn:

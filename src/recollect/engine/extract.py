@@ -1,7 +1,7 @@
 """Extract memories from a conversation, once for each statement.
 
-In order: reading turns and running the extractor, answering drafts that were extracted before, and the background
-thread.
+In order: reading turns and running the extractor, answering drafts that were extracted before, and the thread for
+background extraction.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 from recollect.admission.policy import SecretsPolicy
 from recollect.admission.screening import Screened, redact_text, screen
 from recollect.engine.dependencies import Dependencies, require_not_future
-from recollect.engine.remember import BeforeWrite, do_nothing_first, remember_all
+from recollect.engine.remember import BeforeWrite, do_nothing, remember_all
 from recollect.errors import FieldError, show, show_name, suggest
 from recollect.fork_safety import ForkSafeLock, register_fork_aware
 from recollect.model import validation
@@ -50,11 +50,13 @@ class ExtractionResult:
     redacted: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __repr__(self) -> str:
-        became = "; ".join(f"{type(one.verdict).__name__} {shorten(said.text, 60)!r}" for one, said in self._pairs())
-        rejected = f", {len(self.extraction.rejected)} not taken" if self.extraction.rejected else ""
+        outcomes = "; ".join(
+            f"{type(receipt.verdict).__name__} {shorten(extract.text, 60)!r}" for receipt, extract in self._pairs()
+        )
+        rejected = f", {len(self.extraction.rejected)} rejected" if self.extraction.rejected else ""
         redacted = f", without {', '.join(self.redacted)}" if self.redacted else ""
-        told = f"{format_count(len(self.receipts), 'memory', 'memories')}{rejected}{redacted}"
-        return f"<Extracted {told}: {became or 'nothing'}>"
+        summary = f"{format_count(len(self.receipts), 'memory', 'memories')}{rejected}{redacted}"
+        return f"<Extracted {summary}: {outcomes or 'nothing'}>"
 
     def _pairs(self) -> Iterable[tuple[Receipt, Extract]]:
         return zip(self.receipts, self.extraction.extracts, strict=True)
@@ -68,7 +70,7 @@ def read_turns(
     A mapping has `text` or `content`, and optionally role, speaker, at, session and id.
     """
     if isinstance(turns, str | bytes | Mapping):
-        raise FieldError(f"{show(turns)} is no list of {field}", field=field)
+        raise FieldError(f"{show(turns)} is not a list of {field}", field=field)
     return tuple(
         one if isinstance(one, ConversationTurn) else _parse_turn(one, field)
         for one in validation.require_several(field, turns)
@@ -82,67 +84,72 @@ def extract(
     *,
     most: int | None = None,
     provenance: Provenance | None = None,
-    first: BeforeWrite = do_nothing_first,
+    before_write: BeforeWrite = do_nothing,
 ) -> ExtractionResult:
     """Extract memories from a conversation, and remember them.
 
     Repeating the call changes nothing: the same text at the same time is the same statement, and a turn without a date
     restores nothing. A memory has at most the trust of `provenance`. If a model worded it, it has at most the lowest
-    trust of what the model read.
+    trust of the turns that the model read.
     """
     now = deps.now()
     most = deps.max_extracted if most is None else most
     if not 1 <= validation.require_count("most", most) <= MAX_EXTRACTS:
-        raise FieldError(f"{most} memories from one call; give at most {MAX_EXTRACTS}", field="most")
+        raise FieldError(f"{most} is not within 1..{MAX_EXTRACTS}", field="most")
     for turn in turns:
         require_not_future("at", turn.at, now)
     screened = [_screen_turn(turn, deps.policy.secrets) for turn in turns]
-    heard = [one.value for one in screened]
+    turns_read = [one.value for one in screened]
     redacted = Counter(kind for one in screened for kind in one.redacted)
 
-    extraction = _run_extractor(deps, heard, most)
-    origins = _load_origins(deps, heard, scope)
+    extraction = _run_extractor(deps, turns_read, most)
+    origins = _load_origins(deps, turns_read, scope)
 
-    def drafted(one: Extract) -> Draft:
+    def make_draft(one: Extract) -> Draft:
         lineage = _derive_lineage(one, origins, provenance, verbatim=deps.extractor.verbatim)
         return _with_retry_key(_make_draft(one, origins[one.turn], scope, lineage))
 
-    receipts = _remember_new(deps, [drafted(one) for one in extraction.extracts], first)
+    receipts = _remember_new(deps, [make_draft(one) for one in extraction.extracts], before_write)
     for place, one in enumerate(extraction.extracts):
-        again = _find_repetition(deps, one, heard) if isinstance(receipts[place].verdict, Refused) else None
-        if again is not None:
-            (receipts[place],) = _remember_new(deps, [drafted(again)], first)
+        repetition = _find_repetition(deps, one, turns_read) if isinstance(receipts[place].verdict, Refused) else None
+        if repetition is not None:
+            (receipts[place],) = _remember_new(deps, [make_draft(repetition)], before_write)
     return ExtractionResult(tuple(receipts), extraction, dict(redacted))
 
 
-def _remember_new(deps: Dependencies, drafts: Sequence[Draft], first: BeforeWrite) -> list[Receipt]:
-    """Return a receipt for each draft; the ones not extracted before are remembered, or none."""
+def _remember_new(deps: Dependencies, drafts: Sequence[Draft], before_write: BeforeWrite) -> list[Receipt]:
+    """Return a receipt for each draft; remember all that were not extracted before, or none of them."""
     answers = answer_known_drafts(deps, drafts)
-    asked = [one for one, answer in zip(drafts, answers, strict=True) if answer is None]
-    new = iter(remember_all(deps, asked, first) if asked else [])
-    return [next(new) if answer is None else answer for answer in answers]
+    unknown = [one for one, answer in zip(drafts, answers, strict=True) if answer is None]
+    receipts = iter(remember_all(deps, unknown, before_write) if unknown else [])
+    return [next(receipts) if answer is None else answer for answer in answers]
 
 
-def _find_repetition(deps: Dependencies, extract: Extract, heard: Sequence[ConversationTurn]) -> Extract | None:
+def _find_repetition(deps: Dependencies, extract: Extract, turns: Sequence[ConversationTurn]) -> Extract | None:
     """Return the extract from the latest dated turn in which its speaker repeats it, or None.
 
-    Only for extractors that need no model. A repetition restores what was forgotten in between.
+    It is None if the extractor uses a model. A repetition restores a memory that was forgotten in between.
     """
-    own = heard[extract.turn]
-    for place in range(len(heard) - 1, extract.turn, -1) if deps.extractor.verbatim else ():
-        turn = heard[place]
-        if turn.at is not None and (turn.role, turn.speaker) == (own.role, own.speaker) and extract.quote in turn.text:
-            found = deps.extractor.extract([turn], most=MAX_EXTRACTS).extracts
-            if any(one.text == extract.text for one in found):
+    own_turn = turns[extract.turn]
+    for place in range(len(turns) - 1, extract.turn, -1) if deps.extractor.verbatim else ():
+        turn = turns[place]
+        if (
+            turn.at is not None
+            and (turn.role, turn.speaker) == (own_turn.role, own_turn.speaker)
+            and extract.quote in turn.text
+        ):
+            extracts = deps.extractor.extract([turn], most=MAX_EXTRACTS).extracts
+            if any(one.text == extract.text for one in extracts):
                 return replace(extract, turn=place)
     return None
 
 
-def _run_extractor(deps: Dependencies, heard: Sequence[ConversationTurn], most: int) -> Extraction:
+def _run_extractor(deps: Dependencies, turns: Sequence[ConversationTurn], most: int) -> Extraction:
     """Run the extractor on the turns; redact and shorten the rejected extracts."""
-    found = deps.extractor.extract(heard, most=most) if heard else Extraction()
-    shown = (RejectedExtract(shorten(redact_text(one.text, deps.policy.secrets)), one.reason) for one in found.rejected)
-    return replace(found, rejected=tuple(shown))
+    extraction = deps.extractor.extract(turns, most=most) if turns else Extraction()
+    secrets = deps.policy.secrets
+    rejected = (RejectedExtract(shorten(redact_text(one.text, secrets)), one.reason) for one in extraction.rejected)
+    return replace(extraction, rejected=tuple(rejected))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,21 +162,23 @@ class _ScreenedTurnText:
 def _screen_turn(turn: ConversationTurn, policy: SecretsPolicy) -> Screened[ConversationTurn]:
     """Return the turn without private parts and secrets, since a remote model may read it."""
     for name in ("speaker", "session"):
-        said = getattr(turn, name)
-        if said is not None and redact_text(said, policy) != said:
-            raise FieldError("has what looks like a secret; give another name", field=name)
-    redacting = replace(policy, action="redact")  # so that screening never refuses the text
-    found = cast("Screened[_ScreenedTurnText]", screen(_ScreenedTurnText(turn.text), redacting, may_be_blank=True))
-    text = found.value.text
-    heard = ConversationTurn(
+        value = getattr(turn, name)
+        if value is not None and redact_text(value, policy) != value:
+            raise FieldError("looks like a secret; use another name", field=name)
+    redact_policy = replace(policy, action="redact")  # so that screening never refuses the text
+    screened = cast(
+        "Screened[_ScreenedTurnText]", screen(_ScreenedTurnText(turn.text), redact_policy, may_be_blank=True)
+    )
+    text = screened.value.text
+    redacted = ConversationTurn(
         text=text, role=turn.role, speaker=turn.speaker, at=turn.at, session=turn.session, id=turn.id
     )
-    return Screened(turn if text == turn.text else heard, found.redacted)
+    return Screened(turn if text == turn.text else redacted, screened.redacted)
 
 
 @dataclass(frozen=True, slots=True)
 class _TurnOrigin:
-    """A turn, its trust (by its role and the memory that stores it), and its source."""
+    """A turn, its trust (from its role and the memory that stores it), and its source."""
 
     turn: ConversationTurn
     trust: Trust
@@ -187,32 +196,41 @@ class _DraftLineage:
 
 def _load_origins(deps: Dependencies, turns: Sequence[ConversationTurn], scope: Scope) -> list[_TurnOrigin]:
     ids = [turn.id for turn in turns if turn.id is not None]
-    kept = {one.id: one for one in deps.store.get(scope, ids)} if ids else {}
-    return [_make_origin(turn, None if turn.id is None else kept.get(turn.id)) for turn in turns]
+    stored = {one.id: one for one in deps.store.get(scope, ids)} if ids else {}
+    return [_make_origin(turn, None if turn.id is None else stored.get(turn.id)) for turn in turns]
 
 
-def _make_origin(turn: ConversationTurn, kept: Memory | None) -> _TurnOrigin:
-    said, source = TRUST_BY_PROVENANCE[PROVENANCE_BY_ROLE[turn.role]], None if kept is None else kept.source
-    trust = said if turn.id is None else lowest_trust([said, Trust.EXTERNAL if kept is None else kept.trust])
+def _make_origin(turn: ConversationTurn, stored: Memory | None) -> _TurnOrigin:
+    trust = TRUST_BY_PROVENANCE[PROVENANCE_BY_ROLE[turn.role]]
+    if turn.id is not None:
+        trust = lowest_trust([trust, Trust.EXTERNAL if stored is None else stored.trust])
+    source = None if stored is None else stored.source
     return _TurnOrigin(turn, trust, source or turn.session)
 
 
 def _derive_lineage(
-    extract: Extract, origins: Sequence[_TurnOrigin], given: Provenance | None, *, verbatim: bool
+    extract: Extract, origins: Sequence[_TurnOrigin], provenance: Provenance | None, *, verbatim: bool
 ) -> _DraftLineage:
-    """Return a draft's lineage: its own turn, or all turns read if a model worded it.
+    """Return a draft's lineage: its own turn, or all turns if a model worded it.
 
-    A model derives the subject from all it read too. So a draft may supersede only if no turn has lower trust than the
+    A model derives the subject from all turns too. So a draft may supersede only if no turn has lower trust than the
     model.
     """
     own = origins[extract.turn]
-    alone = verbatim or is_grounded(extract.text, own.turn.text, own.turn.speaker)
-    lowest = own if alone else min(origins, key=lambda one: one.trust.level)
-    by = [PROVENANCE_BY_ROLE[one.turn.role] for one in (own, lowest)]
-    by += [*([] if verbatim else [Provenance.MODEL_INFERENCE]), *([given] if given else [])]
+    is_own_text = verbatim or is_grounded(extract.text, own.turn.text, own.turn.speaker)
+    lowest = own if is_own_text else min(origins, key=lambda one: one.trust.level)
+    provenances = [PROVENANCE_BY_ROLE[one.turn.role] for one in (own, lowest)]
+    if not verbatim:
+        provenances.append(Provenance.MODEL_INFERENCE)
+    if provenance is not None:
+        provenances.append(provenance)
     ids = dict.fromkeys(one.turn.id for one in (own, lowest) if one.turn.id is not None)
-    doubted = any(one.trust.less_than(TRUST_BY_PROVENANCE[Provenance.MODEL_INFERENCE]) for one in origins)
-    return _DraftLineage(min(by, key=lambda one: TRUST_BY_PROVENANCE[one].level), tuple(ids), verbatim or not doubted)
+    model_trust = TRUST_BY_PROVENANCE[Provenance.MODEL_INFERENCE]
+    return _DraftLineage(
+        provenance=min(provenances, key=lambda one: TRUST_BY_PROVENANCE[one].level),
+        derived_from=tuple(ids),
+        may_supersede=verbatim or not any(one.trust.less_than(model_trust) for one in origins),
+    )
 
 
 def _make_draft(extract: Extract, origin: _TurnOrigin, scope: Scope, lineage: _DraftLineage) -> Draft:
@@ -240,32 +258,32 @@ def _with_retry_key(draft: Draft) -> Draft:
     return draft if draft.at is not None else replace(draft, key=f"extract-{draft.body[:32]}")
 
 
-def _parse_turn(given: object, field: str) -> ConversationTurn:
-    if isinstance(given, str):
-        return ConversationTurn(text=given)
-    if not isinstance(given, Mapping):
-        raise FieldError(f"{show(given)} is none of the {field}; give a text, or a mapping with `content`", field=field)
-    unknown = next((name for name in map(show_name, given) if name not in _TURN_FIELDS), None)
+def _parse_turn(value: object, field: str) -> ConversationTurn:
+    if isinstance(value, str):
+        return ConversationTurn(text=value)
+    if not isinstance(value, Mapping):
+        raise FieldError(f"{show(value)} is not a turn; give a text, or a mapping with `content`", field=field)
+    unknown = next((name for name in map(show_name, value) if name not in _TURN_FIELDS), None)
     if unknown is not None:
-        raise FieldError(f"a turn has no such field; {suggest(unknown, _TURN_FIELDS)}", field=unknown)
-    text = given.get("content") if given.get("text") is None else given["text"]
+        raise FieldError(f"is not a field of a turn; {suggest(unknown, _TURN_FIELDS)}", field=unknown)
+    text = value.get("content") if value.get("text") is None else value["text"]
     if text is None:
-        raise FieldError("is missing; a turn has what was said as `text` or `content`", field="text")
-    at = given.get("at")
+        raise FieldError("is missing; give the turn's words as `text` or `content`", field="text")
+    at = value.get("at")
     return ConversationTurn(
         text=validation.require_text("text", text),
-        role=parse_choice("role", given.get("role", Role.USER), Role),
-        speaker=given.get("speaker", given.get("name")),
+        role=parse_choice("role", value.get("role", Role.USER), Role),
+        speaker=value.get("speaker", value.get("name")),
         at=_check_time(at),
-        session=given.get("session"),
-        id=None if given.get("id") is None else MemoryId(given["id"]),
+        session=value.get("session"),
+        id=None if value.get("id") is None else MemoryId(value["id"]),
     )
 
 
-def _check_time(given: object) -> datetime | None:
-    if given is None or isinstance(given, datetime):
-        return given
-    raise FieldError(f"{show(given)} is no moment; give an aware datetime", field="at")
+def _check_time(value: object) -> datetime | None:
+    if value is None or isinstance(value, datetime):
+        return value
+    raise FieldError(f"{show(value)} is not a datetime; give an aware datetime", field="at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,18 +302,19 @@ def answer_known_drafts(deps: Dependencies, drafts: Sequence[Draft]) -> list[Rec
     """Return the answer to each draft that was extracted before, and None for new ones.
 
     A dated draft with the same text and time is the same statement. An undated draft is new only if no known memory can
-    have come from it: it is not new if a memory with its text rests on the same quote of the same session, or was ever
-    echoed, possibly by this turn. A model words the same statement differently each time, so then the quote decides.
+    come from the same turn. A memory with its text can if it has the same quote from the same session, or if it was
+    ever echoed, possibly by this turn. A model words the same statement differently each time, so then the quote
+    decides.
     """
     if not drafts:
         return []
-    wanted = [_make_lookup_memory(deps, draft) for draft in drafts]
+    lookups = [_make_lookup_memory(deps, draft) for draft in drafts]
 
-    def look(writing: WriteTransaction) -> list[list[_KnownMemory]]:
-        return [_load_sayings(writing, draft, memory) for draft, memory in zip(drafts, wanted, strict=True)]
+    def read(writing: WriteTransaction) -> list[list[_KnownMemory]]:
+        return [_load_sayings(writing, draft, memory) for draft, memory in zip(drafts, lookups, strict=True)]
 
-    known = deps.store.write(look)
-    answers = [_make_answer(deps, draft, found) for draft, found in zip(drafts, known, strict=True)]
+    known = deps.store.write(read)
+    answers = [_make_answer(deps, draft, memories) for draft, memories in zip(drafts, known, strict=True)]
     reworded = {} if deps.extractor.verbatim or all(answers) else _load_by_quote(deps, drafts)
     return [answer or _answer_reworded(draft, reworded) for draft, answer in zip(drafts, answers, strict=True)]
 
@@ -303,7 +322,7 @@ def answer_known_drafts(deps: Dependencies, drafts: Sequence[Draft]) -> list[Rec
 def _make_lookup_memory(deps: Dependencies, draft: Draft) -> Memory:
     """Return a memory with the text that the draft would be stored with."""
     return Memory(
-        id=MemoryId("wanted"),
+        id=MemoryId("lookup"),
         scope=draft.scope,
         text=redact_text(draft.text, deps.policy.secrets),
         created_at=deps.now(),
@@ -313,42 +332,42 @@ def _make_lookup_memory(deps: Dependencies, draft: Draft) -> Memory:
 
 
 def _load_sayings(writing: WriteTransaction, draft: Draft, memory: Memory) -> list[_KnownMemory]:
-    """Return memories that say the same, active ones first, and the one stored under the key."""
-    kept: IdempotencyRecord | None = None if draft.key is None else writing.kept(draft.scope, draft.key)
-    made = None if kept is None else writing.get(draft.scope, kept.memory)
-    saying = (*writing.sayings(memory), *writing.said_before(memory), *([] if made is None else [made]))
-    found = {one.id: one for one in saying}
+    """Return the memories that say the same, active ones first, and the memory stored under the key."""
+    record: IdempotencyRecord | None = None if draft.key is None else writing.kept(draft.scope, draft.key)
+    keyed = None if record is None else writing.get(draft.scope, record.memory)
+    candidates = (*writing.sayings(memory), *writing.said_before(memory), *([] if keyed is None else [keyed]))
+    by_id = {one.id: one for one in candidates}
     return [
         _KnownMemory(
             one,
             one.valid_until if one.status is Status.SUPERSEDED else writing.standing_since(one),
-            made is one or (draft.at is not None and writing.echoed(one, draft.at)),
+            keyed is one or (draft.at is not None and writing.echoed(one, draft.at)),
         )
-        for one in found.values()
+        for one in by_id.values()
     ]
 
 
 def _make_answer(deps: Dependencies, draft: Draft, known: Sequence[_KnownMemory]) -> Receipt | None:
-    heard = next((one for one in known if one.is_same_saying or _comes_from_draft(deps, draft, one.memory)), None)
-    if heard is None:
+    same = next((one for one in known if one.is_same_saying or _comes_from_draft(deps, draft, one.memory)), None)
+    if same is None:
         return None
-    active = next((one for one in known if one.memory.status is Status.ACTIVE), heard)
-    memory = active.memory
+    best = next((one for one in known if one.memory.status is Status.ACTIVE), same)
+    memory, since = best.memory, best.status_since
     match memory.status:
         case Status.QUARANTINED:
             return None  # a quarantine depends on the caller's trust
         case Status.FORGOTTEN | Status.SUPERSEDED if draft.at is not None:
-            return None  # its date says whether it is a later statement
+            return None  # its date shows whether it is a later statement
         case Status.FORGOTTEN | Status.SUPERSEDED:
-            when = "" if active.status_since is None else f" on {active.status_since.isoformat(timespec='seconds')}"
-            reason = f"it was {memory.status.value}{when}, and nothing says that this was said since"
-            return Receipt(memory.id, Refused(f"{reason}: the turn has no date", memory.id), memory)
+            when = "" if since is None else f" on {since.isoformat(timespec='seconds')}"
+            reason = f"it was {memory.status.value}{when}, and the turn has no date that would show it is newer"
+            return Receipt(memory.id, Refused(reason, memory.id), memory)
         case _:
             return Receipt(memory.id, Unchanged(), memory)
 
 
 def _comes_from_draft(deps: Dependencies, draft: Draft, memory: Memory) -> bool:
-    """Return whether a version of the memory comes from the same statement, as far as known."""
+    """Return whether a version of the memory comes from the same statement, as far as can be known."""
     versions = deps.store.history(draft.scope, memory.id)
     if draft.at is not None:
         return any(draft.at in (one.created_at, one.observed_at) for one in versions)
@@ -360,18 +379,18 @@ _Quote = tuple[tuple[str, ...], str | None, str | None]
 
 
 def _load_by_quote(deps: Dependencies, drafts: Sequence[Draft]) -> dict[_Quote, list[Memory]]:
-    """Return memories in any status that rest on the same quote, speaker and session as a draft."""
-    wanted = {_quote_of(draft) for draft in drafts if draft.at is not None or draft.session is not None}
-    found: dict[_Quote, list[Memory]] = {}
-    for scope in {draft.scope for draft in drafts} if wanted else ():
+    """Return memories in any status that have the same quote, speaker and session as a draft."""
+    quotes = {_quote_of(draft) for draft in drafts if draft.at is not None or draft.session is not None}
+    by_quote: dict[_Quote, list[Memory]] = {}
+    for scope in {draft.scope for draft in drafts} if quotes else ():
         for one in deps.store.memories(scope, below=False, statuses=list(Status)):
-            if _quote_of(one) in wanted:
-                found.setdefault(_quote_of(one), []).append(one)
-    return found
+            if _quote_of(one) in quotes:
+                by_quote.setdefault(_quote_of(one), []).append(one)
+    return by_quote
 
 
-def _quote_of(said: Draft | Memory) -> _Quote:
-    return said.evidence, said.session, said.speaker
+def _quote_of(source: Draft | Memory) -> _Quote:
+    return source.evidence, source.session, source.speaker
 
 
 def _answer_reworded(draft: Draft, known: Mapping[_Quote, Sequence[Memory]]) -> Receipt | None:
@@ -386,7 +405,7 @@ def _answer_reworded(draft: Draft, known: Mapping[_Quote, Sequence[Memory]]) -> 
     memory = next((one for one in same if one.status is Status.ACTIVE), same[0])
     if memory.status is Status.ACTIVE:
         return Receipt(memory.id, Unchanged(), memory)
-    reason = f"the same words were understood before, and what they left is {memory.status.value}"
+    reason = f"a memory was already extracted from the same words, and it is {memory.status.value}"
     return Receipt(memory.id, Refused(reason, memory.id), memory)
 
 
@@ -400,7 +419,7 @@ class Pending(Generic[T]):
         self._future = future
 
     def __repr__(self) -> str:
-        return f"<Pending {'done' if self.done else 'under way'}>"
+        return f"<Pending {'done' if self.done else 'running'}>"
 
     def __await__(self) -> Generator[Any, None, T]:
         import asyncio  # already imported by any caller that awaits
@@ -425,12 +444,12 @@ class BackgroundWorker:
         self._pool: ThreadPoolExecutor | None = None
         register_fork_aware(self)
 
-    def submit(self, what: Callable[[], T]) -> Pending[T]:
+    def submit(self, task: Callable[[], T]) -> Pending[T]:
         """Run a task after all earlier ones."""
         with self._lock.rlock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-background")
-            return Pending(self._pool.submit(what))
+            return Pending(self._pool.submit(task))
 
     def finish(self) -> None:
         """Wait until all tasks are done."""

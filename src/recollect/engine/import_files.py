@@ -1,4 +1,4 @@
-"""Import files of other programs, or report what an import would do."""
+"""Import files from other programs, or report what an import would do."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ _REDACT_SECRETS = partial(redact_text, policy=SecretsPolicy())
 """Removes secrets before ids are computed, so that ids are the same under all settings."""
 
 _COUNTED_VERDICTS = (Created, Reinforced, Unchanged, Unindexed)
-"""Verdicts that are only counted: they affect no other memory and are no objection."""
+"""Verdicts that are only counted, since they neither affect another memory nor refuse the draft."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +57,9 @@ class ImportSource:
 class FileImportReport:
     """What a file contained, and what became of it, or would with a dry run.
 
-    `verdicts` counts receipts by verdict. `notable_receipts` has those that ended, restored, quarantined or refused a
-    memory, each with the draft's id. `locations` says where these are in the file, and `redacted` counts removed parts
-    by kind.
+    `verdicts` counts receipts by verdict. `telling` has the receipts that ended, restored, quarantined or refused a
+    memory, each with the draft's id. `spots` says where these drafts are in the file, and `redacted` counts removed
+    parts by kind.
     """
 
     format: str
@@ -73,68 +73,68 @@ class FileImportReport:
 
 
 def import_from(deps: Dependencies, source: ImportSource, *, dry: bool, progress: ProgressListener) -> FileImportReport:
-    """Read the whole file, then remember its drafts or rehearse that.
+    """Read the whole file, then remember its drafts, or rehearse it.
 
-    Reading first means that an invalid file writes nothing.
+    Since the file is read first, an invalid one writes nothing.
     """
-    reading = source.read(deps.now())
-    given = read_drafts(reading, source)
+    stream = source.read(deps.now())
+    drafts = read_drafts(stream, source)
     verdicts: Counter[str] = Counter()
     redacted: Counter[str] = Counter()
-    telling: list[tuple[MemoryId | None, Receipt]] = []
-    size = max(len(given), 1) if dry else BATCH_DRAFTS  # a rehearsal must fit in one transaction
-    for start in range(0, len(given), size):
-        batch = given[start : start + size]
-        found = _rehearse(deps, batch) if dry else _write_drafts(deps, batch)
-        verdicts.update(type(one.verdict).__name__.lower() for _, one in found)
-        verdicts[ALREADY_THERE] += len(batch) - len(found)
-        redacted.update(kind for _, one in found for kind in one.redacted)
-        telling += [(draft.id, one) for draft, one in found if not isinstance(one.verdict, _COUNTED_VERDICTS)]
-        progress(start + len(batch), len(given))
+    notable: list[tuple[MemoryId | None, Receipt]] = []
+    size = max(len(drafts), 1) if dry else BATCH_DRAFTS  # a rehearsal must fit in one transaction
+    for start in range(0, len(drafts), size):
+        batch = drafts[start : start + size]
+        results = _rehearse(deps, batch) if dry else _write_drafts(deps, batch)
+        verdicts.update(type(one.verdict).__name__.lower() for _, one in results)
+        verdicts[ALREADY_THERE] += len(batch) - len(results)
+        redacted.update(kind for _, one in results for kind in one.redacted)
+        notable += [(draft.id, one) for draft, one in results if not isinstance(one.verdict, _COUNTED_VERDICTS)]
+        progress(start + len(batch), len(drafts))
     known = verdicts.pop("unchanged", 0) + verdicts.pop(ALREADY_THERE, 0)
-    counts = {**verdicts, ALREADY_THERE: known} if given else {}
+    counts = {**verdicts, ALREADY_THERE: known} if drafts else {}
     return FileImportReport(
         format=source.format.name,
-        read=len(given),
-        notes=reading.notes,
+        read=len(drafts),
+        notes=stream.notes,
         verdicts=counts,
-        telling=tuple(telling),
-        spots={id: reading.spots[id] for id, _ in telling if id is not None and id in reading.spots},
+        telling=tuple(notable),
+        spots={id: stream.spots[id] for id, _ in notable if id is not None and id in stream.spots},
         redacted=dict(redacted),
         dry=dry,
     )
 
 
-def read_drafts(reading: DraftStream, source: ImportSource) -> list[Draft]:
+def read_drafts(stream: DraftStream, source: ImportSource) -> list[Draft]:
     """Return all drafts of a file; raise InvalidInput if one is invalid or all were skipped."""
     if _is_recollect_export(source.lines):
         raise InvalidInput(
-            "this is an export of recollect; `import` takes it (in Python `import_`): leave --format and --scope out"
+            "this is an export of recollect; import it without --format and --scope (in Python with `import_`)"
         )
     expected = "" if source.format.expected is None else f"; {source.format.expected}"
     try:
-        found = list(reading)
+        drafts = list(stream)
     except FieldError as error:
-        left = "nothing was imported, and --skip-bad (in Python skip_bad=True) leaves such out"
-        raise InvalidInput(f"{error}{expected}; {left}") from error
-    if reading.notes.bad_count and not (found or reading.notes.skipped):
-        first = reading.notes.errors[0]
-        raise InvalidInput(f"nothing can be read, {reading.notes.bad_count} left out; the first: {first}{expected}")
-    return found
+        remedy = "nothing was imported; use --skip-bad (in Python skip_bad=True) to skip bad records"
+        raise InvalidInput(f"{error}{expected}; {remedy}") from error
+    if stream.notes.bad_count and not (drafts or stream.notes.skipped):
+        first = stream.notes.errors[0]
+        raise InvalidInput(f"no record can be read, {stream.notes.bad_count} skipped; the first: {first}{expected}")
+    return drafts
 
 
 def refuse_foreign_format(lines: Iterable[str]) -> None:
     """Raise FieldError if the lines look like another program's export, naming the format."""
-    found = None if _is_recollect_export(lines) else recognize_format(lines)
-    if found is not None:
-        said = f"it looks like {found.name}, so give --format {found.name} and --scope"
-        raise FieldError(f"this is no export of recollect; {said}", line=1)
+    recognized = None if _is_recollect_export(lines) else recognize_format(lines)
+    if recognized is not None:
+        hint = f"it looks like {recognized.name}, so give --format {recognized.name} and --scope"
+        raise FieldError(f"this is not an export of recollect; {hint}", line=1)
 
 
 def find_format(field: str, name: str) -> ImportFormat:
     """Return the format with this name; raise FieldError with a suggestion if it is unknown."""
     if validation.require_text(field, name) not in FORMATS:
-        raise FieldError(f"no format is called {show(name)}; {suggest(name, FORMATS)}", field=field)
+        raise FieldError(f"unknown format {show(name)}; {suggest(name, FORMATS)}", field=field)
     return FORMATS[name]
 
 
@@ -146,9 +146,9 @@ def _is_recollect_export(lines: Iterable[str]) -> bool:
     return bool(first.get("format") == archive_format.FORMAT_NAME)
 
 
-def _write_drafts(deps: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
-    """Store the drafts that are new, and return their receipts; parallel imports are harmless."""
-    new = _filter_new(deps, given)
+def _write_drafts(deps: Dependencies, drafts: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
+    """Store the drafts that are new and return their receipts; repeat that if another import was faster."""
+    new = _filter_new(deps, drafts)
     try:
         return list(zip(new, remember_all(deps, new), strict=True))
     except Conflict:
@@ -157,16 +157,16 @@ def _write_drafts(deps: Dependencies, given: Sequence[Draft]) -> list[tuple[Draf
     return _write_drafts(deps, new)
 
 
-def _rehearse(deps: Dependencies, given: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
-    """Return the receipts that a write would give, and write nothing."""
-    new = _filter_new(deps, given)
+def _rehearse(deps: Dependencies, drafts: Sequence[Draft]) -> list[tuple[Draft, Receipt]]:
+    """Return the receipts that a write would give; write nothing."""
+    new = _filter_new(deps, drafts)
     trial = replace(deps, store=cast("Store", _RehearsalStore(deps.store)))
     return list(zip(new, remember_all(trial, new), strict=True))
 
 
-def _filter_new(deps: Dependencies, given: Sequence[Draft]) -> list[Draft]:
+def _filter_new(deps: Dependencies, drafts: Sequence[Draft]) -> list[Draft]:
     """Return the drafts that were never imported, even if revised or forgotten since."""
-    return [one for one in given if one.id is None or not deps.store.get(one.scope, [one.id])]
+    return [one for one in drafts if one.id is None or not deps.store.get(one.scope, [one.id])]
 
 
 class _RolledBack(Exception):
@@ -174,7 +174,7 @@ class _RolledBack(Exception):
 
 
 class _RehearsalStore:
-    """A store whose writes are judged and then rolled back."""
+    """A store whose writes are tried and then rolled back."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -183,12 +183,12 @@ class _RehearsalStore:
         return getattr(self._store, name)
 
     def write(self, change: Callable[[WriteTransaction], T]) -> T:
-        found: list[T] = []
+        results: list[T] = []
 
         def try_import(writing: WriteTransaction) -> None:
-            found.append(change(writing))
+            results.append(change(writing))
             raise _RolledBack
 
         with suppress(_RolledBack):
             self._store.write(try_import)
-        return found[-1]
+        return results[-1]

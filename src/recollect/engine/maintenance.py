@@ -38,81 +38,83 @@ if TYPE_CHECKING:
 RECORD_LEVELS = tuple(level for level in TIMELINE_LEVELS if level is not Level.EVENT)
 
 
-def plan_vector_pruning(deps: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
+def plan_vector_pruning(deps: Dependencies, scope: Scope, overrides: RetentionOverrides) -> Plan:
     """Plan which records leave the vector index; nothing is written."""
-    kept = retention_of(deps.lifecycle.vector)
-    if wish.level is not None:
-        age = kept[wish.level] if wish.age_days is None else timedelta(days=wish.age_days)
-        kept = {wish.level: age}
-    words = IndexRetention(Index.TEXT, {}, Level(deps.lifecycle.bm25.min_level_after_rollup))  # unchanged
-    return _plan_index_changes(deps, scope, Job.PRUNE_VECTORS, wish, [IndexRetention(Index.VECTOR, kept), words])
+    retention = retention_of(deps.lifecycle.vector)
+    if overrides.level is not None:
+        age = retention[overrides.level] if overrides.age_days is None else timedelta(days=overrides.age_days)
+        retention = {overrides.level: age}
+    text_rule = IndexRetention(Index.TEXT, {}, Level(deps.lifecycle.bm25.min_level_after_rollup))  # unchanged
+    rules = [IndexRetention(Index.VECTOR, retention), text_rule]
+    return _plan_index_changes(deps, scope, Job.PRUNE_VECTORS, overrides, rules)
 
 
-def plan_index_rebuild(deps: Dependencies, scope: Scope, wish: RetentionOverrides) -> Plan:
+def plan_index_rebuild(deps: Dependencies, scope: Scope, overrides: RetentionOverrides) -> Plan:
     """Plan which records leave or rejoin an index to match the settings; nothing is written."""
     policy = deps.lifecycle
-    least = wish.min_level or Level(policy.bm25.min_level_after_rollup)
+    least = overrides.min_level or Level(policy.bm25.min_level_after_rollup)
 
-    def keeping(index: Index, kept: Mapping[Level, timedelta | None], coarse: Level) -> IndexRetention:
-        if wish.max_age_days is not None:
-            fine = AGING_LEVELS[: AGING_LEVELS.index(coarse)] if coarse in AGING_LEVELS else AGING_LEVELS
-            leaving = [level for level in fine if kept[level] is not None]  # levels that are kept forever stay
-            kept = {**kept, **dict.fromkeys(leaving, timedelta(days=wish.max_age_days))}
-        return IndexRetention(index, kept, coarse, restores=True)
+    def make_rule(index: Index, retention: Mapping[Level, timedelta | None], coarse: Level) -> IndexRetention:
+        if overrides.max_age_days is not None:
+            finer = AGING_LEVELS[: AGING_LEVELS.index(coarse)] if coarse in AGING_LEVELS else AGING_LEVELS
+            expiring = [level for level in finer if retention[level] is not None]  # levels that are kept forever stay
+            retention = {**retention, **dict.fromkeys(expiring, timedelta(days=overrides.max_age_days))}
+        return IndexRetention(index, retention, coarse, restores=True)
 
     rules = [
-        keeping(Index.VECTOR, retention_of(policy.vector), wish.min_level or CALENDAR_LEVELS[0]),
-        keeping(Index.TEXT, retention_of(policy.bm25), least),
+        make_rule(Index.VECTOR, retention_of(policy.vector), overrides.min_level or CALENDAR_LEVELS[0]),
+        make_rule(Index.TEXT, retention_of(policy.bm25), least),
     ]
-    return _plan_index_changes(deps, scope, Job.REBUILD_INDEX, wish, rules)
+    return _plan_index_changes(deps, scope, Job.REBUILD_INDEX, overrides, rules)
 
 
 def _plan_index_changes(
-    deps: Dependencies, scope: Scope, job: Job, wish: RetentionOverrides, rules: list[IndexRetention]
+    deps: Dependencies, scope: Scope, job: Job, overrides: RetentionOverrides, rules: list[IndexRetention]
 ) -> Plan:
     now, store = deps.now(), deps.store
     records = store.timeline(scope, RECORD_LEVELS)
-    leaving = any(rule.restores or rule.retention.get(Level.EVENT) is not None for rule in rules)
-    if leaving or any(Level.EVENT in one.stands_for for one in records):
+    needs_events = any(rule.restores or rule.retention.get(Level.EVENT) is not None for rule in rules)
+    if needs_events or any(Level.EVENT in one.stands_for for one in records):
         records += store.timeline(scope, [Level.EVENT])
-    found = age_records(records, rules, now)
-    steps = tuple(_build_index_steps(found, rules))
+    result = age_records(records, rules, now)
+    steps = tuple(_build_index_steps(result, rules))
     acts = {act.value: sum(one.act is act for one in steps) for act in Act}
     levels = {
-        level.value: sum(one.leaves_an_index and one.memory.level is level for one in found.changed) for level in Level
+        level.value: sum(one.leaves_an_index and one.memory.level is level for one in result.changed) for level in Level
     }
-    counted = {**acts, **levels, UNSUMMARIZED: len(found.uncovered)}
-    given = {name: None if value is None else str(value) for name, value in asdict(wish).items()}
+    counts = {**acts, **levels, UNSUMMARIZED: len(result.uncovered)}
+    descriptions = {f"{rule.index.value} keeps": _describe_rule(rule) for rule in rules if rule.retention}
+    override_texts = {name: None if value is None else str(value) for name, value in asdict(overrides).items()}
     return Plan(
         job=job,
         scope=scope,
         made_at=now,
-        parameters={**given, **{f"{rule.index.value} keeps": _describe_rule(rule) for rule in rules if rule.retention}},
-        counts={"records": len(records), **{name: count for name, count in counted.items() if count}},
+        parameters={**override_texts, **descriptions},
+        counts={"records": len(records), **{name: count for name, count in counts.items() if count}},
         steps=steps,
     )
 
 
 def _describe_rule(rule: IndexRetention) -> str:
     """Describe how long each level stays in an index."""
-    kept = {level.value: "ever" if age is None else f"{age.days} days" for level, age in rule.retention.items()}
-    return f"{', '.join(f'{level} {age}' for level, age in kept.items())}, told by a {rule.min_level.value} at least"
+    ages = {level.value: "ever" if age is None else f"{age.days} days" for level, age in rule.retention.items()}
+    return f"{', '.join(f'{level} {age}' for level, age in ages.items())}, told by a {rule.min_level.value} at least"
 
 
-def _build_index_steps(found: AgingResult, rules: list[IndexRetention]) -> Iterator[Step]:
+def _build_index_steps(result: AgingResult, rules: list[IndexRetention]) -> Iterator[Step]:
     """Yield what happens to each record, the coarsest first."""
-    for one in found.changed:
+    for one in result.changed:
         act = Act.PRUNE if one.leaves_an_index else Act.RETURN if one.returns_to_an_index else Act.STAND_IN
-        by = next((teller for some in one.stand_ins.values() for teller in some), None)
+        by = next((record for records in one.stand_ins.values() for record in records), None)
         state = _encode_states(
             _IndexState(one.memory.left, one.memory.stands_for), _IndexState(one.left, one.stands_for)
         )
         yield _make_step(one.memory, act, _describe_change(one, rules), by=by, state=state)
-    for memory in found.pinned:
-        yield _make_step(memory, Act.KEEP, "old enough to leave, and pinned")
-    for memory in found.uncovered:
+    for memory in result.pinned:
+        yield _make_step(memory, Act.KEEP, "old enough to leave, but pinned")
+    for memory in result.uncovered:
         yield _make_step(
-            memory, Act.KEEP, "old enough to leave, and nothing coarser tells it yet: a rollup comes first"
+            memory, Act.KEEP, "old enough to leave, but no coarser record covers it yet; run a rollup first"
         )
 
 
@@ -129,31 +131,31 @@ def _make_step(memory: Memory, act: Act, reason: str, *, by: Memory | None = Non
 
 
 def _describe_change(aged: AgedRecord, rules: list[IndexRetention]) -> str:
-    level, told = aged.memory.level or Level.EVENT, list[str]()
+    level, parts = aged.memory.level or Level.EVENT, list[str]()
     if aged.leaves_an_index:
         ages = [rule.retention.get(level) for rule in rules if rule.index in aged.stand_ins]
         days = min((age.days for age in ages if age is not None), default=0)
-        by = " and ".join(dict.fromkeys(teller.id for some in aged.stand_ins.values() for teller in some))
+        by = " and ".join(dict.fromkeys(record.id for records in aged.stand_ins.values() for record in records))
         indexes = " and ".join(one.value for one in aged.left if one not in aged.memory.left)
-        told.append(f"{level.value} older than {days} days leaves {indexes}; {by} stands in")
+        parts.append(f"{level.value} older than {days} days leaves {indexes}; {by} stands in")
     if aged.returns_to_an_index:
         indexes = " and ".join(one.value for one in aged.memory.left if one not in aged.left)
-        told.append(f"{level.value} belongs in {indexes}")
-    if told:
-        return ", and ".join(told)
+        parts.append(f"{level.value} belongs in {indexes}")
+    if parts:
+        return ", and ".join(parts)
     levels = " and ".join(one.value for one in aged.stands_for)
-    return f"found for {levels} that have left" if levels else "nothing that it tells has left any more"
+    return f"found for {levels} that have left" if levels else "no record that it covers is outside an index any more"
 
 
 @dataclass(frozen=True, slots=True)
 class _IndexState:
-    """How a record is found: the indexes it has left, and the levels it stands in for."""
+    """The index state of a record: the indexes it has left, and the levels it stands in for."""
 
     left: tuple[Index, ...]
     stands_for: tuple[Level, ...]
 
     def union(self, other: "_IndexState") -> "_IndexState":
-        """Return the state in which the record is found wherever it is in either state."""
+        """Return the state in which the record is found wherever it is found in one of the two."""
         left = tuple(one for one in self.left if one in other.left)
         return _IndexState(left, tuple(one for one in Level if one in (*self.stands_for, *other.stands_for)))
 
@@ -169,15 +171,15 @@ def _parse_states(step: Step) -> tuple[_IndexState, _IndexState]:
         now = _IndexState(tuple(map(Index, left)), tuple(map(Level, levels)))
         return now, _IndexState(tuple(map(Index, then_left)), tuple(map(Level, then_levels)))
     except (ValueError, TypeError, RecursionError) as error:
-        raise FieldError(f"{show(step.state)} is not how a record is found; plan again", field="state") from error
+        raise FieldError(f"{show(step.state)} is not an index state; plan again", field="state") from error
 
 
 def split_stages(plan: Plan) -> list[Plan]:
     """Split a plan in two stages that together have the same result.
 
-    First all that rejoins an index or stands in for more, then all that leaves or stands in for less. Each stage may be
-    applied in batches. However many batches are applied, or undone from the last one on, every record outside an index
-    is still found there through a record that stands in for it.
+    First come the records that rejoin an index or stand in for more levels, then those that leave one or stand in for
+    fewer. Each stage may be applied in batches. However many batches are applied, or undone from the last one on, every
+    record outside an index is still found there through a record that stands in for it.
     """
     gains, losses = list[Step](), list[Step]()
     for step in plan.steps:
@@ -186,33 +188,33 @@ def split_stages(plan: Plan) -> list[Plan]:
             continue
         now, then = _parse_states(step)
         match now.union(then):
-            case between if between == now:
+            case union if union == now:
                 losses.append(step)
-            case between if between == then:
+            case union if union == then:
                 gains.append(step)
-            case between:
-                act = Act.RETURN if between.left != now.left else Act.STAND_IN
-                gains.append(replace(step, act=act, by=None, state=_encode_states(now, between)))
-                act = Act.PRUNE if between.left != then.left else Act.STAND_IN
-                losses.append(replace(step, act=act, state=_encode_states(between, then)))
-    return [replace(plan, steps=tuple(some)) for some in (gains, losses)]
+            case union:
+                act = Act.RETURN if union.left != now.left else Act.STAND_IN
+                gains.append(replace(step, act=act, by=None, state=_encode_states(now, union)))
+                act = Act.PRUNE if union.left != then.left else Act.STAND_IN
+                losses.append(replace(step, act=act, state=_encode_states(union, then)))
+    return [replace(plan, steps=tuple(steps)) for steps in (gains, losses)]
 
 
 def prepare_index_changes(
     deps: Dependencies, plan: Plan
 ) -> Callable[[WriteTransaction, Mapping[MemoryId, Memory]], list[Memory]]:
-    """Embed what rejoins the vector index, and return the function that applies the plan."""
+    """Embed the records that rejoin the vector index, and return the function that applies the plan."""
     states = {step.memory: _parse_states(step)[1] for step in plan.steps if step.act in INDEX_ACTS}
-    inside = [id for id, state in states.items() if Index.VECTOR not in state.left]
-    lacking = [one for one in deps.store.get(plan.scope, inside) if Index.VECTOR in one.left]
-    found = deps.embed([one.embedded_text for one in lacking], "memory") if lacking else ()
-    vectors: dict[MemoryId, Vector] = {one.id: vector for one, vector in zip(lacking, found, strict=True)}
+    indexed_ids = [id for id, state in states.items() if Index.VECTOR not in state.left]
+    lacking = [one for one in deps.store.get(plan.scope, indexed_ids) if Index.VECTOR in one.left]
+    embedded = deps.embed([one.embedded_text for one in lacking], "memory") if lacking else ()
+    vectors: dict[MemoryId, Vector] = {one.id: vector for one, vector in zip(lacking, embedded, strict=True)}
 
     def apply_step(writing: WriteTransaction, present: Mapping[MemoryId, Memory]) -> list[Memory]:
         changes = [(present[id], _apply_state(present[id], state)) for id, state in states.items()]
-        gone = find_coverage_gap(writing, plan.scope, changes)
-        if gone is not None:
-            raise Conflict(f"what was to be found in place of {show(gone.id)} is not, by now; plan again")
+        uncovered = find_coverage_gap(writing, plan.scope, changes)
+        if uncovered is not None:
+            raise Conflict(f"record {show(uncovered.id)} would no longer be found in an index; plan again")
         return [writing.put(aged, vectors.get(aged.id)) for _, aged in changes]
 
     return apply_step
@@ -225,17 +227,14 @@ def _apply_state(memory: Memory, state: _IndexState) -> Memory:
     others.
     """
     if not is_findable_record(memory) or (state.stands_for and memory.level not in CALENDAR_LEVELS):
-        raise FieldError(f"{show(memory.id)} is no record that can be found so", field="steps")
+        raise FieldError(f"{show(memory.id)} cannot have this index state", field="steps")
     if memory.pinned and not set(state.left) <= set(memory.left):
-        raise FieldError(f"{show(memory.id)} is pinned, and does not leave an index", field="steps")
+        raise FieldError(f"{show(memory.id)} is pinned and cannot leave an index", field="steps")
     return memory.changed(left=state.left, stands_for=state.stands_for)
 
 
 TIME_MARGIN = timedelta(days=1)
-"""How far outside a record's time range its finer records can lie.
-
-A segment is within one day.
-"""
+"""How far outside a record's time range its finer records can lie: a segment is within one day."""
 
 
 def find_coverage_gap(
@@ -243,44 +242,45 @@ def find_coverage_gap(
 ) -> Memory | None:
     """Return a record that is findable now but would not be after these changes, or None.
 
-    A record is findable itself or through one that stands in for it. If nothing leaves an index and nothing stands in
-    for less, nothing is read. Otherwise all calendar records are read; finer ones only in the affected time range, and
-    events and excerpts only where a record stood in for them.
+    A record is findable itself or through one that stands in for it. If no record leaves an index or stands in for
+    fewer levels, nothing is read. Otherwise all calendar records are read, finer ones only in the affected time range,
+    and events and excerpts only where a record stood in for them.
     """
-    concerned = [(now, lost) for now, then in changes if (lost := _lost_levels(now, then)) is not None]
-    if not concerned:
+    losing = [(old, lost) for old, new in changes if (lost := _lost_levels(old, new)) is not None]
+    if not losing:
         return None
-    levels = {Level.SEGMENT, *CALENDAR_LEVELS}.union(*(lost for _, lost in concerned))
+    levels = {Level.SEGMENT, *CALENDAR_LEVELS}.union(*(lost for _, lost in losing))
     finer = [level for level in TIMELINE_LEVELS if level in levels and level not in CALENDAR_LEVELS]
-    changed = {now.id: (now, then) for now, then in changes}
-    gone = list[Memory]()
-    for since, before in (_time_range([now for now, _ in concerned]), (None, None)):  # read everything before refusing
-        there = [*writing.timeline(scope, CALENDAR_LEVELS), *writing.timeline(scope, finer, since=since, before=before)]
-        now = {one.id: one for one in there} | {id: both[0] for id, both in changed.items()}
-        then = now | {id: both[1] for id, both in changed.items()}
-        gone = find_uncovered(then.values(), before=now.values())
-        if not gone:
+    old_by_id = {old.id: old for old, _ in changes}
+    new_by_id = {new.id: new for _, new in changes}
+    uncovered = list[Memory]()
+    for since, before in (_time_range([old for old, _ in losing]), (None, None)):  # read everything before refusing
+        calendar = writing.timeline(scope, CALENDAR_LEVELS)
+        records = [*calendar, *writing.timeline(scope, finer, since=since, before=before)]
+        present = {one.id: one for one in records} | old_by_id
+        uncovered = find_uncovered((present | new_by_id).values(), before=present.values())
+        if not uncovered:
             return None
-    return gone[0]
+    return uncovered[0]
 
 
-def _lost_levels(now: Memory, then: Memory) -> Collection[Level] | None:
+def _lost_levels(before: Memory, after: Memory) -> Collection[Level] | None:
     """Return the levels that may no longer be found through this record; None if none are."""
-    if not is_findable_record(now):
+    if not is_findable_record(before):
         return None
-    leaves = not set(then.left) <= set(now.left)
-    if now.level in (Level.EVENT, Level.GRIP):
+    leaves = not set(after.left) <= set(before.left)
+    if before.level in (Level.EVENT, Level.GRIP):
         return () if leaves else None
-    if not is_findable_record(then) or not set(now.derived_from) <= set(then.derived_from):
+    if not is_findable_record(after) or not set(before.derived_from) <= set(after.derived_from):
         return TIMELINE_LEVELS
-    lost = [level for level in now.stands_for if leaves or level not in then.stands_for]
+    lost = [level for level in before.stands_for if leaves or level not in after.stands_for]
     return lost if lost or leaves else None
 
 
 def _time_range(records: Iterable[Memory]) -> tuple[datetime, datetime]:
     """Return the time range that the records cover, with a margin."""
-    told = [(one.created_at, RollupRecord.of(one).first, RollupRecord.of(one).last) for one in records]
-    first, last = min(map(min, told)), max(map(max, told))
+    times = [(one.created_at, RollupRecord.of(one).first, RollupRecord.of(one).last) for one in records]
+    first, last = min(map(min, times)), max(map(max, times))
     return max(first, validation.EARLIEST_DATETIME + TIME_MARGIN) - TIME_MARGIN, min(
         last, validation.LATEST_DATETIME - TIME_MARGIN
     ) + TIME_MARGIN
@@ -327,8 +327,8 @@ def prepare_episode_pruning(
     def apply_step(writing: WriteTransaction, present: Mapping[MemoryId, Memory]) -> list[Memory]:
         for one in present.values():
             _refuse_unprunable(one)
-        gone = [present[step.memory].changed(status=Status.ARCHIVED, remark=step.reason) for step in plan.steps]
-        return [writing.put(one, None) for one in gone]
+        archived = [present[step.memory].changed(status=Status.ARCHIVED, remark=step.reason) for step in plan.steps]
+        return [writing.put(one, None) for one in archived]
 
     return apply_step
 
@@ -340,5 +340,4 @@ def _refuse_unprunable(memory: Memory) -> None:
     """
     finished = memory.level is Level.EPISODE and read_outcome(memory) is not None
     if not finished or memory.pinned or memory.status is not Status.ACTIVE:
-        what = "is no finished episode, or pinned, or put away already"
-        raise FieldError(f"{show(memory.id)} {what}", field="steps")
+        raise FieldError(f"{show(memory.id)} is not a finished, unpinned, active episode", field="steps")

@@ -63,13 +63,13 @@ def merge_memories(deps: Dependencies, scope: Scope, ids: Iterable[str], wording
     """Merge several memories into one; the sources stay in the store as its origins.
 
     The merge is refused, and changes nothing, if a new text or title instructs a model and has lower trust than the
-    user, or if an operator quarantined the same text. It raises Conflict if another memory is valid for its subject.
+    user, or if an operator quarantined the same text. It raises Conflict if another memory of its subject is valid.
     """
     names = _check_ids("ids", ids)
-    found = screen(wording, deps.policy.secrets)
-    if isinstance(found, Refused):
-        return Receipt(None, found, None)
-    wording, redacted = found.value, found.redacted
+    screened = screen(wording, deps.policy.secrets)
+    if isinstance(screened, Refused):
+        return Receipt(None, screened, None)
+    wording, redacted = screened.value, screened.redacted
     id = MemoryId(deps.new_id(deps.now()))
     receipt = None
     while receipt is None:
@@ -80,37 +80,37 @@ def merge_memories(deps: Dependencies, scope: Scope, ids: Iterable[str], wording
 def _try_merge(deps: Dependencies, scope: Scope, ids: Sequence[str], wording: Wording, id: MemoryId) -> Receipt | None:
     """Merge the memories; return None if one of them changed during the embedding."""
     policy = deps.policy
-    seen = [_check_merge_source(_require_own(scope, get_visible(deps, scope, one))) for one in ids]
-    expected = build_merged(seen, wording, id, policy)
-    known = any(expected.reads_like(one) for one in seen)
-    vector = None if known else deps.embed([expected.embedded_text], "memory")[0]
+    present = [_check_merge_source(_require_own(scope, get_visible(deps, scope, one))) for one in ids]
+    expected = build_merged(present, wording, id, policy)
+    is_known_text = any(expected.reads_like(one) for one in present)
+    vector = None if is_known_text else deps.embed([expected.embedded_text], "memory")[0]
 
     def change(writing: WriteTransaction) -> Receipt | None:
         writing.adopt(deps.encoder)
         sources = [_check_merge_source(get_own(writing, scope, one)) for one in ids]
         state = build_merged(sources, wording, id, policy)
-        same = next((one for one in sources if state.reads_like(one)), None)
-        if same is None and (vector is None or not state.reads_like(expected)):
+        same_text = next((one for one in sources if state.reads_like(one)), None)
+        if same_text is None and (vector is None or not state.reads_like(expected)):
             return None
-        refused = None if same is not None else _find_objection(writing, state, deps.policy)
-        if refused is not None:
-            return Receipt(None, refused, None)
+        refusal = None if same_text is not None else _find_objection(writing, state, deps.policy)
+        if refusal is not None:
+            return Receipt(None, refusal, None)
         _refuse_rival(writing, state, deps.policy)
-        direction = vector if same is None else writing.direction(same)
+        merged_vector = vector if same_text is None else writing.direction(same_text)
         for one in sources:
             writing.put(one.changed(status=Status.CONSOLIDATED, superseded_by=id), None)
-        kept = writing.put(state, direction)
-        return Receipt(kept.id, Created(), kept)
+        merged = writing.put(state, merged_vector)
+        return Receipt(merged.id, Created(), merged)
 
     return deps.store.write(change)
 
 
 def _find_objection(writing: WriteTransaction, state: Memory, policy: AdmissionPolicy) -> Refused | None:
-    """Return why a text that no source has is refused, or None."""
-    doubted = state.trust.less_than(Trust.STATED) and policy.quarantine.enabled
-    orders = find_injection(state.searched_text) if doubted else None
-    if orders is not None:
-        return Refused(injection_reason(orders))
+    """Return a refusal of a text that no source has, or None."""
+    is_untrusted = state.trust.less_than(Trust.STATED) and policy.quarantine.enabled
+    injection = find_injection(state.searched_text) if is_untrusted else None
+    if injection is not None:
+        return Refused(injection_reason(injection))
     return find_quarantine_refusal(writing, state)
 
 
@@ -118,8 +118,8 @@ def _refuse_rival(writing: WriteTransaction, state: Memory, policy: AdmissionPol
     """Raise Conflict if a memory outside the merge is valid for the same subject."""
     other = next((one for one in find_rivals(writing, state, policy) if one.id not in state.derived_from), None)
     if other is not None:
-        holds = f"the memory {show(other.id)} holds of the subject {show(state.subject)}, beside what these would say"
-        raise Conflict(f"{holds}; merge it too, or forget it first")
+        problem = f"memory {show(other.id)} of the same subject {show(state.subject)} is valid too"
+        raise Conflict(f"{problem}; merge it too, or forget it first")
 
 
 def build_merged(
@@ -130,7 +130,7 @@ def build_merged(
     *,
     led_by: MemoryId | None = None,
 ) -> Memory:
-    """Return the merged memory: the highest importance, the lowest confidence and trust.
+    """Return the merged memory, with the highest importance and the lowest confidence and trust.
 
     It is valid whenever a source is. Where sources differ, the lead decides: `led_by`, or else the most important one,
     then the newest. The subject of a new text is read from it, unless all sources were given the same one. The result
@@ -179,21 +179,21 @@ def build_merged(
 def _merged_subject(sources: Sequence[Memory], memory: Memory, policy: AdmissionPolicy) -> str | None:
     """Return the subject of a new text: the one all sources were given, or the one it says."""
     common = _common_value(one.subject for one in sources)
-    given = common is not None and common not in [read_subject(one, policy) for one in sources]
-    return common if given or not policy.truth.derive_subject else read_subject(memory, policy)
+    was_given = common is not None and common not in [read_subject(one, policy) for one in sources]
+    return common if was_given or not policy.truth.derive_subject else read_subject(memory, policy)
 
 
 def _check_ids(field: str, ids: Iterable[str]) -> tuple[str, ...]:
-    names = tuple(validation.require_text(field, one) for one in validation.require_several(field, ids))
-    if len(names) < MIN_MERGED_MEMORIES:
-        named = f"{show(names[0])} alone is" if names else "none is"
-        raise FieldError(f"{named} too few to become one; name at least {MIN_MERGED_MEMORIES} memories", field=field)
-    if len(names) > MAX_LIST_ITEMS:
-        raise FieldError(f"{len(names)} of them; at most {MAX_LIST_ITEMS} become one at a time", field=field)
-    twice = next((one for place, one in enumerate(names) if one in names[:place]), None)
-    if twice is not None:
-        raise FieldError(f"{show(twice)} is there twice; name each memory once", field=field)
-    return names
+    merged_ids = tuple(validation.require_text(field, one) for one in validation.require_several(field, ids))
+    if len(merged_ids) < MIN_MERGED_MEMORIES:
+        problem = f"has only {show(merged_ids[0])}" if merged_ids else "is empty"
+        raise FieldError(f"{problem}; name at least {MIN_MERGED_MEMORIES} memories", field=field)
+    if len(merged_ids) > MAX_LIST_ITEMS:
+        raise FieldError(f"has {len(merged_ids)} ids; at most {MAX_LIST_ITEMS} are merged at a time", field=field)
+    repeated = next((one for position, one in enumerate(merged_ids) if one in merged_ids[:position]), None)
+    if repeated is not None:
+        raise FieldError(f"{show(repeated)} occurs twice; name each memory once", field=field)
+    return merged_ids
 
 
 def _require_own(scope: Scope, memory: Memory) -> Memory:
@@ -204,7 +204,7 @@ def _require_own(scope: Scope, memory: Memory) -> Memory:
 
 def _check_merge_source(memory: Memory) -> Memory:
     if memory.status is not Status.ACTIVE:
-        raise Conflict(f"the memory {show(memory.id)} is {memory.status.value}; only active ones are merged")
+        raise Conflict(f"memory {show(memory.id)} is {memory.status.value}; only active memories are merged")
     return memory
 
 
@@ -215,7 +215,7 @@ def _lead_priority(memory: Memory) -> tuple[float, datetime, str]:
 
 
 def _latest_end(sources: Sequence[Memory]) -> datetime | None:
-    """Return the latest end of validity; None if a source has none."""
+    """Return the latest end of validity; None if a source has no end."""
     ends = [one.valid_until for one in sources if one.valid_until is not None]
     return max(ends) if len(ends) == len(sources) else None
 
@@ -226,15 +226,15 @@ def _union(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _fit_quotes(quotes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first quotes that fit together."""
+    """Return the first quotes that together fit the size limit."""
     lengths = accumulate(len(one.encode()) for one in quotes)
     return tuple(quote for quote, length in zip(quotes, lengths, strict=True) if length <= validation.MAX_TEXT_BYTES)
 
 
 def _common_value(values: Iterable[T]) -> T | None:
     """Return the value if all are equal, else None."""
-    found = set(values)
-    return found.pop() if len(found) == 1 else None
+    distinct = set(values)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def _first_known(values: Iterable[T | None]) -> T | None:
@@ -255,9 +255,9 @@ _STORE_FIELDS = ("recorded_at", "commit")
 
 @dataclass(frozen=True, slots=True)
 class _NearMemories:
-    """The memories that are similar to another one, by id, each with its neighbors.
+    """The memories that are similar to another one, by id, each with its neighbors, nearest first.
 
-    Neighbors come nearest first. Also the number of active memories and of compared pairs.
+    `active_count` counts all active memories, and `compared_pairs` the compared pairs.
     """
 
     active_count: int
@@ -269,12 +269,14 @@ class _NearMemories:
 def plan_consolidation(deps: Dependencies, scope: Scope, _: RetentionOverrides) -> Plan:
     """Plan how to consolidate the scope's own valid plain memories; nothing is written."""
     now, rules = deps.now(), deps.consolidation
-    look = _find_near_memories(deps, scope, now)
-    made = _find_merge_results(deps.store, scope, look.memories)
+    near = _find_near_memories(deps, scope, now)
+    merge_results = _find_merge_results(deps.store, scope, near.memories)
 
     rivals = _make_rival_check(deps.policy)
-    found = find_consolidation(look.memories, look.neighbors, least=rules.least, made=made, rivals=rivals)
-    steps = tuple(_build_steps(found, made, deps.policy))
+    consolidation = find_consolidation(
+        near.memories, near.neighbors, least=rules.least, made=merge_results, rivals=rivals
+    )
+    steps = tuple(_build_steps(consolidation, merge_results, deps.policy))
     acts = {act.value: sum(one.act is act for one in steps) for act in Act}
     return Plan(
         job=Job.CONSOLIDATE,
@@ -286,7 +288,7 @@ def plan_consolidation(deps: Dependencies, scope: Scope, _: RetentionOverrides) 
             "least": rules.least,
             "more_than": rules.more_than,
         },
-        counts={"active": look.active_count, "near": len(look.memories), "compared": look.compared_pairs, **acts},
+        counts={"active": near.active_count, "near": len(near.memories), "compared": near.compared_pairs, **acts},
         steps=steps,
     )
 
@@ -301,31 +303,32 @@ def prepare_consolidation(
 def _apply_consolidation(
     deps: Dependencies, writing: WriteTransaction, plan: Plan, present: Mapping[MemoryId, Memory]
 ) -> list[Memory]:
-    """Apply the plan to unchanged memories; the merged memory must come out as planned.
+    """Apply the plan to unchanged memories; each merged memory must be as planned.
 
-    The sources are archived first, because two active memories may not say the same. It is one transaction, so readers
-    never see a moment without either.
+    The sources are archived first, because two active memories may not say the same. Readers always see either the
+    sources or the merged memory, since it is one transaction.
     """
     writing.adopt(deps.encoder)
     sources: dict[MemoryId | None, list[Memory]] = defaultdict(list)
     for step in plan.of(Act.CONSOLIDATE):
         sources[step.by].append(_check_consolidation_source(present[step.memory]))
-    made = _find_merge_results_in_transaction(writing, plan.scope, [one for some in sources.values() for one in some])
+    all_sources = [one for members in sources.values() for one in members]
+    merge_results = _find_merge_results_in_transaction(writing, plan.scope, all_sources)
     written = list[Memory]()
     for step in plan.of(Act.CREATE):
         members = sources.pop(step.memory, [])
         lead = next((one for one in members if one.id == step.by), None)
         if lead is None:
-            raise FieldError(f"{show(step.memory)} is made of none that has its words; plan again", field="steps")
-        state = _build_successor(members, lead, step.memory, made, deps.policy)
+            raise FieldError(f"{show(step.memory)} has no source with its text; plan again", field="steps")
+        state = _build_successor(members, lead, step.memory, merge_results, deps.policy)
         if digest_memory(state) != step.state:
-            raise Conflict(f"the memory {show(step.memory)} would be made otherwise by now; plan again")
+            raise Conflict(f"memory {show(step.memory)} would now differ from the plan; plan again")
         direction = writing.direction(lead)
         retired = [one.changed(status=Status.CONSOLIDATED, superseded_by=step.memory) for one in members]
         written += [writing.put(one, None) for one in retired]
         written.append(writing.put(state, direction))
     if sources:
-        raise FieldError(f"{show(next(iter(sources)))} is not made, and others go for it; plan again", field="steps")
+        raise FieldError(f"{show(next(iter(sources)))} has sources but is not created; plan again", field="steps")
     return written
 
 
@@ -335,17 +338,17 @@ def _find_near_memories(deps: Dependencies, scope: Scope, now: datetime) -> _Nea
 
     from recollect.lifecycle.clustering import find_near_pairs
 
-    here = load_active_memories(deps, scope, now)
-    vectors = here.vectors
-    if here.active_count <= deps.consolidation.more_than or not vectors.size:
-        return _NearMemories(here.active_count)
+    active = load_active_memories(deps, scope, now)
+    vectors = active.vectors
+    if active.active_count <= deps.consolidation.more_than or not vectors.size:
+        return _NearMemories(active.active_count)
 
     pairs = find_near_pairs(vectors, deps.consolidation.threshold)
-    places = np.union1d(pairs.first, pairs.second)
-    memories = here.evidence.memories(here.rows[places].tolist())
-    there = np.array([one is not None for one in memories], dtype=np.bool_)  # None: erased since
-    near = pairs.neighbors_among(places[there])
-    return _NearMemories(here.active_count, [one for one in memories if one is not None], near, pairs.compared)
+    indexes = np.union1d(pairs.first, pairs.second)
+    memories = active.evidence.memories(active.rows[indexes].tolist())
+    exists = np.array([one is not None for one in memories], dtype=np.bool_)  # None: erased since
+    neighbors = pairs.neighbors_among(indexes[exists])
+    return _NearMemories(active.active_count, [one for one in memories if one is not None], neighbors, pairs.compared)
 
 
 def _find_merge_results(store: Store, scope: Scope, memories: Sequence[Memory]) -> set[MemoryId]:
@@ -357,23 +360,23 @@ def _find_merge_results(store: Store, scope: Scope, memories: Sequence[Memory]) 
 def _find_merge_results_in_transaction(
     writing: WriteTransaction, scope: Scope, memories: Sequence[Memory]
 ) -> set[MemoryId]:
-    """Return the same within a transaction."""
-    found = [writing.get(scope, MemoryId(id)) for one in memories for id in one.derived_from]
-    return _successor_ids([one for one in found if one is not None])
+    """Return the same ids within a transaction."""
+    origins = [writing.get(scope, MemoryId(id)) for one in memories for id in one.derived_from]
+    return _successor_ids([one for one in origins if one is not None])
 
 
 def _successor_ids(origins: Sequence[Memory]) -> set[MemoryId]:
-    put_away = (one for one in origins if one.status is Status.CONSOLIDATED)
-    return {one.superseded_by for one in put_away if one.superseded_by is not None}
+    consolidated = (one for one in origins if one.status is Status.CONSOLIDATED)
+    return {one.superseded_by for one in consolidated if one.superseded_by is not None}
 
 
 def _make_rival_check(policy: AdmissionPolicy) -> Callable[[Memory, Memory], bool]:
     """Return a function that tells whether two memories contradict each other about a subject."""
 
     def rivals(one: Memory, other: Memory) -> bool:
-        alike = one.subject is not None and one.subject == other.subject
+        same_subject = one.subject is not None and one.subject == other.subject
         return (
-            alike
+            same_subject
             and is_exclusive(one, policy)
             and is_exclusive(other, policy)
             and bool(filter_overlapping(one, [other]))
@@ -382,11 +385,13 @@ def _make_rival_check(policy: AdmissionPolicy) -> Callable[[Memory, Memory], boo
     return rivals
 
 
-def _build_steps(found: Consolidation, made: Collection[MemoryId], policy: AdmissionPolicy) -> Iterator[Step]:
-    """Yield what happens to each memory: first group by group, then the ones that stay."""
-    for group in found.groups:
-        yield from _build_group_steps(group, made, policy)
-    for one in found.unmerged:
+def _build_steps(
+    consolidation: Consolidation, merge_results: Collection[MemoryId], policy: AdmissionPolicy
+) -> Iterator[Step]:
+    """Yield a step for each memory: first group by group, then the memories that stay."""
+    for group in consolidation.groups:
+        yield from _build_group_steps(group, merge_results, policy)
+    for one in consolidation.unmerged:
         memory = one.memory
         yield Step(
             memory=memory.id,
@@ -399,37 +404,37 @@ def _build_steps(found: Consolidation, made: Collection[MemoryId], policy: Admis
 
 
 def _build_group_steps(
-    group: ConsolidationGroup, made: Collection[MemoryId], policy: AdmissionPolicy
+    group: ConsolidationGroup, merge_results: Collection[MemoryId], policy: AdmissionPolicy
 ) -> Iterator[Step]:
     id = _make_successor_id(group)
-    state = _build_successor(group.members, group.lead, id, made, policy)
-    of = format_count(len(group.members), "memory", "memories")
-    judged = f"importance {state.importance:g}, trust {state.trust.value}"
+    state = _build_successor(group.members, group.lead, id, merge_results, policy)
+    count = format_count(len(group.members), "memory", "memories")
+    rating = f"importance {state.importance:g}, trust {state.trust.value}"
     yield Step(
         memory=id,
         act=Act.CREATE,
         by=group.lead.id,
-        reason=f"one for {of}, in the words of the one that says all of it; {judged}",
+        reason=f"replaces {count}, with the text of the one that covers all of them; {rating}",
         text=shorten(state.text),
         state=digest_memory(state),
     )
     for one in group.members:
-        itself = "it is the one whose words are kept" if one is group.lead else "all that it says is said by that one"
-        yield Step(memory=one.id, commit=one.commit, act=Act.CONSOLIDATE, by=id, reason=itself, text=shorten(one.text))
+        reason = "its text is used for the merged memory" if one is group.lead else "the merged memory covers it"
+        yield Step(memory=one.id, commit=one.commit, act=Act.CONSOLIDATE, by=id, reason=reason, text=shorten(one.text))
 
 
 def _build_successor(
-    members: Sequence[Memory], lead: Memory, id: MemoryId, made: Collection[MemoryId], policy: AdmissionPolicy
+    members: Sequence[Memory], lead: Memory, id: MemoryId, merge_results: Collection[MemoryId], policy: AdmissionPolicy
 ) -> Memory:
     """Return the memory that replaces a group: their merge, in the words of the lead."""
-    one = build_merged(members, Wording(), id, policy, led_by=lead.id)
-    return one.changed(importance=raise_importance(members, made))
+    merged = build_merged(members, Wording(), id, policy, led_by=lead.id)
+    return merged.changed(importance=raise_importance(members, merge_results))
 
 
 def _make_successor_id(group: ConsolidationGroup) -> MemoryId:
-    """Return an id that sorts by the latest commit time, the same for the same versions only."""
-    named = [[one.id, one.commit] for one in group.members]
-    digest = hashlib.sha256(json.dumps([str(group.lead.scope), named]).encode()).hexdigest()
+    """Return an id that sorts by the latest commit time, and is the same only for the same versions."""
+    versions = [[one.id, one.commit] for one in group.members]
+    digest = hashlib.sha256(json.dumps([str(group.lead.scope), versions]).encode()).hexdigest()
     last = max(one.recorded_at or one.created_at for one in group.members)
     time = f"{max((last - EPOCH) // MILLISECOND, 0):012x}"
     return MemoryId(f"{time[:8]}-{time[8:]}-8{digest[:3]}-8{digest[3:6]}-{digest[6:18]}")
@@ -437,9 +442,9 @@ def _make_successor_id(group: ConsolidationGroup) -> MemoryId:
 
 def digest_memory(memory: Memory) -> str:
     """Return a digest of the memory without the fields that the store sets."""
-    told = {one.name: getattr(memory, one.name) for one in fields(Memory) if one.name not in _STORE_FIELDS}
-    said = json.dumps({**told, "metadata": dict(memory.metadata)}, sort_keys=True, default=str)
-    return hashlib.sha256(said.encode()).hexdigest()
+    values = {one.name: getattr(memory, one.name) for one in fields(Memory) if one.name not in _STORE_FIELDS}
+    content = json.dumps({**values, "metadata": dict(memory.metadata)}, sort_keys=True, default=str)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _check_consolidation_source(memory: Memory) -> Memory:
@@ -448,5 +453,5 @@ def _check_consolidation_source(memory: Memory) -> Memory:
     A plan edited by hand could name such a memory.
     """
     if memory.status is not Status.ACTIVE or memory.pinned or memory.level is not None or not memory.indexed:
-        raise Conflict(f"the memory {show(memory.id)} is not active, or is pinned; only others are consolidated")
+        raise Conflict(f"memory {show(memory.id)} is pinned or not active; only other memories are consolidated")
     return memory

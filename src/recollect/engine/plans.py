@@ -1,4 +1,4 @@
-"""Plans: make a plan for a job, apply exactly that or nothing, and undo a run."""
+"""Plans: plan a maintenance job, apply exactly that plan or nothing, and undo a run."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ PREPARERS: Mapping[Job, Callable[[Dependencies, Plan], ApplySteps]] = {
     Job.REBUILD_INDEX: maintenance.prepare_index_changes,
     Job.PRUNE_EPISODES: maintenance.prepare_episode_pruning,
 }
-"""For each job, a function that prepares a plan and returns how to apply it.
+"""For each job, a function that prepares a plan and returns the function that applies it.
 
 Preparing happens outside the transaction, applying in a single one.
 """
@@ -54,21 +54,21 @@ STAGE_SPLITTERS: Mapping[Job, Callable[[Plan], list[Plan]]] = {
     Job.REBUILD_INDEX: maintenance.split_stages,
     Job.PRUNE_EPISODES: lambda plan: [plan],
 }
-"""The jobs that may be applied in batches, with how to split their plans in stages.
+"""The jobs that may be applied in batches, each with the function that splits a plan into stages.
 
 Steps of one stage do not depend on each other.
 """
 
 MAX_STEPS_PER_TRANSACTION = 500
-"""How many steps one transaction applies, so that other writers get in between."""
+"""How many steps one transaction applies, so that other writers get their turn in between."""
 
 MAX_ATTEMPTS = 3
 """How often a job is planned again because other writers changed its memories."""
 
 
-def make_plan(deps: Dependencies, job: Job, scope: Scope, wish: RetentionOverrides) -> Plan:
+def make_plan(deps: Dependencies, job: Job, scope: Scope, overrides: RetentionOverrides) -> Plan:
     """Return what the job would do to the scope's own memories; nothing is written."""
-    return PLANNERS[job](deps, scope, wish.for_job(job))
+    return PLANNERS[job](deps, scope, overrides.for_job(job))
 
 
 def apply_plan(deps: Dependencies, plan: Plan) -> Run:
@@ -77,16 +77,16 @@ def apply_plan(deps: Dependencies, plan: Plan) -> Run:
     Raises Conflict and writes nothing if a memory named in it has changed.
     """
     if not isinstance(plan, Plan):
-        raise FieldError(f"{show(plan)} is no plan; give what `plan` gave, or Plan.read(…)", field="plan")
+        raise FieldError(f"{show(plan)} is not a plan; pass what `plan` returned, or Plan.read(…)", field="plan")
     if not plan.changes:
         return Run(job=plan.job, scope=plan.scope, plan=plan.hash, memories=(), run=None)
 
-    do = PREPARERS[plan.job](deps, plan)
+    apply_steps = PREPARERS[plan.job](deps, plan)
 
     def change(writing: WriteTransaction) -> Run:
-        found = [_get_as_planned(writing, plan.scope, step) for step in plan.steps]
-        present = {one.id: one for one in found if one is not None}
-        written = do(writing, present)
+        planned = [_get_as_planned(writing, plan.scope, step) for step in plan.steps]
+        present = {one.id: one for one in planned if one is not None}
+        written = apply_steps(writing, present)
         memories = tuple(sorted(written, key=lambda one: one.id))
         counts = count_index_changes((present[one.id], one) for one in memories if one.id in present)
         return Run(job=plan.job, scope=plan.scope, plan=plan.hash, memories=memories, run=writing.commit, counts=counts)
@@ -95,45 +95,45 @@ def apply_plan(deps: Dependencies, plan: Plan) -> Run:
 
 
 def run_job(
-    deps: Dependencies, job: Job, scope: Scope, wish: RetentionOverrides, progress: ProgressListener
+    deps: Dependencies, job: Job, scope: Scope, overrides: RetentionOverrides, progress: ProgressListener
 ) -> list[Run]:
-    """Plan a job and apply it in batches; plan again what other writers changed meanwhile."""
+    """Plan a job and apply it in batches; plan it again if other writers changed its memories meanwhile."""
     runs, done = list[Run](), 0
     for _ in range(MAX_ATTEMPTS):
-        parts, disturbed = _split_plan(make_plan(deps, job, scope, wish)), False
-        total = done + sum(len(part.steps) for part in parts)
+        batches, conflicted = _split_plan(make_plan(deps, job, scope, overrides)), False
+        total = done + sum(len(batch.steps) for batch in batches)
         commits = dict[MemoryId, int | None]()
-        for part in parts:
+        for batch in batches:
             try:
-                found = apply_plan(deps, _with_new_commits(part, commits))
+                run = apply_plan(deps, _with_new_commits(batch, commits))
             except Conflict:
-                disturbed = True
+                conflicted = True
                 break  # later batches may depend on this one
-            runs += [found] if found.run is not None else []
-            commits |= {one.id: one.commit for one in found.memories}
-            done += len(part.steps)
+            runs += [run] if run.run is not None else []
+            commits |= {one.id: one.commit for one in run.memories}
+            done += len(batch.steps)
             progress(done, total)
-        if not disturbed:
+        if not conflicted:
             return runs
-    raise StoreBusy(f"memories of {scope} are being changed; {job.value} them when that is done")
+    raise StoreBusy(f"memories of {scope} keep changing; run {job.value} again later")
 
 
 def _split_plan(plan: Plan) -> list[Plan]:
     """Return the plan, or several that give the same result in sequence."""
     if plan.job not in STAGE_SPLITTERS or len(plan.steps) <= MAX_STEPS_PER_TRANSACTION:
         return [plan]
-    cuts = [
+    starts = [
         (one, start)
         for one in STAGE_SPLITTERS[plan.job](plan)
         for start in range(0, len(one.steps), MAX_STEPS_PER_TRANSACTION)
     ]
-    return [replace(one, steps=one.steps[start : start + MAX_STEPS_PER_TRANSACTION]) for one, start in cuts]
+    return [replace(one, steps=one.steps[start : start + MAX_STEPS_PER_TRANSACTION]) for one, start in starts]
 
 
-def _with_new_commits(part: Plan, commits: Mapping[MemoryId, int | None]) -> Plan:
+def _with_new_commits(batch: Plan, commits: Mapping[MemoryId, int | None]) -> Plan:
     """Return the batch with the commits that earlier batches gave its memories."""
-    steps = (replace(one, commit=commits[one.memory]) if one.memory in commits else one for one in part.steps)
-    return replace(part, steps=tuple(steps))
+    steps = (replace(one, commit=commits[one.memory]) if one.memory in commits else one for one in batch.steps)
+    return replace(batch, steps=tuple(steps))
 
 
 def undo_run(deps: Dependencies, run: Run | int, scope: Scope | None) -> UndoReport:
@@ -142,10 +142,10 @@ def undo_run(deps: Dependencies, run: Run | int, scope: Scope | None) -> UndoRep
         if scope is not None and scope != run.scope:
             raise FieldError(f"{scope} is not the scope of the run, which is {run.scope}", field="scope")
         if run.run is None:
-            raise FieldError("there was nothing to do in this run, so that nothing can be undone", field="run")
+            raise FieldError("wrote nothing, so there is nothing to undo", field="run")
         return undo_commit(deps, run.scope, run.run)
     if scope is None:
-        raise FieldError("is not said, and the number of a run alone does not tell it; give scope=", field="scope")
+        raise FieldError("is missing; a run given by its number needs scope=", field="scope")
     return undo_commit(deps, scope, run)
 
 
@@ -154,12 +154,12 @@ def _get_as_planned(writing: WriteTransaction, scope: Scope, step: Step) -> Memo
     memory = writing.get(scope, step.memory)
     if step.commit is None:
         if memory is not None:
-            raise Conflict(f"the memory {show(step.memory)}, which is to be made, is there already; plan again")
+            raise Conflict(f"memory {show(step.memory)}, which the plan creates, already exists; plan again")
         return None
     if memory is None:
-        raise Conflict(f"the memory {show(step.memory)} is not there any more; plan again")
+        raise Conflict(f"memory {show(step.memory)} no longer exists; plan again")
     if memory.commit != step.commit:
-        raise Conflict(f"the memory {show(step.memory)} has changed since the plan was made; plan again")
+        raise Conflict(f"memory {show(step.memory)} has changed since the plan was made; plan again")
     return memory
 
 
@@ -170,9 +170,9 @@ UNDONE_REMARK = "undone"
 def undo_commit(deps: Dependencies, scope: Scope, run: int) -> UndoReport:
     """Undo a run: write the previous version of every memory that it wrote, as a new version.
 
-    All memories, or none. Raises Conflict if one has changed since, if another memory is valid for its subject or topic
-    by now, or if a timeline record would no longer be findable. Memories derived from one that loses trust by the undo
-    (for example one that was vouched for) lose it too; those of scopes below are left unchanged.
+    All memories are restored, or none. Raises Conflict if one has changed since, if another memory is valid for its
+    subject or topic now, or if a timeline record would no longer be findable. If a memory loses trust by the undo (for
+    example because it was vouched for), memories derived from it lose trust too, except those of scopes below.
     """
     validation.require_count("run", run)
 
@@ -181,52 +181,55 @@ def undo_commit(deps: Dependencies, scope: Scope, run: int) -> UndoReport:
     def change(writing: WriteTransaction) -> UndoReport:
         states = [_load_former_state(writing, scope, id, run) for id in _list_written(writing, scope, run)]
         if not states and run >= writing.commit:
-            raise NotFound(f"there was no run {run} yet; the last one here is {writing.commit - 1}")
+            raise NotFound(f"run {run} does not exist; the last run is {writing.commit - 1}")
         if not states:
-            nothing = f"run {run} changed no memory of {scope}"
-            raise NotFound(f"{nothing}, or none that was not erased since; what is erased never comes back")
+            problem = f"run {run} changed no memory of {scope}"
+            raise NotFound(f"{problem}, or its memories were erased since; erased memories cannot be restored")
         for one in states:
             _refuse_rival(writing, one, states, run, deps.policy)
         _refuse_coverage_gap(writing, scope, states)
-        fallen = {one.memory.id: one.memory.trust for one in states if one.memory.trust.less_than(one.present.trust)}
+        lowered = {one.memory.id: one.memory.trust for one in states if one.memory.trust.less_than(one.present.trust)}
         # inactive ones first: they may have the text that another one gets back
         states.sort(key=lambda one: (one.memory.status is Status.ACTIVE, one.memory.id))
         memories = [writing.put(one.memory, vectors.get(one.memory.id, one.vector)) for one in states]
-        memories += _lower_derived_trust(writing, scope, fallen, {one.id for one in memories}) if fallen else []
+        memories += _lower_derived_trust(writing, scope, lowered, {one.id for one in memories}) if lowered else []
         for one in states:
             _update_success_signs(deps, writing, one)
-        in_order = tuple(sorted(memories, key=lambda one: one.id))
-        return UndoReport(scope=scope, undone=run, memories=in_order, run=writing.commit)
+        ordered = tuple(sorted(memories, key=lambda one: one.id))
+        return UndoReport(scope=scope, undone=run, memories=ordered, run=writing.commit)
 
     return deps.store.write(change)
 
 
 def _embed_returning(deps: Dependencies, scope: Scope, run: int) -> "dict[MemoryId, Vector]":
-    """Embed memories that return to the vector index and have no vector any more.
+    """Embed memories that return to the vector index and whose vectors were removed.
 
     The same text has the same vector. This runs before the transaction, so that no writer has to wait for it.
     """
 
-    def look(writing: WriteTransaction) -> list[Memory]:
+    def read(writing: WriteTransaction) -> list[Memory]:
         lacking = []
         for id in _list_written(writing, scope, run):
-            present, found = writing.get(scope, id), writing.before(scope, id, run)
-            if present is not None and found is not None and Index.VECTOR in present.left and found[1] is None:
-                lacking += [found[0]] if Index.VECTOR not in found[0].left else []
+            present, before_run = writing.get(scope, id), writing.before(scope, id, run)
+            if present is None or before_run is None or Index.VECTOR not in present.left:
+                continue
+            memory, vector = before_run
+            if vector is None and Index.VECTOR not in memory.left:
+                lacking.append(memory)
         return lacking
 
-    found = deps.store.write(look)
-    vectors = deps.embed([one.embedded_text for one in found], "memory") if found else ()
-    return {one.id: vector for one, vector in zip(found, vectors, strict=True)}
+    returning = deps.store.write(read)
+    vectors = deps.embed([one.embedded_text for one in returning], "memory") if returning else ()
+    return {one.id: vector for one, vector in zip(returning, vectors, strict=True)}
 
 
 def _list_written(writing: WriteTransaction, scope: Scope, run: int) -> list[MemoryId]:
     """Return the memories that the run wrote, without sessions.
 
-    Every save updates its session, and an undo does not take that back.
+    Every save updates its session, and an undo leaves that as it is.
     """
-    found = [(id, writing.get(scope, id)) for id in writing.written_by(scope, run)]
-    return [id for id, memory in found if memory is None or memory.level is not Level.SESSION]
+    written = [(id, writing.get(scope, id)) for id in writing.written_by(scope, run)]
+    return [id for id, memory in written if memory is None or memory.level is not Level.SESSION]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,47 +243,44 @@ class _FormerState:
 
 def _load_former_state(writing: WriteTransaction, scope: Scope, id: MemoryId, run: int) -> _FormerState:
     present, after = writing.get(scope, id), writing.before(scope, id, run + 1)
-    found = writing.before(scope, id, run)
+    before_run = writing.before(scope, id, run)
     if present is None or after is None or not _is_unchanged_since(present, after[0]):
         if (
             present is not None
             and after is not None
-            and _is_unchanged_since(present, found[0] if found else _mark_undone(after[0]))
+            and _is_unchanged_since(present, before_run[0] if before_run else _mark_undone(after[0]))
         ):
-            raise Conflict(f"run {run} was undone by run {present.commit}; nothing of it is left to undo")
-        remedy = "undo first what was done to it later, or change it by hand"
-        raise Conflict(f"the memory {show(id)} has changed since run {run}; {remedy}")
-    if found is None:
+            raise Conflict(f"run {run} was already undone by run {present.commit}")
+        remedy = "undo the later changes first, or change it by hand"
+        raise Conflict(f"memory {show(id)} has changed since run {run}; {remedy}")
+    if before_run is None:
         return _FormerState(_mark_undone(present), None, present)
-    memory, vector = found
+    memory, vector = before_run
     _refuse_missing_successor(writing, memory)
-    kept = memory.reads_like(present) and _is_same_vector(vector, writing.direction(present))
-    return _FormerState(memory, None if kept else vector, present)
+    same_vector = memory.reads_like(present) and _is_same_vector(vector, writing.direction(present))
+    return _FormerState(memory, None if same_vector else vector, present)
 
 
 def _update_success_signs(deps: Dependencies, writing: WriteTransaction, state: _FormerState) -> None:
     """Update whether success followed a task's contexts, when its outcome is undone or redone."""
     if state.memory.level is not Level.EPISODE:
         return
-    was, now, scope = read_outcome(state.present), read_outcome(state.memory), state.memory.scope
-    if was is not None and now is None:
+    old_outcome, new_outcome, scope = read_outcome(state.present), read_outcome(state.memory), state.memory.scope
+    if old_outcome is not None and new_outcome is None:
         actions = group_actions_by_episode(writing.timeline(scope, [Level.ACTION], statuses=tuple(Status)))
         others = writing.timeline(scope, [Level.EPISODE], statuses=tuple(Status))
-        said = {
+        other_contexts = {
             one for other in others if _has_succeeded(deps, other) for one in collect_contexts(other, actions[other.id])
         }
-        decided = collect_contexts(state.present, actions[state.present.id])
-        retract_success(
-            writing, scope, [one for one in filter_known_contexts(writing, scope, decided) if one not in said]
-        )
-    if was is None and now is not None:
-        done = load_actions(writing, state.memory)
-        if done and done[-1].created_at > now.at:
-            raise Conflict(f"the episode {show(state.memory.id)} was worked on since it ended; end it anew")
+        contexts = filter_known_contexts(writing, scope, collect_contexts(state.present, actions[state.present.id]))
+        retract_success(writing, scope, [one for one in contexts if one not in other_contexts])
+    if old_outcome is None and new_outcome is not None:
+        own_actions = load_actions(writing, state.memory)
+        if own_actions and own_actions[-1].created_at > new_outcome.at:
+            raise Conflict(f"episode {show(state.memory.id)} has new actions since it ended; end it again")
         if _has_succeeded(deps, state.memory):
-            record_success(
-                writing, scope, filter_known_contexts(writing, scope, collect_contexts(state.memory, done)), now.at
-            )
+            contexts = filter_known_contexts(writing, scope, collect_contexts(state.memory, own_actions))
+            record_success(writing, scope, contexts, new_outcome.at)
 
 
 def _has_succeeded(deps: Dependencies, episode: Memory) -> bool:
@@ -295,37 +295,39 @@ def _mark_undone(memory: Memory) -> Memory:
 
 def _refuse_missing_successor(writing: WriteTransaction, memory: Memory) -> None:
     """Raise Conflict if the memory would be consolidated into one that was erased."""
-    by = memory.superseded_by if memory.status is Status.CONSOLIDATED else None
-    if by is not None and writing.get(memory.scope, by) is None:
-        what = f"the memory {show(memory.id)} would be put away behind {show(by)}, which was erased"
-        raise Conflict(f"{what}; forget it if it is not to be recalled")
+    successor = memory.superseded_by if memory.status is Status.CONSOLIDATED else None
+    if successor is not None and writing.get(memory.scope, successor) is None:
+        problem = f"memory {show(memory.id)} would be consolidated into {show(successor)}, which was erased"
+        raise Conflict(f"{problem}; forget it instead if it should not be recalled")
 
 
 def _refuse_coverage_gap(writing: WriteTransaction, scope: Scope, states: Sequence[_FormerState]) -> None:
     """Raise Conflict if a record would be outside an index without a stand-in."""
-    gone = find_coverage_gap(writing, scope, [(one.present, one.memory) for one in states])
-    if gone is not None:
-        away = f"the record {show(gone.id)} would be outside of an index in which nothing is found in its place"
-        raise Conflict(f"{away}; undo the later runs first, the last one before the others")
+    uncovered = find_coverage_gap(writing, scope, [(one.present, one.memory) for one in states])
+    if uncovered is not None:
+        problem = f"record {show(uncovered.id)} would be outside of an index without another record in its place"
+        raise Conflict(f"{problem}; undo the later runs first, starting with the last")
 
 
 def _refuse_rival(
     writing: WriteTransaction, state: _FormerState, states: Sequence[_FormerState], run: int, policy: AdmissionPolicy
 ) -> None:
-    """Raise Conflict if a memory would be valid again beside another one of its subject.
+    """Raise Conflict if a memory would be valid again at the same time as another one of its subject.
 
-    A memory that was valid beside it before the run, and is unchanged, does not count.
+    Another memory that was already valid before the run, and is unchanged, does not count.
     """
     memory = state.memory
     if memory.status is not Status.ACTIVE or not is_exclusive(memory, policy) or _is_same_claim(memory, state.present):
         return
-    undone = {one.memory.id: one.memory for one in states}
-    here = [one for one in find_rivals(writing, memory, policy) if one.id not in undone and (one.commit or 0) > run]
-    there = filter_overlapping(memory, (one for one in undone.values() if one.subject == memory.subject))
-    other = next(iter([*here, *there]), None)
+    restored = {one.memory.id: one.memory for one in states}
+    stored_rivals = [
+        one for one in find_rivals(writing, memory, policy) if one.id not in restored and (one.commit or 0) > run
+    ]
+    restored_rivals = filter_overlapping(memory, (one for one in restored.values() if one.subject == memory.subject))
+    other = next(iter([*stored_rivals, *restored_rivals]), None)
     if other is not None:
-        holds = f"the memory {show(other.id)} holds of the subject {show(memory.subject)} by now"
-        raise Conflict(f"{holds}, so that {show(memory.id)} cannot come back beside it; forget one of the two first")
+        problem = f"memory {show(other.id)} of the same subject {show(memory.subject)} is valid now"
+        raise Conflict(f"{problem}, so {show(memory.id)} cannot be restored; forget one of the two first")
 
 
 def _is_same_claim(memory: Memory, present: Memory) -> bool:
@@ -336,41 +338,41 @@ def _is_same_claim(memory: Memory, present: Memory) -> bool:
 
 
 def _lower_derived_trust(
-    writing: WriteTransaction, scope: Scope, fallen: dict[MemoryId, Trust], states: Set[MemoryId]
+    writing: WriteTransaction, scope: Scope, lowered: dict[MemoryId, Trust], excluded: Set[MemoryId]
 ) -> list[Memory]:
     """Lower the trust of memories derived from ones that lost trust.
 
-    Memories that an operator vouched for, or wrote anew, stay as they are.
+    Memories that an operator vouched for or wrote stay unchanged.
     """
-    trusts = dict(fallen)
-    known = [writing.get(scope, id) for id in find_descendants(writing.lineage(scope), fallen) if id not in states]
-    waiting = [one for one in known if one is not None and not _is_vouched_since(writing, one)]
+    trusts = dict(lowered)
+    derived = [writing.get(scope, id) for id in find_descendants(writing.lineage(scope), lowered) if id not in excluded]
+    waiting = [one for one in derived if one is not None and not _is_vouched_since(writing, one)]
     written: dict[MemoryId, Memory] = {}
-    fell = True
-    while fell:
-        fell = False
+    changed = True
+    while changed:
+        changed = False
         for one in waiting:
             origins = [trusts[MemoryId(id)] for id in one.derived_from if id in trusts]
             trust = lowest_trust([trusts.get(one.id, one.trust), *origins])
             if trust.less_than(trusts.get(one.id, one.trust)):
-                trusts[one.id], fell = trust, True
+                trusts[one.id], changed = trust, True
                 written[one.id] = one.changed(trust=trust)
     return [writing.put(one, None) for one in written.values()]
 
 
 def _is_vouched_since(writing: WriteTransaction, memory: Memory) -> bool:
     """Return whether an operator vouched for the memory after it was created."""
-    one = memory
-    while one.trust is Trust.VOUCHED:
-        earlier = writing.before(one.scope, one.id, one.commit or 0)
+    version = memory
+    while version.trust is Trust.VOUCHED:
+        earlier = writing.before(version.scope, version.id, version.commit or 0)
         if earlier is None:
-            return one.provenance is not Provenance.OPERATOR
-        one, _ = earlier
-    return one is not memory
+            return version.provenance is not Provenance.OPERATOR
+        version, _ = earlier
+    return version is not memory
 
 
 def _is_unchanged_since(present: Memory, after: Memory) -> bool:
-    """Return whether the memory is as it was after the run, or is so again by later undos."""
+    """Return whether the memory is as the run left it, perhaps because later undos restored that."""
     return copy_with(present, recorded_at=after.recorded_at, commit=after.commit) == after
 
 

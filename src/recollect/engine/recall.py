@@ -1,6 +1,6 @@
 """Recall: find, rank and pack the memories that best answer a query, and record what was packed.
 
-Also explains why a memory was recalled or not, and counts memories that a caller serves without packing.
+Also explains why a memory was recalled or left out, and counts memories that a caller serves without packing.
 """
 
 import base64
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class RecallRequest:
     """A checked request: scope, query, profile, and the moments it asks about.
 
-    For a replay, `commit` is the last commit known then, and `recorded_vectors` are those of the query.
+    In a replay, `commit` is the last commit that the store had, and `recorded_vectors` are those of the query.
     """
 
     made_at: datetime
@@ -80,36 +80,31 @@ def read_request(
 ) -> RecallRequest:
     """Check the arguments of a search, with or without a query, and return the request."""
     now = deps.now()
-    wanted = Kind if kinds is None else _parse_kinds(kinds)
-    asked = (
-        None
-        if levels is None
-        else frozenset(parse_level("levels", one) for one in validation.require_several("levels", levels))
-    )
-    usual = BRIEF_LEVELS if question is None else RECALL_LEVELS
-    known = None if known_at is None else require_not_future("known_at", known_at, now)
+    chosen_kinds = Kind if kinds is None else _parse_kinds(kinds)
+    chosen_levels = BRIEF_LEVELS if question is None else RECALL_LEVELS
+    if levels is not None:
+        chosen_levels = frozenset(parse_level("levels", one) for one in validation.require_several("levels", levels))
+    known_until = None if known_at is None else require_not_future("known_at", known_at, now)
     return RecallRequest(
         made_at=now,
         scope=as_scope(scope),
         question=None if question is None else _screen_question(question, deps),
         profile=deps.resolve_profile(profile, overrides),
-        at=require_not_future("as_of", as_of, known or now),
-        present=as_of is None and known is None,
+        at=require_not_future("as_of", as_of, known_until or now),
+        present=as_of is None and known_until is None,
         past=validation.require_flag("past", past),
-        known_at=known,
-        kinds=frozenset(wanted),
-        levels=usual if asked is None else asked,
+        known_at=known_until,
+        kinds=frozenset(chosen_kinds),
+        levels=chosen_levels,
         exact=parse_choice("exact", exact, Exact),
     )
 
 
-def _parse_kinds(given: Iterable[Kind | str]) -> list[Kind]:
-    kinds = [parse_choice("kinds", kind, Kind) for kind in validation.require_several("kinds", given)]
-    if not kinds:
-        raise FieldError(
-            "is empty, and nothing is of no kind; name one at least, or leave it out for all", field="kinds"
-        )
-    return kinds
+def _parse_kinds(kinds: Iterable[Kind | str]) -> list[Kind]:
+    parsed = [parse_choice("kinds", kind, Kind) for kind in validation.require_several("kinds", kinds)]
+    if not parsed:
+        raise FieldError("is empty; name at least one kind, or omit it for all kinds", field="kinds")
+    return parsed
 
 
 def _screen_question(question: Query, deps: Dependencies) -> Query:
@@ -117,16 +112,11 @@ def _screen_question(question: Query, deps: Dependencies) -> Query:
     return Query(tuple(redact_text(turn, deps.policy.secrets) for turn in question.turns))
 
 
-def find_evidence(deps: Dependencies, request: RecallRequest, *, bounded: bool = False) -> "RecallEvidence":
-    """Collect the store's evidence for a request.
-
-    With `bounded`, it may lack similarities, to be asked for later, and terms. Terms are left out if the profile does
-    not read them: among a hundred thousand memories they take a seventh of a search.
-    """
-    from recollect.ranking.bound_pruning import can_prune
+def make_evidence_request(request: RecallRequest) -> "EvidenceRequest":
+    """Return what to ask the store for, without the query."""
     from recollect.retrieval.evidence import EvidenceRequest
 
-    probe = EvidenceRequest(
+    return EvidenceRequest(
         scope=request.scope,
         at=request.at,
         present=request.present,
@@ -135,114 +125,126 @@ def find_evidence(deps: Dependencies, request: RecallRequest, *, bounded: bool =
         commit=request.commit,
         levels=request.levels,
     )
+
+
+def find_evidence(deps: Dependencies, request: RecallRequest, *, bounded: bool = False) -> "RecallEvidence":
+    """Collect the store's evidence for a request.
+
+    With `bounded`, the store may leave out similarities, to be read later, and terms. Terms are left out if the profile
+    does not use them: among a hundred thousand memories they take a seventh of a search.
+    """
+    from recollect.ranking.bound_pruning import can_prune
+
+    probe = make_evidence_request(request)
     if request.question is None:
         return deps.store.gather(probe)
     text = request.question.text
-    in_turns, read = request.profile.hearing is Hearing.TURNS, request.profile.fields
-    names = find_candidate_names(text) if "linked" in read else ()
+    in_turns, fields = request.profile.hearing is Hearing.TURNS, request.profile.fields
+    names = find_candidate_names(text) if "linked" in fields else ()
     bounded = bounded and can_prune(request.profile)
     probe = replace(
         probe,
-        terms=() if bounded and "lexical" not in read else tuple(dict.fromkeys(tokenize(text))),
+        terms=() if bounded and "lexical" not in fields else tuple(dict.fromkeys(tokenize(text))),
         names=names,
         encoder=deps.encoder,
         bounded=bounded and request.present,
         indexed=request.exact is Exact.PREFERRED,
     )
-    who = in_turns or "addressed" in read
-    asked = QueryAnalysis.of(text, deps.store.speakers(probe) if who else ())
-    found = _gather(deps, request, probe, asked)
-    while who and found.speakers != asked.speakers:  # the speakers changed since they were read
-        asked = QueryAnalysis.of(text, found.speakers)
-        found = _gather(deps, request, probe, asked)
-    return asked.add_evidence(found, request.at, read)
+    needs_speakers = in_turns or "addressed" in fields
+    analysis = QueryAnalysis.of(text, deps.store.speakers(probe) if needs_speakers else ())
+    evidence = _gather(deps, request, probe, analysis)
+    while needs_speakers and evidence.speakers != analysis.speakers:  # the speakers changed since they were read
+        analysis = QueryAnalysis.of(text, evidence.speakers)
+        evidence = _gather(deps, request, probe, analysis)
+    return analysis.add_evidence(evidence, request.at, fields)
 
 
 def _gather(
-    deps: Dependencies, request: RecallRequest, probe: "EvidenceRequest", asked: QueryAnalysis
+    deps: Dependencies, request: RecallRequest, probe: "EvidenceRequest", analysis: QueryAnalysis
 ) -> "RecallEvidence":
-    """Read the store's evidence for a query; memories whose vectors were pruned are embedded."""
+    """Read the store's evidence for a query; embed memories whose vectors were pruned."""
     in_turns = request.profile.hearing is Hearing.TURNS
-    ways = asked.phrasings if in_turns else [asked.text]
+    phrasings = analysis.phrasings if in_turns else [analysis.text]
     vectors = request.recorded_vectors
-    if vectors is None or len(vectors) != len(ways):
-        vectors = deps.embed(ways, "query")
+    if vectors is None or len(vectors) != len(phrasings):
+        vectors = deps.embed(phrasings, "query")
     probe = replace(probe, vectors=vectors, in_turns=in_turns)
-    found = deps.store.gather(probe)
-    if found.dropped_vectors:
-        departed = [one for one in found.memories(found.dropped_vectors) if one is not None]
-        directions = deps.embed([one.embedded_text for one in departed], "memory")
-        anew = {one.id: direction for one, direction in zip(departed, directions, strict=True)}
-        found = replace(deps.store.gather(replace(probe, directions=anew)), dropped_vectors=found.dropped_vectors)
-    return replace(found, vectors=vectors)
+    evidence = deps.store.gather(probe)
+    if evidence.dropped_vectors:
+        pruned = [memory for memory in evidence.memories(evidence.dropped_vectors) if memory is not None]
+        embedded = deps.embed([memory.embedded_text for memory in pruned], "memory")
+        vector_by_id = {memory.id: vector for memory, vector in zip(pruned, embedded, strict=True)}
+        complete = deps.store.gather(replace(probe, directions=vector_by_id))
+        evidence = replace(complete, dropped_vectors=evidence.dropped_vectors)
+    return replace(evidence, vectors=vectors)
 
 
-def select_rows(found: "RecallEvidence", request: RecallRequest) -> "Rows":
+def select_rows(evidence: "RecallEvidence", request: RecallRequest) -> "Rows":
     """Return the eligible rows of the requested kinds."""
     import numpy as np
 
     from recollect.model.table import KINDS
 
-    if len(request.kinds) == len(KINDS) or found.table.kinds is None:
-        return found.rows
+    if len(request.kinds) == len(KINDS) or evidence.table.kinds is None:
+        return evidence.rows
     codes = [KINDS.index(kind) for kind in request.kinds]
-    return found.rows[np.isin(found.table.kinds[found.rows], codes)]
+    return evidence.rows[np.isin(evidence.table.kinds[evidence.rows], codes)]
 
 
-def rank_evidence(found: "RecallEvidence", request: RecallRequest, limit: int) -> Ranking:
+def rank_evidence(evidence: "RecallEvidence", request: RecallRequest, limit: int) -> Ranking:
     """Return the best memories of the evidence."""
-    wanted = select_rows(found, request)
-    left_out = _count_left_out(found, wanted)
-    if found.nearby is None:
-        return _rank_rows(found, wanted, request, limit, left_out)
+    rows = select_rows(evidence, request)
+    left_out = _count_left_out(evidence, rows)
+    if evidence.nearby is None:
+        return _rank_rows(evidence, rows, request, limit, left_out)
     from recollect.ranking.bound_pruning import prune_rows
 
-    seen = prune_rows(
-        found.table,
+    pruned = prune_rows(
+        evidence.table,
         request.profile,
         request.at,
         limit=limit,
-        rows=wanted,
-        nearby=found.nearby,
+        rows=rows,
+        nearby=evidence.nearby,
         trusting=request.exact is Exact.PREFERRED,
     )
-    unseen = seen.proof.eligible - seen.proof.scanned
-    ranking = _rank_rows(replace(found, table=seen.table), seen.rows, request, limit, left_out)
+    unscanned = pruned.proof.eligible - pruned.proof.scanned
+    ranking = _rank_rows(replace(evidence, table=pruned.table), pruned.rows, request, limit, left_out)
     return replace(
-        ranking, proof=seen.proof, excluded={**ranking.excluded, PRUNED: unseen} if unseen else ranking.excluded
+        ranking, proof=pruned.proof, excluded={**ranking.excluded, PRUNED: unscanned} if unscanned else ranking.excluded
     )
 
 
 def _rank_rows(
-    found: "RecallEvidence", wanted: "Rows", request: RecallRequest, limit: int, left_out: Mapping[str, int]
+    evidence: "RecallEvidence", rows: "Rows", request: RecallRequest, limit: int, left_out: Mapping[str, int]
 ) -> Ranking:
     """Return the best of these rows, with their memories."""
     from recollect.ranking.selection import rank_table
 
-    rows: dict[MemoryId, int] = {}
+    row_by_id: dict[MemoryId, int] = {}
 
-    def fetch(asked: Sequence[int]) -> list[Candidate]:
-        candidates = found.candidates(asked)
-        rows.update(zip((candidate.id for candidate in candidates), asked, strict=True))
+    def fetch(requested: Sequence[int]) -> list[Candidate]:
+        candidates = evidence.candidates(requested)
+        row_by_id.update(zip((candidate.id for candidate in candidates), requested, strict=True))
         return candidates
 
     ranking = rank_table(
-        found.table,
+        evidence.table,
         request.profile,
         request.at,
         limit=limit,
         asked=request.question is not None,
         fetch=fetch,
-        rows=wanted,
+        rows=rows,
     )
     ranking = replace(ranking, excluded={**left_out, **ranking.excluded})
-    return _with_memories(ranking, found.memories([rows[scored.id] for scored in ranking]))
+    return _with_memories(ranking, evidence.memories([row_by_id[scored.id] for scored in ranking]))
 
 
-def _count_left_out(found: "RecallEvidence", wanted: "Rows") -> dict[str, int]:
+def _count_left_out(evidence: "RecallEvidence", rows: "Rows") -> dict[str, int]:
     """Count the visible memories that were not ranked, by reason."""
-    barred = {reason.value: found.barred[reason] for reason in Barrier if found.barred.get(reason)}
-    others = len(found.rows) - len(wanted)
+    barred = {reason.value: evidence.barred[reason] for reason in Barrier if evidence.barred.get(reason)}
+    others = len(evidence.rows) - len(rows)
     return {**barred, "kind": others} if others else barred
 
 
@@ -253,102 +255,102 @@ def search(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
 
 
 def search_below(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
-    """Return the best `limit` of the memories that belong to the scope or a scope below it."""
+    """Return the best `limit` memories that belong to the scope or to a scope below it."""
     validation.require_limit("limit", limit)
     scopes = deps.store.scopes(request.scope) or [request.scope]
     merged = merge(*(_search_own(deps, replace(request, scope=one), limit) for one in scopes))
-    cut = Counter(merged.excluded) + Counter({"limit": max(len(merged) - limit, 0)})
-    return replace(merged, scored=merged[:limit], excluded=order_exclusions(request.profile, cut))
+    excluded = Counter(merged.excluded) + Counter({"limit": max(len(merged) - limit, 0)})
+    return replace(merged, scored=merged[:limit], excluded=order_exclusions(request.profile, excluded))
 
 
 def _search_own(deps: Dependencies, request: RecallRequest, limit: int) -> Ranking:
     """Return the best of the scope's own memories.
 
-    Memories shared by other scopes may rank before them, so the search deepens until there are enough.
+    Memories that other scopes share may rank before them, so the search goes deeper until there are enough.
     """
-    asked = limit
+    depth = limit
     while True:
-        ranking = search(deps, request, asked)
+        ranking = search(deps, request, depth)
         own = tuple(one for one in ranking if one.memory.scope == request.scope)
-        if len(own) >= limit or len(ranking) < asked:
+        if len(own) >= limit or len(ranking) < depth:
             return replace(ranking, scored=own[:limit])
-        asked = min(asked * _DEEPENING_FACTOR, validation.MAX_LIMIT)
+        depth = min(depth * _DEEPENING_FACTOR, validation.MAX_LIMIT)
 
 
 _DEEPENING_FACTOR = 4
-"""How many times deeper to search if too few results belong to the scope itself."""
+"""How much deeper to search if too few results belong to the scope itself."""
 
 
 def recall(deps: Dependencies, request: RecallRequest, budget: Budget, depth: int) -> Context:
-    """Find, rank and pack; record the context, and count its memories as served.
+    """Find, rank and pack memories; record the context, and count its memories as served.
 
-    A recall of what was known at an earlier moment counts nothing as served. A read-only store records nothing, so its
-    contexts have no id and take no feedback.
+    A recall with `known_at` counts nothing as served. A read-only store records nothing, so its contexts have no id and
+    take no feedback.
     """
     validation.require_limit("depth", depth)
-    found = find_evidence(deps, request)
+    evidence = find_evidence(deps, request)
 
-    context = make_context(deps, request, found, budget, depth, deps.new_marker())
+    context = make_context(deps, request, evidence, budget, depth, deps.new_marker())
     if deps.store.read_only:
         return context
 
     context = replace(context, id=deps.new_id(request.made_at))
-    trace = make_context_record(deps, context, request, found, depth)
-    deps.store.later(lambda writing: _write_record(writing, trace))
+    record = make_context_record(deps, context, request, evidence, depth)
+    deps.store.later(lambda writing: _write_record(writing, record))
     return context
 
 
 def make_context(
-    deps: Dependencies, request: RecallRequest, found: "RecallEvidence", budget: Budget, depth: int, marker: str
+    deps: Dependencies, request: RecallRequest, evidence: "RecallEvidence", budget: Budget, depth: int, marker: str
 ) -> Context:
     """Rank the evidence, and pack the best memories."""
-    ranking = with_pinned(rank_evidence(found, request, depth), found, request)
+    ranking = with_pinned(rank_evidence(evidence, request, depth), evidence, request)
     return pack(ranking, budget, Prompt(marker, deps.count_tokens))
 
 
-def _write_record(writing: WriteTransaction, trace: ContextRecord) -> None:
-    writing.trace(trace)
-    if trace.known_at is None:
-        served = [placed.id for placed in trace.packed]
-        writing.record(trace.scope, served, Use.SERVED, trace.made_at, trace.id)
+def _write_record(writing: WriteTransaction, record: ContextRecord) -> None:
+    writing.trace(record)
+    if record.known_at is None:
+        ids = [entry.id for entry in record.packed]
+        writing.record(record.scope, ids, Use.SERVED, record.made_at, record.id)
 
 
 def _with_memories(ranking: Ranking, memories: Sequence[Memory | None]) -> Ranking:
-    """Return the ranking with its memories loaded; those erased meanwhile are dropped."""
-    shown = [
+    """Return the ranking with its memories loaded, without memories that were erased meanwhile."""
+    loaded = [
         replace(scored, candidate=scored.candidate.showing(memory))
         for scored, memory in zip(ranking, memories, strict=True)
         if memory is not None
     ]
-    return replace(ranking, scored=tuple(shown))
+    return replace(ranking, scored=tuple(loaded))
 
 
-def with_pinned(ranking: Ranking, found: "RecallEvidence", request: RecallRequest) -> Ranking:
-    """Return the ranking with every eligible pinned memory, even one that a gate or the depth cut."""
+def with_pinned(ranking: Ranking, evidence: "RecallEvidence", request: RecallRequest) -> Ranking:
+    """Return the ranking with every eligible pinned memory, even if a gate or the depth cut it off."""
     import numpy as np
 
     from recollect.ranking.selection import explain_rows
 
-    there = {scored.id for scored in ranking}
-    wanted = select_rows(found, request)
-    pinned = np.intersect1d(found.pinned, wanted, assume_unique=True)
-    rows = [row for row in pinned.tolist() if found.table.ids[row] not in there]
+    ranked_ids = {scored.id for scored in ranking}
+    eligible = select_rows(evidence, request)
+    pinned = np.intersect1d(evidence.pinned, eligible, assume_unique=True)
+    rows = [row for row in pinned.tolist() if evidence.table.ids[row] not in ranked_ids]
     if not rows:
         return ranking
-    asked = request.question is not None
+    has_question = request.question is not None
     explained = explain_rows(
-        rows, found.table, request.profile, request.at, asked=asked, fetch=found.candidates, rows=wanted
+        rows, evidence.table, request.profile, request.at, asked=has_question, fetch=evidence.candidates, rows=eligible
     )
     added = [
         Scored.of(candidate.showing(memory), explanation, ranking.scheme)
-        for (candidate, explanation), memory in zip(explained, found.memories(rows), strict=True)
+        for (candidate, explanation), memory in zip(explained, evidence.memories(rows), strict=True)
         if memory is not None
     ]
-    together = sorted([*ranking, *added], key=lambda one: (-one.score, one.id))
-    taken_in = Counter(_exclusion_reason(one, request) for one in added)
-    left_out = {reason: count - taken_in[reason] for reason, count in ranking.excluded.items()}
+    combined = sorted([*ranking, *added], key=lambda one: (-one.score, one.id))
+    added_reasons = Counter(_exclusion_reason(one, request) for one in added)
+    left_out = {reason: count - added_reasons[reason] for reason, count in ranking.excluded.items()}
     excluded = {reason: count for reason, count in left_out.items() if count > 0}
-    return replace(ranking, scored=tuple(together), excluded=excluded)
+    return replace(ranking, scored=tuple(combined), excluded=excluded)
 
 
 def _exclusion_reason(scored: Scored, request: RecallRequest) -> str:
@@ -360,27 +362,26 @@ def _exclusion_reason(scored: Scored, request: RecallRequest) -> str:
 
 
 def explain_why(deps: Dependencies, request: RecallRequest, id: str, budget: Budget, depth: int) -> Why:
-    """Explain at which step a memory is recalled or left out, and what would change that."""
+    """Explain at which step a memory is recalled or left out, and what would change the result."""
     validation.require_limit("depth", depth)
-    asked = require_memory_id(request.scope, id)
-    found = find_evidence(deps, request)
-    seen = deps.store.get(request.scope, [asked], known_at=request.known_at)
-    if not seen:
+    memory_id = require_memory_id(request.scope, id)
+    evidence = find_evidence(deps, request)
+    visible = deps.store.get(request.scope, [memory_id], known_at=request.known_at)
+    if not visible:
         return _explain_barred(get_visible(deps, request.scope, id), request, Barrier.NOT_YET_KNOWN)
 
-    then = (
-        seen[0] if request.present else version_at(_load_known_versions(deps, request, seen[0]), request.at) or seen[0]
-    )
-    in_the_way = find_barrier(then, request.at, present=request.present, past=request.past) or _find_filter_barrier(
-        then, request
-    )
-    if in_the_way is not None:
-        return _explain_barred(then, request, in_the_way)
-    ranking = with_pinned(rank_evidence(found, request, depth), found, request)
-    reason = _explain_ranking(found, request, seen[0], depth)
-    place = next((place for place, scored in enumerate(ranking, start=1) if scored.id == id), None)
-    if place is not None:
-        reason = replace(reason, fate=Ranked(place), changes=())
+    memory = visible[0]
+    if not request.present:
+        memory = version_at(_load_known_versions(deps, request, memory), request.at) or memory
+    barrier = find_barrier(memory, request.at, present=request.present, past=request.past)
+    barrier = barrier or _find_filter_barrier(memory, request)
+    if barrier is not None:
+        return _explain_barred(memory, request, barrier)
+    ranking = with_pinned(rank_evidence(evidence, request, depth), evidence, request)
+    reason = _explain_ranking(evidence, request, visible[0], depth)
+    position = next((position for position, scored in enumerate(ranking, start=1) if scored.id == id), None)
+    if position is not None:
+        reason = replace(reason, fate=Ranked(position), changes=())
     return why_packed(reason, ranking, budget, Prompt(deps.new_marker(), deps.count_tokens))
 
 
@@ -396,22 +397,22 @@ def _find_filter_barrier(memory: Memory, request: RecallRequest) -> Barrier | No
     return None if memory.kind in request.kinds else Barrier.KIND
 
 
-def _explain_ranking(found: "RecallEvidence", request: RecallRequest, memory: Memory, depth: int) -> Why:
+def _explain_ranking(evidence: "RecallEvidence", request: RecallRequest, memory: Memory, depth: int) -> Why:
     from recollect.ranking.selection import why_in_table
 
     return why_in_table(
         memory.id,
-        found.table,
+        evidence.table,
         request.profile,
         request.at,
         limit=depth,
         asked=request.question is not None,
-        fetch=found.candidates,
-        rows=select_rows(found, request),
+        fetch=evidence.candidates,
+        rows=select_rows(evidence, request),
     )
 
 
-def _explain_barred(memory: Memory, request: RecallRequest, in_the_way: Barrier) -> Why:
+def _explain_barred(memory: Memory, request: RecallRequest, barrier: Barrier) -> Why:
     """Explain a memory that was not ranked, from its own fields only."""
     candidate = Candidate(
         id=memory.id,
@@ -426,7 +427,7 @@ def _explain_barred(memory: Memory, request: RecallRequest, in_the_way: Barrier)
         memory=memory,
     )
     explanation = scorer.explain(candidate, request.profile.lenient, request.at)
-    return Why(candidate, explanation, Barred(in_the_way, memory.status))
+    return Why(candidate, explanation, Barred(barrier, memory.status))
 
 
 def count_served(deps: Dependencies, scope: Scope, handed: Iterable[Scored | str]) -> None:
@@ -437,9 +438,9 @@ def count_served(deps: Dependencies, scope: Scope, handed: Iterable[Scored | str
     now = deps.now()
     ids = tuple(dict.fromkeys(_id_of(one) for one in validation.require_several("handed", handed)))
 
-    known = [id for id in ids if validation.is_storable(id)]
-    if known and not deps.store.read_only:
-        deps.store.later(lambda writing: writing.record(scope, known, Use.SERVED, now, None))
+    storable = [id for id in ids if validation.is_storable(id)]
+    if storable and not deps.store.read_only:
+        deps.store.later(lambda writing: writing.record(scope, storable, Use.SERVED, now, None))
 
 
 def _id_of(one: Scored | str) -> MemoryId:
@@ -447,17 +448,17 @@ def _id_of(one: Scored | str) -> MemoryId:
 
 
 def make_context_record(
-    deps: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence", depth: int
+    deps: Dependencies, context: Context, request: "RecallRequest", evidence: "RecallEvidence", depth: int
 ) -> ContextRecord:
     """Return the record of a context made from this evidence."""
     ranking = context.ranking
-    every_kind = len(request.kinds) == len(Kind)
+    has_every_kind = len(request.kinds) == len(Kind)
     return ContextRecord(
         id=context.id or "",
         scope=request.scope,
         made_at=request.made_at,
         at=request.at,
-        commit=found.commit,
+        commit=evidence.commit,
         known_at=request.known_at,
         question=() if request.question is None else request.question.turns,
         profile=ranking.profile,
@@ -467,7 +468,7 @@ def make_context_record(
         budget=context.budget.tokens,
         depth=depth,
         past=request.past,
-        kinds=() if every_kind else tuple(sorted(kind.value for kind in request.kinds)),
+        kinds=() if has_every_kind else tuple(sorted(kind.value for kind in request.kinds)),
         levels=tuple(sorted(PLAIN_LEVEL_NAME if one is None else one.value for one in request.levels)),
         marker=context.marker,
         packed=tuple(PackedEntry(scored.id, float(scored.score)) for scored in context.packed),
@@ -475,25 +476,25 @@ def make_context_record(
             OmittedEntry(one.scored.id, float(one.scored.score), one.reason.value, one.cost) for one in context.omitted
         ),
         excluded=dict(ranking.excluded),
-        making=_make_recipe(deps, context, request, found),
+        making=_make_recipe(deps, context, request, evidence),
     )
 
 
 def read_formula(text: str) -> ProfileDocument:
     """Read the profile document in a context record; raise ProfileError if it is not one."""
     try:
-        written = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ProfileError(str(error)) from error
-    if not isinstance(written, dict):
-        raise ProfileError(f"{show(written)} is no profile")
-    return written
+    if not isinstance(document, dict):
+        raise ProfileError(f"{show(document)} is not a profile")
+    return document
 
 
 def _make_recipe(
-    deps: Dependencies, context: Context, request: "RecallRequest", found: "RecallEvidence"
+    deps: Dependencies, context: Context, request: "RecallRequest", evidence: "RecallEvidence"
 ) -> ContextRecipe:
-    budget, vectors = context.budget, found.vectors
+    budget, vectors = context.budget, evidence.vectors
     return ContextRecipe(
         present=request.present,
         reserves={kind.value: room for kind, room in budget.reserves.items()},
@@ -504,7 +505,7 @@ def _make_recipe(
         naming=entities.VERSION,
         encoder=None if request.question is None else deps.encoder,
         directions=None if vectors is None else base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii"),
-        directed=found.similarity_count,
+        directed=evidence.similarity_count,
         packed=len(context.packed),
         omitted=len(context.omitted),
         text=hashlib.sha256(context.text.encode()).hexdigest(),

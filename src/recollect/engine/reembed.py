@@ -1,4 +1,4 @@
-"""Re-embed: replace a store's vectors by another model's while readers and writers go on."""
+"""Re-embed: replace a store's vectors with those of another model, while readers and writers continue."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BATCH_CONTENTS = 128
-"""How many contents are embedded and stored in one transaction; a kill loses at most that."""
+"""How many contents are embedded and stored in one transaction; an interruption loses at most that many."""
 
 MAX_PATIENT_ATTEMPTS = 5
-"""How often to try to finish between other writes; after that, other writers wait."""
+"""How often to try to finish without making other writers wait."""
 
 FIRST_HURRIED_CONTENTS = 32
 """How many contents are embedded at first while writers wait.
@@ -26,7 +26,7 @@ The number doubles with each attempt, up to a batch.
 """
 
 HURRY_SECONDS = 2.0
-"""How many seconds other writers wait; then they have their turn before the next attempt."""
+"""How many seconds other writers wait before they get their turn again."""
 
 HURRIED_THREAD_NAME = "recollect-hurried"
 """The name of the thread that embeds while other writers wait."""
@@ -40,8 +40,8 @@ ReportProgress = Callable[[ReembeddingProgress], object]
 def re_embed(store: Reembedding, embedder: Embedder, report: ReportProgress) -> ReembeddingReport:
     """Embed all contents, switch the store to this embedder's model, and remove the old vectors.
 
-    It may be stopped at any moment: vectors stay, and the next run goes on from there. If the store has this model
-    already, only contents without a vector are embedded.
+    It may be stopped at any moment: stored vectors stay, and the next run continues. If the store already has this
+    model, only contents without a vector are embedded.
     """
     encoder = Encoder(embedder.name, embedder.dimensions)
     embed(embedder, [encoder.name], "memory")  # a broken embedder should fail before anything starts
@@ -55,20 +55,20 @@ def re_embed(store: Reembedding, embedder: Embedder, report: ReportProgress) -> 
 def _embed_missing(store: Reembedding, embedder: Embedder, report: ReportProgress) -> int:
     """Embed contents without a vector until there are none, then finish; return how many.
 
-    It ends, however much is written, if the contents written during one embedder call can be embedded within the hurry
-    limits.
+    It ends even under constant writes, if the contents written during one embedder call can be embedded within the
+    limits for hurried embedding.
     """
 
-    def vectors(contents: Sequence[ContentRow]) -> "NDArray[np.float32]":
+    def embed_contents(contents: Sequence[ContentRow]) -> "NDArray[np.float32]":
         return embed(embedder, [content.embedded_text for content in contents], "memory")
 
-    hurried = _HurriedEmbedder(vectors)
+    hurried = _HurriedEmbedder(embed_contents)
     embedded, attempts = 0, 0
     last: int | None = None
     while last is None:
         batch = store.lacking(BATCH_CONTENTS)
         if batch.contents:
-            embedded += store.fill(batch.contents, vectors(batch.contents))
+            embedded += store.fill(batch.contents, embed_contents(batch.contents))
             report(ReembeddingProgress(ReembeddingStage.EMBEDDING, batch.contents[-1].number, batch.last))
         if len(batch.contents) < BATCH_CONTENTS:
             last = store.finish(hurried, _hurried_limit(attempts))
@@ -78,7 +78,7 @@ def _embed_missing(store: Reembedding, embedder: Embedder, report: ReportProgres
 
 
 def _hurried_limit(attempts: int) -> int:
-    """Return how many contents may be embedded while writers wait, after so many attempts."""
+    """Return how many contents may be embedded while writers wait, given the number of attempts so far."""
     return (
         0
         if attempts < MAX_PATIENT_ATTEMPTS
@@ -87,7 +87,7 @@ def _hurried_limit(attempts: int) -> int:
 
 
 class _HurriedEmbedder:
-    """Embeds with a timeout while writers wait; late results are kept, since they were paid for."""
+    """Embeds with a timeout while writers wait; late results are kept, since they may have cost money."""
 
     def __init__(self, embed: "Callable[[Sequence[ContentRow]], NDArray[np.float32]]") -> None:
         self._embed = embed

@@ -1,4 +1,4 @@
-"""Remember: drafts become new memories, revisions, or echoes of known ones.
+"""Remember: a draft becomes a new memory, a revision, or an echo of a known memory.
 
 `keep_exact` stores texts verbatim under topic keys, for callers that must read back what they wrote.
 """
@@ -25,48 +25,48 @@ from recollect.text.updates.claims import normalize_subject
 
 
 class _TitleChanged(Exception):
-    """Raised when a text was embedded without its present title, so that nothing is written."""
+    """Raised when a text was embedded with an outdated title, so that nothing is written."""
 
 
 BeforeWrite = Callable[[WriteTransaction], object]
 """Runs first in the transaction; if it raises, nothing is written."""
 
 
-KEEP_SECRETS_HINT = "to keep what looks like a secret, open the store with settings={'secrets.enabled': False}"
+KEEP_SECRETS_HINT = "to store it unchanged, open the store with settings={'secrets.enabled': False}"
 """The hint in the error when a draft is refused for a secret."""
 
 CheckReceipts = Callable[[Sequence[Receipt]], object]
 """Checks all receipts at the end of the transaction; if it raises, nothing is written."""
 
 
-def do_nothing_first(writing: WriteTransaction) -> None:
+def do_nothing(writing: WriteTransaction) -> None:
     """Do nothing before the write."""
 
 
 def remember_all(
     deps: Dependencies,
     drafts: Sequence[Draft],
-    first: BeforeWrite = do_nothing_first,
+    before_write: BeforeWrite = do_nothing,
     *,
-    exactly: CheckReceipts | None = None,
+    verbatim_check: CheckReceipts | None = None,
 ) -> list[Receipt]:
     """Remember all drafts, or none; a retry with the same key is answered without the embedder.
 
-    With `exactly`, each draft becomes the next state of its topic, even if another memory says the same, and is refused
-    if anything would be redacted.
+    With `verbatim_check`, each draft becomes the next version of its topic, even if another memory says the same, and
+    is refused if anything would be redacted. The check sees all receipts before the transaction ends.
     """
     now = deps.now()
     screened = [screen(draft, deps.policy.secrets) for draft in drafts]
-    if exactly is not None:
+    if verbatim_check is not None:
         for draft, one in zip(drafts, screened, strict=True):
             _refuse_redacted(draft, one, deps.policy.secrets)
-    as_given = exactly is not None
-    proposed = [None if isinstance(one, Refused) else _propose(deps, one, now, as_given) for one in screened]
+    verbatim = verbatim_check is not None
+    proposed = [None if isinstance(one, Refused) else _propose(deps, one, now, verbatim) for one in screened]
     answers = [_find_answer(deps, one, now) for one in screened]
     new = [one for one, answer in zip(proposed, answers, strict=True) if one is not None and answer is None]
-    if not new and first is not do_nothing_first:
-        deps.store.write(first)
-    receipts = iter(_embed_and_write(deps, new, now, first, exactly) if new else [])
+    if not new and before_write is not do_nothing:
+        deps.store.write(before_write)
+    receipts = iter(_embed_and_write(deps, new, now, before_write, verbatim_check) if new else [])
     return [next(receipts) if answer is None else answer for answer in answers]
 
 
@@ -78,37 +78,45 @@ def _refuse_redacted(draft: Draft, screened: Screened[Draft] | Refused, policy: 
         case Screened(redacted=()):
             return
         case _:
-            why = f", for it has what may not be ({', '.join(screened.redacted)}); take that out"
+            why = f": it contains {', '.join(screened.redacted)}; remove that"
     unchecked = screen(draft, replace(policy, enabled=False))
-    could_be = isinstance(unchecked, Screened) and not unchecked.redacted
+    allowed = isinstance(unchecked, Screened) and not unchecked.redacted
     raise InvalidInput(
-        f"{show(draft.topic_key)} of {draft.scope} is not kept{why}{f'; {KEEP_SECRETS_HINT}' if could_be else ''}"
+        f"{show(draft.topic_key)} of {draft.scope} cannot be stored{why}{f'; {KEEP_SECRETS_HINT}' if allowed else ''}"
     )
 
 
-def _propose(deps: Dependencies, screened: Screened[Draft], now: datetime, exactly: bool) -> Proposal:
+def _propose(deps: Dependencies, screened: Screened[Draft], now: datetime, verbatim: bool) -> Proposal:
     draft = screened.value
     memory = _build_memory(deps, draft, now)
-    worth, shared = _estimate_importance(memory, deps.policy), _load_shared_trusts(deps, draft)
     return Proposal(
-        draft, memory, screened.redacted, estimated_importance=worth, shared_trusts=shared, is_exact=exactly
+        draft,
+        memory,
+        screened.redacted,
+        estimated_importance=_estimate_importance(memory, deps.policy),
+        shared_trusts=_load_shared_trusts(deps, draft),
+        is_exact=verbatim,
     )
 
 
 def _find_answer(deps: Dependencies, screened: Screened[Draft] | Refused, now: datetime) -> Receipt | None:
-    """Return an answer that needs no look at the scope: a refusal, or the retry's first answer."""
+    """Return an answer that does not depend on the scope: a refusal, or the first answer to a retry."""
     if isinstance(screened, Refused):
         return Receipt(None, screened, None)
     draft = screened.value
-    kept = None if draft.key is None else check_retry_key(deps.store.kept(draft.scope, draft.key), draft, now)
-    found = [] if kept is None else deps.store.get(draft.scope, [kept.memory])
-    if kept is None or not found or raises_trust(draft, found[0]):
+    record = None if draft.key is None else check_retry_key(deps.store.kept(draft.scope, draft.key), draft, now)
+    memories = [] if record is None else deps.store.get(draft.scope, [record.memory])
+    if record is None or not memories or raises_trust(draft, memories[0]):
         return None
-    return Receipt(found[0].id, kept.verdict, found[0], screened.redacted)
+    return Receipt(memories[0].id, record.verdict, memories[0], screened.redacted)
 
 
 def _embed_and_write(
-    deps: Dependencies, proposals: Sequence[Proposal], now: datetime, first: BeforeWrite, exactly: CheckReceipts | None
+    deps: Dependencies,
+    proposals: Sequence[Proposal],
+    now: datetime,
+    before_write: BeforeWrite,
+    verbatim_check: CheckReceipts | None,
 ) -> list[Receipt]:
     """Embed outside the transaction, then write; embed again if a topic's title has changed."""
     _set_texts_to_embed(deps, proposals)
@@ -118,13 +126,13 @@ def _embed_and_write(
     threshold = deps.policy.duplicates.threshold_for(deps.encoder.name)
 
     def change(writing: WriteTransaction) -> list[Receipt]:
-        first(writing)
+        before_write(writing)
         writing.adopt(deps.encoder)
         receipts = [admit(writing, proposal, deps.policy, threshold, now) for proposal in proposals]
         if any(proposal.missing_text is not None for proposal in proposals):
             raise _TitleChanged
-        if exactly is not None:
-            exactly(receipts)
+        if verbatim_check is not None:
+            verbatim_check(receipts)
         return receipts
 
     while True:
@@ -179,25 +187,26 @@ def _estimate_importance(memory: Memory, policy: AdmissionPolicy) -> float | Non
 
 def _load_shared_trusts(deps: Dependencies, draft: Draft) -> dict[str, Trust]:
     """Return the trust of the draft's origins that other scopes share with this one."""
-    found = deps.store.get(draft.scope, [MemoryId(id) for id in draft.derived_from]) if draft.derived_from else []
-    return {one.id: one.trust for one in found if one.scope != draft.scope}
+    origins = deps.store.get(draft.scope, [MemoryId(id) for id in draft.derived_from]) if draft.derived_from else []
+    return {one.id: one.trust for one in origins if one.scope != draft.scope}
 
 
 def _set_texts_to_embed(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
-    """Set the text that each proposal is searched by, with its own title or its topic's."""
+    """Set the text to embed for each proposal, with its own title or its topic's."""
     titles: dict[tuple[Scope, str], str | None] = {}
-    for one in proposals:
-        title, topic_key = one.memory.title, one.memory.topic_key
-        if one.draft.vector is None and topic_key is not None and title is None:
-            topic = one.memory.scope, topic_key
+    for proposal in proposals:
+        memory, needs_vector = proposal.memory, proposal.draft.vector is None
+        title, topic_key = memory.title, memory.topic_key
+        if needs_vector and topic_key is not None and title is None:
+            topic = memory.scope, topic_key
             if topic not in titles:
                 known = deps.store.topic(*topic)
                 titles[topic] = None if known is None else known.title
             title = titles[topic]
-        if one.draft.vector is None:
-            one.text = build_embedded_text(title, one.memory.text, one.memory.speaker)
+        if needs_vector:
+            proposal.text = build_embedded_text(title, memory.text, memory.speaker)
         if topic_key is not None and title is not None:
-            titles[one.memory.scope, topic_key] = title
+            titles[memory.scope, topic_key] = title
 
 
 def _set_vectors(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
@@ -205,21 +214,21 @@ def _set_vectors(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
     from recollect.retrieval.vectors import normalize_vectors
 
     embedded = deps.embed([one.text for one in proposals if one.text is not None], "memory")
-    given = [one.draft.vector for one in proposals if one.draft.vector is not None]
-    dimensions = deps.encoder.dimensions
-    for vector in given:
-        if len(vector) != dimensions:
-            model = deps.encoder
-            raise FieldError(f"{len(vector)} dimensions; the vectors of {model} are asked for", field="vector")
-    made, brought = iter(embedded), iter(normalize_vectors(given) if given else ())
-    for one in proposals:
-        one.vector = next(brought if one.text is None else made)
+    own_vectors = [one.draft.vector for one in proposals if one.draft.vector is not None]
+    for vector in own_vectors:
+        if len(vector) != deps.encoder.dimensions:
+            raise FieldError(f"has {len(vector)} dimensions; expected a vector of {deps.encoder}", field="vector")
+    from_embedder = iter(embedded)
+    from_drafts = iter(normalize_vectors(own_vectors) if own_vectors else ())
+    for proposal in proposals:
+        proposal.vector = next(from_drafts if proposal.text is None else from_embedder)
 
 
 def _embed_missing(deps: Dependencies, proposals: Sequence[Proposal]) -> None:
-    wrong = [(one, one.missing_text) for one in proposals if one.missing_text is not None]
-    for (one, text), vector in zip(wrong, deps.embed([text for _, text in wrong], "memory"), strict=True):
-        one.text, one.vector, one.missing_text = text, vector, None
+    outdated = [(one, one.missing_text) for one in proposals if one.missing_text is not None]
+    vectors = deps.embed([text for _, text in outdated], "memory")
+    for (proposal, text), vector in zip(outdated, vectors, strict=True):
+        proposal.text, proposal.vector, proposal.missing_text = text, vector, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,71 +247,75 @@ def keep_exact(
     drafts: Sequence[Draft],
     *,
     drop: Sequence[TopicKey],
-    by: Provenance | None,
+    caller: Provenance | None,
     seen: Mapping[TopicKey, Memory | None],
-    apart: bool,
+    may_quarantine: bool,
 ) -> list[Receipt]:
     """Store drafts verbatim under their topic keys and forget the keys in `drop`, or do nothing.
 
-    With `by`, a dropped memory must not have higher trust than this provenance.
+    With `caller`, a dropped memory must not have higher trust than the caller. With `may_quarantine`, a draft may be
+    stored as quarantined; otherwise it is refused.
     """
     now = deps.now()
     keys = [_key_of(draft) for draft in drafts]
 
-    def first(writing: WriteTransaction) -> None:
+    def prepare(writing: WriteTransaction) -> None:
         for key, memory in seen.items():
             _refuse_changed(key, memory, _get_current(writing, key, now))
         for key in drop:
-            _refuse_less_trusted(key, _get_current(writing, key, now), by if deps.policy.quarantine.enabled else None)
+            if deps.policy.quarantine.enabled:
+                _refuse_less_trusted(key, _get_current(writing, key, now), caller)
             _forget_under_key(writing, key)
         for key in keys:
             if _get_current(writing, key, now) is None:
-                _forget_under_key(writing, key)  # its validity is over, so the draft is a new memory
+                _forget_under_key(writing, key)  # its validity is over, so the draft becomes a new memory
 
-    def look(receipts: Sequence[Receipt]) -> None:
+    def check(receipts: Sequence[Receipt]) -> None:
         for key, receipt in zip(keys, receipts, strict=True):
-            if isinstance(receipt.verdict, Quarantined) and not apart:
-                raise InvalidInput(f"{key} is not kept, for {receipt.reason}; have the user or an operator say it")
+            if isinstance(receipt.verdict, Quarantined) and not may_quarantine:
+                raise InvalidInput(f"{key} cannot be stored: {receipt.reason}; ask the user or an operator to store it")
 
-    return remember_all(deps, drafts, first, exactly=look)
+    return remember_all(deps, drafts, prepare, verbatim_check=check)
 
 
 def get_kept(deps: Dependencies, scope: Scope, topic_key: str) -> Memory | None:
     """Return the scope's active memory with this topic key, if it is valid now."""
     if not validation.is_storable(validation.require_text("topic_key", topic_key)):
         return None
-    found = deps.store.topic(scope, topic_key)
-    return None if found is None or found.ended_by(deps.now()) else found
+    memory = deps.store.topic(scope, topic_key)
+    return None if memory is None or memory.ended_by(deps.now()) else memory
 
 
 def screen_or_raise(deps: Dependencies, value: ScreenedT) -> ScreenedT:
     """Return the value with placeholders for what may not be stored."""
-    found = screen_value(value, deps.policy.secrets)
-    if isinstance(found, Refused):
-        raise InvalidInput(f"{found.reason}; {KEEP_SECRETS_HINT}")
-    return found.value
+    screened = screen_value(value, deps.policy.secrets)
+    if isinstance(screened, Refused):
+        raise InvalidInput(f"{screened.reason}; {KEEP_SECRETS_HINT}")
+    return screened.value
 
 
 def read_keys(given: Iterable[tuple[str | Scope, str]]) -> list[TopicKey]:
     """Convert pairs of a scope and a topic key."""
-    return [_read_key("drop", *_require_parts("drop", one, 2)) for one in validation.require_several("drop", given)]
+    pairs = validation.require_several("drop", given)
+    return [_read_key("drop", *_require_tuple("drop", pair, "scope", "topic_key")) for pair in pairs]
 
 
 def read_seen_versions(given: Iterable[tuple[str | Scope, str, Memory | None]]) -> dict[TopicKey, Memory | None]:
     """Convert triples of a scope, a topic key and the memory that was read there, or None."""
-    found: dict[TopicKey, Memory | None] = {}
-    for one in validation.require_several("seen", given):
-        scope, topic_key, memory = _require_parts("seen", one, 3)
+    memories: dict[TopicKey, Memory | None] = {}
+    for triple in validation.require_several("seen", given):
+        scope, topic_key, memory = _require_tuple("seen", triple, "scope", "topic_key", "memory")
         if memory is not None and not isinstance(memory, Memory):
-            raise FieldError(f"{show(memory)} is no memory; give what `get_kept` gave", field="seen")
-        found[_read_key("seen", scope, topic_key)] = memory
-    return found
+            raise FieldError(f"{show(memory)} is not a memory; pass what `kept` returned", field="seen")
+        memories[_read_key("seen", scope, topic_key)] = memory
+    return memories
 
 
-def _require_parts(field: str, given: object, count: int) -> Sequence[Any]:
-    if not isinstance(given, tuple | list) or len(given) != count:
-        raise FieldError(f"{show(given)} does not name {count} things, a scope and a topic key first", field=field)
-    return given
+def _require_tuple(field: str, value: object, *names: str) -> Sequence[Any]:
+    """Return the value, or raise FieldError unless it is a tuple or list of as many items as names."""
+    if not isinstance(value, tuple | list) or len(value) != len(names):
+        raise FieldError(f"{show(value)} is not a tuple ({', '.join(names)})", field=field)
+    return value
 
 
 def _read_key(field: str, scope: str | Scope, topic_key: str) -> TopicKey:
@@ -311,35 +324,35 @@ def _read_key(field: str, scope: str | Scope, topic_key: str) -> TopicKey:
 
 def _key_of(draft: Draft) -> TopicKey:
     if draft.topic_key is None:
-        raise FieldError("is missing; what is kept has a key", field="topic_key")
+        raise FieldError("is missing; give the key to store the text under", field="topic_key")
     if draft.subject is not None:
-        raise FieldError(f"{show(draft.subject)}, but what is kept has a key instead; leave it out", field="subject")
+        raise FieldError("cannot be combined with a topic key; omit it", field="subject")
     if draft.key is not None:
-        raise FieldError(f"{show(draft.key)}, but to keep the same again is harmless; leave it out", field="key")
+        raise FieldError("is not needed, since repeating the call is harmless; omit it", field="key")
     return TopicKey(draft.scope, draft.topic_key)
 
 
 def _get_current(writing: WriteTransaction, key: TopicKey, now: datetime) -> Memory | None:
-    found = writing.topic(key.scope, key.topic_key)
-    return None if found is None or found.ended_by(now) else found
+    memory = writing.topic(key.scope, key.topic_key)
+    return None if memory is None or memory.ended_by(now) else memory
 
 
 def _forget_under_key(writing: WriteTransaction, key: TopicKey) -> None:
-    found = writing.topic(key.scope, key.topic_key)
-    if found is not None:
-        writing.put(found.changed(status=Status.FORGOTTEN), None)
+    memory = writing.topic(key.scope, key.topic_key)
+    if memory is not None:
+        writing.put(memory.changed(status=Status.FORGOTTEN), None)
 
 
-def _refuse_less_trusted(key: TopicKey, held: Memory | None, by: Provenance | None) -> None:
+def _refuse_less_trusted(key: TopicKey, memory: Memory | None, caller: Provenance | None) -> None:
     """Raise InvalidInput if the caller has lower trust than the memory under this key."""
-    if held is not None and by is not None and TRUST_BY_PROVENANCE[by].less_than(held.trust):
-        less = f"what comes through {by.value} is trusted less than it"
-        raise InvalidInput(f"{key} is not dropped, for {less}; have the user or an operator do it")
+    if memory is not None and caller is not None and TRUST_BY_PROVENANCE[caller].less_than(memory.trust):
+        problem = f"{caller.value} has lower trust than the memory"
+        raise InvalidInput(f"{key} was not dropped: {problem}; ask the user or an operator to drop it")
 
 
-def _refuse_changed(key: TopicKey, seen: Memory | None, found: Memory | None) -> None:
-    if _version_of(seen) != _version_of(found):
-        raise Conflict(f"{key} has changed since it was looked at; look again")
+def _refuse_changed(key: TopicKey, seen: Memory | None, current: Memory | None) -> None:
+    if _version_of(seen) != _version_of(current):
+        raise Conflict(f"{key} has changed since it was read; read it again")
 
 
 def _version_of(memory: Memory | None) -> tuple[str, int] | None:

@@ -58,7 +58,7 @@ MAX_AROUND_MEMORIES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedSession:
-    """A started or resumed session with what is worth knowing at its start.
+    """A started or resumed session, with the memories worth knowing at its start.
 
     `new` says whether it was just created. `earlier` has the ended sessions before it, the newest first.
     """
@@ -80,11 +80,11 @@ class SessionReceipt:
 class Sessions:
     """Work sessions of a scope, one open at a time.
 
-    The next `start` or `remember` ends a session that was inactive for a configured time.
+    A session that was inactive for a configured time is ended by the next `start` or `remember`.
     """
 
-    def __init__(self, opened: Callable[[], Dependencies]) -> None:
-        self._opened = opened
+    def __init__(self, get_deps: Callable[[], Dependencies]) -> None:
+        self._get_deps = get_deps
 
     def __repr__(self) -> str:
         return "<recollect.Sessions>"
@@ -104,17 +104,17 @@ class Sessions:
         Also returns the last ended sessions. The returned memories count as served. A session that was inactive for
         `inactivity` is ended first. A new session has the trust of `provenance` until it is summarized.
         """
-        by = parse_choice("provenance", provenance, Provenance)
+        caller = parse_choice("provenance", provenance, Provenance)
         validation.require_limit("earlier", earlier)
         validation.require_limit("limit", limit)
-        deps, whose = self._opened(), as_scope(scope)
-        request = read_request(deps, None, scope=whose, profile=profile, as_of=None, known_at=None)
-        memory, new = start_or_resume_session(deps, whose, _resolve_inactivity(deps, inactivity), by)
-        before = load_ended_sessions(deps.store, whose, request.made_at, earlier)
+        deps, target = self._get_deps(), as_scope(scope)
+        request = read_request(deps, None, scope=target, profile=profile, as_of=None, known_at=None)
+        memory, new = start_or_resume_session(deps, target, _resolve_inactivity(deps, inactivity), caller)
+        ended = load_ended_sessions(deps.store, target, request.made_at, earlier)
         ranking = search(deps, request, limit)
-        count_served(deps, whose, ranking)
+        count_served(deps, target, ranking)
         return StartedSession(
-            session=read_session(memory), new=new, earlier=_to_sessions(deps, whose, before), memories=ranking
+            session=read_session(memory), new=new, earlier=_to_sessions(deps, target, ended), memories=ranking
         )
 
     def current(self, *, scope: str | Scope) -> Session | None:
@@ -122,8 +122,8 @@ class Sessions:
 
         A session that has been inactive for long is still open until the next `start` or `remember` ends it.
         """
-        there = load_open_sessions(self._opened().store, as_scope(scope))
-        return read_session(there[-1]) if there else None
+        open_sessions = load_open_sessions(self._get_deps().store, as_scope(scope))
+        return read_session(open_sessions[-1]) if open_sessions else None
 
     def remember(
         self,
@@ -153,17 +153,16 @@ class Sessions:
             importance=importance,
             provenance=parse_choice("provenance", provenance, Provenance),
         )
-        deps = self._opened()
+        deps = self._get_deps()
         return SessionReceipt(*remember_in_session(deps, draft, _resolve_inactivity(deps, inactivity)))
 
     def summarise(
         self, summary: str, *, scope: str | Scope, provenance: Provenance | str = Provenance.MODEL_INFERENCE
     ) -> Session:
         """Replace the summary of the open session; the session stays open."""
-        by = parse_choice("provenance", provenance, Provenance)
-        return read_session(
-            summarize_open_session(self._opened(), as_scope(scope), require_summary("summary", summary), by)
-        )
+        caller = parse_choice("provenance", provenance, Provenance)
+        text = require_summary("summary", summary)
+        return read_session(summarize_open_session(self._get_deps(), as_scope(scope), text, caller))
 
     def end(
         self, summary: str, *, scope: str | Scope, provenance: Provenance | str = Provenance.MODEL_INFERENCE
@@ -172,14 +171,15 @@ class Sessions:
 
         Raises `NotFound` if no session is open.
         """
-        by = parse_choice("provenance", provenance, Provenance)
-        return read_session(end_open_session(self._opened(), as_scope(scope), require_summary("summary", summary), by))
+        caller = parse_choice("provenance", provenance, Provenance)
+        text = require_summary("summary", summary)
+        return read_session(end_open_session(self._get_deps(), as_scope(scope), text, caller))
 
     def list(self, *, scope: str | Scope, limit: int = DEFAULT_EARLIER_SESSIONS) -> list[Session]:
         """Return the scope's ended sessions, the newest first."""
         validation.require_limit("limit", limit)
-        deps, whose = self._opened(), as_scope(scope)
-        return list(_to_sessions(deps, whose, load_ended_sessions(deps.store, whose, deps.now(), limit)))
+        deps, target = self._get_deps(), as_scope(scope)
+        return list(_to_sessions(deps, target, load_ended_sessions(deps.store, target, deps.now(), limit)))
 
     def timeline(
         self,
@@ -191,27 +191,27 @@ class Sessions:
     ) -> NearbyMemories:
         """Return a plain memory with the memories created just before and just after it.
 
-        The neighbors are of all memories that the scope may recall now, at most 100 on each side. Nothing counts as
-        served.
+        The neighbors are chosen from all memories that the scope may recall now, at most 100 on each side. Nothing
+        counts as served.
         """
-        for name, many in (("before", before), ("after", after)):
-            if validation.require_count(name, many) > MAX_AROUND_MEMORIES:
-                raise FieldError(f"{show(many)} is not within 0..{MAX_AROUND_MEMORIES}", field=name)
-        deps, whose = self._opened(), as_scope(scope)
-        memory = get_visible(deps, whose, id)
+        for name, count in (("before", before), ("after", after)):
+            if validation.require_count(name, count) > MAX_AROUND_MEMORIES:
+                raise FieldError(f"{show(count)} is not within 0..{MAX_AROUND_MEMORIES}", field=name)
+        deps, target = self._get_deps(), as_scope(scope)
+        memory = get_visible(deps, target, id)
         if memory.level is not None:
-            raise memory_not_found(whose, id)
-        return _make_surroundings(_gather_memories(deps, whose), memory, before, after)
+            raise memory_not_found(target, id)
+        return _make_surroundings(_gather_memories(deps, target), memory, before, after)
 
     def holdings(self, *, scope: str | Scope) -> ScopeHoldings:
         """Return counts of the scope's own plain memories and sessions."""
-        deps, whose = self._opened(), as_scope(scope)
+        deps, target = self._get_deps(), as_scope(scope)
         sessions = deps.store.timeline(
-            whose, [Level.SESSION], statuses=(*OPEN_SESSION_STATUSES, *LISTED_SESSION_STATUSES)
+            target, [Level.SESSION], statuses=(*OPEN_SESSION_STATUSES, *LISTED_SESSION_STATUSES)
         )
-        there = load_open_sessions(deps.store, whose)
-        found = _gather_memories(deps, whose)
-        own = [one for one in found.candidates(found.rows.tolist()) if one.scope == whose]
+        open_sessions = load_open_sessions(deps.store, target)
+        evidence = _gather_memories(deps, target)
+        own = [one for one in evidence.candidates(evidence.rows.tolist()) if one.scope == target]
         kinds = Counter(one.kind for one in own if one.kind is not None)
         created = [one.created_at for one in own if one.created_at is not None]
         updated = [one.updated_at for one in own if one.updated_at is not None]
@@ -221,12 +221,12 @@ class Sessions:
             sessions=len(sessions),
             first_at=min(created, default=None),
             last_at=max([*created, *updated], default=None),
-            current=there[-1].id if there else None,
+            current=open_sessions[-1].id if open_sessions else None,
         )
 
 
-def _resolve_inactivity(deps: Dependencies, given: timedelta | None) -> timedelta:
-    return deps.sessions.inactivity if given is None else require_inactivity("inactivity", given)
+def _resolve_inactivity(deps: Dependencies, inactivity: timedelta | None) -> timedelta:
+    return deps.sessions.inactivity if inactivity is None else require_inactivity("inactivity", inactivity)
 
 
 def _gather_memories(deps: Dependencies, scope: Scope) -> "RecallEvidence":
@@ -237,45 +237,47 @@ def _gather_memories(deps: Dependencies, scope: Scope) -> "RecallEvidence":
 
 
 def _to_sessions(deps: Dependencies, scope: Scope, sessions: Sequence[Memory]) -> tuple[Session, ...]:
-    """Convert memories to sessions; a session without a summary gets the titles saved in it."""
-    silent = [one.id for one in sessions if not read_session(one).summarised]
-    titles = _load_saved_titles(_gather_memories(deps, scope), scope, silent) if silent else {}
+    """Convert memories to sessions; a session without a summary gets the titles of its memories."""
+    unsummarized = [one.id for one in sessions if not read_session(one).summarised]
+    titles = _load_saved_titles(_gather_memories(deps, scope), scope, unsummarized) if unsummarized else {}
     return tuple(read_session(one, titles.get(one.id, ())) for one in sessions)
 
 
-def _load_saved_titles(found: "RecallEvidence", scope: Scope, sessions: Sequence[MemoryId]) -> dict[str, Sequence[str]]:
+def _load_saved_titles(
+    evidence: "RecallEvidence", scope: Scope, sessions: Sequence[MemoryId]
+) -> dict[str, Sequence[str]]:
     """Return the titles of the memories saved in each session, in order of time."""
     import numpy as np
 
-    labels = found.table.labels.get("session")
+    labels = evidence.table.labels.get("session")
     if labels is None:
         return {}
     codes = [code for code, name in enumerate(labels.names) if name in sessions]
-    rows = found.rows[np.isin(labels.codes[found.rows], codes)].tolist()
-    own = (one for one in found.memories(rows) if one is not None and one.scope == scope)
+    rows = evidence.rows[np.isin(labels.codes[evidence.rows], codes)].tolist()
+    own = (one for one in evidence.memories(rows) if one is not None and one.scope == scope)
     memories = sorted(own, key=lambda one: (one.created_at, one.id))
     return {id: [one.title or one.text for one in memories if one.session == id] for id in sessions}
 
 
-def _make_surroundings(found: "RecallEvidence", memory: Memory, before: int, after: int) -> NearbyMemories:
-    """Return the memories around one, by time and id; it need not be among those found."""
+def _make_surroundings(evidence: "RecallEvidence", memory: Memory, before: int, after: int) -> NearbyMemories:
+    """Return the memories around one, by time and id; the evidence need not have that memory."""
     from recollect.model.table import to_microseconds
 
-    rows, table = found.rows.tolist(), found.table
-    moments = table.dates["created_at"][found.rows].tolist() if rows else []
-    places = [(at, table.ids[row], row) for at, row in zip(moments, rows, strict=True)]
-    here = to_microseconds(memory.created_at), memory.id
-    earlier = nlargest(before, (one for one in places if one[:2] < here))
-    later = nsmallest(after, (one for one in places if one[:2] > here))
+    rows, table = evidence.rows.tolist(), evidence.table
+    dates = table.dates["created_at"][evidence.rows].tolist() if rows else []
+    entries = [(at, table.ids[row], row) for at, row in zip(dates, rows, strict=True)]
+    position = to_microseconds(memory.created_at), memory.id
+    earlier = nlargest(before, (one for one in entries if one[:2] < position))
+    later = nsmallest(after, (one for one in entries if one[:2] > position))
     return NearbyMemories(
         memory=memory,
-        before=_load_memories(found, earlier[::-1]),
-        after=_load_memories(found, later),
+        before=_load_memories(evidence, earlier[::-1]),
+        after=_load_memories(evidence, later),
     )
 
 
-def _load_memories(found: "RecallEvidence", places: Sequence[tuple[float, MemoryId, int]]) -> tuple[Memory, ...]:
-    return tuple(one for one in found.memories([row for _, _, row in places]) if one is not None)
+def _load_memories(evidence: "RecallEvidence", entries: Sequence[tuple[float, MemoryId, int]]) -> tuple[Memory, ...]:
+    return tuple(one for one in evidence.memories([row for _, _, row in entries]) if one is not None)
 
 
 OPEN_SESSION_STATUSES = (Status.ACTIVE, Status.QUARANTINED)
@@ -285,7 +287,7 @@ LISTED_SESSION_STATUSES = (Status.ACTIVE, Status.COMPLETED)
 """The statuses of sessions whose summaries are shown."""
 
 RECENT_WINDOW = timedelta(days=30)
-"""How far back ended sessions are searched first; only then are all of them read."""
+"""How far back to search for ended sessions first; all are read only if these are too few."""
 
 _TIME_STEP = timedelta(microseconds=1)
 
@@ -304,48 +306,48 @@ class _TimelineReader(Protocol):
     ) -> list[Memory]: ...
 
 
-def load_open_sessions(reading: _TimelineReader, scope: Scope) -> list[Memory]:
+def load_open_sessions(reader: _TimelineReader, scope: Scope) -> list[Memory]:
     """Return the scope's sessions that have not ended.
 
     The last one is the current session. Others can exist only after an import or a restore.
     """
-    found = reading.timeline(scope, [Level.SESSION], statuses=OPEN_SESSION_STATUSES)
-    return [one for one in found if read_ended_at(one) is None]
+    sessions = reader.timeline(scope, [Level.SESSION], statuses=OPEN_SESSION_STATUSES)
+    return [one for one in sessions if read_ended_at(one) is None]
 
 
 def load_ended_sessions(
-    reading: _TimelineReader,
+    reader: _TimelineReader,
     scope: Scope,
     now: datetime,
     limit: int,
     statuses: Sequence[Status] = LISTED_SESSION_STATUSES,
 ) -> list[Memory]:
     """Return the scope's last ended sessions, the newest first."""
-    found: list[Memory] = []
+    ended: list[Memory] = []
     for since in (now - RECENT_WINDOW, None):
-        if len(found) < limit:
-            sessions = reading.timeline(scope, [Level.SESSION], since=since, statuses=statuses)
-            found = [one for one in sessions if read_ended_at(one) is not None]
-    return found[-limit:][::-1]
+        if len(ended) < limit:
+            sessions = reader.timeline(scope, [Level.SESSION], since=since, statuses=statuses)
+            ended = [one for one in sessions if read_ended_at(one) is not None]
+    return ended[-limit:][::-1]
 
 
 def start_or_resume_session(
-    deps: Dependencies, scope: Scope, inactivity: timedelta, by: Provenance
+    deps: Dependencies, scope: Scope, inactivity: timedelta, caller: Provenance
 ) -> tuple[Memory, bool]:
     """Return the open session, and whether it was just started; an inactive one is ended first."""
     now = deps.now()
-    new = MemoryId(deps.new_id(now))
+    new_id = MemoryId(deps.new_id(now))
 
     def change(writing: WriteTransaction) -> tuple[Memory, bool]:
-        there = load_open_sessions(writing, scope)
-        present = [one for one in there[-1:] if not is_inactive(one, inactivity, now)]
-        for one in there:
-            if one not in present:
+        open_sessions = load_open_sessions(writing, scope)
+        current = [one for one in open_sessions[-1:] if not is_inactive(one, inactivity, now)]
+        for one in open_sessions:
+            if one not in current:
                 _end_abandoned(writing, one)
-        if present:
-            return writing.put(touch_session(present[0], now), None), False
+        if current:
+            return writing.put(touch_session(current[0], now), None), False
         writing.adopt(deps.encoder)  # a store with memories has a model, even if it has no vector yet
-        return writing.put(start_session(new, scope, _next_start(writing, scope, now), by), None), True
+        return writing.put(start_session(new_id, scope, _next_start(writing, scope, now), caller), None), True
 
     return deps.store.write(change)
 
@@ -356,7 +358,7 @@ def _end_abandoned(writing: WriteTransaction, session: Memory) -> None:
 
 
 def _next_start(writing: WriteTransaction, scope: Scope, now: datetime) -> datetime:
-    """Return the start time of a new session: now, or just after the latest existing session."""
+    """Return the start time of a new session: now, or just after a session that starts later."""
     later = writing.timeline(scope, [Level.SESSION], since=now, statuses=tuple(Status))
     return later[-1].created_at + _TIME_STEP if later else now
 
@@ -370,23 +372,23 @@ def remember_in_session(deps: Dependencies, draft: Draft, inactivity: timedelta)
     while True:
         session = _get_open_session(deps, draft, inactivity)
 
-        def attend(writing: WriteTransaction, session: MemoryId = session) -> None:
-            there = load_open_sessions(writing, draft.scope)
-            if not there or there[-1].id != session:
+        def touch(writing: WriteTransaction, session: MemoryId = session) -> None:
+            open_sessions = load_open_sessions(writing, draft.scope)
+            if not open_sessions or open_sessions[-1].id != session:
                 raise _SessionEnded
-            writing.put(touch_session(there[-1], deps.now()), None)
+            writing.put(touch_session(open_sessions[-1], deps.now()), None)
 
         try:
-            (receipt,) = remember_all(deps, [replace(draft, session=session)], attend)
+            (receipt,) = remember_all(deps, [replace(draft, session=session)], touch)
         except _SessionEnded:
             continue
         return receipt, session
 
 
 def _get_open_session(deps: Dependencies, draft: Draft, inactivity: timedelta) -> MemoryId:
-    there = load_open_sessions(deps.store, draft.scope)
-    if len(there) == 1 and not is_inactive(there[0], inactivity, deps.now()):
-        return there[0].id
+    open_sessions = load_open_sessions(deps.store, draft.scope)
+    if len(open_sessions) == 1 and not is_inactive(open_sessions[0], inactivity, deps.now()):
+        return open_sessions[0].id
     return start_or_resume_session(deps, draft.scope, inactivity, draft.provenance)[0].id
 
 
@@ -397,20 +399,20 @@ class _ScreenedSummary:
     text: str
 
 
-def summarize_open_session(deps: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
+def summarize_open_session(deps: Dependencies, scope: Scope, summary: str, caller: Provenance) -> Memory:
     """Replace the summary of the open session."""
     now, text = deps.now(), screen_field(deps, _ScreenedSummary(summary), "summary").text
 
     def change(writing: WriteTransaction) -> Memory:
-        there = load_open_sessions(writing, scope)
-        if not there:
+        open_sessions = load_open_sessions(writing, scope)
+        if not open_sessions:
             raise session_not_found(scope)
-        return writing.put(touch_session(_with_summary(deps, there[-1], text, by), now), None)
+        return writing.put(touch_session(_with_summary(deps, open_sessions[-1], text, caller), now), None)
 
     return deps.store.write(change)
 
 
-def end_open_session(deps: Dependencies, scope: Scope, summary: str, by: Provenance) -> Memory:
+def end_open_session(deps: Dependencies, scope: Scope, summary: str, caller: Provenance) -> Memory:
     """End the open session with its summary.
 
     If the last session ended with the same summary, it is returned unchanged.
@@ -418,26 +420,28 @@ def end_open_session(deps: Dependencies, scope: Scope, summary: str, by: Provena
     now, text = deps.now(), screen_field(deps, _ScreenedSummary(summary), "summary").text
 
     def change(writing: WriteTransaction) -> Memory:
-        there = load_open_sessions(writing, scope)
-        if not there:
-            last = load_ended_sessions(writing, scope, now, 1, (*LISTED_SESSION_STATUSES, Status.QUARANTINED))
-            if last and last[0].text == text:
-                return last[0]
+        open_sessions = load_open_sessions(writing, scope)
+        if not open_sessions:
+            ended = load_ended_sessions(writing, scope, now, 1, (*LISTED_SESSION_STATUSES, Status.QUARANTINED))
+            if ended and ended[0].text == text:
+                return ended[0]
             raise session_not_found(scope)
-        for one in there[:-1]:
+        for one in open_sessions[:-1]:
             _end_abandoned(writing, one)
-        return writing.put(end_session(touch_session(_with_summary(deps, there[-1], text, by), now), now), None)
+        return writing.put(
+            end_session(touch_session(_with_summary(deps, open_sessions[-1], text, caller), now), now), None
+        )
 
     return deps.store.write(change)
 
 
-def _with_summary(deps: Dependencies, session: Memory, text: str, by: Provenance) -> Memory:
+def _with_summary(deps: Dependencies, session: Memory, text: str, caller: Provenance) -> Memory:
     """Return the session with its summary; quarantine it if the summary instructs a model."""
     return quarantine_if_injected(
-        set_summary(session, text, by).changed(status=Status.ACTIVE, remark=None), [text], deps.policy
+        set_summary(session, text, caller).changed(status=Status.ACTIVE, remark=None), [text], deps.policy
     )
 
 
 def session_not_found(scope: Scope) -> NotFound:
     """Return the error for a scope without an open session."""
-    return NotFound(f"no session is under way in {scope}; start one first")
+    return NotFound(f"no session is open in {scope}; start one first")

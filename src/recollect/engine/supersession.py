@@ -1,4 +1,4 @@
-"""Supersession: of a subject one memory is valid at a time, and a new one ends the old one.
+"""Supersession: at most one memory of a subject is valid at a time, and a new memory ends the old one.
 
 Also reads a memory's earlier status, which decides how the same text is treated when it is stated again.
 """
@@ -30,46 +30,48 @@ def read_subject(memory: Memory, policy: AdmissionPolicy) -> str | None:
     )
 
 
-def end_memory(old: Memory, by: Memory, now: datetime, at: datetime | None = None) -> Memory:
-    """Return the memory as replaced by another one, valid until that one begins, or until `at`."""
-    begin = effective_from(by) if at is None else at
-    until = begin if old.valid_until is None else min(old.valid_until, begin)
+def end_memory(old: Memory, successor: Memory, now: datetime, ended_at: datetime | None = None) -> Memory:
+    """Return the memory as replaced by `successor`: valid until the successor begins, or until `ended_at`."""
+    end = effective_from(successor) if ended_at is None else ended_at
+    until = end if old.valid_until is None else min(old.valid_until, end)
     if old.valid_from is not None:
         until = max(until, old.valid_from)
-    holds = at is None and by.valid_from is None  # it began when it was observed, even if the clock went back
-    status = Status.SUPERSEDED if holds or begin <= now else old.status
-    return old.changed(status=status, superseded_by=by.id, valid_until=until)
+    # a successor without a start began when it was observed, even if the clock went back
+    began = ended_at is None and successor.valid_from is None
+    status = Status.SUPERSEDED if began or end <= now else old.status
+    return old.changed(status=status, superseded_by=successor.id, valid_until=until)
 
 
-def place_in_subject(writing: WriteTransaction, state: Memory, place: SubjectPosition, now: datetime) -> Memory:
-    """End the memories that this one replaces; return it, at least as important as they were."""
-    for one in place.ends:
+def place_in_subject(writing: WriteTransaction, state: Memory, position: SubjectPosition, now: datetime) -> Memory:
+    """End the memories that this one replaces; return it with at least their importance."""
+    for one in position.ends:
         writing.put(end_memory(one, state, now), None)
-    if place.ended_by is not None:
-        state = end_memory(state, place.ended_by, now)
-    if not place.ends or state.status is not Status.ACTIVE:
+    if position.ended_by is not None:
+        state = end_memory(state, position.ended_by, now)
+    if not position.ends or state.status is not Status.ACTIVE:
         return state
-    importances = [one.importance for one in (*place.ends, state) if one.importance is not None]
+    importances = [one.importance for one in (*position.ends, state) if one.importance is not None]
     return state.changed(importance=max(importances, default=None))
 
 
 def superseded_verdict(old: Sequence[Memory], memory: Memory) -> Superseded:
-    """Return the verdict of a memory that replaces others: the last one, and how the two differ.
+    """Return the verdict of a memory that replaces others: the last replaced memory, and how the two differ.
 
-    It quotes both texts, shortened, if the difference alone would not be understood.
+    It quotes both texts, shortened, if the difference alone would be unclear.
     """
-    told = _same_subject_reason(memory)
+    reason = _same_subject_reason(memory)
     before, after = old[-1].text, memory.text
-    found = compare_meanings(before, after) if max(len(before), len(after)) <= MAX_COMPARED_CHARS else SameMeaning()
-    if isinstance(found, SameMeaning):
-        return Superseded(old[-1].id, told)
-    whole = _is_whole(found.old, before) and _is_whole(found.new, after)
-    was, now = (found.old, found.new) if whole else (shorten(before), shorten(after))
-    return Superseded(old[-1].id, told if was == now else f"{told}: {was!r} → {now!r}")
+    comparable = max(len(before), len(after)) <= MAX_COMPARED_CHARS
+    difference = compare_meanings(before, after) if comparable else SameMeaning()
+    if isinstance(difference, SameMeaning):
+        return Superseded(old[-1].id, reason)
+    is_clear = _is_whole(difference.old, before) and _is_whole(difference.new, after)
+    shown_old, shown_new = (difference.old, difference.new) if is_clear else (shorten(before), shorten(after))
+    return Superseded(old[-1].id, reason if shown_old == shown_new else f"{reason}: {shown_old!r} → {shown_new!r}")
 
 
 def without_quotes(verdict: Verdict, memory: Memory) -> Verdict:
-    """Return the verdict without quotes of the replaced text, which may be erased earlier."""
+    """Return the verdict without quotes of the replaced text, which may be erased before the verdict is."""
     return Superseded(verdict.old, _same_subject_reason(memory)) if isinstance(verdict, Superseded) else verdict
 
 
@@ -78,12 +80,12 @@ def _same_subject_reason(memory: Memory) -> str:
 
 
 def _is_whole(value: str, text: str) -> bool:
-    """Return whether the value makes sense alone: not empty, an article or part of a number."""
+    """Return whether the value makes sense alone: it is not empty, an article or part of a number."""
     if value.casefold() in _EMPTY_VALUES:
         return False
-    words, wanted = _strip_words(text), _strip_words(value)
-    places = [at for at in range(len(words)) if words[at : at + len(wanted)] == wanted]
-    return value not in text or any(not _continues_number(words, at, at + len(wanted)) for at in places)
+    words, value_words = _strip_words(text), _strip_words(value)
+    positions = [at for at in range(len(words)) if words[at : at + len(value_words)] == value_words]
+    return value not in text or any(not _continues_number(words, at, at + len(value_words)) for at in positions)
 
 
 def _continues_number(words: Sequence[str], start: int, end: int) -> bool:
@@ -104,7 +106,7 @@ _PUNCTUATION = ".,;:!?()[]{}<>\"'`“”‘’«»…"
 
 
 def find_rivals(writing: WriteTransaction, memory: Memory, policy: AdmissionPolicy) -> list[Memory]:
-    """Return other active memories of the subject that are valid at the same time, by start."""
+    """Return the other active memories of the subject that are valid at the same time, by start."""
     if memory.subject is None or not is_exclusive(memory, policy):
         return []
     return filter_overlapping(memory, writing.about(memory.scope, memory.subject, effective_from(memory)))
@@ -134,35 +136,35 @@ def is_exclusive(memory: Memory, policy: AdmissionPolicy) -> bool:
     return memory.subject is not None and not raw and policy.truth.supersede
 
 
-def status_receipt(kept: Memory, instead_of: Sequence[Memory] = ()) -> Receipt:
+def status_receipt(stored: Memory, ended: Sequence[Memory] = ()) -> Receipt:
     """Return the receipt of a changed status, with the last memory that it ended."""
-    return Receipt(kept.id, Changed(kept.status.value, instead_of[-1].id if instead_of else None), kept)
+    return Receipt(stored.id, Changed(stored.status.value, ended[-1].id if ended else None), stored)
 
 
-def load_prior_version(writing: WriteTransaction, former: Memory, away: Collection[Status]) -> Memory:
-    """Return the memory from before it got one of these statuses; active if there is none."""
-    one = former
-    while one.status in away:
-        earlier = writing.before(one.scope, one.id, one.commit or 0)
+def load_prior_version(writing: WriteTransaction, memory: Memory, statuses: Collection[Status]) -> Memory:
+    """Return the last version without one of these statuses; if there is none, the memory as active."""
+    version = memory
+    while version.status in statuses:
+        earlier = writing.before(version.scope, version.id, version.commit or 0)
         if earlier is None:
-            return former.changed(status=Status.ACTIVE, remark=None)
-        one, _ = earlier
-    return one
+            return memory.changed(status=Status.ACTIVE, remark=None)
+        version, _ = earlier
+    return version
 
 
 def with_prior_quarantine(writing: WriteTransaction, memory: Memory) -> Memory:
-    """Return the memory; as quarantined if it was in quarantine when it was forgotten."""
+    """Return the memory, as quarantined if it was in quarantine when it was forgotten."""
     if memory.status is not Status.FORGOTTEN:
         return memory
-    stood = load_prior_version(writing, memory, {Status.FORGOTTEN})
+    prior = load_prior_version(writing, memory, {Status.FORGOTTEN})
     return (
-        memory if stood.status is not Status.QUARANTINED else memory.changed(status=stood.status, remark=stood.remark)
+        memory if prior.status is not Status.QUARANTINED else memory.changed(status=prior.status, remark=prior.remark)
     )
 
 
 def find_quarantine_refusal(writing: WriteTransaction, proposed: Memory) -> Refused | None:
-    """Return a refusal if an operator quarantined the same text, even if it was forgotten since."""
-    sayings = writing.sayings(proposed)
-    apart = find_quarantined_by_hand((with_prior_quarantine(writing, one) for one in sayings), proposed)
-    other = next((one for one in sayings if apart is not None and one.id == apart.id), None)
-    return None if other is None else Refused(quarantine_reason(other), other.id)
+    """Return a refusal if an operator quarantined the same text, even if that was forgotten later."""
+    duplicates = writing.sayings(proposed)
+    quarantined = find_quarantined_by_hand((with_prior_quarantine(writing, one) for one in duplicates), proposed)
+    duplicate = next((one for one in duplicates if quarantined is not None and one.id == quarantined.id), None)
+    return None if duplicate is None else Refused(quarantine_reason(duplicate), duplicate.id)

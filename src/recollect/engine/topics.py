@@ -1,4 +1,4 @@
-"""Topics and names: group memories by similarity, and find what is linked by shared names.
+"""Topics and names: group memories by similarity, and find memories and names that are linked.
 
 Reading topics or names does not count as use. `load_active_memories` loads the scope's own plain memories as columns.
 """
@@ -51,30 +51,30 @@ def refresh_topics(deps: Dependencies, scope: Scope) -> TopicRefreshReport:
             return _refresh(deps, scope)
         except _CheckpointChanged:
             continue
-    raise StoreBusy(f"others erase memories of {scope}, or refresh its topics; do it when that is done")
+    raise StoreBusy(f"topics of {scope} are being refreshed, or memories erased; try again when that is done")
 
 
 def _refresh(deps: Dependencies, scope: Scope) -> TopicRefreshReport:
-    noted = _load_checkpoint(deps, scope)
+    checkpoint = _load_checkpoint(deps, scope)
     memories, groups = _group_memories(deps, scope)
 
-    former = TopicAssignments.read(noted)
-    found = former.regroup(scope, groups)
+    former = TopicAssignments.read(checkpoint)
+    assignments = former.regroup(scope, groups)
 
-    if found.to_json() != noted:
-        _save_checkpoint(deps, scope, noted, found.to_json())
+    if assignments.to_json() != checkpoint:
+        _save_checkpoint(deps, scope, checkpoint, assignments.to_json())
     return TopicRefreshReport(
         scope=scope,
         memories=memories,
         grouped=sum(map(len, groups)),
         topics=len(groups),
-        new=len(found.topics.keys() - former.topics.keys()),
-        gone=len(former.topics.keys() - found.topics.keys()),
+        new=len(assignments.topics.keys() - former.topics.keys()),
+        gone=len(former.topics.keys() - assignments.topics.keys()),
     )
 
 
 def _load_checkpoint(deps: Dependencies, scope: Scope) -> str:
-    """Load the checkpoint, or write an empty one before anything is read; erasing removes it."""
+    """Load the checkpoint, or write an empty one before anything is read; erasing memories removes it."""
     text = deps.store.checkpoint(scope, TOPICS_CHECKPOINT)
     if text is None:
         text = TopicAssignments(deps.new_id(deps.now()), {}).to_json()
@@ -100,16 +100,17 @@ def _group_memories(deps: Dependencies, scope: Scope) -> tuple[int, list[list[Me
     from recollect.lifecycle.clustering import find_clusters, find_near_pairs
 
     rules = deps.topics
-    here = load_active_memories(deps, scope, deps.now())
-    vectors, table = here.vectors, here.evidence.table
+    active = load_active_memories(deps, scope, deps.now())
+    vectors, table = active.vectors, active.evidence.table
     pairs = find_near_pairs(vectors, rules.threshold)
-    places = np.union1d(pairs.first, pairs.second)
-    found = find_clusters(vectors[places], pairs.neighbors_among(places), threshold=rules.threshold, least=rules.least)
+    indexes = np.union1d(pairs.first, pairs.second)
+    neighbors = pairs.neighbors_among(indexes)
+    clusters = find_clusters(vectors[indexes], neighbors, threshold=rules.threshold, least=rules.least)
     dates = table.dates["created_at"]
     groups = [
-        sorted(here.rows[places[group]].tolist(), key=lambda row: (dates[row], table.ids[row])) for group in found
+        sorted(active.rows[indexes[group]].tolist(), key=lambda row: (dates[row], table.ids[row])) for group in clusters
     ]
-    return len(here.rows), [[table.ids[row] for row in group] for group in groups]
+    return len(active.rows), [[table.ids[row] for row in group] for group in groups]
 
 
 def list_topics(deps: Dependencies, scope: Scope, *, pruned: bool, limit: int) -> list[Topic]:
@@ -127,10 +128,10 @@ def list_topics(deps: Dependencies, scope: Scope, *, pruned: bool, limit: int) -
 def get_topic(deps: Dependencies, scope: Scope, id: str) -> Topic:
     """Return a topic by id, even if it is pruned."""
     validation.require_text("id", id)
-    found = next((one for one in _load_groups(deps, scope, deps.now()) if one.id == id), None)
-    if found is None:
-        raise NotFound(f"there is no topic {show(id)} in {scope}; `topics` tells those that there are")
-    return found.to_topic(deps, deps.now())
+    group = next((one for one in _load_groups(deps, scope, deps.now()) if one.id == id), None)
+    if group is None:
+        raise NotFound(f"there is no topic {show(id)} in {scope}; `topics` lists the existing ones")
+    return group.to_topic(deps, deps.now())
 
 
 class _TopicGroup:
@@ -138,8 +139,8 @@ class _TopicGroup:
 
     def __init__(self, id: str, memories: Sequence[Memory], usage: Sequence[Usage]) -> None:
         self.id, self.memories = id, memories
-        said = [one.observed_at or one.created_at for one in memories]
-        self.mentioned_at = max([*said, *(one.last_echoed_at for one in usage if one.last_echoed_at is not None)])
+        dates = [one.observed_at or one.created_at for one in memories]
+        self.mentioned_at = max([*dates, *(one.last_echoed_at for one in usage if one.last_echoed_at is not None)])
         self.served = sum(one.served for one in usage)
 
     def importance(self, deps: Dependencies, now: datetime) -> float:
@@ -162,27 +163,27 @@ class _TopicGroup:
 
 
 def _load_groups(deps: Dependencies, scope: Scope, now: datetime) -> list[_TopicGroup]:
-    """Return the last grouping with its valid memories, without groups that became too small."""
+    """Return the stored groups with their valid memories, without groups that became too small."""
     text = deps.store.checkpoint(scope, TOPICS_CHECKPOINT)
-    noted = {} if text is None else TopicAssignments.read(text).topics
-    ids = [id for members in noted.values() for id in members]
+    assignments = {} if text is None else TopicAssignments.read(text).topics
+    ids = [id for members in assignments.values() for id in members]
     if not ids:
         return []
     deps.store.settle()  # served counts are deferred writes
-    there = {one.id: one for one in deps.store.get(scope, ids) if _is_active(one, scope, now)}
+    active = {one.id: one for one in deps.store.get(scope, ids) if _is_active(one, scope, now)}
     usage = dict(zip(ids, deps.store.usage(scope, ids), strict=True))
-    found = [(id, [there[one] for one in members if one in there]) for id, members in noted.items()]
+    groups = [(id, [active[one] for one in members if one in active]) for id, members in assignments.items()]
     return [
         _TopicGroup(id, members, [usage[one.id] for one in members])
-        for id, members in found
+        for id, members in groups
         if len(members) >= deps.topics.least
     ]
 
 
 def _is_active(memory: Memory, scope: Scope, now: datetime) -> bool:
     """Return whether this is a plain memory of the scope that is valid now."""
-    own = memory.scope == scope and memory.level is None and memory.kind is not Kind.EVENT
-    return own and find_barrier(memory, now, present=True) is None
+    is_own_plain = memory.scope == scope and memory.level is None and memory.kind is not Kind.EVENT
+    return is_own_plain and find_barrier(memory, now, present=True) is None
 
 
 Mentions = Mapping[MemoryId, Sequence[str]]
@@ -196,14 +197,14 @@ def list_entities(deps: Dependencies, scope: Scope, limit: int) -> list[Entity]:
 
 
 def find_neighbors(deps: Dependencies, scope: Scope, name_or_id: str, limit: int) -> EntityNeighbors:
-    """Return what is linked to the memory with this id, or else to this name."""
+    """Return the names and memories linked to the memory with this id, or else to this name."""
     validation.require_limit("limit", limit)
-    asked = validation.require_text("name_or_id", name_or_id)
+    query = validation.require_text("name_or_id", name_or_id)
     mentions = _load_mentions(deps, scope)
-    having = Counter(name for names in mentions.values() for name in names)
-    if MemoryId(asked) in mentions:
-        return _neighbors_of_memory(deps, scope, MemoryId(asked), mentions, having, limit)
-    return _neighbors_of_name(deps, scope, _resolve_name(scope, asked, having), mentions, limit)
+    counts = Counter(name for names in mentions.values() for name in names)
+    if MemoryId(query) in mentions:
+        return _neighbors_of_memory(deps, scope, MemoryId(query), mentions, counts, limit)
+    return _neighbors_of_name(deps, scope, _resolve_name(scope, query, counts), mentions, limit)
 
 
 def _load_mentions(deps: Dependencies, scope: Scope) -> Mentions:
@@ -213,16 +214,16 @@ def _load_mentions(deps: Dependencies, scope: Scope) -> Mentions:
     return deps.store.mentions(EvidenceRequest(scope=scope, at=deps.now(), present=True))
 
 
-def _resolve_name(scope: Scope, asked: str, having: Mapping[str, int]) -> str:
+def _resolve_name(scope: Scope, query: str, counts: Mapping[str, int]) -> str:
     """Return the mentioned name: an exact match, or the only one that contains it as a word."""
-    name = canonicalize_name(asked)
-    wider = [name] if name in having else [one for one in having if name and name in one.split(" ")]
-    if len(wider) == 1:
-        return wider[0]
-    if wider:
-        known = ", ".join(sorted(wider)[:MAX_SUGGESTED_NAMES])
-        raise NotFound(f"{show(asked)} is part of {len(wider)} names in {scope}; give one of them: {known}")
-    raise NotFound(f"no memory in {scope} mentions {show(asked)} or has that id")
+    name = canonicalize_name(query)
+    matches = [name] if name in counts else [one for one in counts if name and name in one.split(" ")]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        suggestions = ", ".join(sorted(matches)[:MAX_SUGGESTED_NAMES])
+        raise NotFound(f"{show(query)} is part of {len(matches)} names in {scope}; use one of them: {suggestions}")
+    raise NotFound(f"no memory in {scope} mentions {show(query)} or has that id")
 
 
 MAX_SUGGESTED_NAMES = 5
@@ -230,24 +231,24 @@ MAX_SUGGESTED_NAMES = 5
 
 
 def _neighbors_of_name(deps: Dependencies, scope: Scope, name: str, mentions: Mentions, limit: int) -> EntityNeighbors:
-    there = [id for id, names in mentions.items() if name in names]
-    beside = Counter(other for id in there for other in mentions[id] if other != name)
-    newest = sorted(there, reverse=True)[:limit]  # generated ids sort by time
+    mentioning = [id for id, names in mentions.items() if name in names]
+    cooccurring = Counter(other for id in mentioning for other in mentions[id] if other != name)
+    newest = sorted(mentioning, reverse=True)[:limit]  # generated ids sort by time
     return EntityNeighbors(
-        name, tuple(_rank_by_mentions(beside, limit)), _load_linked(deps, scope, [(id, name) for id in newest])
+        name, tuple(_rank_by_mentions(cooccurring, limit)), _load_linked(deps, scope, [(id, name) for id in newest])
     )
 
 
 def _neighbors_of_memory(
-    deps: Dependencies, scope: Scope, id: MemoryId, mentions: Mentions, having: Mapping[str, int], limit: int
+    deps: Dependencies, scope: Scope, id: MemoryId, mentions: Mentions, counts: Mapping[str, int], limit: int
 ) -> EntityNeighbors:
-    own = sorted(mentions[id], key=lambda name: (having[name], name))
+    own = sorted(mentions[id], key=lambda name: (counts[name], name))
     linked: dict[MemoryId, str] = {}
     for name in own:
         for other in sorted((other for other, names in mentions.items() if name in names), reverse=True):
             if other != id:
                 linked.setdefault(other, name)
-    names = tuple(Entity(name, having[name]) for name in own[:limit])
+    names = tuple(Entity(name, counts[name]) for name in own[:limit])
     return EntityNeighbors(get_visible(deps, scope, id), names, _load_linked(deps, scope, list(linked.items())[:limit]))
 
 
@@ -258,8 +259,8 @@ def _rank_by_mentions(counts: Mapping[str, int], limit: int) -> list[Entity]:
 
 def _load_linked(deps: Dependencies, scope: Scope, linked: Iterable[tuple[MemoryId, str]]) -> tuple[LinkedMemory, ...]:
     """Load memories with the names that link them; those erased meanwhile are dropped."""
-    through = dict(linked)
-    return tuple(LinkedMemory(memory, through[memory.id]) for memory in deps.store.get(scope, list(through)))
+    name_by_id = dict(linked)
+    return tuple(LinkedMemory(memory, name_by_id[memory.id]) for memory in deps.store.get(scope, list(name_by_id)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -285,7 +286,7 @@ class ActiveMemories:
 def load_active_memories(deps: Dependencies, scope: Scope, now: datetime) -> ActiveMemories:
     """Load the scope's own valid plain memories.
 
-    Events are counted but have no row: the same event may happen twice, and it says little about what is known.
+    Events are counted but have no row: the same event may happen twice, and says little about the state of things.
     """
     import numpy as np
 
@@ -293,11 +294,14 @@ def load_active_memories(deps: Dependencies, scope: Scope, now: datetime) -> Act
     from recollect.retrieval.evidence import EvidenceRequest
 
     probe = EvidenceRequest(scope=scope, at=now, present=True, levels=frozenset({None}), encoder=deps.encoder)
-    found = deps.store.gather(probe)
-    table, whose = found.table, found.table.labels["scope"]
-    own = np.flatnonzero(whose.codes == whose.names.index(str(scope))) if str(scope) in whose.names else found.rows[:0]
-    rows = np.intersect1d(found.rows, own)
+    evidence = deps.store.gather(probe)
+    table, scopes = evidence.table, evidence.table.labels["scope"]
+    own = evidence.rows[:0]
+    if str(scope) in scopes.names:
+        own = np.flatnonzero(scopes.codes == scopes.names.index(str(scope)))
+    rows = np.intersect1d(evidence.rows, own)
     active = len(rows)
     if table.kinds is not None:
         rows = rows[table.kinds[rows] != KINDS.index(Kind.EVENT)]
-    return ActiveMemories(found, active, np.array(sorted(rows.tolist(), key=lambda row: table.ids[row]), dtype=np.intp))
+    ordered = sorted(rows.tolist(), key=lambda row: table.ids[row])
+    return ActiveMemories(evidence, active, np.array(ordered, dtype=np.intp))

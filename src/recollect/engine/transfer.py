@@ -50,19 +50,16 @@ from recollect.protocols import ProgressListener, Store, StoreImport, WriteTrans
 T = TypeVar("T")
 
 OpenLines = Callable[[], Iterator[str]]
-"""Returns the lines from the first one on, at each call.
-
-One reading must end before the next begins.
-"""
+"""Returns the lines from the start, at each call; one reading must end before the next begins."""
 
 EMBED_BATCH_TEXTS = 64
 """How many texts are embedded at a time."""
 
 
 def export(deps: Dependencies, scope: Scope | None) -> Iterator[str]:
-    """Yield the lines of an export; the last one has a checksum of all before it.
+    """Yield the lines of an export; the last line has a checksum of all lines before it.
 
-    It reveals a file that was cut or changed.
+    The checksum reveals a file that was cut or changed.
     """
     deps.store.settle()
     sum, count = hashlib.sha256(), 0
@@ -84,65 +81,66 @@ def _encode_bounded(item: ArchiveItem) -> str:
     line = archive_format.encode_item(item)
     if len(line) > validation.MAX_EXPORT_LINE_CHARS:
         id = item.id if isinstance(item, ContextRecord) else item.current.id
-        most = f"a line of an export has at most {validation.MAX_EXPORT_LINE_CHARS}"
-        raise StoreError(f"{show(id)} takes {len(line)} characters, and {most}; use `backup`, which has no such limit")
+        limit = f"an export line has at most {validation.MAX_EXPORT_LINE_CHARS}"
+        raise StoreError(f"{show(id)} needs {len(line)} characters, but {limit}; use `backup`, which has no such limit")
     return line
 
 
 def import_(deps: Dependencies, lines: Iterable[str], progress: ProgressListener) -> ImportReport:
     """Import an export, all of it or nothing; an incomplete or changed one is refused first.
 
-    Imported memories are judged by what the scope knows: only one memory of a subject is valid at a time, and one that
-    contradicts a memory with higher trust is quarantined. A store that was never written to becomes an exact copy. The
-    lines are read several times; if they can be read only once, they are kept in a temporary file meanwhile.
+    Imported memories are compared with those of the scope: only one memory of a subject is valid at a time, and one
+    that contradicts a memory with higher trust is quarantined. A store that was never written to becomes an exact copy.
+    The lines are read several times; if they can be read only once, they are buffered in a temporary file.
     """
     if isinstance(lines, str):
-        raise InvalidInput("give the lines of the export, as a file gives them, not one text")
+        raise InvalidInput("the export is a single text; pass its lines, such as an open file")
     now = deps.now()
     with ExitStack() as stack:
-        again = stack.enter_context(_make_rereadable(lines))
+        open_lines = stack.enter_context(_make_rereadable(lines))
         known: set[MemoryId] = set()
-        reworded: set[MemoryId] = set()
-        bare = deps.store.encoder() is None  # the store is empty
+        lacking_vector: set[MemoryId] = set()
+        is_empty = deps.store.encoder() is None  # the store is empty
 
         def note(item: ArchiveItem) -> None:
             if isinstance(item, ArchivedMemory) and item.places_without_vector:
-                reworded.add(item.current.id)
-            if not bare:
+                lacking_vector.add(item.current.id)
+            if not is_empty:
                 _note_if_known(deps, item, known)
 
-        inventory, sum = _check_lines(again(), now, note, deps.policy.secrets)
+        inventory, checksum = _check_lines(open_lines(), now, note, deps.policy.secrets)
         encoder = deps.encoder
-        foreign = inventory.encoder is not None and inventory.encoder != encoder
+        has_other_model = inventory.encoder is not None and inventory.encoder != encoder
 
         def items() -> Iterator[ArchiveItem]:
             """Read all items again, without known ones and without vectors of another model."""
-            screened = archive_format.screen_items(_read_checked(again(), now, sum), deps.policy.secrets)
+            screened = archive_format.screen_items(_read_checked(open_lines(), now, checksum), deps.policy.secrets)
             new = (one for one in screened if isinstance(one, ContextRecord) or one.current.id not in known)
-            return map(_without_vectors, new) if foreign else new
+            return map(_without_vectors, new) if has_other_model else new
 
-        vectors = stack.enter_context(_embed_missing(deps, items())) if foreign or reworded else None
+        vectors = stack.enter_context(_embed_missing(deps, items())) if has_other_model or lacking_vector else None
 
-        adopted = None if inventory.encoder is None else encoder
+        adopted_encoder = None if inventory.encoder is None else encoder
 
         def change(writing: WriteTransaction) -> ImportReport:
-            taken = items() if vectors is None else _with_vectors(items(), vectors, encoder)
-            told = _report_each(taken, inventory.memories + inventory.contexts, progress)
-            return _load_items(writing, told, adopted, deps.policy, now)
+            archived = items() if vectors is None else _with_vectors(items(), vectors, encoder)
+            reported = _report_each(archived, inventory.memories + inventory.contexts, progress)
+            return _load_items(writing, reported, adopted_encoder, deps.policy, now)
 
         imported = deps.store.write(change)
     skipped = imported.skipped + len(known)
-    return replace(imported, skipped=skipped, re_embedded=inventory.encoder if foreign else None)
+    return replace(imported, skipped=skipped, re_embedded=inventory.encoder if has_other_model else None)
 
 
 def _note_if_known(deps: Dependencies, item: ArchiveItem, known: set[MemoryId]) -> None:
-    """Note a memory that is here as in the archive, and only changed its status since."""
+    """Add the memory to `known` if the store has its archived versions, and only its status changed since."""
     if isinstance(item, ContextRecord):
         return
-    here = strip_store_fields(deps.store.history(item.current.scope, item.current.id))
-    there = strip_store_fields([memory for memory, _ in item.versions])
-    since = here[len(there) :]
-    if since and here[: len(there)] == there and all(_differs_in_status_only(one, there[-1]) for one in since):
+    stored = strip_store_fields(deps.store.history(item.current.scope, item.current.id))
+    archived = strip_store_fields([memory for memory, _ in item.versions])
+    later = stored[len(archived) :]
+    same = stored[: len(archived)] == archived
+    if later and same and all(_differs_in_status_only(one, archived[-1]) for one in later):
         known.add(item.current.id)
 
 
@@ -152,7 +150,7 @@ def _differs_in_status_only(memory: Memory, former: Memory) -> bool:
 
 
 _STATUS_FIELDS = ("status", "superseded_by", "valid_until", "remark", "importance")
-"""Fields of a memory that other memories can change."""
+"""The fields of a memory that change when other memories are written."""
 
 
 def _load_items(
@@ -162,7 +160,7 @@ def _load_items(
     policy: AdmissionPolicy,
     now: datetime,
 ) -> ImportReport:
-    """Load the items; then place each new memory among the known ones of its subject."""
+    """Load the items; then place each new memory among the stored memories of its subject."""
     new: dict[MemoryId, Memory] = {}
     imported = writing.load(_note_exclusive(writing, items, new, policy), encoder)
     for one in sorted(new.values(), key=lambda one: (effective_from(one), one.id)):
@@ -176,19 +174,19 @@ def _note_exclusive(
     """Yield the items, and note new memories that are exclusive for their subject."""
     for item in items:
         if isinstance(item, ArchivedMemory):
-            present = item.current
-            truth = present.status is Status.ACTIVE and is_exclusive(present, policy)
-            if truth and writing.get(present.scope, present.id) is None:
-                new[present.id] = present
+            current = item.current
+            is_exclusive_now = current.status is Status.ACTIVE and is_exclusive(current, policy)
+            if is_exclusive_now and writing.get(current.scope, current.id) is None:
+                new[current.id] = current
         yield item
 
 
 def _place_imported(
     writing: WriteTransaction, memory: Memory, new: Container[MemoryId], policy: AdmissionPolicy, now: datetime
 ) -> None:
-    """Judge an imported memory by what the scope knew of its subject before."""
-    found = writing.about(memory.scope, memory.subject or "", effective_from(memory))
-    match decide_within_subject(memory, [one for one in found if one.id not in new], policy):
+    """Decide about an imported memory by the memories of its subject that the scope had before."""
+    same_subject = writing.about(memory.scope, memory.subject or "", effective_from(memory))
+    match decide_within_subject(memory, [one for one in same_subject if one.id not in new], policy):
         case Quarantine(reason, _):
             writing.put(memory.changed(status=Status.QUARANTINED, remark=reason), None)
         case Supersede(old):
@@ -211,23 +209,23 @@ def _check_lines(
     secrets: SecretsPolicy | None = None,
 ) -> tuple[ArchiveInfo, str]:
     """Return the inventory and checksum of an export; call `note` with each screened item."""
-    reading = _ExportReader(lines, now)
-    for item in reading.items() if secrets is None else archive_format.screen_items(reading.items(), secrets):
+    reader = _ExportReader(lines, now)
+    for item in reader.items() if secrets is None else archive_format.screen_items(reader.items(), secrets):
         if note is not None:
             note(item)
-    return reading.inventory, reading.checksum
+    return reader.inventory, reader.checksum
 
 
-def _read_checked(lines: Iterable[str], now: datetime, sum: str) -> Iterator[ArchiveItem]:
+def _read_checked(lines: Iterable[str], now: datetime, checksum: str) -> Iterator[ArchiveItem]:
     """Yield the items of a checked export; raise at the end if it changed since."""
-    reading = _ExportReader(lines, now)
-    yield from reading.items()
-    if reading.checksum != sum:
-        raise InvalidInput("the export was changed while it was read; import it once nothing writes to it")
+    reader = _ExportReader(lines, now)
+    yield from reader.items()
+    if reader.checksum != checksum:
+        raise InvalidInput("the export changed while it was read; import it when nothing writes to it")
 
 
 class _ExportReader:
-    """Reads an export once: its inventory, each item, and its checksum at the end."""
+    """Reads an export once: its inventory, its items, and its checksum at the end."""
 
     def __init__(self, lines: Iterable[str], now: datetime) -> None:
         self._numbered = enumerate((line.rstrip("\r\n") for line in read_texts(lines)), start=1)
@@ -246,18 +244,18 @@ class _ExportReader:
 
         Raises at the end if items are missing, or if the checksum is wrong.
         """
-        seen = _ExportChecker(self.inventory, self._now)
+        checker = _ExportChecker(self.inventory, self._now)
         for number, text in self._numbered:
             value = archive_format.parse_line(text, number)
             if "sha256" in value:
                 _refuse_changed(archive_format.read_end(value, number), self.checksum, next(self._numbered, None))
-                seen.refuse_incomplete(number)
+                checker.refuse_incomplete(number)
                 return
-            item = archive_format.read_item(value, number, seen.dimensions)
-            seen.add(item, number)
+            item = archive_format.read_item(value, number, checker.dimensions)
+            checker.add(item, number)
             self._sum.update(f"{text}\n".encode())
             yield item
-        raise InvalidInput("the last line of the export is missing, so it was cut; export it again")
+        raise InvalidInput("the export was cut: its last line is missing; export it again")
 
 
 def read_lines(read: Callable[[int], AnyStr]) -> Iterator[AnyStr]:
@@ -269,8 +267,8 @@ def _limit_line_length(lines: Iterable[T]) -> Iterator[T]:
     """Yield the lines; raise InvalidInput if one is longer than an export's may be."""
     for number, line in enumerate(lines, start=1):
         if isinstance(line, str | bytes) and len(line) > validation.MAX_EXPORT_LINE_CHARS:
-            most = f"at most {validation.MAX_EXPORT_LINE_CHARS} characters are read"
-            raise InvalidInput(f"line {number}: this line does not end ({most}), so it is of no export")
+            limit = f"at most {validation.MAX_EXPORT_LINE_CHARS} characters"
+            raise InvalidInput(f"line {number}: too long for a line of an export ({limit}); check the file")
         yield line
 
 
@@ -279,7 +277,7 @@ def read_texts(lines: Iterable[str]) -> Iterator[str]:
     read = getattr(lines, "readline", None)
     for number, line in enumerate(_limit_line_length(lines) if read is None else read_lines(read), start=1):
         if not isinstance(line, str):
-            raise InvalidInput(f"line {number}: {show(line)} is no text; open the export as text")
+            raise InvalidInput(f"line {number}: {show(line)} is not text; open the export in text mode")
         if not line.isascii():
             _refuse_lone_surrogate(line, number)
         yield line
@@ -292,15 +290,15 @@ def _refuse_lone_surrogate(line: str, number: int) -> None:
         raise InvalidInput(f"line {number}: {error.problem}") from error
 
 
-def _refuse_changed(said: object, sum: str, behind: object) -> None:
-    if said != sum:
-        raise InvalidInput(f"the export was changed or cut: its sum is {sum[:12]}…, and it says {show(said)}")
-    if behind is not None:
-        raise InvalidInput("the export goes on behind its last line; give one export at a time")
+def _refuse_changed(stated: object, computed: str, next_line: object) -> None:
+    if stated != computed:
+        raise InvalidInput(f"the export was changed or cut: its checksum is {computed[:12]}…, not {show(stated)}")
+    if next_line is not None:
+        raise InvalidInput("the export has lines after its last one; give one export at a time")
 
 
 class _ExportChecker:
-    """Collects the items of an export to check what no single line shows."""
+    """Collects the items of an export, for checks across lines."""
 
     def __init__(self, inventory: ArchiveInfo, now: datetime) -> None:
         self.dimensions = 0 if inventory.encoder is None else inventory.encoder.dimensions
@@ -312,12 +310,12 @@ class _ExportChecker:
 
     def add(self, item: ArchiveItem, number: int) -> None:
         """Add an item; raise FieldError if it contradicts the ones before."""
-        known, one = (self._contexts, item) if isinstance(item, ContextRecord) else (self._memories, item.current)
-        place = one.scope.parts[0], one.id  # ids, like commits, may be unique per root scope only
-        if place in known:
-            raise FieldError(f"{show(one.id)} is there twice", field="id", line=number)
-        known.add(place)
-        self._refuse_other_scope(one.scope, number)
+        seen, record = (self._contexts, item) if isinstance(item, ContextRecord) else (self._memories, item.current)
+        key = record.scope.parts[0], record.id  # ids, like commits, may be unique per root scope only
+        if key in seen:
+            raise FieldError(f"{show(record.id)} occurs twice", field="id", line=number)
+        seen.add(key)
+        self._refuse_other_scope(record.scope, number)
         for field, moment in item.moments:
             latest = self._now + validation.MAX_CLOCK_LEAD if field == "recorded_at" else self._now
             if moment > latest:
@@ -325,23 +323,23 @@ class _ExportChecker:
         if isinstance(item, ArchivedMemory):
             for commit, recorded_at in item.commit_times:
                 if self._commits.setdefault(commit, recorded_at) != recorded_at:
-                    raise FieldError(f"{commit} has two moments in this file", field="commit", line=number)
+                    raise FieldError(f"{commit} has two different times", field="commit", line=number)
 
     def _refuse_other_scope(self, scope: Scope, number: int) -> None:
-        whole = self._inventory.scope
-        if whole is not None and not scope.within(whole):
-            raise FieldError(f"{scope} is not in {whole}, of which this export is", field="scope", line=number)
+        exported = self._inventory.scope
+        if exported is not None and not scope.within(exported):
+            raise FieldError(f"{scope} is outside of the exported scope {exported}", field="scope", line=number)
 
     def refuse_incomplete(self, number: int) -> None:
         counts = (self._inventory.memories, self._inventory.contexts)
         if counts != (len(self._memories), len(self._contexts)):
             memories = format_count(len(self._memories), "memory", "memories")
-            has = f"{memories} and {format_count(len(self._contexts), 'context')}"
-            said = f"its first line says {counts[0]} and {counts[1]}"
-            raise FieldError(f"the export has {has}, and {said}", line=number)
+            found = f"{memories} and {format_count(len(self._contexts), 'context')}"
+            announced = f"its first line announces {counts[0]} and {counts[1]}"
+            raise FieldError(f"the export has {found}, but {announced}", line=number)
         moments = [self._commits[commit] for commit in sorted(self._commits)]
         if any(timedelta(0) < before - after <= validation.MAX_CLOCK_LEAD for before, after in pairwise(moments)):
-            raise FieldError("the commits of this export are not in the order of their moments", line=number)
+            raise FieldError("the commits of this export are not in the order of their times", line=number)
 
 
 def _report_each(items: Iterable[T], total: int, progress: ProgressListener) -> Iterator[T]:
@@ -406,33 +404,33 @@ def _with_vectors(items: Iterable[ArchiveItem], vectors: IO[bytes], encoder: Enc
 
 
 MOVE_BATCH_ITEMS = 200
-"""How many items one transaction moves; a kill loses at most that."""
+"""How many items one transaction moves; an interruption loses at most that many."""
 
-MOVE_REMEDY = "stop all writers of the store that is moved, and run it again, which begins anew"
+MOVE_REMEDY = "stop all writers of the source store and run the move again, which starts over"
 
 
 def move_store(source: Store, name: str, receiving: StoreImport, report: ProgressListener) -> MoveReport:
-    """Move everything in the source; compare what arrived before it becomes a store.
+    """Move everything in the source; compare the copy with the source before it becomes a store.
 
-    It may be stopped at any moment: the next run goes on from there, or starts over if the source has changed since.
+    It may be stopped at any moment: the next run continues, or starts over if the source has changed since.
     """
     inventory, items = source.export(None)
     total = inventory.memories + inventory.contexts
     resumed = done = receiving.begin(name, inventory)
-    left = islice(items, resumed, None)
-    while batch := list(islice(left, MOVE_BATCH_ITEMS)):
+    remaining = islice(items, resumed, None)
+    while batch := list(islice(remaining, MOVE_BATCH_ITEMS)):
         receiving.take(batch)
         done += len(batch)
         report(done, total)
 
-    expected, found = _checksum_items(*source.export(None)), _checksum_items(*receiving.received())
-    if found != expected:
+    expected, arrived = _checksum_items(*source.export(None)), _checksum_items(*receiving.received())
+    if arrived != expected:
         receiving.reject()
-        (memories, contexts, _), (memories_here, contexts_here, _) = expected, found
-        told = f"{memories} memories and {contexts} contexts were to come, {memories_here} and {contexts_here} are here"
-        raise Conflict(f"what arrived is not what is there: {told}; {MOVE_REMEDY}")
+        (memories, contexts, _), (memories_here, contexts_here, _) = expected, arrived
+        difference = f"{memories} memories and {contexts} contexts sent, {memories_here} and {contexts_here} received"
+        raise Conflict(f"the copy differs from the source: {difference}; {MOVE_REMEDY}")
     receiving.finish()
-    *_, checksum = found
+    *_, checksum = arrived
     return MoveReport(memories=inventory.memories, contexts=inventory.contexts, resumed=resumed, checksum=checksum)
 
 

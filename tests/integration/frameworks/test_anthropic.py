@@ -358,8 +358,8 @@ def test_whoever_is_trusted_less_neither_deletes_nor_renames_what_is_trusted_mor
     for other in (stranger, tool):
         create(other, "/memories/rules/own.md", "mine")
         for path in ("/memories/rules/pay.md", "/memories/rules"):
-            assert "is trusted less" in refusal(other, "delete", path=path)
-            assert "is trusted less" in refusal(other, "rename", old_path=path, new_path="/memories/gone")
+            assert "has lower trust" in refusal(other, "delete", path=path)
+            assert "has lower trust" in refusal(other, "rename", old_path=path, new_path="/memories/gone")
         assert call(other, "rename", old_path="/memories/rules/own.md", new_path="/memories/my.md")
         assert call(other, "delete", path="/memories/my.md")
     assert "Pay account A" in call(tool, "view", path="/memories/rules/pay.md")

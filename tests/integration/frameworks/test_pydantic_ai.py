@@ -191,8 +191,9 @@ def test_a_model_forgets_nothing_that_is_trusted_more_and_nothing_that_is_quaran
     (own,) = used(engine, ("remember", {"text": SEAT}), **given)
     calls = [("forget", {"id": id}) for id in (vouched, odd, own["id"])]
     first, second, third = used(engine, *calls, **given)
-    assert (first["verdict"], "is trusted less than the memory" in first["reason"]) == ("refused", True)
-    assert (second["verdict"], second["reason"]) == ("refused", "it is quarantined; an operator releases or forgets it")
+    assert (first["verdict"], "has lower trust than the memory" in first["reason"]) == ("refused", True)
+    quarantined = "it is quarantined; only an operator may release or forget it"
+    assert (second["verdict"], second["reason"]) == ("refused", quarantined)
     assert third["verdict"] == "changed"
     (instead,) = used(engine, ("remember", {"text": "Ana lives in Bergen"}), **given)
     assert instead["verdict"] == "quarantined"

@@ -261,7 +261,7 @@ def test_what_is_not_what_was_to_come_is_refused_and_stays_closed_until_it_is_mo
                 db.execute("SET search_path = recollect, public")
                 assert db.execute(TAMPERING[what]).rowcount == 1
 
-    with pytest.raises(Conflict, match="what arrived is not what is there"):
+    with pytest.raises(Conflict, match="the copy differs from the source"):
         migrate_store(source, postgres_store_url, progress=tamper)
     with pytest.raises(StoreError, match="being moved"):
         PostgresStore(postgres_store_url, ManualClock())
@@ -278,7 +278,7 @@ def test_a_source_that_somebody_writes_to_meanwhile_is_not_taken_for_moved(
             if done == BATCH:
                 put(store, a_note("in between"))
 
-        with pytest.raises(Conflict, match="stop all writers of the store that is moved"):
+        with pytest.raises(Conflict, match="stop all writers of the source store"):
             migrate_store(source, postgres_store_url, progress=write)
     assert migrate_store(source, postgres_store_url).memories == MANY + 1
     assert_the_same(source, postgres_store_url)

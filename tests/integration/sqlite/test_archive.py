@@ -292,21 +292,21 @@ def deep(levels: int) -> list[Any]:
 
 REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
     "nothing": (lambda _: [], "line 1"),
-    "something else": (lambda _: ['{"id": "a"}\n'], "no export of recollect"),
+    "something else": (lambda _: ['{"id": "a"}\n'], "not an export of recollect"),
     "no JSON": (lambda _: ["PK\x03\x04"], "line 1"),
     "the last line cut": (lambda lines: lines[:-1], "was cut"),
     "a line cut": (lambda lines: [*lines[:2], lines[2][:-30], *lines[3:]], "line 3"),
-    "a line missing": (lambda lines: [*lines[:2], *lines[3:]], "line 5: 5 lines are said to be before"),
+    "a line missing": (lambda lines: [*lines[:2], *lines[3:]], "line 5: states 5 lines"),
     "another count of lines": (
         lambda lines: [*lines[:-1], changed(lines[-1], lambda v: v.update(lines=4))],
-        "line 6: 4 lines are said to be before",
+        "line 6: states 4 lines",
     ),
     "lines in another order": (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "changed or cut"),
     "a letter changed": (
         lambda lines: [line.replace("window", "widnow") for line in lines],
         "changed or cut",
     ),
-    "two in one": (lambda lines: [*lines, *lines], "behind its last line"),
+    "two in one": (lambda lines: [*lines, *lines], "lines after its last one"),
     "a newer number": (
         lambda lines: sealed([changed(lines[0], lambda v: v.update(number=2)), *lines[1:-1]]),
         "upgrade",
@@ -314,7 +314,7 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
     "a memory twice": (lambda lines: sealed([*lines[:-1], lines[1]]), "line 6, field 'id'.*twice"),
     "another count": (
         lambda lines: sealed([changed(lines[0], lambda v: v.update(memories=9)), *lines[1:-1]]),
-        "says 9",
+        "announces 9",
     ),
     "an unknown kind": (
         lambda lines: sealed([lines[0], changed(lines[1], lambda v: v["versions"][0].update(kind="x")), *lines[2:-1]]),
@@ -388,7 +388,7 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
         "line 1, field 'encoder'",
     ),
     "a level that there is not": (partial(with_version, given={"level": "decade"}), "line 2, field 'level'"),
-    "a level that is null": (partial(with_version, given={"level": None}), "line 2, field 'level'.*leave it out"),
+    "a level that is null": (partial(with_version, given={"level": None}), "line 2, field 'level'.*omit it"),
     "a level that is a number": (partial(with_version, given={"level": 7}), "line 2, field 'level'"),
     "a context of a level that there is not": (
         lambda lines: with_context(lines, lambda v: v.update(levels=["decade"])),
@@ -400,16 +400,16 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
             f"line 5.*{problem}",
         )
         for made, problem in (
-            ({"directions": "AAAA"}, "'directions': 3 bytes"),
+            ({"directions": "AAAA"}, "'directions': has 3 bytes"),
             ({"directions": "!"}, "'directions': '!' is not base64"),
-            ({"directions": base64.b64encode(bytes(4 * 256 * 4)).decode()}, "'directions': 4096 bytes"),
-            ({"directions": base64.b64encode(bytes(4 * 256)).decode()}, "'directions': is not of length 1"),
-            ({"encoder": None}, "'directions': directions without a model"),
+            ({"directions": base64.b64encode(bytes(4 * 256 * 4)).decode()}, "'directions': has 4096 bytes"),
+            ({"directions": base64.b64encode(bytes(4 * 256)).decode()}, "'directions': does not have length 1"),
+            ({"encoder": None}, "'directions': has vectors, but the encoder is missing"),
             ({"encoder": {"name": "hashing-256", "dimensions": 0}}, "'dimensions'"),
             ({"directed": -1}, "'directed'"),
-            ({"packed": 0}, "'packed': there are more of them"),
+            ({"packed": 0}, "'packed': is smaller than the number of entries"),
             ({"omitted": True}, "'omitted'"),
-            ({"text": "of the text"}, "'text': 'of the text' is no sum"),
+            ({"text": "of the text"}, "'text': 'of the text' is not a SHA-256 checksum"),
             ({"pinned_share": float("nan")}, "'pinned_share'"),
             ({"reserves": {"nothing": 3}}, "'reserves'"),
             ({"reserves": {"fact": 3_000}}, "the reserves add up to 3000 of 1200 tokens"),
@@ -428,7 +428,7 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
             f"line 5, field '{name}': {problem}",
         )
         for name, value, what, problem in (
-            ("formula", "[]", "a list", r"cannot be read: \[\] is no profile"),
+            ("formula", "[]", "a list", r"cannot be read: \[\] is not a profile"),
             ("formula", "by hand", "no JSON", "cannot be read: Expecting value"),
             ("formula", "[" * 100_000, "without an end", "cannot be read: "),
             ("formula", None, "null", "None is no text"),
@@ -470,7 +470,7 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
     ),
     "a sign that is there twice": (
         lambda lines: with_memory(lines, lambda v: v["uses"].append(v["uses"][1]), line=2),
-        "line 3, field 'uses': a sign is there twice",
+        "line 3, field 'uses': has a sign twice",
     ),
     "a vote among the uses": (
         lambda lines: with_memory(lines, lambda v: v["uses"][0].__setitem__(0, "helped")),
@@ -486,7 +486,7 @@ REFUSED: dict[str, tuple[Callable[[list[str]], Sequence[str]], str]] = {
     ),
     "a line of another scope than it says": (
         lambda lines: sealed([changed(lines[0], lambda v: v.update(scope="acme/ana")), *lines[1:-1]]),
-        "line 4, field 'scope': acme is not in acme/ana",
+        "line 4, field 'scope': acme is outside of the exported scope acme/ana",
     ),
     **{
         f"a memory {name} in the future": (
@@ -555,7 +555,7 @@ def test_an_export_that_changes_while_it_is_read_is_refused_and_nothing_is_taken
 
 
 def test_one_text_is_no_list_of_lines(lines: list[str]) -> None:
-    with a_later_engine() as engine, pytest.raises(recollect.InvalidInput, match="as a file"):
+    with a_later_engine() as engine, pytest.raises(recollect.InvalidInput, match="such as an open file"):
         engine.import_("".join(lines))
 
 

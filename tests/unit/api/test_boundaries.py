@@ -226,7 +226,7 @@ def test_undo_tells_a_key_for_one_scope_nothing_of_the_runs_of_others(service: O
             asked(service, "undo", EVERYTHING, run=run)
         told.append(str(refused.value).replace(str(run), "N"))
     assert told == [f"run N changed no memory of {ANA}, or none that is still there"] * 3
-    with pytest.raises(NotFound, match=f"the last one here is {theirs}"):
+    with pytest.raises(NotFound, match=f"the last run is {theirs}"):
         asked(service, "undo", create_owner(), run=999)
 
 

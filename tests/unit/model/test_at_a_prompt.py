@@ -113,8 +113,8 @@ def test_what_similar_tasks_taught_is_said_behind_the_score() -> None:
 
 def test_what_came_of_feedback_says_how_much_was_noted_and_why_nothing_was() -> None:
     assert repr(Noted(2, (MemoryId("seat"),))) == "<Noted 2 votes, 1 quoted>"
-    assert repr(Noted(0, remark="it is the context pasted back")) == (
-        "<Noted 0 votes, 0 quoted: it is the context pasted back>"
+    assert repr(Noted(0, remark="it is a copy of the context")) == (
+        "<Noted 0 votes, 0 quoted: it is a copy of the context>"
     )
 
 
