@@ -17,7 +17,7 @@ from recollect.errors import FieldError, show, suggest
 from recollect.model.format import format_count
 
 TOOLS_FILE = Path(__file__).with_name("tools.json")
-"""Written by `recollect.server.mcp.codegen`; a test holds it equal to the operations."""
+"""Written by `scripts/mcp_tools.py` from the operations; a test compares the two."""
 
 CORE_TOOLSET: Final = "core"
 """The toolset that every model is offered."""

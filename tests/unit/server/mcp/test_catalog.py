@@ -12,7 +12,6 @@ from recollect.api.operation import Effect, Toolset
 from recollect.api.operations import OPERATIONS
 from recollect.errors import FieldError
 from recollect.model.scope import Scope
-from recollect.server.mcp import codegen
 from recollect.server.mcp.catalog import (
     CORE_TOOLSET,
     SINGLE_SCOPE_HINT,
@@ -31,12 +30,6 @@ ANA = Scope.parse("acme/ana")
 
 def caller(reach: Reach, *rights: Right) -> Caller:
     return Caller(name="somebody", grants=(Grant(frozenset(rights), reach),))
-
-
-def test_the_catalogue_is_what_the_operations_are() -> None:
-    remedy = "write it anew: .venv/bin/python -m recollect.server.mcp.codegen"
-    assert TOOLS_FILE.read_text(encoding="utf-8") == codegen.render_catalog(), remedy
-    assert list(load_tools()) == list(OPERATIONS)
 
 
 @table("entry", load_tools().values(), ids=lambda entry: entry.name)
@@ -92,9 +85,6 @@ def test_toolsets_are_named_between_commas() -> None:
             parse_toolsets(wrong)
 
 
-EVERYDAY = [one for one in load_tools().values() if one.toolset in codegen.EVERYDAY_TOOLSETS]
-
-
 @table("entry", load_tools().values(), ids=lambda entry: entry.name)
 def test_whatever_a_model_can_say_is_described(entry: ToolEntry) -> None:
     assert [name for name, one in entry.input["properties"].items() if not one.get("description")] == []
@@ -104,23 +94,6 @@ def test_what_is_told_of_the_tools_that_every_model_has_is_short() -> None:
     core = select_tools(frozenset({CORE_TOOLSET})).values()
     assert len(core) <= 10
     assert sum(len(one.name) + len(one.about) + len(json.dumps(one.input)) for one in core) < 15_000
-
-
-def test_what_a_model_seldom_says_is_not_told_of_tools_for_every_day_and_programs_alone_give_vectors() -> None:
-    for entry in load_tools().values():
-        assert not named(entry.input) & (codegen.RARE_FIELDS if entry in EVERYDAY else codegen.PROGRAM_FIELDS)
-    assert named([one.request.model_json_schema() for one in OPERATIONS.values()]) >= codegen.RARE_FIELDS
-
-
-def named(schema: object) -> set[str]:
-    """Every name of a property in a schema."""
-    match schema:
-        case dict():
-            return set(schema.get("properties", ())) | {one for value in schema.values() for one in named(value)}
-        case list():
-            return {one for value in schema for one in named(value)}
-        case _:
-            return set()
 
 
 def test_what_is_asked_is_asked_in_one_way_where_the_other_is_not_told() -> None:

@@ -1,4 +1,7 @@
-"""Generate tools.json from the operations: `python -m recollect.server.mcp.codegen`."""
+"""Write `recollect/server/mcp/tools.json`, the list of MCP tools, from the operations.
+
+Run it as `.venv/bin/python scripts/mcp_tools.py` after an operation has changed; a test compares the file with it.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
