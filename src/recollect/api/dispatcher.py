@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, from_json
 
+from recollect import config
 from recollect.api.auth import WHOLE_STORE, Caller, HostPolicy, Reach, Right
 from recollect.api.keys import Authenticator
 from recollect.api.operation import Answer, Operation, OperationRequest
 from recollect.api.operations import OPERATIONS
 from recollect.api.problems import SCOPE_FIELD, ProblemCode, problem_of
+from recollect.config import ServerSettings
 from recollect.engine.engine import Engine
 from recollect.errors import (
     FieldError,
@@ -163,6 +165,12 @@ class RequestLimits:
     seconds: float = 30.0
     threads: int = 8
     waiting: int = 256
+
+    @classmethod
+    def from_settings(cls, settings: ServerSettings | None = None) -> Self:
+        """Return the limits in these settings, or in the current ones."""
+        server = config.load_settings().server if settings is None else settings
+        return cls(body_bytes=server.body_bytes, seconds=server.seconds, threads=server.threads, waiting=server.waiting)
 
 
 DEFAULT_LIMITS = RequestLimits()

@@ -170,11 +170,10 @@ def make_agent_caller(scope: str | None, *, read_only: bool) -> Caller:
 def open_dispatcher(engine: "AbstractContextManager[Engine]") -> "OpenedDispatcher":
     """Return a dispatcher for an engine, and a function that closes both."""
     from recollect.api.auth import HostPolicy
-    from recollect.api.dispatcher import Dispatcher, OperationRunner
+    from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestLimits
     from recollect.server.health import create_monitor
-    from recollect.server.request_limits import load_request_limits
 
-    limits, open = load_request_limits(), ExitStack()
+    limits, open = RequestLimits.from_settings(), ExitStack()
     found = open.enter_context(engine)
     watch = create_monitor(found)
     open.callback(watch.close)
@@ -188,9 +187,9 @@ def open_dispatcher(engine: "AbstractContextManager[Engine]") -> "OpenedDispatch
 
 def read_body_limit() -> int:
     """Return the maximum size of a request in bytes, from the settings."""
-    from recollect.server.request_limits import load_request_limits
+    from recollect.api.dispatcher import RequestLimits
 
-    return load_request_limits().body_bytes
+    return RequestLimits.from_settings().body_bytes
 
 
 def refuse_keys(_: str | None) -> Caller:

@@ -32,7 +32,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect import config, factory
-from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestOutcome
+from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestLimits, RequestOutcome
 from recollect.config import Settings
 from recollect.engine.engine import Engine
 from recollect.errors import InvalidInput, RecollectError, StoreError
@@ -44,7 +44,6 @@ from recollect.server.authenticator import Authentication, create_authentication
 from recollect.server.health import DEGRADED_MODES, create_monitor
 from recollect.server.http.app import create_app as http_app
 from recollect.server.http.connection import LimitedHttpConnection, require_known_uvicorn
-from recollect.server.request_limits import build_request_limits
 from recollect.server.telemetry import Metrics
 
 MCP_PATH = "/mcp"
@@ -205,7 +204,7 @@ class ServerProcess:
             OperationRunner(engine),
             let_in.authenticate,
             create_host_policy(server, self._port),
-            limits=build_request_limits(server),
+            limits=RequestLimits.from_settings(server),
             heard=self._on_request,
         )
         self._drain = DrainTimer(server.drain_seconds)

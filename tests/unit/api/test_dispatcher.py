@@ -15,6 +15,7 @@ import recollect
 from recollect.api.auth import Caller, HostPolicy, create_owner
 from recollect.api.dispatcher import CANCELLED, OK, Dispatcher, OperationRunner, RequestLimits, RequestOutcome
 from recollect.api.operation import Answer
+from recollect.config import ServerSettings
 from recollect.errors import NotFound, Overdue, ServerBusy
 from recollect.protocols import Purpose
 
@@ -177,3 +178,12 @@ def test_each_request_is_heard_of_once_and_without_its_words() -> None:
         ("recall", "-", "not_found"),
     ]
     assert "tea" not in repr(heard)
+
+
+def test_each_limit_is_the_setting_of_its_name() -> None:
+    settings = ServerSettings(body_bytes=2_000, seconds=3.0, threads=7, waiting=5)
+    assert RequestLimits.from_settings(settings) == RequestLimits(body_bytes=2_000, seconds=3.0, threads=7, waiting=5)
+
+
+def test_default_settings_give_the_default_limits() -> None:
+    assert RequestLimits.from_settings(ServerSettings()) == RequestLimits()
