@@ -18,7 +18,7 @@ from recollect.ranking.profiles import BUILTIN_PROFILES
 from recollect.ranking.set_signals import SET_SIGNALS
 from recollect.ranking.signals import SIGNALS
 from recollect.server.grpc.server import SERVICE, STATUSES, camel_case
-from recollect.server.http.problems import STATUSES as HTTP_STATUSES
+from recollect.server.http.middleware import STATUSES as HTTP_STATUSES
 from recollect.server.mcp.catalog import ToolEntry, load_tools
 from recollect.server.mcp.resources import PROMPTS, RESOURCES, TEMPLATES, PromptTemplate, Resource
 from tests.tables import table

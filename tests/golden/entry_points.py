@@ -15,7 +15,7 @@ from recollect.integrations.langgraph import RecollectStore
 from recollect.integrations.openai_agents import RecollectSession
 from recollect.server.grpc.server import STATUSES as GRPC_STATUSES
 from recollect.server.http import openapi
-from recollect.server.http.problems import STATUSES as HTTP_STATUSES
+from recollect.server.http.middleware import STATUSES as HTTP_STATUSES
 from tests.upgrades.write import _seed_randomness as seed_randomness
 
 CLOCK_PATH = "recollect.factory._now"

@@ -22,27 +22,29 @@ from recollect.api.operation import Operation
 from recollect.api.operations import OPERATIONS, OPERATIONS_BY_SUBJECT
 from recollect.errors import NotFound, RecollectError, show
 from recollect.server.health import HealthCheck
-from recollect.server.http import openapi, problems
+from recollect.server.http import openapi
 from recollect.server.http.middleware import (
     IDEMPOTENCY_KEY_HEADER,
+    JSON_MEDIA_TYPE,
+    STATUS_HEADERS,
     TRANSPORT,
     EdgeMiddleware,
+    HttpProblem,
     body_timeout_error,
     body_too_large_error,
+    encode_json,
+    error_response,
     read_single_header,
     refuse_encoded_body,
     refuse_large_body,
 )
-from recollect.server.http.problems import JSON_MEDIA_TYPE, HttpProblem
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 PUBLIC_ENDPOINTS: Mapping[str, Callable[[HealthCheck], Endpoint]] = {
     "/health/live": lambda _: _get_liveness,
     "/health/ready": lambda health: partial(_get_readiness, health),
-    "/openapi.json": lambda _: partial(
-        _get_openapi, problems.encode_json(openapi.build_document(OPERATIONS_BY_SUBJECT))
-    ),
+    "/openapi.json": lambda _: partial(_get_openapi, encode_json(openapi.build_document(OPERATIONS_BY_SUBJECT))),
 }
 """Endpoints that need no key, by path; they reveal nothing of memories."""
 
@@ -127,7 +129,7 @@ async def _handle_no_route(front: Dispatcher, request: Request, error: Exception
     """Answer a request without a route; it is recorded without its path, which may say anything."""
     problem = _routing_error(request, error)
     front.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, problem)
-    return problems.error_response(problem)
+    return error_response(problem)
 
 
 def _routing_error(request: Request, error: Exception) -> RecollectError:
@@ -137,12 +139,12 @@ def _routing_error(request: Request, error: Exception) -> RecollectError:
         return NotFound(f"there is no {show(request.url.path)}; {known}")
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     told = f"{request.method} is no method of {show(request.url.path)}; {headers.get('Allow', 'another')} is"
-    return problems.HttpProblem(status, told, headers)
+    return HttpProblem(status, told, headers)
 
 
 def _json_response(value: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
-    headers = problems.STATUS_HEADERS.get(status, {}) if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
-    return Response(problems.encode_json(value), status.value, dict(headers), JSON_MEDIA_TYPE)
+    headers = STATUS_HEADERS.get(status, {}) if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+    return Response(encode_json(value), status.value, dict(headers), JSON_MEDIA_TYPE)
 
 
 async def read_arguments(request: Request, operation: Operation[Any], limits: RequestLimits) -> Mapping[str, Any]:

@@ -5,9 +5,14 @@ from http import HTTPStatus
 from typing import Any
 
 from recollect.api.operation import Effect, Operation
-from recollect.server.http import problems
-from recollect.server.http.middleware import IDEMPOTENCY_KEY_HEADER
-from recollect.server.http.problems import JSON_MEDIA_TYPE
+from recollect.server.http.middleware import (
+    HTTP_ONLY_STATUSES,
+    IDEMPOTENCY_KEY_HEADER,
+    JSON_MEDIA_TYPE,
+    PROBLEM_MEDIA_TYPE,
+    PROBLEM_SCHEMA,
+    STATUSES,
+)
 from recollect.version import __version__
 
 OPENAPI_VERSION = "3.1.0"
@@ -15,7 +20,7 @@ COMPONENTS_PREFIX = "#/components/schemas/"
 PATH_PREFIX = "/v1/"
 """The prefix of every operation's path."""
 
-ERROR_STATUSES = sorted({*problems.STATUSES.values(), *problems.HTTP_ONLY_STATUSES} - {HTTPStatus.METHOD_NOT_ALLOWED})
+ERROR_STATUSES = sorted({*STATUSES.values(), *HTTP_ONLY_STATUSES} - {HTTPStatus.METHOD_NOT_ALLOWED})
 """Error statuses that any operation may answer with."""
 
 _KEY_PARAMETER = {
@@ -46,7 +51,7 @@ def build_document(subjects: Mapping[str, Iterable[Operation[Any]]]) -> Mapping[
         "components": {
             "schemas": {
                 **dict(_collect_schemas(one for _, one in known)),
-                "Problem": dict(problems.PROBLEM_SCHEMA),
+                "Problem": dict(PROBLEM_SCHEMA),
                 "Health": _HEALTH_SCHEMA,
             },
             "responses": {status.name: _describe_problem(status) for status in ERROR_STATUSES},
@@ -104,7 +109,7 @@ def _ref(name: str) -> dict[str, str]:
 
 def _describe_problem(status: HTTPStatus) -> dict[str, Any]:
     headers = {"Retry-After": {"schema": {"type": "string"}}} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
-    content = {problems.PROBLEM_MEDIA_TYPE: {"schema": _ref("Problem")}}
+    content = {PROBLEM_MEDIA_TYPE: {"schema": _ref("Problem")}}
     return {"description": status.phrase, **({"headers": headers} if headers else {}), "content": content}
 
 
@@ -131,7 +136,7 @@ def _describe_endpoint(summary: str, *answers: tuple[HTTPStatus, str, dict[str, 
 
 
 _OBJECT_SCHEMA = {"type": "object"}
-_UNAUTHORIZED = (HTTPStatus.UNAUTHORIZED, problems.PROBLEM_MEDIA_TYPE, _ref("Problem"))
+_UNAUTHORIZED = (HTTPStatus.UNAUTHORIZED, PROBLEM_MEDIA_TYPE, _ref("Problem"))
 
 _MONITORING_PATHS: Mapping[str, Any] = {
     "/health/live": _describe_endpoint(
@@ -148,7 +153,7 @@ _MONITORING_PATHS: Mapping[str, Any] = {
         "What was asked, for Prometheus",
         (HTTPStatus.OK, "text/plain", {"type": "string"}),
         _UNAUTHORIZED,
-        (HTTPStatus.INTERNAL_SERVER_ERROR, problems.PROBLEM_MEDIA_TYPE, _ref("Problem")),
+        (HTTPStatus.INTERNAL_SERVER_ERROR, PROBLEM_MEDIA_TYPE, _ref("Problem")),
         operationId="metrics",
     ),
     "/openapi.json": _describe_endpoint(

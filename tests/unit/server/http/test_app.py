@@ -19,7 +19,7 @@ from recollect.api.problems import ProblemCode
 from recollect.errors import RecollectError
 from recollect.model.enums import Provenance
 from recollect.server.health import Health
-from recollect.server.http import problems
+from recollect.server.http import middleware
 from recollect.server.http.app import METRICS_PATH, PUBLIC_ENDPOINTS, create_app
 from tests.tables import table
 from tests.unit.api.least import least
@@ -134,8 +134,8 @@ def test_a_page_of_the_server_itself_may_ask(standing: Scene) -> None:
 
 @table("code", ProblemCode)
 def test_every_code_has_a_status_and_a_title(code: ProblemCode) -> None:
-    assert problems.STATUSES[code] >= HTTPStatus.BAD_REQUEST
-    assert problems.TITLES[code]
+    assert middleware.STATUSES[code] >= HTTPStatus.BAD_REQUEST
+    assert middleware.TITLES[code]
 
 
 def test_a_problem_is_told_as_rfc_9457_has_it(standing: Scene) -> None:
@@ -314,7 +314,7 @@ def test_keys_that_cannot_be_read_are_a_fault_of_the_server(scene: Scene) -> Non
 
 
 def test_half_a_character_is_told_by_its_number() -> None:
-    assert problems.encode_json({"a": "\ud800é"}) == b'{"a":"\\ud800\xc3\xa9"}'
+    assert middleware.encode_json({"a": "\ud800é"}) == b'{"a":"\\ud800\xc3\xa9"}'
 
 
 def test_another_face_is_asked_at_its_path_behind_the_same_gate(scene: Scene) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 
 from recollect.api.operations import OPERATIONS, OPERATIONS_BY_SUBJECT
+from recollect.server.http.middleware import STATUSES
 from recollect.server.http.openapi import build_document
-from recollect.server.http.problems import STATUSES
 from tests.tables import table
 
 DOCUMENT: Any = json.loads(json.dumps(build_document(OPERATIONS_BY_SUBJECT)))
