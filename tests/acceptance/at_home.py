@@ -40,9 +40,9 @@ def served(line: str, home: Path) -> Iterator[str]:
     ) as server:
         assert server.stdout is not None
         told = server.stdout.readline()
-        found = re.fullmatch(r"listening at (http://127\.0\.0\.1:\d+)\n", told)
+        found = re.fullmatch(r"listening on (http://127\.0\.0\.1:\d+)\n", told)
         assert found, told
-        while not (told := server.stdout.readline()).startswith("authorised by"):
+        while not (told := server.stdout.readline()).startswith("authorized by"):
             assert told, "it ended"
         try:
             yield found[1]

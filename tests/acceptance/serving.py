@@ -16,7 +16,7 @@ import httpx
 
 from .shell import ENVIRONMENT
 
-LISTENING = re.compile(r"listening at (http://(127\.0\.0\.1|\[::1\]):(\d+))")
+LISTENING = re.compile(r"listening on (http://(127\.0\.0\.1|\[::1\]):(\d+))")
 ALONE = ("--no-grpc", "--no-mcp")
 LONG = 60.0
 """For how many seconds anything may take before a test has failed."""
@@ -91,5 +91,5 @@ def _told(process: "subprocess.Popen[str]") -> Iterator[str]:
     assert process.stdout is not None
     for line in process.stdout:
         yield line.rstrip("\n")
-        if line.startswith("jobs are"):
+        if line.startswith("jobs "):
             return

@@ -108,7 +108,7 @@ def test_a_client_over_grpc_is_answered_as_an_engine_answers(embedder: str, tmp_
     assert "helped: 1" in lines
     assert "taught: Ask for the seat before paying" in lines
     assert "like it: Book a flight to Lisbon" in lines
-    assert lines[-1].startswith("INVALID_ARGUMENT: field 'kind': 'preferense' is no kind")
+    assert lines[-1].startswith("INVALID_ARGUMENT: field 'kind': unknown kind 'preferense'")
     assert list(tmp_path.iterdir()) == []
 
 

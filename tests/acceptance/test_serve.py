@@ -41,19 +41,19 @@ def test_a_server_starts_answers_and_ends_well_on_either_store(target: str, tmp_
         assert [one["id"] for one in context["packed"]] == [kept["id"]]
         assert server.token.stat().st_mode & 0o777 == stat.S_IRUSR | stat.S_IWUSR
         shown = strip_secrets(target) if "://" in target else target
-        assert server.told[1] == f"the store is {shown}"
-        assert server.told[2].startswith(f"authorised by the token in {server.token}")
-        assert server.told[3] == "jobs are run when they fall due"
+        assert server.told[1] == f"store: {shown}"
+        assert server.told[2].startswith(f"authorized by the token in {server.token}")
+        assert server.told[3] == "jobs run when they are due"
         server.process.send_signal(signal.SIGTERM)
         assert server.ended() == 0
         events = server.events()
-    asked = [one for one in events if one["event"] == "asked"]
+    asked = [one for one in events if one["event"] == "request"]
     assert [(one["face"], one["operation"], one["caller"], one["outcome"]) for one in asked] == [
         ("http", "remember", "owner", "ok"),
         ("http", "recall", "owner", "ok"),
     ]
     assert all(one["milliseconds"] > 0.0 and one["level"] == "info" for one in asked)
-    assert events[-1]["event"] == "ended"
+    assert events[-1]["event"] == "stopped"
     assert "tea" not in str(events).replace(shown, "").lower().replace("instead", "")  # a folder may be called so
     with recollect.open(target, embedder="hashing") as engine:
         assert engine.usage(kept["id"], scope="acme/ana").served == 1
@@ -134,7 +134,7 @@ def test_what_does_not_end_in_time_is_left_and_told(tmp_path: Path) -> None:
             over.set()
             told = gone.result(LONG)
             assert (told.status_code, told.json()["retryable"]) == (503, True)
-            assert [one["what"] for one in server.events() if one["event"] == "left_under_way"] == [["a request"]]
+            assert [one["what"] for one in server.events() if one["event"] == "work_unfinished"] == [["a request"]]
 
 
 def over_grpc(told: list[str]) -> int:
@@ -198,7 +198,8 @@ def test_a_port_that_is_taken_is_told_with_the_remedy(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         outcome = refused(str(tmp_path / "a.db"), tmp_path, "--port", str(taken.getsockname()[1]))
     assert outcome.returncode == 1
-    assert "cannot be listened at: Address already in use; stop what listens there" in outcome.stderr
+    assert "cannot listen on 127.0.0.1:" in outcome.stderr
+    assert ": Address already in use; stop the program that uses it, or choose another port" in outcome.stderr
     assert outcome.stderr.count("\n") == 1
 
 
@@ -206,15 +207,15 @@ def test_a_port_of_grpc_that_is_taken_is_told_with_the_remedy(tmp_path: Path) ->
     with socket.create_server(("127.0.0.1", 0)) as taken:
         outcome = refused(str(tmp_path / "a.db"), tmp_path, "--port", "0", "--grpc-port", str(taken.getsockname()[1]))
     assert outcome.returncode == 2
-    assert "Choose another port with --grpc-port, or none with --no-grpc" in outcome.stderr
+    assert "choose another port with --grpc-port, or disable gRPC with --no-grpc" in outcome.stderr
     assert "Traceback" not in outcome.stderr
 
 
 def test_others_are_not_listened_to_without_keys(tmp_path: Path) -> None:
     outcome = refused(str(tmp_path / "a.db"), tmp_path, "--host", "0.0.0.0", "--port", "0")  # noqa: S104
     assert outcome.returncode == 2
-    assert "there is no key in" in outcome.stderr
-    assert "make one with `recollect keys add`, or listen at 127.0.0.1" in outcome.stderr
+    assert "has no keys" in outcome.stderr
+    assert "create one with `recollect keys add`, or listen on 127.0.0.1" in outcome.stderr
     assert not (tmp_path / "a.db").exists()
     nowhere = refused(str(tmp_path / "a.db"), tmp_path, "--host", "nowhere.invalid")
     assert nowhere.returncode == 2
@@ -260,7 +261,9 @@ def test_with_keys_the_token_lets_nobody_in_until_the_last_is_gone(shell: Shell,
         "--setting", f"server.keys={keys}", "keys", "add", "root", "--right", "read", "--whole-store"
     ).stdout.strip()
     with served(shell.target, tmp_path / "own") as server:
-        assert server.told[2] == f"authorised by the keys in {keys}; by the token in {server.token} once none is left"
+        assert (
+            server.told[2] == f"authorized by the keys in {keys}; by the token in {server.token} once no keys are left"
+        )
         assert server.post("stats", {}).status_code == 401
         assert server.given("stats", {}, key=key)["memories"] == 0
         counted = httpx.get(f"{server.url}/metrics", headers={"Authorization": f"Bearer {key}"}, timeout=LONG).text
@@ -275,7 +278,7 @@ def test_with_keys_the_token_lets_nobody_in_until_the_last_is_gone(shell: Shell,
 
 def test_a_throw_away_is_served_without_jobs(tmp_path: Path) -> None:
     with served(":memory:", tmp_path / "own") as server:
-        assert server.told[3] == "jobs are not run here"
+        assert server.told[3] == "jobs do not run here"
         assert server.given("remember", TEA)["verdict"] == "created"
 
 
@@ -341,7 +344,7 @@ def test_a_store_that_takes_no_writes_is_told_of_also_if_agents_only_recall_and_
         assert not degraded()
         server.process.terminate()
         assert server.ended() == 0
-    lost = [one for one in server.events() if one["event"] == "changes_put_off_lost"]
+    lost = [one for one in server.events() if one["event"] == "deferred_writes_lost"]
     assert "deferred writes failed" in lost[0]["problem"]
 
 

@@ -52,7 +52,7 @@ def test_what_is_still_being_sent_is_nothing_under_way_when_it_is_told_to_end(pa
         assert there.recv(65_536).startswith(b"HTTP/1.1 503 ")
         assert server.ended() == 0
         told = [one["event"] for one in server.events()]
-        assert (told[-1], "left_under_way" in told) == ("ended", False)
+        assert (told[-1], "work_unfinished" in told) == ("stopped", False)
 
 
 def test_a_scheduler_without_a_job_is_none_that_is_left_when_the_time_is_up(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_scheduler_without_a_job_is_none_that_is_left_when_the_time_is_up(tmp_
     with served(str(tmp_path / "a.db"), tmp_path / "own", settings=settings) as server:
         server.process.send_signal(signal.SIGTERM)
         assert server.ended() == 0
-        assert server.events()[-1]["event"] == "ended"
+        assert server.events()[-1]["event"] == "stopped"
 
 
 def test_a_scheduler_that_cannot_look_for_a_job_is_none_that_is_left_either(tmp_path: Path) -> None:
@@ -72,4 +72,4 @@ def test_a_scheduler_that_cannot_look_for_a_job_is_none_that_is_left_either(tmp_
         with served(str(path), tmp_path / "own", settings=settings) as server:
             server.process.send_signal(signal.SIGTERM)
             assert server.ended() == 0
-            assert server.events()[-1]["event"] == "ended"
+            assert server.events()[-1]["event"] == "stopped"

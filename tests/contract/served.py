@@ -52,8 +52,8 @@ def serving(store: Path | str, folder: Path, **settings: str) -> Iterator[Served
         text=True,
     ) as run:
         try:
-            told = _until(run, "authorised")
-            (web,), (rpc,) = re.findall(r"listening at (\S+)", told), re.findall(r"gRPC at (\S+)", told)
+            told = _until(run, "authorized")
+            (web,), (rpc,) = re.findall(r"listening on (\S+)", told), re.findall(r"gRPC at (\S+)", told)
             yield Served(web, rpc, token.read_text(encoding="utf-8").strip(), keys)
         finally:
             run.terminate()

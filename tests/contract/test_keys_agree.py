@@ -120,7 +120,7 @@ def test_no_operation_tells_whether_there_is_another_scope(name: str, everything
         whose = OPERATIONS[operation].request.scope_field
         one, other = (refused(face, operation, {**least(operation), whose: scope}) for scope in (THEIRS, NOWHERE))
         assert one.code is ProblemCode.NOT_FOUND
-        assert one.message == f"there is no scope '{THEIRS}', or it is not for '{NAME}'", operation
+        assert one.message == f"there is no scope '{THEIRS}', or '{NAME}' may not use it", operation
         assert told_alike(one, other, {THEIRS: NOWHERE}), operation
 
 
@@ -163,7 +163,7 @@ def test_what_is_anothers_is_told_like_what_is_not_there(
 @pytest.mark.parametrize("name", FACES)
 def test_who_may_only_read_is_refused_all_else_in_the_same_words_but_for_why(name: str, place: Place) -> None:
     face = place.face(name, Right.READ)
-    why = "recollect mcp was started with --read-only" if name in STDIO else "it takes a key that has it"
+    why = "recollect mcp was started with --read-only" if name in STDIO else "use a key that has it"
     for operation, one in OPERATIONS.items():
         scope_field = one.request.scope_field
         given = least(operation) if scope_field is None else {**least(operation), scope_field: OWN}
@@ -191,7 +191,7 @@ def test_what_is_another_ones_is_as_it_was(name: str, place: Place, everything: 
 
 FORGED: Mapping[str, tuple[str, str | None, str]] = {
     "host": ("evil.example", None, "host 'evil.example'"),
-    "origin": ("", "https://evil.example", "a page of 'https://evil.example' may not ask here"),
+    "origin": ("", "https://evil.example", "origin 'https://evil.example' is not allowed"),
 }
 
 

@@ -131,7 +131,7 @@ def test_a_tool_without_a_policy_is_found_out_and_answers_nothing(front: Dispatc
     assert tools_without([*load_tools().values(), replace(stats, name=PEEK)]) == {PEEK}
     assert tools_without([*load_tools().values(), replace(load_tools()["erase"], right=Right.READ)]) == {"erase"}
     assert tools_without([*load_tools().values(), replace(stats, whose=None)]) == {"stats"}
-    with pytest.raises(NotFound, match=f"there is no operation '{PEEK}'"):
+    with pytest.raises(NotFound, match=f"unknown operation '{PEEK}'"):
         asyncio.run(front.dispatch("mcp", PEEK, {}, create_owner()))
 
 

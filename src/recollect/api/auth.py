@@ -36,7 +36,7 @@ class Grant:
 
     def __post_init__(self) -> None:
         if not self.rights:
-            raise FieldError("a grant without rights allows nothing; name at least one", field="rights")
+            raise FieldError("a grant needs at least one right; name one", field="rights")
 
     def covers(self, reach: Reach) -> bool:
         """Return whether the reach lies within the grant."""
@@ -83,10 +83,10 @@ class Caller:
         if reach == WHOLE_STORE:
             raise AccessDenied(
                 f"{show(self.name)} lacks the right {show(right.value)} over the whole store; "
-                f"{self.missing_right_hint or 'a key for that is made with --whole-store'}"
+                f"{self.missing_right_hint or 'create a key with --whole-store'}"
             )
         if not covering:
-            raise NotFound(f"there is no scope {show(str(reach))}, or it is not for {show(self.name)}")
+            raise NotFound(f"there is no scope {show(str(reach))}, or {show(self.name)} may not use it")
         raise AccessDenied(
             f"{show(self.name)} lacks the right {show(right.value)} in {show(str(reach))}; {self._missing_right_remedy}"
         )
@@ -102,7 +102,7 @@ class Caller:
 
     @property
     def _missing_right_remedy(self) -> str:
-        return self.missing_right_hint or "it takes a key that has it"
+        return self.missing_right_hint or "use a key that has it"
 
     def cap_provenance(self, provenance: Provenance) -> Provenance:
         """Return the provenance, or the caller's own if that is trusted less."""
@@ -116,7 +116,7 @@ class Caller:
 def parse_right(value: str) -> Right:
     """Return the right of that name; raise FieldError if there is none."""
     if value not in tuple(Right):
-        raise FieldError(f"{show(value)} is no right; known are {', '.join(Right)}", field="rights")
+        raise FieldError(f"unknown right {show(value)}; known are {', '.join(Right)}", field="rights")
     return Right(value)
 
 
@@ -154,13 +154,15 @@ class HostPolicy:
                 f"host {show(host)} is not allowed; if this server has that name, add it to server.hosts"
             )
         if origin is not None and origin not in self.origins and origin.lower() not in _own_origins(host):
-            raise AccessDenied(f"a page of {show(origin)} may not ask here; name it in server.origins if that is meant")
+            raise AccessDenied(
+                f"origin {show(origin)} is not allowed; if you trust its pages, add it to server.origins"
+            )
 
     def _allows_host(self, host: str) -> bool:
-        called = host.lower()
-        name, colon, port = called.rpartition(":")
+        lowered = host.lower()
+        name, colon, port = lowered.rpartition(":")
         with_port = colon and port.isdecimal() and port.isascii() and (":" not in name or name.endswith("]"))
-        return called in self.hosts or bool(with_port and name in self.hosts)
+        return lowered in self.hosts or bool(with_port and name in self.hosts)
 
 
 def _own_origins(host: str) -> tuple[str, str]:

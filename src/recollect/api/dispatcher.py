@@ -46,56 +46,56 @@ def read_json(body: bytes | str) -> Mapping[str, Any]:
     NaN, infinities and values that are nested too deeply are rejected.
     """
     try:
-        found = from_json(body, allow_inf_nan=False)
+        value = from_json(body, allow_inf_nan=False)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the body is not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise InvalidInput(f'the body is {show(found)}; give a JSON object, such as {{"scope": "acme/ana"}}')
-    return found
+    if not isinstance(value, dict):
+        raise InvalidInput(f'the body is {show(value)}; send a JSON object, such as {{"scope": "acme/ana"}}')
+    return value
 
 
-def read_request(model: type[R], given: Mapping[str, Any]) -> R:
+def read_request(model: type[R], arguments: Mapping[str, Any]) -> R:
     """Validate `given` against `model`; raise FieldError for the first problem.
 
     An unknown field is reported first.
     """
     try:
-        return model.model_validate(given)
+        return model.model_validate(arguments)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        unknown = (one for one in found if one["type"] == "extra_forbidden")  # often the missing field, misspelled
-        raise _to_field_error(model, next(unknown, found[0])) from error
+        details = error.errors(include_url=False)
+        unknown = (one for one in details if one["type"] == "extra_forbidden")  # often the missing field, misspelled
+        raise _to_field_error(model, next(unknown, details[0])) from error
 
 
-def _to_field_error(model: type[OperationRequest], found: ErrorDetails) -> FieldError:
-    field = ".".join(str(part) for part in found["loc"])
-    cause = found.get("ctx", {}).get("error")
-    match found["type"]:
+def _to_field_error(model: type[OperationRequest], detail: ErrorDetails) -> FieldError:
+    field = ".".join(str(part) for part in detail["loc"])
+    cause = detail.get("ctx", {}).get("error")
+    match detail["type"]:
         case "extra_forbidden":
-            known = list(model.model_fields) if len(found["loc"]) == 1 else []
-            told = f"; {suggest(str(found['loc'][-1]), known)}" if known else ""
-            return FieldError(f"there is no such field{told}", field=field)
+            known = list(model.model_fields) if len(detail["loc"]) == 1 else []
+            hint = f"; {suggest(str(detail['loc'][-1]), known)}" if known else ""
+            return FieldError(f"unknown field{hint}", field=field)
         case "missing" if field == model.scope_field:
             return FieldError(
-                "is missing; say whose memory it is, ask by a key for one scope, or start `recollect mcp` with --scope",
+                "is missing; name a scope, use a key for a single scope, or start `recollect mcp` with --scope",
                 field=field,
             )
         case "missing":
             return FieldError("is missing", field=field)
         case _ if isinstance(cause, FieldError):
-            return FieldError(cause.problem, field=_refused_field(found["loc"], cause))
+            return FieldError(cause.problem, field=_refused_field(detail["loc"], cause))
         case _ if cause is not None:
             return FieldError(str(cause), field=field)
         case _:
             return FieldError(
-                f"{show(found['input'])} does not fit: {found['msg'][0].lower()}{found['msg'][1:]}", field=field
+                f"{show(detail['input'])} is not valid: {detail['msg'][0].lower()}{detail['msg'][1:]}", field=field
             )
 
 
 def _refused_field(path: tuple[int | str, ...], cause: FieldError) -> str | None:
     """Return the field to report: the list rather than its item, or the field named by `cause`."""
-    named = path[:-1] if path and isinstance(path[-1], int) else path
-    return ".".join(str(part) for part in named) or cause.field
+    parts = path[:-1] if path and isinstance(path[-1], int) else path
+    return ".".join(str(part) for part in parts) or cause.field
 
 
 class OperationRunner:
@@ -104,13 +104,13 @@ class OperationRunner:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
 
-    def run(self, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
+    def run(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Validate the arguments, check the caller's right and return the answer.
 
         A caller without the read right gets the redacted answer if the operation defines one.
         """
         operation = find_operation(name)
-        request = read_request(operation.request, fill_scope(operation, given, caller))
+        request = read_request(operation.request, fill_scope(operation, arguments, caller))
         if request.scope_field is None:
             caller.require_right_anywhere(operation.right)
             return operation.run(self.engine, request, caller)
@@ -122,29 +122,29 @@ class OperationRunner:
 
 def find_operation(name: str) -> Operation[Any]:
     """Return the operation of that name; raise NotFound if there is none."""
-    found = OPERATIONS.get(name)
-    if found is None:
-        raise NotFound(f"there is no operation {show(name)}; {suggest(name, OPERATIONS)}")
-    return found
+    operation = OPERATIONS.get(name)
+    if operation is None:
+        raise NotFound(f"unknown operation {show(name)}; {suggest(name, OPERATIONS)}")
+    return operation
 
 
-def fill_scope(operation: Operation[Any], given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+def fill_scope(operation: Operation[Any], arguments: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
     """Return the arguments; if they name no scope, add the caller's default scope."""
-    whose = operation.request.scope_field
-    if whose is None or caller.scope is None or given.get(whose) is not None:
-        return given
-    return {**given, whose: str(caller.scope)}
+    field = operation.request.scope_field
+    if field is None or caller.scope is None or arguments.get(field) is not None:
+        return arguments
+    return {**arguments, field: str(caller.scope)}
 
 
-def resolve_reach(request: OperationRequest, whose: str) -> Reach:
+def resolve_reach(request: OperationRequest, field: str) -> Reach:
     """Return the reach of a request: its scope and those below, or the whole store."""
-    scope = getattr(request, whose)
+    scope = getattr(request, field)
     try:
         return WHOLE_STORE if scope is None else as_scope(scope)
     except ScopeError as error:
-        if whose == SCOPE_FIELD:
+        if field == SCOPE_FIELD:
             raise
-        raise FieldError(str(error), field=whose) from error
+        raise FieldError(str(error), field=field) from error
 
 
 OK = "ok"
@@ -196,39 +196,39 @@ class Dispatcher:
 
     def __init__(
         self,
-        service: OperationRunner,
+        runner: OperationRunner,
         authenticate: Authenticator,
-        gate: HostPolicy,
+        host_policy: HostPolicy,
         *,
         limits: RequestLimits = DEFAULT_LIMITS,
-        heard: OutcomeListener = lambda _: None,
+        on_outcome: OutcomeListener = lambda _: None,
     ) -> None:
-        self.service, self.gate, self.limits = service, gate, limits
+        self.runner, self.host_policy, self.limits = runner, host_policy, limits
         self.authenticate = authenticate
-        self._heard = heard
+        self._on_outcome = on_outcome
         self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-asked")
-        self._under_way: set[Future[Answer]] = set()
-        self._counting = threading.Lock()  # close() must see every submitted request
+        self._pending: set[Future[Answer]] = set()
+        self._lock = threading.Lock()  # close() must see every submitted request
 
     @property
     def pending_count(self) -> int:
         """Number of requests that are running or queued."""
-        return len(self._under_way)
+        return len(self._pending)
 
-    def submit(self, name: str, given: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
+    def submit(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
         """Queue an operation on the thread pool; raise ServerBusy if too many wait."""
-        with self._counting:
+        with self._lock:
             if self.pending_count >= self.limits.threads + self.limits.waiting:
-                raise ServerBusy(f"{self.pending_count} requests are waiting already; try again in a moment")
-            work = self._threads.submit(self.service.run, name, given, caller)
-            self._under_way.add(work)
-        work.add_done_callback(self._under_way.discard)
+                raise ServerBusy(f"{self.pending_count} requests are already pending; try again in a moment")
+            work = self._threads.submit(self.runner.run, name, arguments, caller)
+            self._pending.add(work)
+        work.add_done_callback(self._pending.discard)
         return work
 
-    async def dispatch(self, face: str, name: str, given: Mapping[str, Any], caller: Caller) -> Answer:
+    async def dispatch(self, transport: str, name: str, arguments: Mapping[str, Any], caller: Caller) -> Answer:
         """Run the operation and return its answer; raise Overdue after `limits.seconds`."""
-        with self.record_outcome(face, name, caller.name):
-            work = self.submit(name, given, caller)
+        with self.record_outcome(transport, name, caller.name):
+            work = self.submit(name, arguments, caller)
             try:
                 async with asyncio.timeout(self.limits.seconds):
                     return await asyncio.wrap_future(work)  # cancelling stops it only if it has not started
@@ -236,9 +236,9 @@ class Dispatcher:
                 raise timeout_error(work, self.limits.seconds) from error
 
     @contextmanager
-    def record_outcome(self, face: str, name: str, caller: str) -> Iterator[None]:
+    def record_outcome(self, transport: str, name: str, caller: str) -> Iterator[None]:
         """Report the outcome and duration of the enclosed request to the listener."""
-        began, outcome = time.perf_counter(), ProblemCode.INTERNAL.value
+        started_at, outcome = time.perf_counter(), ProblemCode.INTERNAL.value
         try:
             yield
             outcome = OK
@@ -249,27 +249,31 @@ class Dispatcher:
             outcome = CANCELLED
             raise
         finally:
-            took = time.perf_counter() - began
-            self._heard(RequestOutcome(transport=face, operation=name, caller=caller, outcome=outcome, seconds=took))
+            took = time.perf_counter() - started_at
+            self._on_outcome(
+                RequestOutcome(transport=transport, operation=name, caller=caller, outcome=outcome, seconds=took)
+            )
 
-    def record_refusal(self, face: str, name: str, caller: str, error: RecollectError) -> None:
+    def record_refusal(self, transport: str, name: str, caller: str, error: RecollectError) -> None:
         """Report a request that was refused before it ran."""
         outcome = problem_of(error).code.value
-        self._heard(RequestOutcome(transport=face, operation=name, caller=caller, outcome=outcome, seconds=0.0))
+        self._on_outcome(
+            RequestOutcome(transport=transport, operation=name, caller=caller, outcome=outcome, seconds=0.0)
+        )
 
     def close(self, seconds: float | None = None) -> int:
         """Stop accepting requests and wait for running ones; return how many did not finish.
 
         Queued requests are cancelled. Without `seconds` it waits until all have finished.
         """
-        with self._counting:
+        with self._lock:
             self._threads.shutdown(wait=False, cancel_futures=True)
-            left = set(self._under_way)
-        begun = {one for one in left if not one.cancelled()}  # waiting for a cancelled future would hang
-        return len(wait(begun, seconds).not_done)
+            pending = set(self._pending)
+        started = {one for one in pending if not one.cancelled()}  # waiting for a cancelled future would hang
+        return len(wait(started, seconds).not_done)
 
 
 def timeout_error(work: "Future[Answer]", seconds: float) -> Overdue:
     """Return the error for work that takes too long; cancel the work if it has not started."""
-    rest = "it was not begun" if work.cancel() else "what it writes may still come"
-    return Overdue(f"it takes longer than {seconds:g} seconds, or than was allowed it; {rest}")
+    state = "it had not started" if work.cancel() else "its writes may still complete"
+    return Overdue(f"the request took longer than {seconds:g} seconds, or than the client allowed; {state}")

@@ -42,21 +42,20 @@ MAX_FILE_BYTES = 1_048_576
 _OPEN_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """Flags to open a path without blocking if it is a pipe without a writer."""
 
-_NO_VALID_KEY = "no key was given, or none that holds"
 INVALID_KEY_MESSAGE = (
-    f"{_NO_VALID_KEY}; send one of `recollect keys add` as `Authorization: Bearer KEY`: as long as there are keys, the "
-    "token of the server's owner is not accepted"
+    "missing or invalid API key; make one with `recollect keys add` and send it as `Authorization: Bearer KEY`. While "
+    "there are keys, the token of the server's owner is not accepted"
 )
-"""The one message for all rejected keys; it does not tell what is wrong."""
+"""The message for every rejected key; it does not reveal what is wrong."""
 
 INVALID_TOKEN_MESSAGE = (
-    f"{_NO_VALID_KEY}; there are no keys here, so send the token of the server's owner as "
-    "`Authorization: Bearer TOKEN`: it is in the file that `recollect serve` named when it started"
+    "missing or invalid token; send the token of the server's owner as `Authorization: Bearer TOKEN`. There are no API "  # noqa: S105  # not a token
+    "keys yet, and the token is in the file that `recollect serve` named when it started"
 )
-"""Message for a wrong token, where there are no keys and the token is accepted."""
+"""The message for a wrong token while there are no keys and the token is accepted."""
 
-NO_KEYS_MESSAGE = f"{_NO_VALID_KEY}; there are no keys here, so no request is accepted: `recollect keys add` makes one"
-"""Message where there are no keys and no token is accepted."""
+NO_KEYS_MESSAGE = "the server has no API keys, so it refuses all requests; create one with `recollect keys add`"
+"""The message while there are no keys and no token is accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +73,11 @@ class ApiKey:
     def __post_init__(self) -> None:
         validation.require_id("id", self.id)
         if "/" in validation.require_id("name", self.name):
-            problem = f"{show(self.name)} has a slash, behind which a key says who speaks through it; leave it out"
-            raise FieldError(problem, field="name")
+            raise FieldError(f"{show(self.name)} has a slash; choose a name without one", field="name")
         if not re.fullmatch(r"[0-9a-f]{64}", validation.require_text("digest", self.digest)):
-            raise FieldError("is no SHA-256 in hexadecimal", field="digest")
+            raise FieldError("is not a SHA-256 digest in hexadecimal", field="digest")
         if not self.grants:
-            raise FieldError("a key without grants opens nothing; give it rights and a scope", field="grants")
+            raise FieldError("a key needs at least one grant; give it rights and a scope", field="grants")
         for name in ("created_at", "expires_at"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, validation.require_moment(name, getattr(self, name)))
@@ -104,9 +102,9 @@ def issue_key(
 ) -> tuple[ApiKey, str]:
     """Return a new key and its text, which is shown once and never stored."""
     if expires_at is not None and expires_at <= at:
-        raise FieldError(f"{expires_at.isoformat()} is over already; give a moment to come", field="expires_at")
+        raise FieldError(f"{expires_at.isoformat()} is in the past; give a time in the future", field="expires_at")
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
-    made = ApiKey(
+    key = ApiKey(
         id=id,
         name=name,
         digest=_hash_secret(secret),
@@ -115,32 +113,32 @@ def issue_key(
         created_at=at,
         expires_at=expires_at,
     )
-    return made, f"{KEY_PREFIX}_{id}_{secret}"
+    return key, f"{KEY_PREFIX}_{id}_{secret}"
 
 
-def authenticate_key(keys: Mapping[str, ApiKey], shown: str | None, at: datetime) -> Caller:
+def authenticate_key(keys: Mapping[str, ApiKey], credential: str | None, at: datetime) -> Caller:
     """Return the caller of a key; raise Unauthenticated if it is missing, wrong or expired.
 
     All failures look alike.
     """
-    mark, _, rest = (shown or "").partition("_")
+    prefix, _, rest = (credential or "").partition("_")
     id, _, secret = rest.partition("_")
-    found = keys.get(id)
-    fits = hmac.compare_digest(_hash_secret(secret), _EMPTY_DIGEST if found is None else found.digest)
-    if mark != KEY_PREFIX or found is None or not fits or not found.is_valid(at):
+    key = keys.get(id)
+    matches = hmac.compare_digest(_hash_secret(secret), _EMPTY_DIGEST if key is None else key.digest)
+    if prefix != KEY_PREFIX or key is None or not matches or not key.is_valid(at):
         raise Unauthenticated(INVALID_KEY_MESSAGE if keys else NO_KEYS_MESSAGE)
-    return found.caller
+    return key.caller
 
 
 def parse_bearer(header: str | None) -> str | None:
     """Return the credential of a bearer `Authorization` header, or None."""
-    scheme, _, shown = (header or "").partition(" ")
-    return (shown.strip() or None) if scheme.lower() == "bearer" else None
+    scheme, _, credential = (header or "").partition(" ")
+    return (credential.strip() or None) if scheme.lower() == "bearer" else None
 
 
-def authenticate_token(token: str, shown: str | None) -> Caller:
+def authenticate_token(token: str, credential: str | None) -> Caller:
     """Return the owner if `shown` is the token of the server, else raise Unauthenticated."""
-    if not hmac.compare_digest(_hash_secret(token), _hash_secret(shown or "")):
+    if not hmac.compare_digest(_hash_secret(token), _hash_secret(credential or "")):
         raise Unauthenticated(INVALID_TOKEN_MESSAGE)
     return create_owner()
 
@@ -150,7 +148,7 @@ class KeyFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read: tuple[tuple[int, ...] | None, Mapping[str, ApiKey]] = (None, {})
+        self._cached: tuple[tuple[int, ...] | None, Mapping[str, ApiKey]] = (None, {})
 
     def keys(self) -> Mapping[str, ApiKey]:
         """Return every key by its id, as the file is now; empty if the file never existed.
@@ -159,11 +157,11 @@ class KeyFile:
         would turn the token back on.
         """
         stamp = self._read_stamp()
-        if stamp is None and self._read[0] is not None:
-            raise InvalidInput(f"the keys in {str(self.path)!r} are gone; put the file back, or start anew without")
-        if stamp != self._read[0]:
-            self._read = (stamp, {} if stamp is None else {one.id: one for one in read_keys(self.path)})
-        return self._read[1]
+        if stamp is None and self._cached[0] is not None:
+            raise InvalidInput(f"key file {str(self.path)!r} was deleted; restore it, or restart the server without it")
+        if stamp != self._cached[0]:
+            self._cached = (stamp, {} if stamp is None else {one.id: one for one in read_keys(self.path)})
+        return self._cached[1]
 
     def add(self, key: ApiKey) -> None:
         """Add a key to the file; concurrent changes wait for the lock."""
@@ -173,19 +171,19 @@ class KeyFile:
     def revoke(self, id_or_name: str) -> ApiKey:
         """Remove a key by its id, or by its name if no other key has it."""
         with _lock_key_file(self.path):
-            known = self.keys()
-            gone = known.get(id_or_name) or self._find_by_name(id_or_name, known)
-            self._write([one for one in known.values() if one.id != gone.id])
-        return gone
+            keys = self.keys()
+            revoked = keys.get(id_or_name) or self._find_by_name(id_or_name, keys)
+            self._write([one for one in keys.values() if one.id != revoked.id])
+        return revoked
 
-    def _find_by_name(self, name: str, known: Mapping[str, ApiKey]) -> ApiKey:
-        found = [one for one in known.values() if one.name == name]
-        if not found:
-            raise NotFound(f"there is no key {show(name)} in {str(self.path)!r}; `recollect keys list` has their ids")
-        if len(found) > 1:
-            ids = ", ".join(one.id for one in found)
-            raise InvalidInput(f"{len(found)} keys have the name {show(name)}: {ids}; say which by its id")
-        return found[0]
+    def _find_by_name(self, name: str, keys: Mapping[str, ApiKey]) -> ApiKey:
+        matches = [one for one in keys.values() if one.name == name]
+        if not matches:
+            raise NotFound(f"key {show(name)} is not in {str(self.path)!r}; `recollect keys list` shows all keys")
+        if len(matches) > 1:
+            ids = ", ".join(one.id for one in matches)
+            raise InvalidInput(f"{len(matches)} keys have the name {show(name)}: {ids}; give the id instead")
+        return matches[0]
 
     def _read_stamp(self) -> tuple[int, ...] | None:
         """Return what changes with the content or the permissions; None without a file.
@@ -193,16 +191,16 @@ class KeyFile:
         Size and modification time alone are not enough: a copy can keep both.
         """
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise InvalidInput(f"the keys in {str(self.path)!r} cannot be read: {error.strerror}") from error
-        return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
+            raise InvalidInput(f"cannot read key file {str(self.path)!r}: {error.strerror}") from error
+        return status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino
 
     def _write(self, keys: Sequence[ApiKey]) -> None:
-        told = {"format": FILE_FORMAT, "keys": [_serialize_key(one) for one in keys]}
-        write_private_file(self.path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        content = {"format": FILE_FORMAT, "keys": [_serialize_key(one) for one in keys]}
+        write_private_file(self.path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 @contextmanager
@@ -219,16 +217,16 @@ def _writable_folder(path: Path) -> Iterator[None]:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         yield
     except OSError as error:
-        raise InvalidInput(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
+        raise InvalidInput(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 def write_private_file(path: Path, text: str) -> None:
     """Write the file atomically, readable by its owner only."""
     with _writable_folder(path), temp_folder(path.parent) as folder:
-        made = folder / path.name
-        made.touch(mode=0o600)
-        made.write_text(text, encoding="utf-8")
-        move_into_place(made, path, replacing=True)
+        temporary = folder / path.name
+        temporary.touch(mode=0o600)
+        temporary.write_text(text, encoding="utf-8")
+        move_into_place(temporary, path, replacing=True)
 
 
 def read_private_file(path: Path) -> str:
@@ -239,19 +237,19 @@ def read_private_file(path: Path) -> str:
     try:
         file = os.open(path, os.O_RDONLY | _OPEN_FLAGS)
         try:
-            found = os.fstat(file)
-            is_read = stat.S_ISREG(found.st_mode) and found.st_size <= MAX_FILE_BYTES
+            status = os.fstat(file)
+            is_read = stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES
             text = _read_all(file) if is_read else ""
         finally:
             os.close(file)
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"{str(path)!r} cannot be read: {error}") from error
-    if not stat.S_ISREG(found.st_mode):
-        raise InvalidInput(f"{str(path)!r} is no ordinary file; put one in its place")
-    if os.name == "posix" and found.st_mode & 0o077:  # Windows has access lists instead of these bits
-        raise InvalidInput(f"others may read {str(path)!r}; take that from them: chmod 600 {path}")
-    if found.st_size > MAX_FILE_BYTES:
-        raise InvalidInput(f"{str(path)!r} has more than {MAX_FILE_BYTES} bytes; it is no such file")
+        raise InvalidInput(f"cannot read {str(path)!r}: {error}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise InvalidInput(f"{str(path)!r} is not a regular file; replace it with one")
+    if os.name == "posix" and status.st_mode & 0o077:  # Windows has access lists instead of these bits
+        raise InvalidInput(f"other users can read {str(path)!r}; run chmod 600 {path}")
+    if status.st_size > MAX_FILE_BYTES:
+        raise InvalidInput(f"{str(path)!r} has more than {MAX_FILE_BYTES} bytes; it is not a file of keys or a token")
     return text
 
 
@@ -264,29 +262,31 @@ def read_keys(path: Path) -> list[ApiKey]:
     """Return the keys of a file; raise InvalidInput if it is not a key file."""
     text = read_private_file(path)
     try:
-        found = json.loads(text, object_pairs_hook=_reject_duplicate_names)
-        keys = _parse_keys(found["keys"]) if found["format"] == FILE_FORMAT and found["format"] is not True else None
+        content = json.loads(text, object_pairs_hook=_reject_duplicate_names)
+        keys = (
+            _parse_keys(content["keys"]) if content["format"] == FILE_FORMAT and content["format"] is not True else None
+        )
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"the keys in {str(path)!r} cannot be read: {error}") from error
+        raise InvalidInput(f"cannot read key file {str(path)!r}: {error}") from error
     if keys is None:
-        raise InvalidInput(f"the keys in {str(path)!r} are of another version of recollect; make them anew")
+        raise InvalidInput(f"key file {str(path)!r} is from another version of recollect; create the keys again")
     return keys
 
 
 def _reject_duplicate_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object; raise ValueError if a name occurs twice."""
-    if len(found := dict(pairs)) < len(pairs):
-        raise ValueError("a name is there twice")
-    return found
+    if len(unique := dict(pairs)) < len(pairs):
+        raise ValueError("a JSON name occurs twice")
+    return unique
 
 
-def _parse_keys(told: Any) -> list[ApiKey]:
+def _parse_keys(items: Any) -> list[ApiKey]:
     """Parse all keys; raise ValueError if two share an id, which would make revoking ambiguous."""
-    if not isinstance(told, list):
-        raise TypeError("they are no list")
-    keys = [_parse_key(one) for one in told]
+    if not isinstance(items, list):
+        raise TypeError("'keys' is not a list")
+    keys = [_parse_key(one) for one in items]
     if len({one.id for one in keys}) < len(keys):
-        raise ValueError("two of them have the same id")
+        raise ValueError("two keys have the same id")
     return keys
 
 
@@ -296,10 +296,10 @@ def read_or_create_token(path: Path) -> str:
         with _lock_key_file(path):
             if not path.exists():  # another server may have made it meanwhile
                 write_private_file(path, secrets.token_urlsafe(SECRET_BYTES) + "\n")
-    found = read_private_file(path).strip()
-    if len(found) < SECRET_BYTES:
-        raise InvalidInput(f"{str(path)!r} has no token; remove it, and a new one is made")
-    return found
+    token = read_private_file(path).strip()
+    if len(token) < SECRET_BYTES:
+        raise InvalidInput(f"{str(path)!r} has no valid token; delete it, and the server creates a new one")
+    return token
 
 
 Authenticator = Callable[[str | None], Caller]
@@ -312,16 +312,20 @@ def create_authenticator(file: KeyFile, token: str | None, clock: Callable[[], d
     While the file cannot be read, every caller is refused.
     """
 
-    def authenticate(shown: str | None) -> Caller:
+    def authenticate(credential: str | None) -> Caller:
         try:
             keys = file.keys()
         except InvalidInput as error:
             _LOG.error("keys_unreadable", extra={"problem": str(error)})
             raise RecollectError(
-                "the keys of this server cannot be read, so no request is accepted; its log says why, and so does "
-                "`recollect keys list` there"
+                "the server cannot read its key file, so it refuses all requests; see the server log, or run "
+                "`recollect keys list` on that machine"
             ) from error
-        return authenticate_key(keys, shown, clock()) if keys or token is None else authenticate_token(token, shown)
+        return (
+            authenticate_key(keys, credential, clock())
+            if keys or token is None
+            else authenticate_token(token, credential)
+        )
 
     return authenticate
 
@@ -349,17 +353,17 @@ def _serialize_key(key: ApiKey) -> dict[str, Any]:
     return {**describe_key(key), "digest": key.digest}
 
 
-def _parse_key(told: Mapping[str, Any]) -> ApiKey:
-    until = told["expires_at"]
+def _parse_key(fields: Mapping[str, Any]) -> ApiKey:
+    expires_at = fields["expires_at"]
     return ApiKey(
-        id=told["id"],
-        name=told["name"],
-        digest=told["digest"],
+        id=fields["id"],
+        name=fields["name"],
+        digest=fields["digest"],
         grants=tuple(
             Grant(frozenset(parse_right(right) for right in one["rights"]), parse_reach(one["reach"]))
-            for one in told["grants"]
+            for one in fields["grants"]
         ),
-        provenance=parse_choice("provenance", told["provenance"], Provenance),
-        created_at=datetime.fromisoformat(told["created_at"]),
-        expires_at=None if until is None else datetime.fromisoformat(until),
+        provenance=parse_choice("provenance", fields["provenance"], Provenance),
+        created_at=datetime.fromisoformat(fields["created_at"]),
+        expires_at=None if expires_at is None else datetime.fromisoformat(expires_at),
     )

@@ -34,9 +34,9 @@ class OperationRequest(BaseModel):
     scope_field: ClassVar[str | None] = "scope"
     """The field with the scope; None if the operation is not about a scope."""
 
-    def to_arguments(self, *apart: str) -> dict[str, Any]:
+    def to_arguments(self, *excluded: str) -> dict[str, Any]:
         """Return the fields by name, except those in `apart`."""
-        return {name: getattr(self, name) for name in type(self).model_fields if name not in apart}
+        return {name: getattr(self, name) for name in type(self).model_fields if name not in excluded}
 
 
 class AnswerSchema(BaseModel):
@@ -102,19 +102,19 @@ class Operation(Generic[R]):
         """Whether an idempotency key makes a retry harmless."""
         return self.effect is not Effect.NONE and "key" in self.request.model_fields
 
-    def with_key(self, given: Mapping[str, Any], key: str | None, named: str) -> Mapping[str, Any]:
+    def with_key(self, arguments: Mapping[str, Any], key: str | None, source: str) -> Mapping[str, Any]:
         """Return the arguments with the idempotency key that was sent in `named`, if any.
 
         An operation that takes no key ignores it if it is repeatable, else raises InvalidInput. Raise Conflict if the
         arguments have another key.
         """
         if key is None or (self.repeatable and not self.takes_key):  # a retry does no harm anyway
-            return given
+            return arguments
         if not self.takes_key:
-            raise InvalidInput(f"{named} is not taken by {self.name}, whose retry would be done again; leave it out")
-        if given.get("key") not in (None, key):
-            raise Conflict(f"{named} and the field 'key' say two things; send one of them")
-        return {**given, "key": key}
+            raise InvalidInput(f"{source} is not supported by {self.name}, whose retry would run again; leave it out")
+        if arguments.get("key") not in (None, key):
+            raise Conflict(f"{source} and the field 'key' differ; send only one of them")
+        return {**arguments, "key": key}
 
 
 REFUSED_VERDICT = "refused"
@@ -133,8 +133,8 @@ def keep_names(answer: Answer) -> Answer:
 
 def redact_receipt(answer: Answer) -> Answer:
     """Remove the memory and the reason, which may quote another memory."""
-    told = {**answer, "memory": None}
-    return told if answer["verdict"] == REFUSED_VERDICT or "reason" not in answer else {**told, "reason": None}
+    redacted = {**answer, "memory": None}
+    return redacted if answer["verdict"] == REFUSED_VERDICT or "reason" not in answer else {**redacted, "reason": None}
 
 
 def redact_receipts(answer: Answer) -> Answer:
@@ -205,7 +205,7 @@ MAX_DEPTH = 10_000
 
 def _parse_timestamp(value: object) -> datetime:
     if not isinstance(value, str):
-        raise FieldError(f"{show(value)} is no moment; write one as 2026-01-31T09:00:00Z", field="at")
+        raise FieldError(f"{show(value)} is not a timestamp; write one such as 2026-01-31T09:00:00Z", field="at")
     return parse_datetime("at", value)
 
 
@@ -225,7 +225,7 @@ def _choice_validator(choices: Iterable[str], what: str) -> AfterValidator:
 
     def check(value: str) -> str:
         if value not in names:
-            raise FieldError(f"{show(value)} is no {what}; {suggest(value, names)}", field=what)
+            raise FieldError(f"unknown {what} {show(value)}; {suggest(value, names)}", field=what)
         return value
 
     return AfterValidator(check)

@@ -91,9 +91,7 @@ class Problem:
         }
 
 
-INTERNAL_PROBLEM = Problem(
-    code=ProblemCode.INTERNAL, message="something went wrong that should not; the log of the server has it"
-)
+INTERNAL_PROBLEM = Problem(code=ProblemCode.INTERNAL, message="internal error; the server log has the details")
 """What a caller learns of an internal error; no details leave the server."""
 
 
@@ -105,13 +103,13 @@ def problem_of(error: RecollectError) -> Problem:
     code = next(code for kind, code in CODES_BY_ERROR.items() if isinstance(error, kind))
     if error.retryable and code in (ProblemCode.STORE, ProblemCode.PROVIDER):
         code = ProblemCode.BUSY
-    found = error if isinstance(error, FieldError) else None
-    unnamed = SCOPE_FIELD if isinstance(error, ScopeError) else None
+    field_error = error if isinstance(error, FieldError) else None
+    default_field = SCOPE_FIELD if isinstance(error, ScopeError) else None
     return Problem(
         code=code,
         message=str(error),
-        field=unnamed if found is None else found.field,
-        line=None if found is None else found.line,
+        field=default_field if field_error is None else field_error.field,
+        line=None if field_error is None else field_error.line,
         retryable=error.retryable,
     )
 
@@ -119,12 +117,12 @@ def problem_of(error: RecollectError) -> Problem:
 _LOG = logging.getLogger(__name__)
 
 
-def log_internal_error(face: str, error: BaseException) -> Problem:
+def log_internal_error(transport: str, error: BaseException) -> Problem:
     """Log an unexpected error under an id and return the problem that names the id.
 
     The log has the type and the frames of the error, not its message, which could quote a memory.
     """
     id = secrets.token_hex(6)
-    told = {"id": id, "face": face, "error": type(error).__name__, "frames": list_frames(error)}
-    _LOG.error("broke", extra=told)
+    fields = {"id": id, "face": transport, "error": type(error).__name__, "frames": list_frames(error)}
+    _LOG.error("internal_error", extra=fields)
     return Problem(code=INTERNAL_PROBLEM.code, message=f"{INTERNAL_PROBLEM.message} under {id}")

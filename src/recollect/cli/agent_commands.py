@@ -178,7 +178,7 @@ def open_dispatcher(engine: "AbstractContextManager[Engine]") -> "OpenedDispatch
     watch = create_monitor(found)
     open.callback(watch.close)
     front = Dispatcher(
-        OperationRunner(found), refuse_keys, HostPolicy(frozenset()), limits=limits, heard=watch.on_request
+        OperationRunner(found), refuse_keys, HostPolicy(frozenset()), limits=limits, on_outcome=watch.on_request
     )
     open.callback(front.close)
     watch.log_changes()

@@ -78,16 +78,20 @@ def create_authentication(settings: ServerSettings) -> Authentication:
     """
     file = KeyFile(keys_path(settings))
     if file.keys():
-        token, whose = _load_fallback_token(settings)
-        told = f"by the keys in {file.path}{whose}"
-        return Authentication(create_authenticator(file, token, _now), file, told, token_allowed=token is not None)
+        token, suffix = _load_fallback_token(settings)
+        description = f"by the keys in {file.path}{suffix}"
+        return Authentication(
+            create_authenticator(file, token, _now), file, description, token_allowed=token is not None
+        )
     if not is_loopback(settings.host):
-        problem = f"others can reach {settings.host!r}, and there is no key in {str(file.path)!r}"
-        remedy = "make one with `recollect keys add`, or listen at 127.0.0.1"
+        problem = f"other machines can reach {settings.host!r}, and {str(file.path)!r} has no keys"
+        remedy = "create one with `recollect keys add`, or listen on 127.0.0.1"
         raise InvalidInput(f"{problem}; {remedy}")
     path = token_path(settings)
-    told = f"by the token in {path}, until there are keys in {file.path}"
-    return Authentication(create_authenticator(file, read_or_create_token(path), _now), file, told, token_allowed=True)
+    description = f"by the token in {path}, until there are keys in {file.path}"
+    return Authentication(
+        create_authenticator(file, read_or_create_token(path), _now), file, description, token_allowed=True
+    )
 
 
 def _load_fallback_token(settings: ServerSettings) -> tuple[str | None, str]:
@@ -100,7 +104,7 @@ def _load_fallback_token(settings: ServerSettings) -> tuple[str | None, str]:
         return None, ""
     try:
         path = token_path(settings)
-        return read_or_create_token(path), f"; by the token in {path} once none is left"
+        return read_or_create_token(path), f"; by the token in {path} once no keys are left"
     except InvalidInput:
         return None, ""
 
@@ -115,22 +119,22 @@ def is_loopback(host: str) -> bool:
 
 def create_host_policy(settings: ServerSettings, *ports: int) -> HostPolicy:
     """Allow the names of this machine, the listening address and the hosts in the settings."""
-    named = _split_list(settings.hosts)
+    hosts = _split_list(settings.hosts)
     listening = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
-    here = () if listening in ("0.0.0.0", "[::]") else tuple(f"{listening}:{port}" for port in ports)  # noqa: S104
-    return HostPolicy.for_ports(*ports, hosts=(*here, *named), origins=_split_list(settings.origins))
+    own_hosts = () if listening in ("0.0.0.0", "[::]") else tuple(f"{listening}:{port}" for port in ports)  # noqa: S104
+    return HostPolicy.for_ports(*ports, hosts=(*own_hosts, *hosts), origins=_split_list(settings.origins))
 
 
 def _split_list(text: str | None) -> tuple[str, ...]:
     return tuple(one.strip() for one in (text or "").split(",") if one.strip())
 
 
-def _resolve_path(said: str | None, name: str, setting: str) -> Path:
-    if said is not None:
-        return Path(said).expanduser()
+def _resolve_path(configured: str | None, name: str, setting: str) -> Path:
+    if configured is not None:
+        return Path(configured).expanduser()
     folder = config.find_user_folder()
     if folder is None:
-        raise InvalidInput(f"cannot find the home directory; name the file with {setting}")
+        raise InvalidInput(f"cannot find the home directory; set {setting} to the path of the file")
     return folder / name
 
 

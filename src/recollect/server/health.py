@@ -20,8 +20,7 @@ from recollect.engine.engine import Engine
 from recollect.errors import NotFound, RecollectError
 from recollect.jobs.scheduler import JobFailure
 from recollect.model.plan import JobOccurrence, JobState
-from recollect.server.authenticator import AUTH_OK, AuthStatus
-from recollect.server.authenticator import DEGRADED_AUTH_MODES as OF_LETTING
+from recollect.server.authenticator import AUTH_OK, DEGRADED_AUTH_MODES, AuthStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +58,7 @@ NO_EMBEDDER = "embedder absent"
 EMBEDDER_FAILS = "embedder failing"
 NO_SCHEDULER = "scheduler failing"
 
-DEGRADED_MODES = (NO_STORE, NO_WRITES, NO_EMBEDDER, EMBEDDER_FAILS, NO_SCHEDULER, *OF_LETTING)
+DEGRADED_MODES = (NO_STORE, NO_WRITES, NO_EMBEDDER, EMBEDDER_FAILS, NO_SCHEDULER, *DEGRADED_AUTH_MODES)
 """The names of all degraded modes."""
 
 STORE_OUTCOMES = frozenset({ProblemCode.STORE.value, ProblemCode.BUSY.value, ProblemCode.OVERDUE.value})
@@ -75,38 +74,38 @@ PROBE_SCOPE, PROBE_ID = "recollect-health", "none"
 class HealthMonitor:
     """Probes the store when health is requested; concurrent requests share one probe."""
 
-    def __init__(self, engine: Engine, embedder: str | None, entrance: Callable[[], AuthStatus]) -> None:
+    def __init__(self, engine: Engine, embedder: str | None, get_auth_status: Callable[[], AuthStatus]) -> None:
         """Monitor an engine.
 
         `embedder` is None if the model is not available; `entrance` returns the status of authentication.
         """
-        self._engine, self._embedder, self._entrance = engine, embedder, entrance
-        self._is_there, self._jobs_fail = True, False
+        self._engine, self._embedder, self._get_auth_status = engine, embedder, get_auth_status
+        self._store_reachable, self._jobs_fail = True, False
         self._closed = False
         self._scheduler_fails: Callable[[], bool] = lambda: False
         self._logged: tuple[str, ...] = ()
         self._failures = engine.embedder_failures
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")
-        self._look: tuple[Future[bool], float] | None = None
+        self._latest_probe: tuple[Future[bool], float] | None = None
 
     def watch_scheduler(self, scheduler_fails: Callable[[], bool]) -> None:
         """Include the state of a scheduler."""
         self._scheduler_fails = scheduler_fails
 
-    def on_request(self, one: RequestOutcome) -> None:
+    def on_request(self, outcome: RequestOutcome) -> None:
         """Probe the store if a request suggests that it has become unreachable or is back."""
         with self._lock:
-            if (one.outcome in STORE_OUTCOMES or not self._is_there) and not self._closed:
+            if (outcome.outcome in STORE_OUTCOMES or not self._store_reachable) and not self._closed:
                 self._start_probe()
         self.log_changes()
 
-    def on_job(self, one: JobOccurrence | JobFailure) -> None:
+    def on_job(self, event: JobOccurrence | JobFailure) -> None:
         """Note whether jobs fail.
 
         The scheduler itself is asked whether it can reach its store.
         """
-        match one:
+        match event:
             case JobFailure(job=str()):
                 self._jobs_fail = True
             case JobFailure():
@@ -119,15 +118,15 @@ class HealthMonitor:
 
     def degraded_modes(self) -> tuple[str, ...]:
         """Return the names of all present degraded modes."""
-        found = {
-            NO_STORE: not self._is_there,
+        modes = {
+            NO_STORE: not self._store_reachable,
             NO_WRITES: not self._engine.takes_writes,
             NO_EMBEDDER: self._embedder is None,
             EMBEDDER_FAILS: self._embedder is not None and self._engine.embedder_fails,
             NO_SCHEDULER: self._jobs_fail or self._scheduler_fails(),
         }
-        here = self._entrance().degraded
-        return (*(name for name, is_so in found.items() if is_so), *(() if here is None else (here,)))
+        auth_mode = self._get_auth_status().degraded
+        return (*(name for name, is_so in modes.items() if is_so), *(() if auth_mode is None else (auth_mode,)))
 
     def log_changes(self) -> None:
         """Log modes that degraded or recovered since the last call; nothing once closed.
@@ -151,28 +150,28 @@ class HealthMonitor:
 
     async def health(self) -> Health:
         """Return the present health."""
-        look, until = self._current_probe()
+        probe, deadline = self._current_probe()
         try:
-            rest = until - time.monotonic()
-            there = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(look)), max(0.0, rest))
+            remaining = deadline - time.monotonic()
+            reachable = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(probe)), max(0.0, remaining))
         except TimeoutError:
-            self._is_there = there = False
-        return self._build_health(there)
+            self._store_reachable = reachable = False
+        return self._build_health(reachable)
 
     def health_now(self) -> Health:
         """Return the present health; blocks, so call it from a thread."""
-        look, until = self._current_probe()
+        probe, deadline = self._current_probe()
         try:
-            there = look.result(max(0.0, until - time.monotonic()))
+            reachable = probe.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
-            self._is_there = there = False
-        return self._build_health(there)
+            self._store_reachable = reachable = False
+        return self._build_health(reachable)
 
-    def _build_health(self, there: bool) -> Health:
+    def _build_health(self, reachable: bool) -> Health:
         self.log_changes()
         return Health(
-            store=there,
-            accepts_callers=self._entrance().accepts_callers,
+            store=reachable,
+            accepts_callers=self._get_auth_status().accepts_callers,
             embedder=self._embedder,
             degraded=self.degraded_modes(),
         )
@@ -183,14 +182,14 @@ class HealthMonitor:
             return self._start_probe()
 
     def _start_probe(self) -> "tuple[Future[bool], float]":
-        if self._look is None or self._look[0].done():
-            self._look = (self._thread.submit(self._probe), time.monotonic() + PROBE_TIMEOUT_SECONDS)
-        return self._look
+        if self._latest_probe is None or self._latest_probe[0].done():
+            self._latest_probe = (self._thread.submit(self._probe), time.monotonic() + PROBE_TIMEOUT_SECONDS)
+        return self._latest_probe
 
     def _probe(self) -> bool:
-        self._is_there = there = self._is_store_reachable()
+        self._store_reachable = reachable = self._is_store_reachable()
         self.log_changes()
-        return there
+        return reachable
 
     def _is_store_reachable(self) -> bool:
         try:
@@ -209,11 +208,11 @@ class HealthMonitor:
 
 
 def create_monitor(
-    engine: Engine, settings: Settings | None = None, entrance: Callable[[], AuthStatus] = lambda: AUTH_OK
+    engine: Engine, settings: Settings | None = None, get_auth_status: Callable[[], AuthStatus] = lambda: AUTH_OK
 ) -> HealthMonitor:
     """Return a monitor for an engine that was opened with these settings."""
     has_model = config.load_settings(settings).embedder is not None or factory.is_model_available(engine.embedder)
-    return HealthMonitor(engine, engine.embedder if has_model else None, entrance)
+    return HealthMonitor(engine, engine.embedder if has_model else None, get_auth_status)
 
 
 def _difference(some: tuple[str, ...], others: tuple[str, ...]) -> list[str]:

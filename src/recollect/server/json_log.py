@@ -18,15 +18,15 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of JSON."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        given = {name: value for name, value in vars(record).items() if name not in _STANDARD_ATTRIBUTES}
-        told: Mapping[str, Any] = {
+        fields = {name: value for name, value in vars(record).items() if name not in _STANDARD_ATTRIBUTES}
+        entry: Mapping[str, Any] = {
             "time": at,
             "level": record.levelname.lower(),
             "event": record.getMessage(),
             **_describe_error(record),
-            **given,
+            **fields,
         }
-        return json.dumps(told, ensure_ascii=True, default=str)
+        return json.dumps(entry, ensure_ascii=True, default=str)
 
 
 def _describe_error(record: logging.LogRecord) -> Mapping[str, Any]:

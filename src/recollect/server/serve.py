@@ -74,19 +74,19 @@ class MountedTransport(Protocol):
         ...
 
 
-def create_mcp_transport(front: Dispatcher, tools: str) -> MountedTransport:
+def create_mcp_transport(dispatcher: Dispatcher, tools: str) -> MountedTransport:
     """Return the MCP transport, with the tools of the named toolsets."""
     from recollect.server.mcp.catalog import parse_toolsets
     from recollect.server.mcp.http_transport import McpHttpApp
 
-    return McpHttpApp(front, parse_toolsets(tools))
+    return McpHttpApp(dispatcher, parse_toolsets(tools))
 
 
-def start_grpc(front: Dispatcher, address: str, is_ready: Callable[[], bool]) -> RunningTransport:
+def start_grpc(dispatcher: Dispatcher, address: str, is_ready: Callable[[], bool]) -> RunningTransport:
     """Start gRPC at an address; it reports the same health as HTTP."""
     from recollect.server.grpc.server import start_server
 
-    return start_server(front, address, is_ready)
+    return start_server(dispatcher, address, is_ready)
 
 
 _LOG = logging.getLogger(__name__)
@@ -106,16 +106,16 @@ class DrainTimer:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._until: float | None = None
+        self._deadline: float | None = None
 
     def start(self) -> None:
         """Start the countdown."""
-        self._until = time.monotonic() + self.seconds
+        self._deadline = time.monotonic() + self.seconds
 
     @property
     def remaining_seconds(self) -> float:
         """Seconds left; all of them before the start."""
-        return self.seconds if self._until is None else max(0.0, self._until - time.monotonic())
+        return self.seconds if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,39 +149,39 @@ def build_options(
 
     `shown` is the store's name in messages, without a password.
     """
-    chosen = config.load_settings()
-    said: dict[str, Any] = {
+    settings = config.load_settings()
+    overrides: dict[str, Any] = {
         "host": host,
         "port": port,
         "grpc_port": grpc_port,
         "scheduler": None if scheduler else False,
     }
-    server = replace(chosen.server, **{name: one for name, one in said.items() if one is not None})
-    return ServeOptions(target=target, store_label=shown, settings=replace(chosen, server=server), mcp=mcp, grpc=grpc)
+    server = replace(settings.server, **{name: one for name, one in overrides.items() if one is not None})
+    return ServeOptions(target=target, store_label=shown, settings=replace(settings, server=server), mcp=mcp, grpc=grpc)
 
 
 def serve(
-    wanted: ServeOptions, opened: Callable[[], AbstractContextManager[Engine]], tell: Callable[[str], None]
+    options: ServeOptions, open_engine: Callable[[], AbstractContextManager[Engine]], print_line: Callable[[str], None]
 ) -> int:
     """Serve until SIGTERM or SIGINT, and return the exit code.
 
     `tell` gets the lines to print at the start.
     """
     require_known_uvicorn()
-    server = wanted.settings.server
-    let_in = create_authentication(server)
-    with _listen(server.host, server.port) as listening, opened() as engine:
+    settings = options.settings.server
+    authentication = create_authentication(settings)
+    with _listen(settings.host, settings.port) as listener, open_engine() as engine:
         telemetry.configure_logging()
         tune_allocator()
-        serving = ServerProcess(wanted, let_in, engine, listening)
-        with serving.run_scheduler():
-            serving.run(tell)
-        if serving.left:  # their threads would keep the process alive
-            _LOG.error("left_under_way", extra={"what": serving.left})
+        process = ServerProcess(options, authentication, engine, listener)
+        with process.run_scheduler():
+            process.run(print_line)
+        if process.unfinished:  # their threads would keep the process alive
+            _LOG.error("work_unfinished", extra={"what": process.unfinished})
             _run_within(engine.flush, SHUTDOWN_GRACE_SECONDS)
             os._exit(EXIT_UNFINISHED)
         _log_lost_changes(engine)
-    _LOG.info("ended")
+    _LOG.info("stopped")
     return 0
 
 
@@ -190,108 +190,114 @@ def _log_lost_changes(engine: Engine) -> None:
     try:
         engine.flush()
     except StoreError as error:
-        _LOG.error("changes_put_off_lost", extra={"problem": str(error)})
+        _LOG.error("deferred_writes_lost", extra={"problem": str(error)})
 
 
 class ServerProcess:
     """One server: its engine, its transports, metrics and health monitor."""
 
-    def __init__(self, wanted: ServeOptions, let_in: Authentication, engine: Engine, listening: socket.socket) -> None:
-        self._wanted, self._let_in, self._listening = wanted, let_in, listening
-        self._port: int = listening.getsockname()[1]
-        server = wanted.settings.server
-        self._front = Dispatcher(
+    def __init__(
+        self, options: ServeOptions, authentication: Authentication, engine: Engine, listener: socket.socket
+    ) -> None:
+        self._options, self._authentication, self._listener = options, authentication, listener
+        self._port: int = listener.getsockname()[1]
+        server = options.settings.server
+        self._dispatcher = Dispatcher(
             OperationRunner(engine),
-            let_in.authenticate,
+            authentication.authenticate,
             create_host_policy(server, self._port),
             limits=RequestLimits.from_settings(server),
-            heard=self._on_request,
+            on_outcome=self._on_request,
         )
         self._drain = DrainTimer(server.drain_seconds)
-        self.left: list[str] = []
-        self._watch = create_monitor(engine, wanted.settings, let_in.status)
-        self._metrics = Metrics(lambda: self._front.pending_count, DEGRADED_MODES, self._watch.degraded_modes)
+        self.unfinished: list[str] = []
+        self._monitor = create_monitor(engine, options.settings, authentication.status)
+        self._metrics = Metrics(lambda: self._dispatcher.pending_count, DEGRADED_MODES, self._monitor.degraded_modes)
 
     @contextmanager
     def run_scheduler(self) -> Iterator[None]:
         """Run jobs that are due while the context is open, if the options want that."""
-        if not self._wanted.runs_scheduler:
+        if not self._options.runs_scheduler:
             yield
             return
-        ours = factory.scheduler(self._wanted.target, settings=self._wanted.settings, heard=self._on_job)
-        self._watch.watch_scheduler(lambda: ours.failing)
+        scheduler = factory.scheduler(self._options.target, settings=self._options.settings, heard=self._on_job)
+        self._monitor.watch_scheduler(lambda: scheduler.failing)
         try:
-            ours.start()
+            scheduler.start()
             yield
         finally:
-            if not _run_within(ours.close, max(self._drain.remaining_seconds, SHUTDOWN_GRACE_SECONDS)) and ours.at_work:
-                self.left.append("a job")
+            if (
+                not _run_within(scheduler.close, max(self._drain.remaining_seconds, SHUTDOWN_GRACE_SECONDS))
+                and scheduler.at_work
+            ):
+                self.unfinished.append("a job")
 
-    def run(self, tell: Callable[[str], None]) -> None:
+    def run(self, print_line: Callable[[str], None]) -> None:
         """Listen until told to stop, then finish running requests; `left` lists unfinished work."""
-        tools = self._wanted.settings.server.tools
-        mounted = create_mcp_transport(self._front, tools) if self._wanted.mcp else None
-        mounts: dict[str, ASGIApp] = {} if mounted is None else {MCP_PATH: mounted}
+        tools = self._options.settings.server.tools
+        mcp_transport = create_mcp_transport(self._dispatcher, tools) if self._options.mcp else None
+        mounts: dict[str, ASGIApp] = {} if mcp_transport is None else {MCP_PATH: mcp_transport}
 
-        beside = self._start_grpc()
+        grpc_transport = self._start_grpc()
 
         @asynccontextmanager
         async def living(_: Starlette) -> AsyncIterator[None]:
-            async with nullcontext() if mounted is None else mounted.run():
-                for line in self._describe_startup(mounted is not None, beside):
-                    tell(line)
+            async with nullcontext() if mcp_transport is None else mcp_transport.run():
+                for line in self._describe_startup(mcp_transport is not None, grpc_transport):
+                    print_line(line)
                 _LOG.info(
                     "listening",
                     extra={
                         "port": self._port,
-                        "store": self._wanted.store_label,
-                        "degraded": list(self._watch.degraded_modes()),
+                        "store": self._options.store_label,
+                        "degraded": list(self._monitor.degraded_modes()),
                     },
                 )
-                self._watch.log_changes()
+                self._monitor.log_changes()
                 freeze_garbage_collector()
                 try:
                     yield
                 finally:
-                    if beside is not None:
-                        await asyncio.to_thread(beside.stop, self._drain.remaining_seconds)
+                    if grpc_transport is not None:
+                        await asyncio.to_thread(grpc_transport.stop, self._drain.remaining_seconds)
 
-        app = http_app(self._front, self._watch.health, self._metrics.text, mounts=mounts, lifespan=living)
-        _UvicornServer(_uvicorn_config(app, self._drain.seconds), self._drain).run([self._listening])
-        self.left += ["a request"] * self._front.close(self._drain.remaining_seconds)
-        self._watch.close()
+        app = http_app(self._dispatcher, self._monitor.health, self._metrics.text, mounts=mounts, lifespan=living)
+        _UvicornServer(_uvicorn_config(app, self._drain.seconds), self._drain).run([self._listener])
+        self.unfinished += ["a request"] * self._dispatcher.close(self._drain.remaining_seconds)
+        self._monitor.close()
 
     def _start_grpc(self) -> RunningTransport | None:
-        if not self._wanted.grpc:
+        if not self._options.grpc:
             return None
-        server = self._wanted.settings.server
-        beside = start_grpc(self._front, format_address(server.host, server.grpc_port), self._is_ready)
-        self._front.gate = create_host_policy(server, self._port, beside.port)  # the port may have been chosen only now
-        return beside
+        server = self._options.settings.server
+        grpc_transport = start_grpc(self._dispatcher, format_address(server.host, server.grpc_port), self._is_ready)
+        # the port is known only now if the system chose it
+        self._dispatcher.host_policy = create_host_policy(server, self._port, grpc_transport.port)
+        return grpc_transport
 
-    def _describe_startup(self, mcp: bool, beside: RunningTransport | None) -> Iterator[str]:
-        host = self._wanted.settings.server.host
-        yield f"listening at http://{format_address(host, self._port)}"
-        yield f"the store is {self._wanted.store_label}"
+    def _describe_startup(self, mcp: bool, grpc_transport: RunningTransport | None) -> Iterator[str]:
+        host = self._options.settings.server.host
+        yield f"listening on http://{format_address(host, self._port)}"
+        yield f"store: {self._options.store_label}"
         if mcp:
             yield f"MCP at http://{format_address(host, self._port)}{MCP_PATH}"
-        if beside is not None:
-            yield f"gRPC at {format_address(host, beside.port)}"
-        yield f"authorised {self._let_in.description}"
-        yield "jobs are run when they fall due" if self._wanted.runs_scheduler else "jobs are not run here"
-        yield from (f"degraded: {one}" for one in self._watch.degraded_modes())
+        if grpc_transport is not None:
+            yield f"gRPC at {format_address(host, grpc_transport.port)}"
+        yield f"authorized {self._authentication.description}"
+        yield "jobs run when they are due" if self._options.runs_scheduler else "jobs do not run here"
+        yield from (f"degraded: {one}" for one in self._monitor.degraded_modes())
 
     def _is_ready(self) -> bool:
-        return self._watch.health_now().ready
+        return self._monitor.health_now().ready
 
-    def _on_request(self, one: RequestOutcome) -> None:
-        self._metrics.count_request(one)
-        telemetry.log_request(one)
-        self._watch.on_request(one)
+    def _on_request(self, outcome: RequestOutcome) -> None:
+        self._metrics.count_request(outcome)
+        telemetry.log_request(outcome)
+        self._monitor.on_request(outcome)
 
-    def _on_job(self, one: JobOccurrence | JobFailure) -> None:
-        self._metrics.count_job(one)
-        self._watch.on_job(one)
+    def _on_job(self, event: JobOccurrence | JobFailure) -> None:
+        self._metrics.count_job(event)
+        self._monitor.on_job(event)
 
 
 class _UvicornServer(uvicorn.Server):
@@ -333,34 +339,34 @@ def format_address(host: str, port: int) -> str:
 def _listen(host: str, port: int) -> Iterator[socket.socket]:
     """Return a listening socket; raise an error with the remedy if that fails."""
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
-        made = socket.socket(family, kind, protocol)
+        family, kind, protocol, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError) as error:
-        raise InvalidInput(f"{host!r} is no address of this machine: {error}") from error
-    with made:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        raise InvalidInput(f"{host!r} is not an address of this machine: {error}") from error
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            made.bind(place)
-            made.listen(BACKLOG_CONNECTIONS)
+            listener.bind(address)
+            listener.listen(BACKLOG_CONNECTIONS)
         except OSError as error:
             remedy = (
-                "stop what listens there, or choose another with --port"
+                "stop the program that uses it, or choose another port with --port"
                 if _is_address_in_use(error)
-                else "choose another"
+                else "choose another host or port"
             )
             raise RecollectError(
-                f"{format_address(host, port)} cannot be listened at: {error.strerror}; {remedy}"
+                f"cannot listen on {format_address(host, port)}: {error.strerror}; {remedy}"
             ) from error
-        yield made
+        yield listener
 
 
 def _is_address_in_use(error: OSError) -> bool:
     return error.errno == errno.EADDRINUSE
 
 
-def _run_within(do: Callable[[], object], seconds: float) -> bool:
+def _run_within(work: Callable[[], object], seconds: float) -> bool:
     """Return whether `do` ends in time; if not, it goes on in a daemon thread."""
-    thread = threading.Thread(target=do, daemon=True)
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)
     return not thread.is_alive()

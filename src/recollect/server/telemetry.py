@@ -23,54 +23,56 @@ GetDegradedModes = Callable[[], Collection[str]]
 class Metrics:
     """Counts requests and jobs of one server."""
 
-    def __init__(self, under_way: Callable[[], int], modes: Collection[str], degraded: GetDegradedModes) -> None:
+    def __init__(
+        self, count_pending: Callable[[], int], modes: Collection[str], get_degraded: GetDegradedModes
+    ) -> None:
         """Create the metrics.
 
         `under_way` counts unfinished requests. `modes` names every degraded mode there is, `degraded` the present ones.
         """
-        self._all = CollectorRegistry()
+        self._registry = CollectorRegistry()
         self._requests = Counter(
             "recollect_requests",
             "Requests, by what came of them.",
             ["face", "operation", "outcome"],
-            registry=self._all,
+            registry=self._registry,
         )
         self._seconds = Histogram(
-            "recollect_request_seconds", "How long requests took.", ["face", "operation"], registry=self._all
+            "recollect_request_seconds", "How long requests took.", ["face", "operation"], registry=self._registry
         )
-        self._jobs = Counter("recollect_jobs", "Jobs that ended, by how.", ["job", "state"], registry=self._all)
-        self._failures = Counter("recollect_scheduler_failures", "What failed in jobs.", registry=self._all)
-        Gauge("recollect_requests_under_way", "Requests being answered or waiting.", registry=self._all).set_function(
-            under_way
-        )
-        self._modes, self._degraded = modes, degraded
+        self._jobs = Counter("recollect_jobs", "Jobs that ended, by how.", ["job", "state"], registry=self._registry)
+        self._failures = Counter("recollect_scheduler_failures", "What failed in jobs.", registry=self._registry)
+        Gauge(
+            "recollect_requests_under_way", "Requests being answered or waiting.", registry=self._registry
+        ).set_function(count_pending)
+        self._modes, self._get_degraded = modes, get_degraded
         self._mode = Gauge(
-            "recollect_degraded", "Whether a mode is less than it should be.", ["mode"], registry=self._all
+            "recollect_degraded", "Whether a mode is less than it should be.", ["mode"], registry=self._registry
         )
-        Info("recollect", "Which version this is.", registry=self._all).info({"version": __version__})
+        Info("recollect", "Which version this is.", registry=self._registry).info({"version": __version__})
 
-    def count_request(self, one: RequestOutcome) -> None:
+    def count_request(self, request: RequestOutcome) -> None:
         """Count a request."""
-        operation = one.operation if one.operation in OPERATIONS else UNKNOWN_OPERATION
-        self._requests.labels(one.transport, operation, one.outcome).inc()
-        self._seconds.labels(one.transport, operation).observe(one.seconds)
+        operation = request.operation if request.operation in OPERATIONS else UNKNOWN_OPERATION
+        self._requests.labels(request.transport, operation, request.outcome).inc()
+        self._seconds.labels(request.transport, operation).observe(request.seconds)
 
-    def count_job(self, one: JobOccurrence | JobFailure) -> None:
+    def count_job(self, event: JobOccurrence | JobFailure) -> None:
         """Count a job that has ended, or a failure in a job."""
-        match one:
+        match event:
             case JobFailure():
                 self._failures.inc()
-            case JobOccurrence() if one.ended_at is not None:
-                self._jobs.labels(one.job, one.state.value).inc()
+            case JobOccurrence() if event.ended_at is not None:
+                self._jobs.labels(event.job, event.state.value).inc()
             case _:
                 pass
 
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
-        found = self._degraded()
-        for one in self._modes:
-            self._mode.labels(one).set(one in found)
-        return generate_latest(self._all)
+        degraded = self._get_degraded()
+        for mode in self._modes:
+            self._mode.labels(mode).set(mode in degraded)
+        return generate_latest(self._registry)
 
 
 _LOG = logging.getLogger(__name__)
@@ -89,15 +91,15 @@ def configure_logging() -> None:
         logger.setLevel(level)
 
 
-def log_request(one: RequestOutcome) -> None:
+def log_request(request: RequestOutcome) -> None:
     """Log a request: transport, operation, caller, outcome and duration."""
     _LOG.info(
-        "asked",
+        "request",
         extra={
-            "face": one.transport,
-            "operation": one.operation,
-            "caller": one.caller,
-            "outcome": one.outcome,
-            "milliseconds": round(one.seconds * 1000, 3),
+            "face": request.transport,
+            "operation": request.operation,
+            "caller": request.caller,
+            "outcome": request.outcome,
+            "milliseconds": round(request.seconds * 1000, 3),
         },
     )

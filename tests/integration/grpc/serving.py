@@ -106,7 +106,7 @@ def a_place(**limits: Any) -> Iterator[Place]:
     with recollect.open(":memory:", embedder=embedder, clock=ManualClock()) as engine:
         service = Listening(engine)
         gate = HostPolicy(frozenset({"127.0.0.1", "localhost"}), frozenset({"https://console.example"}))
-        front = Dispatcher(service, authenticate, gate, limits=RequestLimits(**limits), heard=heard.append)
+        front = Dispatcher(service, authenticate, gate, limits=RequestLimits(**limits), on_outcome=heard.append)
         place = Place(engine, embedder, service, front, heard)
         place.running = running = start_server(front, "127.0.0.1:0", lambda: place.ready)
         try:

@@ -153,7 +153,7 @@ def test_a_fault_of_ours_is_told_as_nothing_but_that(caplog: pytest.LogCaptureFi
         status, problem = refusal(stub.Stats, recollect_pb2.StatsRequest(), **called())
         assert (status, problem.code) == (grpc.StatusCode.INTERNAL, "internal")
         (record,) = (vars(one) for one in caplog.records if one.name.startswith("recollect"))
-        assert (record["msg"], record["face"], record["error"]) == ("broke", "grpc", "ZeroDivisionError")
+        assert (record["msg"], record["face"], record["error"]) == ("internal_error", "grpc", "ZeroDivisionError")
         assert record["id"] in problem.message
         assert "secret" not in problem.message + repr(record)
 
@@ -184,7 +184,7 @@ def test_a_key_is_no_part_of_what_only_looks() -> None:
 
 
 def test_an_address_that_is_taken_is_refused() -> None:
-    with a_place() as place, pytest.raises(InvalidInput, match="cannot be listened at"):
+    with a_place() as place, pytest.raises(InvalidInput, match="cannot listen on"):
         start_server(place.front, f"127.0.0.1:{place.running.port}")
 
 

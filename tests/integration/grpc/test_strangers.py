@@ -59,4 +59,4 @@ def test_what_is_no_question_for_health_is_refused_as_that() -> None:
         with pytest.raises(grpc.RpcError) as refused:
             channel.unary_unary(HEALTH)(b"\xff\xff\xff", timeout=PATIENT)
         assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-        assert "what was sent is no grpc.health.v1.HealthCheckRequest" in refused.value.details()
+        assert "the message is not a grpc.health.v1.HealthCheckRequest" in refused.value.details()

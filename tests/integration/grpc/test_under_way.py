@@ -121,8 +121,8 @@ def test_what_takes_longer_than_the_server_allows_is_told_in_time_and_still_come
         place.front.limits = RequestLimits(seconds=0.05)  # of what is done: how long a message may take was said before
         submit = place.front.submit
 
-        def begun(name: str, given: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
-            work = submit(name, given, caller)
+        def begun(name: str, arguments: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
+            work = submit(name, arguments, caller)
             assert place.embedder.begun.acquire(timeout=PATIENT)  # else it would not be, once that time is over
             return work
 
@@ -131,7 +131,7 @@ def test_what_takes_longer_than_the_server_allows_is_told_in_time_and_still_come
         with pytest.raises(grpc.RpcError) as late:
             call.result(timeout=PATIENT)
         assert late.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-        assert "may still come" in late.value.details()
+        assert "may still complete" in late.value.details()
         place.embedder.go_on.set()
         place.running.stop(PATIENT)
         assert place.front.close(PATIENT) == 0

@@ -58,7 +58,7 @@ class Office:
             lambda shown: authenticate_key(self.keys, shown, NOW),
             HostPolicy.for_ports(port),
             limits=limits,
-            heard=self.asked.append,
+            on_outcome=self.asked.append,
         )
 
 

@@ -148,7 +148,7 @@ def test_a_body_is_sent_as_it_is(office: Office, url: str) -> None:
     sent = {**headers(office.key(), name="stats"), "Content-Encoding": "gzip"}
     refused = httpx2.post(url, headers=sent, content=body("stats", {}))
     assert (refused.status_code, office.asked[-1].outcome) == (400, "invalid")
-    assert "encoded as 'gzip'" in refused.json()["error"]["message"]
+    assert "content encoding 'gzip' is not supported" in refused.json()["error"]["message"]
     assert httpx2.post(url, headers={**sent, "Content-Encoding": "identity"}, content=body("stats", {})).is_success
 
 
@@ -239,7 +239,7 @@ def test_a_key_in_a_header_makes_a_retry_harmless_as_one_among_the_arguments_doe
     assert told("start_episode") == told("start_episode")
     assert told("start_episode", **{"Idempotency-Key": "task-8"}) != told("start_episode")
     assert told("remember")["code"] == "conflict"
-    assert told("undo")["message"].startswith("Idempotency-Key is not taken by undo")
+    assert told("undo")["message"].startswith("Idempotency-Key is not supported by undo")
     assert told("stats")["memories"] == 2
 
 
@@ -428,7 +428,9 @@ def test_a_fault_of_ours_is_told_by_the_id_that_it_is_logged_under_and_without_i
     with serving(":memory:", office, embedder=Broken()) as url:
         told = asyncio.run(ask(url))
     records = [vars(one) for one in caplog.records if one.name.startswith("recollect")]
-    assert [(one["msg"], one["face"], one["error"]) for one in records] == [("broke", "mcp", "ZeroDivisionError")] * 2
+    assert [(one["msg"], one["face"], one["error"]) for one in records] == [
+        ("internal_error", "mcp", "ZeroDivisionError")
+    ] * 2
     assert all(one["id"] in message for one, message in zip(records, told, strict=True))
     assert "embed" in str(records[0]["frames"])
     assert "secret" not in repr(records) + repr(told)
@@ -441,7 +443,7 @@ def test_there_are_no_other_tools_and_prompts_than_those_that_are_listed(office:
                 await client.call_tool("recal", {})
             with pytest.raises(MCPError, match="did you mean 'before_task'"):
                 await client.get_prompt("before_tasks")
-            with pytest.raises(MCPError, match="there is no resource"):
+            with pytest.raises(MCPError, match="unknown resource"):
                 await client.read_resource("file:///etc/passwd")
             with pytest.raises(MCPError, match="task"):
                 await client.get_prompt("before_task")
@@ -481,7 +483,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(office: Office) -> None:
             with connection.getresponse() as refused:
                 told = json.loads(refused.read())["error"]["data"]
                 assert (refused.status, told["code"], told["retryable"]) == (408, "overdue", True)
-                assert told["message"] == "the body did not come within 0.05 seconds; send it without waiting"
+                assert told["message"] == "the body did not arrive within 0.05 seconds; send it without pauses"
         assert [one.outcome for one in office.asked] == ["overdue"]
 
 

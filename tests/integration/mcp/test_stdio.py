@@ -178,7 +178,7 @@ def test_a_store_that_cannot_be_opened_is_the_problem_of_each_call_and_not_of_th
     assert told[2]["isError"]
     assert told[2]["structuredContent"]["code"] == "store"
     (line,) = map(json.loads, said.splitlines())
-    assert (line["level"], line["event"]) == ("warning", "store_not_opened")
+    assert (line["level"], line["event"]) == ("warning", "store_open_failed")
     assert line["problem"] == told[2]["structuredContent"]["message"]
 
 

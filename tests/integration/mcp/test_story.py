@@ -220,7 +220,7 @@ def test_a_server_that_only_reads_offers_nothing_else_and_refuses_it(store: Path
             with pytest.raises(MCPError) as unknown:
                 await client.call_tool("rememver", {})
             known = "recall, brief, search, why, get_memory, stats"
-            assert unknown.value.message == f"there is no tool 'rememver'; known are {known}"
+            assert unknown.value.message == f"unknown tool 'rememver'; known are {known}"
             assert "recall" in (client.instructions or "")
             assert "remember" not in (client.instructions or "")
             assert [one.name for one in (await client.list_prompts()).prompts] == ["start_session", "before_task"]

@@ -74,7 +74,7 @@ def test_nobody_is_believed_more_than_the_key(said: Provenance) -> None:
 
 
 def test_a_grant_of_nothing_and_a_right_that_is_none_are_refused() -> None:
-    with pytest.raises(FieldError, match="name at least one"):
+    with pytest.raises(FieldError, match="needs at least one right"):
         Grant(frozenset(), WHOLE_STORE)
     with pytest.raises(FieldError, match="known are read, write, admin, erase"):
         parse_right("own")

@@ -225,7 +225,7 @@ def test_undo_tells_a_key_for_one_scope_nothing_of_the_runs_of_others(service: O
         with pytest.raises(NotFound) as refused:
             asked(service, "undo", EVERYTHING, run=run)
         told.append(str(refused.value).replace(str(run), "N"))
-    assert told == [f"run N changed no memory of {ANA}, or none that is still there"] * 3
+    assert told == [f"run N changed no memory of {ANA}, or none that still exists"] * 3
     with pytest.raises(NotFound, match=f"the last run is {theirs}"):
         asked(service, "undo", create_owner(), run=999)
 
@@ -233,7 +233,7 @@ def test_undo_tells_a_key_for_one_scope_nothing_of_the_runs_of_others(service: O
 def test_one_key_is_one_voice_unless_it_may_say_for_whom_it_asks(service: OperationRunner) -> None:
     id = asked(service, "remember", text="Ana lives in Rome")["id"]
     context = asked(service, "recall", query="where does Ana live?")["id"]
-    with pytest.raises(AccessDenied, match="votes for itself alone"):
+    with pytest.raises(AccessDenied, match="can vote only as itself"):
         asked(service, "feedback", STRANGER, context_id=context, misled=[id], by="somebody")
     for _ in range(3):
         asked(service, "feedback", STRANGER, context_id=context, misled=[id])
@@ -310,7 +310,7 @@ def test_what_is_shared_and_quarantined_is_read_by_whoever_may_release_it_where_
 def test_the_key_of_a_retry_is_refused_where_the_retry_would_be_done_again() -> None:
     assert OPERATIONS["forget"].with_key({}, "a", "Idempotency-Key") == {}
     assert OPERATIONS["remember"].with_key({}, "a", "Idempotency-Key") == {"key": "a"}
-    with pytest.raises(InvalidInput, match="Idempotency-Key is not taken by undo"):
+    with pytest.raises(InvalidInput, match="Idempotency-Key is not supported by undo"):
         OPERATIONS["undo"].with_key({}, "a", "Idempotency-Key")
 
 
@@ -431,7 +431,7 @@ def test_whoever_writes_and_does_not_read_learns_nothing_by_sending_it_again(ser
     assert (again["id"], again["task"], again["plan"]) == (id, "Open the vault", ["look", "open"])
     assert "four seven" not in json.dumps(again)  # words: figures may be in an id, or in a moment, by chance
     assert (again["outcome"], again["value"], again["actions"]) == (None, None, [])
-    with pytest.raises(Conflict, match="ended otherwise before") as refused:
+    with pytest.raises(Conflict, match="has already ended differently") as refused:
         asked(service, "complete_episode", WRITER, id=id, outcome=1.0)
     assert "0.25" not in str(refused.value)
 

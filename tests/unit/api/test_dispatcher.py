@@ -42,8 +42,8 @@ class Begun(Dispatcher):
 
     began: Event
 
-    def submit(self, name: str, given: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
-        work = super().submit(name, given, caller)
+    def submit(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> "Future[Answer]":
+        work = super().submit(name, arguments, caller)
         assert self.began.wait(60)
         return work
 
@@ -54,7 +54,9 @@ def fronted(
 ) -> Iterator[tuple[Dispatcher, Waiting]]:
     waiting = Waiting()
     with recollect.open(":memory:", embedder=waiting) as engine:
-        front = Begun(OperationRunner(engine), lambda _: OWNER, HostPolicy.for_ports(1), limits=limits, heard=heard)
+        front = Begun(
+            OperationRunner(engine), lambda _: OWNER, HostPolicy.for_ports(1), limits=limits, on_outcome=heard
+        )
         front.began = waiting.asked
         try:
             yield front, waiting
@@ -80,7 +82,7 @@ def test_when_too_many_wait_the_next_one_is_told_to_come_again() -> None:
         second = asking(front, TEA)
         await asyncio.sleep(0)
         assert front.pending_count == 2
-        with pytest.raises(ServerBusy, match="2 requests are waiting already"):
+        with pytest.raises(ServerBusy, match="2 requests are already pending"):
             await front.dispatch(FACE, "remember", TEA, OWNER)
         waiting.go.set()
         assert {(await first)["verdict"], (await second)["verdict"]} == {"created", "reinforced"}
@@ -94,7 +96,7 @@ def test_what_takes_too_long_is_given_up_on_and_what_it_writes_still_comes() -> 
     heard: list[RequestOutcome] = []
 
     async def story(front: Dispatcher, waiting: Waiting) -> None:
-        with pytest.raises(Overdue, match="what it writes may still come"):
+        with pytest.raises(Overdue, match="its writes may still complete"):
             await front.dispatch(FACE, "remember", TEA, OWNER)
         assert front.pending_count == 1
         waiting.go.set()
@@ -102,7 +104,7 @@ def test_what_takes_too_long_is_given_up_on_and_what_it_writes_still_comes() -> 
     with fronted(RequestLimits(seconds=0.05, threads=1), heard.append) as (front, waiting):
         asyncio.run(story(front, waiting))
         assert front.close() == 0
-        assert len(front.service.engine.memories(scope="acme")) == 1
+        assert len(front.runner.engine.memories(scope="acme")) == 1
     assert [one.outcome for one in heard] == ["overdue"]
 
 
@@ -110,14 +112,14 @@ def test_what_waited_too_long_to_begin_is_never_begun() -> None:
     async def story(front: Dispatcher, waiting: Waiting) -> None:
         late = [asking(front, TEA), asking(front, {**TEA, "text": "Bo likes coffee"})]
         told = [str(one) for one in await asyncio.gather(*late, return_exceptions=True)]
-        assert ["may still come" in one for one in told] == [True, False]
-        assert "it was not begun" in told[1]
+        assert ["may still complete" in one for one in told] == [True, False]
+        assert "it had not started" in told[1]
         waiting.go.set()
 
     with fronted(RequestLimits(seconds=0.05, threads=1)) as (front, waiting):
         asyncio.run(story(front, waiting))
         assert front.close() == 0
-        assert [one.text for one in front.service.engine.memories(scope="acme")] == ["Ana likes tea"]
+        assert [one.text for one in front.runner.engine.memories(scope="acme")] == ["Ana likes tea"]
 
 
 def test_who_goes_away_changes_nothing_of_what_has_begun() -> None:
@@ -134,7 +136,7 @@ def test_who_goes_away_changes_nothing_of_what_has_begun() -> None:
     with fronted(RequestLimits(threads=1), heard.append) as (front, waiting):
         asyncio.run(story(front, waiting))
         assert front.close() == 0
-        assert len(front.service.engine.memories(scope="acme")) == 1
+        assert len(front.runner.engine.memories(scope="acme")) == 1
     assert [one.outcome for one in heard] == [CANCELLED]
 
 
@@ -155,7 +157,7 @@ def test_closing_does_not_wait_for_what_is_being_cancelled_at_that_moment() -> N
         front.submit("remember", TEA, OWNER)
         cancelled = front.submit("remember", TEA, OWNER)
         assert cancelled.cancel()
-        front._under_way.add(cancelled)  # as whoever closes finds it between two steps of another thread
+        front._pending.add(cancelled)  # as whoever closes finds it between two steps of another thread
         assert front.close(0.0) == 1
         waiting.go.set()
         assert front.close() == 0
@@ -167,7 +169,7 @@ def test_each_request_is_heard_of_once_and_without_its_words() -> None:
         waiting.go.set()
         asyncio.run(front.dispatch(FACE, "remember", TEA, OWNER))
         asyncio.run(front.dispatch(FACE, "stats", {}, OWNER))
-        with pytest.raises(NotFound, match="there is no operation 'recal'; did you mean 'recall'"):
+        with pytest.raises(NotFound, match="unknown operation 'recal'; did you mean 'recall'"):
             asyncio.run(front.dispatch(FACE, "recal", {}, OWNER))
         front.record_refusal(FACE, "recall", "-", NotFound("nothing"))
     told = [(one.operation, one.caller, one.outcome) for one in heard]

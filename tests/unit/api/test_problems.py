@@ -48,7 +48,7 @@ def test_a_field_and_its_line_are_told() -> None:
 def test_of_a_fault_of_ours_nothing_is_told() -> None:
     assert INTERNAL_PROBLEM.fields() == {
         "code": "internal",
-        "message": "something went wrong that should not; the log of the server has it",
+        "message": "internal error; the server log has the details",
         "field": None,
         "line": None,
         "retryable": False,

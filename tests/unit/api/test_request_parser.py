@@ -41,25 +41,25 @@ def test_what_is_no_object_of_json_is_refused(body: bytes) -> None:
     ("model", "given", "told"),
     [
         (Remember, {"scope": "acme"}, "field 'text': is missing"),
-        (Remember, {"scope": "acme", "text": ""}, "field 'text': '' does not fit"),
-        (Remember, {"scope": "acme", "text": 5}, "field 'text': 5 does not fit"),
-        (Remember, {"scope": "acme", "text": "a", "tag": []}, "'tag': there is no such field; did you mean 'tags'"),
-        (Remember, {"scope": "acme", "text": "a", "kind": "facts"}, "'facts' is no kind; did you mean 'fact'?"),
+        (Remember, {"scope": "acme", "text": ""}, "field 'text': '' is not valid"),
+        (Remember, {"scope": "acme", "text": 5}, "field 'text': 5 is not valid"),
+        (Remember, {"scope": "acme", "text": "a", "tag": []}, "'tag': unknown field; did you mean 'tags'"),
+        (Remember, {"scope": "acme", "text": "a", "kind": "facts"}, "unknown kind 'facts'; did you mean 'fact'?"),
         (Remember, {"scope": "acme", "text": "a", "at": "soon"}, "field 'at': 'soon'"),
-        (Remember, {"scope": "acme", "text": "a", "at": 5}, "field 'at': 5 is no moment"),
+        (Remember, {"scope": "acme", "text": "a", "at": 5}, "field 'at': 5 is not a timestamp"),
         (Remember, {"scope": "acme", "text": "a", "importance": 2}, "field 'importance': 2"),
         (Remember, {"scope": "acme", "text": "a", "importance": float("nan")}, "field 'importance': nan"),
         (Remember, {"scope": "acme", "text": "a", "pinned": "yes"}, "field 'pinned': 'yes'"),
         (RememberAll, {"scope": "acme", "drafts": []}, "field 'drafts'"),
         (RememberAll, {"scope": "acme", "drafts": [{"text": "a"}] * 1001}, "field 'drafts'"),
-        (RememberAll, {"scope": "acme", "drafts": [{"text": "a", "x": 1}]}, "field 'drafts.0.x': there is no such"),
+        (RememberAll, {"scope": "acme", "drafts": [{"text": "a", "x": 1}]}, "field 'drafts.0.x': unknown field"),
         (Remember, {"scope": "acme", "text": "a", "importance": -1}, "field 'importance': -1 is not within 0..1"),
-        (RememberAll, {"scope": "acme", "drafts": [{"text": "a", "kind": "x"}]}, "field 'drafts.0.kind': 'x' is no"),
-        (Recall, {"scope": "acme"}, "field 'query': say what is asked by exactly one of query and turns"),
-        (Recall, {"scope": "acme", "query": "a", "kinds": ["facts"]}, "field 'kinds': 'facts' is no kind"),
+        (RememberAll, {"scope": "acme", "drafts": [{"text": "a", "kind": "x"}]}, "'drafts.0.kind': unknown kind 'x'"),
+        (Recall, {"scope": "acme"}, "field 'query': give exactly one of query and turns"),
+        (Recall, {"scope": "acme", "query": "a", "kinds": ["facts"]}, "field 'kinds': unknown kind 'facts'"),
         (Recall, {"scope": "acme", "query": "a", "tokens": 10**9}, "field 'tokens'"),
         (CompleteEpisode, {"scope": "acme", "id": "a", "outcome": 2}, "field 'outcome': 2 is no outcome"),
-        (Erase, {"scope": "acme"}, "field 'id': say what to erase by exactly one of id, source and everything"),
+        (Erase, {"scope": "acme"}, "field 'id': give exactly one of id, source and everything"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_told_with_its_field(model: type, given: dict[str, object], told: str) -> None:
@@ -88,7 +88,7 @@ def test_a_field_that_nobody_knows_is_told_before_one_that_is_missing_since_it_m
 
 
 def test_who_says_no_scope_is_told_how_none_need_be_said() -> None:
-    with pytest.raises(FieldError, match="ask by a key for one scope, or start `recollect mcp` with --scope"):
+    with pytest.raises(FieldError, match="use a key for a single scope, or start `recollect mcp` with --scope"):
         read_request(OPERATIONS["recall"].request, {"query": "where?"})
 
 

@@ -81,7 +81,7 @@ def test_a_file_of_keys_that_is_gone_lets_nobody_in_not_even_by_the_token(tmp_pa
     kept = file.path.read_bytes()
     file.path.unlink()
     assert found.status() == AuthStatus(KEYS_UNREADABLE)
-    with pytest.raises(RecollectError, match="no request is accepted"):
+    with pytest.raises(RecollectError, match="it refuses all requests"):
         found.authenticate((tmp_path / "token").read_text(encoding="utf-8").strip())
     file.path.write_bytes(kept)
     file.path.chmod(0o600)
@@ -94,7 +94,9 @@ def test_on_this_machine_the_token_lets_in_once_the_last_key_is_revoked_though_i
     file, key = KeyFile(tmp_path / "keys.json"), a_key(datetime.now(UTC))
     file.add(key)
     found = create_authentication(a_place(tmp_path))
-    assert found.description == f"by the keys in {file.path}; by the token in {tmp_path / 'token'} once none is left"
+    assert (
+        found.description == f"by the keys in {file.path}; by the token in {tmp_path / 'token'} once no keys are left"
+    )
     token = (tmp_path / "token").read_text(encoding="utf-8").strip()
     with pytest.raises(Unauthenticated):
         found.authenticate(token)

@@ -185,7 +185,7 @@ def test_a_store_that_has_what_is_looked_for_is_there_all_the_same() -> None:
     with recollect.open(":memory:", embedder="hashing") as engine:
         engine.remember_all([{"text": "nobody would", "scope": health.PROBE_SCOPE, "id": health.PROBE_ID}])
         watch = HealthMonitor(engine, "hashing-256", well)
-        watch._is_there = False
+        watch._store_reachable = False
         assert watch.health_now().ready
         assert watch.degraded_modes() == ()
         watch.close()

@@ -74,14 +74,14 @@ class Erase(OperationRequest):
     @model_validator(mode="after")
     def _require_one_target(self) -> "Erase":
         if (self.id is not None) + (self.source is not None) + self.everything != 1:
-            raise FieldError("say what to erase by exactly one of id, source and everything", field="id")
+            raise FieldError("give exactly one of id, source and everything", field="id")
         return self
 
 
 def _stats(engine: Engine, request: Part, caller: Caller) -> Answer:
-    told = json_values.stats_fields(engine.stats(scope=request.scope))
-    size = told["bytes"] if caller.has_right(Right.READ, WHOLE_STORE) else None  # it covers all scopes
-    return {"scope": request.scope, **told, "bytes": size}
+    fields = json_values.stats_fields(engine.stats(scope=request.scope))
+    size = fields["bytes"] if caller.has_right(Right.READ, WHOLE_STORE) else None  # it covers all scopes
+    return {"scope": request.scope, **fields, "bytes": size}
 
 
 def _scopes(engine: Engine, request: Part, _: Caller) -> Answer:
@@ -97,13 +97,13 @@ def _profiles(_: Engine, __: Unscoped, ___: Caller) -> Answer:
 
 
 def _run_job(engine: Engine, request: RunJob, _: Caller) -> Answer:
-    wished = request.to_arguments("job", "dry_run")
+    options = request.to_arguments("job", "dry_run")
     if request.dry_run:
-        return {"dry_run": True, "plan": json_records.plan_fields(engine.plan(request.job, **wished)), "runs": []}
+        return {"dry_run": True, "plan": json_records.plan_fields(engine.plan(request.job, **options)), "runs": []}
     return {
         "dry_run": False,
         "plan": None,
-        "runs": [json_records.run_id_fields(one) for one in engine.run(request.job, **wished)],
+        "runs": [json_records.run_id_fields(one) for one in engine.run(request.job, **options)],
     }
 
 
@@ -118,26 +118,24 @@ def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
         if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
         # the engine's message quotes memories, which this caller may not read
-        raise Conflict(f"run {request.run} cannot be undone: memories that it wrote changed since") from error
+        raise Conflict(f"run {request.run} cannot be undone: memories that it wrote have changed since") from error
     except NotFound as error:
         if caller.has_right(Right.ADMIN, WHOLE_STORE):
             raise
         # the engine's message tells of runs in other scopes
-        raise NotFound(
-            f"run {request.run} changed no memory of {request.scope}, or none that is still there"
-        ) from error
+        raise NotFound(f"run {request.run} changed no memory of {request.scope}, or none that still exists") from error
 
 
 def _erase(engine: Engine, request: Erase, caller: Caller) -> Answer:
-    wanted = request.to_arguments("dry_run")
+    target = request.to_arguments("dry_run")
     if request.dry_run:
-        ids = engine.erasable(**wanted)
+        ids = engine.erasable(**target)
         return {"dry_run": True, "scope": request.scope, "ids": ids, "memories": len(ids)}
-    told = json_values.erasure_fields(engine.erase(**wanted))
+    fields = json_values.erasure_fields(engine.erase(**target))
     if caller.has_right(Right.ERASE, WHOLE_STORE):
-        return {"dry_run": False, **told}
+        return {"dry_run": False, **fields}
     # the full search result tells where else in the store the same text is
-    return {"dry_run": False, **told, "search": {"proven": told["proven"]}}
+    return {"dry_run": False, **fields, "search": {"proven": fields["proven"]}}
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (

@@ -115,35 +115,35 @@ class ShowEpisode(OperationRequest):
 
 
 def _start(engine: Engine, request: StartEpisode, caller: Caller) -> Answer:
-    given = {**request.to_arguments("task"), "provenance": resolve_provenance(request.provenance, caller)}
-    return json_records.full_episode_fields(engine.episodes.start(request.task, **given))
+    arguments = {**request.to_arguments("task"), "provenance": resolve_provenance(request.provenance, caller)}
+    return json_records.full_episode_fields(engine.episodes.start(request.task, **arguments))
 
 
 def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
-    given = {**request.to_arguments("id", "type"), "provenance": resolve_provenance(request.provenance, caller)}
-    return json_records.full_episode_fields(engine.episodes.record(request.id, request.type, **given))
+    arguments = {**request.to_arguments("id", "type"), "provenance": resolve_provenance(request.provenance, caller)}
+    return json_records.full_episode_fields(engine.episodes.record(request.id, request.type, **arguments))
 
 
 def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
     with suppress(NotFound):  # reported below, as a missing episode
         require_trust(engine.get(request.id, scope=request.scope), caller)
-    given = {**request.to_arguments("id", "outcome"), "provenance": resolve_provenance(request.provenance, caller)}
+    arguments = {**request.to_arguments("id", "outcome"), "provenance": resolve_provenance(request.provenance, caller)}
     try:
-        return json_records.completed_episode_fields(engine.episodes.complete(request.id, request.outcome, **given))
+        return json_records.completed_episode_fields(engine.episodes.complete(request.id, request.outcome, **arguments))
     except Conflict as error:
         if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
-        raise Conflict(f"the episode {show(request.id)} ended otherwise before, or cannot be ended") from error
+        raise Conflict(f"episode {show(request.id)} has already ended differently, or cannot be ended") from error
 
 
 def _similar(engine: Engine, request: SimilarTo, _: Caller) -> Answer:
-    found = engine.episodes.similar(request.task, **request.to_arguments("task"))
-    return {"scope": request.scope, "episodes": [json_records.similar_episode_fields(one) for one in found]}
+    episodes = engine.episodes.similar(request.task, **request.to_arguments("task"))
+    return {"scope": request.scope, "episodes": [json_records.similar_episode_fields(one) for one in episodes]}
 
 
 def _failure_modes(engine: Engine, request: FailureModes, _: Caller) -> Answer:
-    found = engine.episodes.failure_modes(request.task, **request.to_arguments("task"))
-    return {"scope": request.scope, "failure_modes": [json_records.failure_mode_fields(one) for one in found]}
+    failures = engine.episodes.failure_modes(request.task, **request.to_arguments("task"))
+    return {"scope": request.scope, "failure_modes": [json_records.failure_mode_fields(one) for one in failures]}
 
 
 def _list(engine: Engine, request: ListEpisodes, _: Caller) -> Answer:

@@ -110,59 +110,59 @@ class Topics(OperationRequest):
     limit: Limit = 100
 
 
-def _to_turns(said: list[Turn], scope: str, key: str | None = None) -> list[dict[str, Any]]:
+def _to_turns(turns: list[Turn], scope: str, key: str | None = None) -> list[dict[str, Any]]:
     """Return the turns as the engine takes them.
 
     With a `key`, a turn without an id gets one from the key and its place.
     """
-    named = [one.id if key is None or one.id is not None else f"{key}\0{place}" for place, one in enumerate(said)]
+    ids = [one.id if key is None or one.id is not None else f"{key}\0{place}" for place, one in enumerate(turns)]
     return [
         {
             name: value
             for name, value in {**one.to_arguments(), "id": _make_event_id(id, scope)}.items()
             if value is not None
         }
-        for one, id in zip(said, named, strict=True)
+        for one, id in zip(turns, ids, strict=True)
     ]
 
 
-def _make_event_id(given: str | None, scope: str) -> str | None:
+def _make_event_id(id: str | None, scope: str) -> str | None:
     """Return an id derived from the scope and the caller's id.
 
     Ids are unique in the whole store, and callers of different scopes may choose the same one.
     """
-    if given is None:
+    if id is None:
         return None
-    return f"event-{hashlib.sha256(f'{as_scope(scope)} {given}'.encode(errors='surrogatepass')).hexdigest()[:32]}"
+    return f"event-{hashlib.sha256(f'{as_scope(scope)} {id}'.encode(errors='surrogatepass')).hexdigest()[:32]}"
 
 
-def _resolve_event_provenance(said: str | None, caller: Caller) -> Provenance | None:
+def _resolve_event_provenance(name: str | None, caller: Caller) -> Provenance | None:
     """Return the provenance of all turns, or None to derive it from each turn's role.
 
     It is given if the request names one, or if the caller is trusted less than the user.
     """
-    if said is not None:
-        return caller.cap_provenance(Provenance(said))
-    believed = caller.cap_provenance(Provenance.DIRECT_USER)
-    return None if believed is Provenance.DIRECT_USER else believed
+    if name is not None:
+        return caller.cap_provenance(Provenance(name))
+    capped = caller.cap_provenance(Provenance.DIRECT_USER)
+    return None if capped is Provenance.DIRECT_USER else capped
 
 
 def _observe(engine: Engine, request: Observe, caller: Caller) -> Answer:
-    by = _resolve_event_provenance(request.provenance, caller)
+    provenance = _resolve_event_provenance(request.provenance, caller)
     events = _to_turns(request.events, request.scope, request.key)
-    receipts = engine.observe(events, scope=request.scope, provenance=by, source=request.source)
+    receipts = engine.observe(events, scope=request.scope, provenance=provenance, source=request.source)
     return {"receipts": [render_receipt(engine, one, caller) for one in receipts]}
 
 
 def _extract(engine: Engine, request: Extract, caller: Caller) -> Answer:
-    by = _resolve_event_provenance(request.provenance, caller)
-    found = engine.extract(
-        _to_turns(request.turns, request.scope), scope=request.scope, most=request.most, provenance=by
+    provenance = _resolve_event_provenance(request.provenance, caller)
+    result = engine.extract(
+        _to_turns(request.turns, request.scope), scope=request.scope, most=request.most, provenance=provenance
     )
-    answer = json_records.extraction_fields([(found.receipts, found.extraction)])
-    told = [render_receipt(engine, one, caller) for one in found.receipts]
-    extracts = [{**extract, **receipt} for extract, receipt in zip(answer["extracts"], told, strict=True)]
-    return {**answer, "extracts": extracts, "redacted": dict(found.redacted)}
+    answer = json_records.extraction_fields([(result.receipts, result.extraction)])
+    receipts = [render_receipt(engine, one, caller) for one in result.receipts]
+    extracts = [{**extract, **receipt} for extract, receipt in zip(answer["extracts"], receipts, strict=True)]
+    return {**answer, "extracts": extracts, "redacted": dict(result.redacted)}
 
 
 def _browse(engine: Engine, request: Browse, _: Caller) -> Answer:

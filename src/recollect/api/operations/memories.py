@@ -131,9 +131,9 @@ class ListMemories(OperationRequest):
     after: Id | None = Field(None, description="The next of the page before; leave it out for the first page.")
 
 
-def resolve_provenance(said: str | None, caller: Caller) -> Provenance:
+def resolve_provenance(name: str | None, caller: Caller) -> Provenance:
     """Return the provenance of a write, capped by the caller's; by default MODEL_INFERENCE."""
-    return caller.cap_provenance(Provenance.MODEL_INFERENCE if said is None else Provenance(said))
+    return caller.cap_provenance(Provenance.MODEL_INFERENCE if name is None else Provenance(name))
 
 
 def render_receipt(engine: Engine, receipt: Receipt, caller: Caller) -> Answer:
@@ -141,12 +141,12 @@ def render_receipt(engine: Engine, receipt: Receipt, caller: Caller) -> Answer:
 
     That holds even if the caller has sent the same text.
     """
-    told = json_values.receipt_fields(receipt)
-    return {**told, "memory": None} if receipt.kept and _is_hidden(engine, receipt.memory, caller) else told
+    fields = json_values.receipt_fields(receipt)
+    return {**fields, "memory": None} if receipt.kept and _is_hidden(engine, receipt.memory, caller) else fields
 
 
-def _to_draft(said: Said, caller: Caller) -> dict[str, Any]:
-    return {**said.to_arguments(), "provenance": resolve_provenance(said.provenance, caller)}
+def _to_draft(proposal: Said, caller: Caller) -> dict[str, Any]:
+    return {**proposal.to_arguments(), "provenance": resolve_provenance(proposal.provenance, caller)}
 
 
 def _remember(engine: Engine, request: Remember, caller: Caller) -> Answer:
@@ -170,8 +170,8 @@ def _revise(engine: Engine, request: Revise, caller: Caller) -> Answer:
 def require_trust(memory: Memory, caller: Caller) -> None:
     """Raise AccessDenied if the caller is trusted less than the memory."""
     if TRUST_BY_PROVENANCE[caller.provenance].less_than(memory.trust):
-        more = f"the memory {show(memory.id)} is trusted more than {show(caller.name)}"
-        raise AccessDenied(f"{more}; a writer with at least its trust can change it")
+        problem = f"memory {show(memory.id)} is trusted more than {show(caller.name)}"
+        raise AccessDenied(f"{problem}; only a writer with at least its trust can change it")
 
 
 def _require_changeable(engine: Engine, request: Named, caller: Caller) -> None:
@@ -214,50 +214,53 @@ def _is_hidden(engine: Engine, memory: Memory, caller: Caller) -> bool:
         versions = engine.history(memory.id, scope=memory.scope)
     except NotFound:  # erased since it was read
         return True
-    stood = next((one.status for one in reversed(versions) if one.status is not Status.FORGOTTEN), None)
-    return stood is Status.QUARANTINED
+    former = next((one.status for one in reversed(versions) if one.status is not Status.FORGOTTEN), None)
+    return former is Status.QUARANTINED
 
 
 def _require_readable(engine: Engine, memory: Memory, caller: Caller) -> Memory:
     """Return the memory; raise NotFound if it is quarantined and the caller is no admin."""
     if _is_hidden(engine, memory, caller):
-        raise NotFound(f"the memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
+        raise NotFound(f"memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
     return memory
 
 
 def _find_replacement(engine: Engine, memory: Memory, scope: str, caller: Caller) -> Memory | None:
     """Return the memory that replaced this one, if the caller may read it."""
-    by = engine.replacement(memory, scope=scope)
-    return None if by is None or _is_hidden(engine, by, caller) else by
+    replacement = engine.replacement(memory, scope=scope)
+    return None if replacement is None or _is_hidden(engine, replacement, caller) else replacement
 
 
 def _get(engine: Engine, request: Named, caller: Caller) -> Answer:
     memory = _require_readable(engine, engine.get(request.id, scope=request.scope), caller)
-    usage, by = engine.usage(memory.id, scope=request.scope), _find_replacement(engine, memory, request.scope, caller)
+    usage, replacement = (
+        engine.usage(memory.id, scope=request.scope),
+        _find_replacement(engine, memory, request.scope, caller),
+    )
     return {
         **json_values.memory_fields(memory),
         "usage": json_values.usage_fields(usage),
-        "replacement": json_values.replacement_fields(by),
+        "replacement": json_values.replacement_fields(replacement),
     }
 
 
 def _history(engine: Engine, request: Named, caller: Caller) -> Answer:
     versions = engine.history(request.id, scope=request.scope)
     _require_readable(engine, versions[-1], caller)
-    by = _find_replacement(engine, versions[-1], request.scope, caller)
-    told = [json_values.memory_fields(one) for one in versions]
-    return {"id": request.id, "versions": told, "replacement": json_values.replacement_fields(by)}
+    replacement = _find_replacement(engine, versions[-1], request.scope, caller)
+    fields = [json_values.memory_fields(one) for one in versions]
+    return {"id": request.id, "versions": fields, "replacement": json_values.replacement_fields(replacement)}
 
 
 def _list(engine: Engine, request: ListMemories, caller: Caller) -> Answer:
     if Status.QUARANTINED in request.statuses:
         caller.require_right(Right.ADMIN, as_scope(request.scope))
-    found = engine.memories(
+    memories = engine.memories(
         **request.to_arguments("limit"), limit=request.limit + 1
     )  # one more shows whether there is a next page
-    page = found[: request.limit]
-    told = [json_values.memory_fields(one) for one in page if not _is_hidden(engine, one, caller)]
-    return {"scope": request.scope, "memories": told, "next": page[-1].id if len(found) > len(page) else None}
+    page = memories[: request.limit]
+    visible = [json_values.memory_fields(one) for one in page if not _is_hidden(engine, one, caller)]
+    return {"scope": request.scope, "memories": visible, "next": page[-1].id if len(memories) > len(page) else None}
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (

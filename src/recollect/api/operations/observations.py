@@ -117,8 +117,8 @@ def _open_memory(engine: Engine, caller: Caller) -> ObservationMemory:
 
 
 def _search(engine: Engine, request: Search, caller: Caller) -> Answer:
-    found = _open_memory(engine, caller).mem_search(**request.to_arguments())
-    return {"observations": [one.model_dump(mode="json") for one in found]}
+    observations = _open_memory(engine, caller).mem_search(**request.to_arguments())
+    return {"observations": [one.model_dump(mode="json") for one in observations]}
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (

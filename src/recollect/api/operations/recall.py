@@ -70,7 +70,7 @@ class QueryRequest(RecallOptions):
     @model_validator(mode="after")
     def _require_one_query(self) -> "QueryRequest":
         if (self.query is None) is (self.turns is None):
-            raise FieldError("say what is asked by exactly one of query and turns", field="query")
+            raise FieldError("give exactly one of query and turns", field="query")
         return self
 
     @property
@@ -131,10 +131,10 @@ _QUERY_FIELDS = ("query", "turns")
 
 
 def _search(engine: Engine, request: Search, _: Caller) -> Answer:
-    found = engine.search(request.query_or_turns, **request.to_arguments(*_QUERY_FIELDS))
+    ranking = engine.search(request.query_or_turns, **request.to_arguments(*_QUERY_FIELDS))
     if request.known_at is None:  # results from the past are not counted as served
-        engine.served(found, scope=request.scope)
-    return json_values.search_fields(found)
+        engine.served(ranking, scope=request.scope)
+    return json_values.search_fields(ranking)
 
 
 def _recall(engine: Engine, request: Recall, _: Caller) -> Answer:
@@ -154,10 +154,12 @@ def _why(engine: Engine, request: Why, _: Caller) -> Answer:
 def _feedback(engine: Engine, request: Feedback, caller: Caller) -> Answer:
     by = caller.name if request.by is None else f"{caller.name}/{request.by}"
     if request.by is not None and not caller.has_right(Right.ADMIN, as_scope(request.scope)):
-        raise AccessDenied(f"{show(caller.name)} votes for itself alone; a key that may admin says for whom it asks")
-    noted = engine.feedback(request.context_id, by=by, **request.to_arguments("context_id", "by"))
+        raise AccessDenied(
+            f"{show(caller.name)} can vote only as itself; to send 'by', use a key with the right 'admin'"
+        )
+    result = engine.feedback(request.context_id, by=by, **request.to_arguments("context_id", "by"))
     votes = {"helped": request.helped, "misled": request.misled}
-    return json_values.feedback_fields(noted, request.context_id, request.scope, **votes)
+    return json_values.feedback_fields(result, request.context_id, request.scope, **votes)
 
 
 def _replay(engine: Engine, request: Replay, _: Caller) -> Answer:

@@ -28,8 +28,8 @@ def parse_message(kind: type[M], body: bytes) -> M:
     try:
         message: M = kind.FromString(body)
     except DecodeError as error:
-        named = kind.DESCRIPTOR.full_name
-        raise InvalidInput(f"what was sent is no {named}: {error}; compile the proto file of this version") from error
+        name = kind.DESCRIPTOR.full_name
+        raise InvalidInput(f"the message is not a {name}: {error}; compile the proto file of this version") from error
     return message
 
 
@@ -48,7 +48,7 @@ def _read_message(message: Message, path: str) -> dict[str, Any]:
     unknown = UnknownFieldSet(message)
     if len(unknown):
         number, kind = unknown[0].field_number, message.DESCRIPTOR.full_name
-        problem = f"{kind} has no field with the number {number}; leave it out, or ask a server that knows it"
+        problem = f"{kind} has no field {number}; leave it out, or upgrade the server"
         raise FieldError(problem, field=f"{path}{number}")
     return {field.name: _read_field(field, value, f"{path}{field.name}") for field, value in message.ListFields()}
 
@@ -83,7 +83,7 @@ def _pass_through(value: Any, _: str) -> Any:
 
 def _require_finite(value: float, path: str) -> float:
     if not math.isfinite(value):
-        raise FieldError(f"{value} is no number that can be reckoned with; give a finite one", field=path)
+        raise FieldError(f"{value} is not a finite number; give a finite one", field=path)
     return value
 
 
@@ -117,16 +117,16 @@ ObjectFields = Mapping[str, "ObjectFields | None"]
 @cache
 def _find_object_fields(descriptor: Descriptor) -> ObjectFields:
     """Return the fields of a message that have JSON objects."""
-    found: dict[str, ObjectFields | None] = {}
+    fields: dict[str, ObjectFields | None] = {}
     for field in descriptor.fields:
         inner = field.message_type
         if inner is None or inner.GetOptions().map_entry:
             continue
         if inner.full_name == _STRUCT:
-            found[field.name] = None
+            fields[field.name] = None
         elif below := _find_object_fields(inner):
-            found[field.name] = below
-    return found
+            fields[field.name] = below
+    return fields
 
 
 def _fit_answer(answer: Answer, objects: ObjectFields) -> dict[str, Any]:

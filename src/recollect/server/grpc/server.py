@@ -70,8 +70,8 @@ def camel_case(name: str) -> str:
 
 
 def _to_method(operation: Operation[Any]) -> RpcMethod:
-    found = SERVICE.methods_by_name[camel_case(operation.name)]
-    return RpcMethod(operation, GetMessageClass(found.input_type), GetMessageClass(found.output_type))
+    descriptor = SERVICE.methods_by_name[camel_case(operation.name)]
+    return RpcMethod(operation, GetMessageClass(descriptor.input_type), GetMessageClass(descriptor.output_type))
 
 
 METHODS: Mapping[str, RpcMethod] = MappingProxyType(
@@ -83,11 +83,11 @@ METHODS: Mapping[str, RpcMethod] = MappingProxyType(
 class GrpcServer:
     """A gRPC server that runs until it is stopped."""
 
-    def __init__(self, front: Dispatcher, address: str, is_ready: Callable[[], bool]) -> None:
-        limits = front.limits
+    def __init__(self, dispatcher: Dispatcher, address: str, is_ready: Callable[[], bool]) -> None:
+        limits = dispatcher.limits
         waiting = max(limits.waiting, 1)
         listening = min(waiting, _MAX_WAITING_THREADS)
-        self._calls = _CallHandler(front, is_ready, silent=max(listening // 2, 1))
+        self._calls = _CallHandler(dispatcher, is_ready, max_silent=max(listening // 2, 1))
         self._threads = ThreadPoolExecutor(limits.threads + listening, thread_name_prefix="recollect-grpc")
         self._server = grpc.server(
             self._threads,
@@ -103,9 +103,9 @@ class GrpcServer:
             return int(self._server.add_insecure_port(address))
         except RuntimeError as error:
             self._calls.close()
-            told = f"{address} cannot be listened at for gRPC; is it taken, or not an address of this machine?"
-            problem = f"{told} Choose another port with --grpc-port, or none with --no-grpc"
-            raise InvalidInput(problem) from error
+            problem = f"cannot listen on {address} for gRPC: the port is in use, or the address is not of this machine"
+            remedy = "choose another port with --grpc-port, or disable gRPC with --no-grpc"
+            raise InvalidInput(f"{problem}; {remedy}") from error
 
     def stop(self, grace: float) -> None:
         """Accept no more calls, let running ones end within `grace` seconds, cancel the rest.
@@ -119,72 +119,71 @@ class GrpcServer:
         self._threads.shutdown(wait=False)
 
 
-def start_server(front: Dispatcher, address: str, is_ready: Callable[[], bool] = lambda: True) -> GrpcServer:
+def start_server(dispatcher: Dispatcher, address: str, is_ready: Callable[[], bool] = lambda: True) -> GrpcServer:
     """Start a server at an address such as `127.0.0.1:0`, where 0 is any free port.
 
     `is_ready` gives its health; without it, the server is healthy as long as it listens.
     """
-    return GrpcServer(front, address, is_ready)
+    return GrpcServer(dispatcher, address, is_ready)
 
 
 class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio comes without types
     """Handles calls as streams of one message, which grpcio reads only when asked to."""
 
-    def __init__(self, front: Dispatcher, is_ready: Callable[[], bool], silent: int) -> None:
+    def __init__(self, dispatcher: Dispatcher, is_ready: Callable[[], bool], max_silent: int) -> None:
         """Answer calls with a dispatcher; up to `silent` calls may wait for their message."""
-        self._front, self._is_ready = front, is_ready
-        self._patience = ReadDeadlines(front.limits.seconds, most=silent, least=_MIN_READ_SECONDS)
-        self._with_strangers = ReadDeadlines(
-            _HEALTH_READ_SECONDS, most=_HEALTH_THREADS - 1
-        )  # one thread always stays free
-        self._strangers = ThreadPoolExecutor(_HEALTH_THREADS, thread_name_prefix="recollect-grpc-health")
-        self._ends = False
+        self._dispatcher, self._is_ready = dispatcher, is_ready
+        self._deadlines = ReadDeadlines(dispatcher.limits.seconds, max_calls=max_silent, min_seconds=_MIN_READ_SECONDS)
+        # one thread always stays free
+        self._health_deadlines = ReadDeadlines(_HEALTH_READ_SECONDS, max_calls=_HEALTH_THREADS - 1)
+        self._health_threads = ThreadPoolExecutor(_HEALTH_THREADS, thread_name_prefix="recollect-grpc-health")
+        self._stopping = False
 
     def begin_shutdown(self) -> None:
         """Report that the server is not serving, and shorten the read timeout."""
-        self._ends = True
-        self._patience.shorten(_SHUTDOWN_READ_SECONDS)
+        self._stopping = True
+        self._deadlines.shorten(_SHUTDOWN_READ_SECONDS)
 
     def close(self) -> None:
         """Stop waiting for messages."""
-        self._patience.close()
-        self._with_strangers.close()
-        self._strangers.shutdown(wait=False)
+        self._deadlines.close()
+        self._health_deadlines.close()
+        self._health_threads.shutdown(wait=False)
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
         """Return the handler of a call, or None if there is no such method."""
         path = handler_call_details.method
         if path == _HEALTH_PATH:
-            return self._make_handler(self._check_health, self._strangers)
-        found = METHODS.get(path)
-        if found is None:
+            return self._make_handler(self._check_health, self._health_threads)
+        method = METHODS.get(path)
+        if method is None:
             return None
-        return self._make_handler(partial(self._run_operation, found, time.monotonic()))
+        return self._make_handler(partial(self._run_operation, method, time.monotonic()))
 
     def _make_handler(
         self,
         answer: Callable[[Iterator[bytes], grpc.ServicerContext], bytes],
         threads: ThreadPoolExecutor | None = None,
     ) -> grpc.RpcMethodHandler:
-        answered = partial(self._run_guarded, answer)
+        guarded = partial(self._run_guarded, answer)
         if threads is not None:
-            answered.experimental_thread_pool = threads  # type: ignore[attr-defined]  # where grpcio looks for it
-        return grpc.stream_unary_rpc_method_handler(answered)
+            guarded.experimental_thread_pool = threads  # type: ignore[attr-defined]  # where grpcio looks for it
+        return grpc.stream_unary_rpc_method_handler(guarded)
 
     def _check_health(self, messages: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         """Return whether the server is serving."""
-        self._front.gate.require_allowed(
+        self._dispatcher.host_policy.require_allowed(
             _read_authority(context), _read_metadata(context.invocation_metadata()).get("origin")
         )
-        with self._with_strangers.guard(context.cancel):
+        with self._health_deadlines.guard(context.cancel):
             body = next(messages, b"")
-        asked = parse_message(health_pb2.HealthCheckRequest, body)
-        if asked.service not in _HEALTH_SERVICES:
-            raise NotFound(f"there is no service {show(asked.service)} here; {SERVICE.full_name!r} is")
-        found = health_pb2.HealthCheckResponse
-        serving = found.SERVING if not self._ends and self._is_ready() else found.NOT_SERVING
-        told: bytes = found(status=serving).SerializeToString()
-        return told
+        request = parse_message(health_pb2.HealthCheckRequest, body)
+        if request.service not in _HEALTH_SERVICES:
+            raise NotFound(f"unknown service {show(request.service)}; use {SERVICE.full_name!r}")
+        response = health_pb2.HealthCheckResponse
+        serving = response.SERVING if not self._stopping and self._is_ready() else response.NOT_SERVING
+        encoded: bytes = response(status=serving).SerializeToString()
+        return encoded
 
     def _run_guarded(
         self,
@@ -198,55 +197,55 @@ class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio come
         except RecollectError as error:
             problem = problem_of(error)
         except (grpc.RpcError, CancelledError):  # the client is gone
-            abort_call(context, grpc.StatusCode.CANCELLED, "it was cancelled")
+            abort_call(context, grpc.StatusCode.CANCELLED, "the call was cancelled")
         except Exception as error:  # the outermost boundary
             problem = log_internal_error(TRANSPORT, error)
         return abort_with_problem(context, problem)
 
     def _run_operation(
-        self, method: RpcMethod, came: float, messages: Iterator[bytes], context: grpc.ServicerContext
+        self, method: RpcMethod, received_at: float, messages: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
-        who = UNIDENTIFIED
+        caller_name = UNIDENTIFIED
         try:
             caller, key = self._authenticate(context)
-            who = caller.name
-            with self._patience.guard(context.cancel, who):
+            caller_name = caller.name
+            with self._deadlines.guard(context.cancel, caller_name):
                 body = next(messages, None)
             if body is None:
-                raise InvalidInput("the call came without a message; send one")
-            asked = method.operation.with_key(
+                raise InvalidInput("the call has no message; send one")
+            arguments = method.operation.with_key(
                 from_message(parse_message(method.request, body)), key, IDEMPOTENCY_KEY_METADATA
             )
         except RecollectError as error:
-            self._front.record_refusal(TRANSPORT, method.operation.name, who, error)
+            self._dispatcher.record_refusal(TRANSPORT, method.operation.name, caller_name, error)
             raise
 
-        with self._front.record_outcome(TRANSPORT, method.operation.name, caller.name):
-            answer = self._run_with_deadline(method.operation.name, asked, caller, came, context)
-            written: bytes = to_message(method.answer, answer).SerializeToString()
-        return written
+        with self._dispatcher.record_outcome(TRANSPORT, method.operation.name, caller.name):
+            answer = self._run_with_deadline(method.operation.name, arguments, caller, received_at, context)
+            encoded: bytes = to_message(method.answer, answer).SerializeToString()
+        return encoded
 
     def _authenticate(self, context: grpc.ServicerContext) -> tuple[Caller, str | None]:
         """Return the caller and the idempotency key from the metadata."""
         metadata = _read_metadata(context.invocation_metadata())
-        self._front.gate.require_allowed(_read_authority(context), metadata.get("origin"))
-        caller = self._front.authenticate(parse_bearer(metadata.get("authorization")))
+        self._dispatcher.host_policy.require_allowed(_read_authority(context), metadata.get("origin"))
+        caller = self._dispatcher.authenticate(parse_bearer(metadata.get("authorization")))
         return caller, metadata.get(IDEMPOTENCY_KEY_METADATA)
 
     def _run_with_deadline(
-        self, name: str, asked: Mapping[str, Any], caller: Caller, came: float, context: grpc.ServicerContext
+        self, name: str, arguments: Mapping[str, Any], caller: Caller, received_at: float, context: grpc.ServicerContext
     ) -> Answer:
         """Return the answer in time, or raise Overdue.
 
         Work that has not begun when the client stops waiting is cancelled.
         """
-        seconds = self._front.limits.seconds
-        left = min(came + seconds - time.monotonic(), context.time_remaining())
-        work = self._front.submit(name, asked, caller)
+        seconds = self._dispatcher.limits.seconds
+        remaining = min(received_at + seconds - time.monotonic(), context.time_remaining())
+        work = self._dispatcher.submit(name, arguments, caller)
         if not context.add_callback(partial(_cancel, work)):
             _cancel(work)
         try:
-            return work.result(max(left, 0.0))  # notices a cancellation at once; `wait` does not
+            return work.result(max(remaining, 0.0))  # notices a cancellation at once; `wait` does not
         except TimeoutError as error:
             if work.done():
                 raise
@@ -265,13 +264,13 @@ def _read_authority(context: Any) -> str:
 
 def _read_metadata(metadata: Any) -> dict[str, str]:
     """Return the text metadata by name; raise InvalidInput if one that matters occurs twice."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in metadata:
-        if name in found and name in ("authorization", "origin", IDEMPOTENCY_KEY_METADATA):
-            raise InvalidInput(f"the metadata {show(name)} is there twice; send it once")
+        if name in values and name in ("authorization", "origin", IDEMPOTENCY_KEY_METADATA):
+            raise InvalidInput(f"metadata {show(name)} occurs twice; send it once")
         if isinstance(value, str):
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 MAX_POLL_SECONDS = 1.0
@@ -295,66 +294,66 @@ class _PendingCall:
 class ReadDeadlines:
     """Cancels calls that are silent for too long, since each of them holds a thread."""
 
-    def __init__(self, seconds: float, *, most: int | None = None, least: float = 0.0) -> None:
+    def __init__(self, seconds: float, *, max_calls: int | None = None, min_seconds: float = 0.0) -> None:
         """Wait `seconds` for each call and, if given, for at most `most` calls at once.
 
         Beyond `most`, the longest-waiting call of the client with the most calls is cancelled, but not in its first
         `least` seconds: many requests at once take a moment to arrive.
         """
-        self._seconds, self._most, self._least = seconds, most, least
-        self._awaited: dict[object, _PendingCall] = {}
+        self._seconds, self._max_calls, self._min_seconds = seconds, max_calls, min_seconds
+        self._pending: dict[object, _PendingCall] = {}
         self._lock = threading.Lock()
-        self._over = threading.Event()
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="recollect-patience", daemon=True)
         self._thread.start()
 
     @contextmanager
-    def guard(self, end: CancelCall, whose: str = "") -> Iterator[None]:
+    def guard(self, cancel: CancelCall, client: str = "") -> Iterator[None]:
         """Cancel the call if the enclosed read takes too long or its client has too many calls."""
-        one, now = object(), time.monotonic()
+        token, now = object(), time.monotonic()
         with self._lock:
-            self._awaited[one] = _PendingCall(whose, now, now + self._seconds, end)
-            too_many = self._evict_excess(now)
-        for let_go in too_many:
-            let_go()
+            self._pending[token] = _PendingCall(client, now, now + self._seconds, cancel)
+            excess = self._evict_excess(now)
+        for cancel_other in excess:
+            cancel_other()
         try:
             yield
         finally:
             with self._lock:
-                self._awaited.pop(one, None)
+                self._pending.pop(token, None)
 
     def shorten(self, seconds: float) -> None:
         """Wait at most `seconds` from now on, also for calls that wait already."""
-        until = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         with self._lock:
             self._seconds = min(self._seconds, seconds)
-            self._awaited = {
-                one: replace(awaited, deadline=min(awaited.deadline, until)) for one, awaited in self._awaited.items()
+            self._pending = {
+                one: replace(call, deadline=min(call.deadline, deadline)) for one, call in self._pending.items()
             }
 
     def close(self) -> None:
         """Stop the thread that looks for late calls."""
-        self._over.set()
+        self._closed.set()
         self._thread.join()
 
     def _evict_excess(self, now: float) -> list[CancelCall]:
         """Remove the calls beyond `most` and return what cancels them."""
-        ends = list[CancelCall]()
-        while self._most is not None and len(self._awaited) > self._most:
-            ((whose, _),) = Counter(one.client for one in self._awaited.values()).most_common(1)
-            first = next(one for one, awaited in self._awaited.items() if awaited.client == whose)
-            if now - self._awaited[first].since < self._least:
+        evicted = list[CancelCall]()
+        while self._max_calls is not None and len(self._pending) > self._max_calls:
+            ((client, _),) = Counter(one.client for one in self._pending.values()).most_common(1)
+            oldest = next(one for one, call in self._pending.items() if call.client == client)
+            if now - self._pending[oldest].since < self._min_seconds:
                 break
-            ends.append(self._awaited.pop(first).cancel)
-        return ends
+            evicted.append(self._pending.pop(oldest).cancel)
+        return evicted
 
     def _poll(self) -> None:
-        while not self._over.wait(min(self._seconds, MAX_POLL_SECONDS)):
+        while not self._closed.wait(min(self._seconds, MAX_POLL_SECONDS)):
             now = time.monotonic()
             with self._lock:
-                late = [one.cancel for one in self._awaited.values() if one.deadline <= now] + self._evict_excess(now)
-            for end in late:
-                end()
+                late = [one.cancel for one in self._pending.values() if one.deadline <= now] + self._evict_excess(now)
+            for cancel in late:
+                cancel()
 
 
 PROBLEM_METADATA = "recollect-problem-bin"
@@ -389,7 +388,7 @@ def abort_with_problem(context: grpc.ServicerContext, problem: Problem) -> NoRet
 def abort_call(context: grpc.ServicerContext, status: grpc.StatusCode, why: str) -> NoReturn:
     """End the call with a status."""
     context.abort(status, why)
-    raise AssertionError("abort has raised already")
+    raise AssertionError("abort always raises")
 
 
 def problem_to_message(problem: Problem) -> recollect_pb2.Problem:

@@ -55,7 +55,7 @@ Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 
 def create_app(
-    front: Dispatcher,
+    dispatcher: Dispatcher,
     health: HealthCheck,
     metrics: Callable[[], bytes],
     *,
@@ -65,39 +65,39 @@ def create_app(
     """Return the HTTP app of a dispatcher; `mounts` are other transports, by path."""
     routes = [
         *(Route(path, endpoint=one) for path, one in (mounts or {}).items()),
-        *(_to_route(front, one) for one in OPERATIONS.values()),
-        *(Route(path, made(health)) for path, made in PUBLIC_ENDPOINTS.items()),
-        Route(METRICS_PATH, partial(_get_metrics, front, metrics)),
+        *(_to_route(dispatcher, one) for one in OPERATIONS.values()),
+        *(Route(path, create_endpoint(health)) for path, create_endpoint in PUBLIC_ENDPOINTS.items()),
+        Route(METRICS_PATH, partial(_get_metrics, dispatcher, metrics)),
     ]
-    made = Starlette(
+    app = Starlette(
         routes=routes,
-        middleware=[Middleware(EdgeMiddleware, front=front)],
-        exception_handlers={HTTPException: partial(_handle_no_route, front)},
+        middleware=[Middleware(EdgeMiddleware, dispatcher=dispatcher)],
+        exception_handlers={HTTPException: partial(_handle_no_route, dispatcher)},
         lifespan=lifespan,
     )
-    made.router.redirect_slashes = False
-    return made
+    app.router.redirect_slashes = False
+    return app
 
 
-def _to_route(front: Dispatcher, operation: Operation[Any]) -> Route:
+def _to_route(dispatcher: Dispatcher, operation: Operation[Any]) -> Route:
     return Route(
         f"{openapi.PATH_PREFIX}{operation.name}",
-        partial(_run_operation, front, operation),
+        partial(_run_operation, dispatcher, operation),
         methods=["POST"],
         name=operation.name,
     )
 
 
-async def _run_operation(front: Dispatcher, operation: Operation[Any], request: Request) -> Response:
-    who = UNIDENTIFIED
+async def _run_operation(dispatcher: Dispatcher, operation: Operation[Any], request: Request) -> Response:
+    caller_name = UNIDENTIFIED
     try:
-        caller = front.authenticate(parse_bearer(read_single_header(request.headers.getlist, "authorization")))
-        who = caller.name
-        given = await read_arguments(request, operation, front.limits)
+        caller = dispatcher.authenticate(parse_bearer(read_single_header(request.headers.getlist, "authorization")))
+        caller_name = caller.name
+        arguments = await read_arguments(request, operation, dispatcher.limits)
     except RecollectError as error:
-        front.record_refusal(TRANSPORT, operation.name, who, error)
+        dispatcher.record_refusal(TRANSPORT, operation.name, caller_name, error)
         raise
-    return _json_response(await front.dispatch(TRANSPORT, operation.name, given, caller))
+    return _json_response(await dispatcher.dispatch(TRANSPORT, operation.name, arguments, caller))
 
 
 async def _get_liveness(_: Request) -> Response:
@@ -105,41 +105,43 @@ async def _get_liveness(_: Request) -> Response:
 
 
 async def _get_readiness(health: HealthCheck, _: Request) -> Response:
-    found = await health()
-    return _json_response(found.fields(), HTTPStatus.OK if found.ready else HTTPStatus.SERVICE_UNAVAILABLE)
+    status = await health()
+    return _json_response(status.fields(), HTTPStatus.OK if status.ready else HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 async def _get_openapi(document: bytes, _: Request) -> Response:
     return Response(document, media_type=JSON_MEDIA_TYPE)
 
 
-async def _get_metrics(front: Dispatcher, metrics: Callable[[], bytes], request: Request) -> Response:
-    who = UNIDENTIFIED
+async def _get_metrics(dispatcher: Dispatcher, metrics: Callable[[], bytes], request: Request) -> Response:
+    caller_name = UNIDENTIFIED
     try:
-        caller: Caller = front.authenticate(parse_bearer(read_single_header(request.headers.getlist, "authorization")))
-        who = caller.name
+        caller: Caller = dispatcher.authenticate(
+            parse_bearer(read_single_header(request.headers.getlist, "authorization"))
+        )
+        caller_name = caller.name
         caller.require_right(Right.READ, WHOLE_STORE)
     except RecollectError as error:
-        front.record_refusal(TRANSPORT, METRICS_PATH.strip("/"), who, error)
+        dispatcher.record_refusal(TRANSPORT, METRICS_PATH.strip("/"), caller_name, error)
         raise
     return Response(metrics(), media_type=METRICS_MEDIA_TYPE)
 
 
-async def _handle_no_route(front: Dispatcher, request: Request, error: Exception) -> Response:
+async def _handle_no_route(dispatcher: Dispatcher, request: Request, error: Exception) -> Response:
     """Answer a request without a route; it is recorded without its path, which may say anything."""
     problem = _routing_error(request, error)
-    front.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, problem)
+    dispatcher.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, problem)
     return error_response(problem)
 
 
 def _routing_error(request: Request, error: Exception) -> RecollectError:
     status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
     if status is HTTPStatus.NOT_FOUND:
-        known = f"operations are at {openapi.PATH_PREFIX}<name>, and /openapi.json has them all"
-        return NotFound(f"there is no {show(request.url.path)}; {known}")
+        hint = f"operations are at {openapi.PATH_PREFIX}<name>, and /openapi.json lists them"
+        return NotFound(f"unknown path {show(request.url.path)}; {hint}")
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-    told = f"{request.method} is no method of {show(request.url.path)}; {headers.get('Allow', 'another')} is"
-    return HttpProblem(status, told, headers)
+    problem = f"method {request.method} is not allowed for {show(request.url.path)}"
+    return HttpProblem(status, f"{problem}; use {headers.get('Allow', 'another')}", headers)
 
 
 def _json_response(value: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
@@ -165,20 +167,21 @@ async def read_arguments(request: Request, operation: Operation[Any], limits: Re
 
 
 def _require_json(request: Request) -> None:
-    said = read_single_header(request.headers.getlist, "content-type") or ""
-    kind, _, rest = said.partition(";")
-    charset = rest.strip().lower().replace('"', "")
-    if kind.strip().lower() != JSON_MEDIA_TYPE or charset not in ("", "charset=utf-8"):
+    content_type = read_single_header(request.headers.getlist, "content-type") or ""
+    media_type, _, parameters = content_type.partition(";")
+    charset = parameters.strip().lower().replace('"', "")
+    if media_type.strip().lower() != JSON_MEDIA_TYPE or charset not in ("", "charset=utf-8"):
         raise HttpProblem(
-            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body is not said to be {JSON_MEDIA_TYPE}; send that as its type"
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            f"the content type is not {JSON_MEDIA_TYPE}; send JSON, and say so in Content-Type",
         )
 
 
-async def _read_body(request: Request, most: int) -> bytes:
-    refuse_large_body(request.headers.getlist, most)
+async def _read_body(request: Request, max_bytes: int) -> bytes:
+    refuse_large_body(request.headers.getlist, max_bytes)
     body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > most:
-            raise body_too_large_error(most)
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > max_bytes:
+            raise body_too_large_error(max_bytes)
     return bytes(body)

@@ -28,11 +28,9 @@ The rest is read and dropped, so that a client that is still sending gets to rea
 SHUTDOWN_BODY_SECONDS: Final = 1.0
 """Time for the rest of a body to arrive once the server shuts down."""
 
-TOO_LARGE_MESSAGE: Final = (
-    f"the head of a request has at most {MAX_HEAD_BYTES} bytes and {MAX_HEADERS} headers; send less"
-)
-SHUTDOWN_MESSAGE: Final = "the server ends before the whole request has come; nothing of it was done, so send it again"
-NO_UPGRADE_MESSAGE: Final = "no other protocol is spoken here; send no Upgrade"
+TOO_LARGE_MESSAGE: Final = f"the request head has more than {MAX_HEAD_BYTES} bytes or {MAX_HEADERS} headers; send less"
+SHUTDOWN_MESSAGE: Final = "the server shut down before the whole request arrived; nothing was done, so send it again"
+NO_UPGRADE_MESSAGE: Final = "protocol upgrades are not supported; leave out the Upgrade header"
 
 UPGRADE_HEADER: Final = re.compile(rb"(?<=\r\n)upgrade(?=[ \t]*:)", re.IGNORECASE)
 END_OF_LINE: Final = b"\r\n"
@@ -52,9 +50,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._counted = self._headers = self._unheard_of = 0
-        self._heard = self._in_body = self._is_too_large = False
-        self._line_ended = self._ends = False
+        self._head_bytes = self._headers = self._unparsed_bytes = 0
+        self._parser_called = self._in_body = self._is_too_large = False
+        self._line_ended = self._closing = False
         self._timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -69,13 +67,13 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Feed data to the parser; close the connection if the head gets too large."""
-        self._heard = False
-        super().data_received(data if self._in_body else _drop_upgrade_header(data, begins=self._line_ended))
+        self._parser_called = False
+        super().data_received(data if self._in_body else _drop_upgrade_header(data, starts_line=self._line_ended))
         self._line_ended = data.endswith(END_OF_LINE)
-        self._unheard_of = 0 if self._heard else self._unheard_of + len(data)
+        self._unparsed_bytes = 0 if self._parser_called else self._unparsed_bytes + len(data)
         if self.transport.is_closing():
             return
-        if self._unheard_of > MAX_HEAD_BYTES:
+        if self._unparsed_bytes > MAX_HEAD_BYTES:
             self._send_and_close(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, TOO_LARGE_MESSAGE)
         elif self._timer is None and self._is_answered:  # uvicorn's own timer ended when data arrived
             self._start_head_timer()
@@ -85,7 +83,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
         Between two requests uvicorn's own keep-alive timeout applies.
         """
-        self._heard, self._counted, self._headers = True, 0, 0
+        self._parser_called, self._head_bytes, self._headers = True, 0, 0
         if self._timer is None:
             self._start_head_timer()
         super().on_message_begin()
@@ -104,19 +102,19 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Stop the timer for the head; the transports limit the time for the body."""
-        self._heard = True
+        self._parser_called = True
         self._cancel_timer()
         super().on_headers_complete()
         self._in_body = True
 
     def on_body(self, body: bytes) -> None:
         """Pass on a piece of the body."""
-        self._heard = True
+        self._parser_called = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Note the end of the body; stop its timer if the request is answered already."""
-        self._heard, self._in_body = True, False
+        self._parser_called, self._in_body = True, False
         if self._is_answered:
             self._cancel_timer()
         super().on_message_complete()
@@ -136,7 +134,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
         """
         if self.pipeline:
             self.pipeline.popleft()
-            self._ends = True
+            self._closing = True
         else:
             self._send_and_close(HTTPStatus.BAD_REQUEST, NO_UPGRADE_MESSAGE)
 
@@ -146,7 +144,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
         super().on_response_complete()
         if self.transport.is_closing():
             return
-        if self._ends and is_last:
+        if self._closing and is_last:
             self._send_and_close(HTTPStatus.BAD_REQUEST, NO_UPGRADE_MESSAGE)
         elif self._in_body and self._is_answered:
             self._cancel_timer()
@@ -168,9 +166,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
         return self._in_body and self.cycle.more_body and not self.cycle.response_started
 
     def _count_bytes(self, size: int) -> None:
-        self._heard = True
-        self._counted += size
-        if self._counted > MAX_HEAD_BYTES or self._headers > MAX_HEADERS:
+        self._parser_called = True
+        self._head_bytes += size
+        if self._head_bytes > MAX_HEAD_BYTES or self._headers > MAX_HEADERS:
             self._is_too_large = True
             raise HeadTooLarge(TOO_LARGE_MESSAGE)  # stops the parser; uvicorn then calls send_400_response
 
@@ -197,10 +195,10 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
 
-    def _send_and_close(self, status: HTTPStatus, told: str) -> None:
+    def _send_and_close(self, status: HTTPStatus, message: str) -> None:
         """Send a short text response and close the connection."""
-        head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(told)}\r\nconnection: close\r\n\r\n"
-        self.transport.write(STATUS_LINE[status] + f"{head}{told}".encode("ascii"))
+        head = f"content-type: text/plain; charset=utf-8\r\ncontent-length: {len(message)}\r\nconnection: close\r\n\r\n"
+        self.transport.write(STATUS_LINE[status] + f"{head}{message}".encode("ascii"))
         self.transport.close()
 
 
@@ -210,17 +208,17 @@ def require_known_uvicorn() -> None:
     Without that hook a body could be read as the next request, unnoticed.
     """
     if not hasattr(HttpToolsProtocol, "_unsupported_upgrade_warning"):
-        has = f"uvicorn {uvicorn.__version__} reads requests in a way that is not known to be safe here"
-        raise InvalidInput(f"{has}; install uvicorn 0.54, or a newer recollect")
+        problem = f"recollect does not know how uvicorn {uvicorn.__version__} handles upgrade requests"
+        raise InvalidInput(f"{problem}; install uvicorn 0.54, or a newer recollect")
 
 
-def _drop_upgrade_header(data: bytes, *, begins: bool) -> bytes:
+def _drop_upgrade_header(data: bytes, *, starts_line: bool) -> bytes:
     """Return the data of a head with its Upgrade header renamed.
 
-    A server may ignore the header, and with it the parser would take the body for another protocol; Java's client asks
-    for h2c by default. `begins` tells whether the data begins a line. The header stays, and ends the connection, if it
-    is cut in two or the request arrives in one piece with the end of another body.
+    A server may ignore the header. With it the parser would take the body for another protocol; Java's client asks for
+    h2c by default. `starts_line` tells whether the data begins a line. If the header is cut in two, or if the request
+    arrives in one piece with the end of another body, the header stays and the connection is closed.
     """
     head, end, rest = data.partition(END_OF_HEAD)
-    before = END_OF_LINE if begins else b""
+    before = END_OF_LINE if starts_line else b""
     return UPGRADE_HEADER.sub(b"Ignored", before + head).removeprefix(before) + end + rest

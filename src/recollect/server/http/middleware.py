@@ -48,17 +48,17 @@ HTTP_ONLY_STATUSES = (
 """Statuses of requests that fail before their operation is considered."""
 
 TITLES: Mapping[ProblemCode, str] = {
-    ProblemCode.INVALID: "What is asked for cannot be",
-    ProblemCode.UNAUTHENTICATED: "No key that holds",
+    ProblemCode.INVALID: "Invalid request",
+    ProblemCode.UNAUTHENTICATED: "Missing or invalid API key",
     ProblemCode.FORBIDDEN: "Not allowed",
-    ProblemCode.NOT_FOUND: "Not there",
-    ProblemCode.CONFLICT: "It was said otherwise before",
-    ProblemCode.TOO_LARGE: "Too much at once",
-    ProblemCode.INTERNAL: "The server failed",
+    ProblemCode.NOT_FOUND: "Not found",
+    ProblemCode.CONFLICT: "Conflict",
+    ProblemCode.TOO_LARGE: "Request too large",
+    ProblemCode.INTERNAL: "Internal error",
     ProblemCode.STORE: "The store failed",
-    ProblemCode.PROVIDER: "A model that is needed failed",
+    ProblemCode.PROVIDER: "A model provider failed",
     ProblemCode.BUSY: "Busy",
-    ProblemCode.OVERDUE: "It takes too long",
+    ProblemCode.OVERDUE: "Request timed out",
 }
 """A short title for each code."""
 
@@ -95,8 +95,8 @@ PROBLEM_SCHEMA: Mapping[str, Any] = {
 class HttpProblem(InvalidInput):
     """An error in the HTTP of a request, with a status of its own."""
 
-    def __init__(self, status: HTTPStatus, told: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(told)
+    def __init__(self, status: HTTPStatus, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
         self.status, self.headers = status, dict(headers or {})
 
 
@@ -111,12 +111,12 @@ def problem_response(
     problem: Problem, status: HTTPStatus | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return the response for a problem."""
-    number = STATUSES[problem.code] if status is None else status
-    told = problem.fields()
-    told["detail"] = told.pop("message")
-    title = TITLES[problem.code] if status is None else number.phrase
-    body = encode_json({"status": number.value, "title": title, **told})
-    return Response(body, number.value, {**STATUS_HEADERS.get(number, {}), **(headers or {})}, PROBLEM_MEDIA_TYPE)
+    code = STATUSES[problem.code] if status is None else status
+    fields = problem.fields()
+    fields["detail"] = fields.pop("message")
+    title = TITLES[problem.code] if status is None else code.phrase
+    body = encode_json({"status": code.value, "title": title, **fields})
+    return Response(body, code.value, {**STATUS_HEADERS.get(code, {}), **(headers or {})}, PROBLEM_MEDIA_TYPE)
 
 
 def encode_json(value: Mapping[str, Any]) -> bytes:
@@ -136,50 +136,50 @@ RESPONSE_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosn
 """Headers of every response; memories must not be cached."""
 
 SHUTDOWN_ERROR = ServerBusy(
-    "the server ends before this is done; what it writes may still come, and a retry under its key helps"
+    "the server is shutting down; the write may still complete, so retry with the same idempotency key"
 )
 
 
 class EdgeMiddleware:
     """Refuses requests to foreign hosts, and turns every error into a problem response."""
 
-    def __init__(self, app: ASGIApp, front: Dispatcher) -> None:
-        self._app, self._front = app, front
+    def __init__(self, app: ASGIApp, dispatcher: Dispatcher) -> None:
+        self._app, self._dispatcher = app, dispatcher
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer an HTTP request; pass on everything else."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began = False
+        started = False
 
-        async def sending(message: Message) -> None:
-            nonlocal began
+        async def send_response(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
-                began = True
+                started = True
                 MutableHeaders(scope=message).update(RESPONSE_HEADERS)
             await send(message)
 
         try:
             self._require_allowed_host(scope)
-            await self._app(scope, receive, sending)
+            await self._app(scope, receive, send_response)
         except ClientDisconnect:
             return
         except asyncio.CancelledError:  # the server is shutting down
-            if not began:
-                await error_response(SHUTDOWN_ERROR)(scope, receive, sending)
+            if not started:
+                await error_response(SHUTDOWN_ERROR)(scope, receive, send_response)
         except RecollectError as error:
-            await error_response(error)(scope, receive, sending)
+            await error_response(error)(scope, receive, send_response)
         except Exception as error:  # the outermost boundary
-            told = log_internal_error(TRANSPORT, error)
-            if not began:
-                await problem_response(told)(scope, receive, sending)
+            problem = log_internal_error(TRANSPORT, error)
+            if not started:
+                await problem_response(problem)(scope, receive, send_response)
 
     def _require_allowed_host(self, scope: Scope) -> None:
         try:
-            require_allowed_host(self._front.gate, Headers(scope=scope).getlist)
+            require_allowed_host(self._dispatcher.host_policy, Headers(scope=scope).getlist)
         except RecollectError as error:
-            self._front.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, error)
+            self._dispatcher.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, error)
             raise
 
 
@@ -193,45 +193,45 @@ MAX_LENGTH_DIGITS = 20
 """Maximum number of digits of a content length; one with more counts as too large."""
 
 
-def read_single_header(said: GetHeaderValues, name: str) -> str | None:
+def read_single_header(get_values: GetHeaderValues, name: str) -> str | None:
     """Return the value of a header, or None; raise InvalidInput if it occurs twice."""
-    values = said(name)
+    values = get_values(name)
     if len(values) > 1:
-        raise InvalidInput(f"the header {name} is there {len(values)} times; send it once")
+        raise InvalidInput(f"header {name} occurs {len(values)} times; send it once")
     return values[0] if values else None
 
 
-def refuse_duplicate_headers(said: GetHeaderValues, names: Iterable[str]) -> None:
+def refuse_duplicate_headers(get_values: GetHeaderValues, names: Iterable[str]) -> None:
     """Raise InvalidInput if any of these headers occurs twice."""
     for name in names:
-        read_single_header(said, name)
+        read_single_header(get_values, name)
 
 
-def require_allowed_host(gate: HostPolicy, said: GetHeaderValues) -> None:
+def require_allowed_host(policy: HostPolicy, get_values: GetHeaderValues) -> None:
     """Raise AccessDenied if the host is foreign or sent twice, or the origin is foreign."""
-    hosts, origins = said("host"), said("origin")
-    gate.require_allowed(hosts[0] if len(hosts) == 1 else None, ", ".join(origins) if origins else None)
+    hosts, origins = get_values("host"), get_values("origin")
+    policy.require_allowed(hosts[0] if len(hosts) == 1 else None, ", ".join(origins) if origins else None)
 
 
-def refuse_encoded_body(said: GetHeaderValues) -> None:
+def refuse_encoded_body(get_values: GetHeaderValues) -> None:
     """Raise InvalidInput if the body is compressed: a small one could expand to any size."""
-    encoding = read_single_header(said, "content-encoding")
+    encoding = read_single_header(get_values, "content-encoding")
     if encoding is not None and encoding.strip().lower() not in ("", "identity"):
-        raise InvalidInput(f"the body is said to be encoded as {show(encoding)}; send it as it is")
+        raise InvalidInput(f"content encoding {show(encoding)} is not supported; send the body unencoded")
 
 
-def refuse_large_body(said: GetHeaderValues, most: int) -> None:
+def refuse_large_body(get_values: GetHeaderValues, max_bytes: int) -> None:
     """Raise TooLarge if the declared size of the body is too large, before reading it."""
-    length = read_single_header(said, "content-length") or ""
-    if length.isdecimal() and (len(length) > MAX_LENGTH_DIGITS or int(length) > most):
-        raise body_too_large_error(most)
+    length = read_single_header(get_values, "content-length") or ""
+    if length.isdecimal() and (len(length) > MAX_LENGTH_DIGITS or int(length) > max_bytes):
+        raise body_too_large_error(max_bytes)
 
 
-def body_too_large_error(most: int) -> TooLarge:
+def body_too_large_error(max_bytes: int) -> TooLarge:
     """Return the error for a body with too many bytes."""
-    return TooLarge(f"the body has more than {most} bytes; send less at once, or raise server.body_bytes")
+    return TooLarge(f"the body has more than {max_bytes} bytes; send less at once, or raise server.body_bytes")
 
 
 def body_timeout_error(seconds: float) -> BodyTimeout:
     """Return the error for a body that did not arrive in time."""
-    return BodyTimeout(f"the body did not come within {seconds:g} seconds; send it without waiting")
+    return BodyTimeout(f"the body did not arrive within {seconds:g} seconds; send it without pauses")

@@ -34,7 +34,7 @@ _KEY_PARAMETER = {
 
 def build_document(subjects: Mapping[str, Iterable[Operation[Any]]]) -> Mapping[str, Any]:
     """Return the OpenAPI document of the operations, grouped by subject."""
-    known = [(subject, one) for subject, several in subjects.items() for one in several]
+    operations = [(subject, one) for subject, group in subjects.items() for one in group]
     return {
         "openapi": OPENAPI_VERSION,
         "info": {
@@ -45,12 +45,12 @@ def build_document(subjects: Mapping[str, Iterable[Operation[Any]]]) -> Mapping[
         "security": [{"key": []}],
         "tags": [{"name": subject} for subject in subjects],
         "paths": {
-            **{f"{PATH_PREFIX}{one.name}": {"post": _describe_operation(subject, one)} for subject, one in known},
+            **{f"{PATH_PREFIX}{one.name}": {"post": _describe_operation(subject, one)} for subject, one in operations},
             **_MONITORING_PATHS,
         },
         "components": {
             "schemas": {
-                **dict(_collect_schemas(one for _, one in known)),
+                **dict(_collect_schemas(one for _, one in operations)),
                 "Problem": dict(PROBLEM_SCHEMA),
                 "Health": _HEALTH_SCHEMA,
             },
@@ -127,12 +127,12 @@ _HEALTH_SCHEMA: dict[str, Any] = {
 
 
 def _describe_endpoint(summary: str, *answers: tuple[HTTPStatus, str, dict[str, Any]], **more: Any) -> dict[str, Any]:
-    told = {
+    responses = {
         str(status.value): {"description": status.phrase, "content": {kind: {"schema": schema}}}
         for status, kind, schema in answers
     }
     refused = {str(HTTPStatus.FORBIDDEN.value): {"$ref": f"#/components/responses/{HTTPStatus.FORBIDDEN.name}"}}
-    return {"get": {"summary": summary, "responses": {**refused, **told}, **more}}
+    return {"get": {"summary": summary, "responses": {**refused, **responses}, **more}}
 
 
 _OBJECT_SCHEMA = {"type": "object"}

@@ -60,12 +60,12 @@ class ToolEntry:
 
         A caller with one scope may leave it out; a caller with several must name one.
         """
-        if self.whose is None or (told := describe_scope(caller, self.right)) is None:
+        if self.whose is None or (scope_hint := describe_scope(caller, self.right)) is None:
             return self.input
         required = self.input.get("required", ())
         below = SINGLE_SCOPE_HINT if self.whose in required else SUBTREE_HINT
         others = [name for name in required if name != self.whose]
-        field = {**self.input["properties"][self.whose], "description": f"{told}; {below}."}
+        field = {**self.input["properties"][self.whose], "description": f"{scope_hint}; {below}."}
         return {
             **self.input,
             "properties": {**self.input["properties"], self.whose: field},
@@ -87,8 +87,8 @@ def describe_scope(caller: Caller, right: Right) -> str | None:
 
 @cache
 def _load_file() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(TOOLS_FILE.read_text(encoding="utf-8"))
-    return found
+    content: Mapping[str, Any] = json.loads(TOOLS_FILE.read_text(encoding="utf-8"))
+    return content
 
 
 @cache
@@ -97,26 +97,26 @@ def load_tools() -> Mapping[str, ToolEntry]:
     return {one["name"]: ToolEntry(**{**one, "right": Right(one["right"])}) for one in _load_file()["tools"]}
 
 
-def parse_toolsets(said: str) -> Toolsets:
+def parse_toolsets(text: str) -> Toolsets:
     """Return the toolsets in a comma-separated list; raise FieldError if one is unknown."""
     known: Iterable[str] = _load_file()["toolsets"]
-    wanted = [name.strip() for name in said.split(",")]
-    for name in wanted:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
         if name not in known:
-            raise FieldError(f"{show(name)} is no toolset; {suggest(name, known)}", field="tools")
-    return frozenset(wanted)
+            raise FieldError(f"unknown toolset {show(name)}; {suggest(name, known)}", field="tools")
+    return frozenset(names)
 
 
 @cache
-def select_tools(wanted: Toolsets) -> Mapping[str, ToolEntry]:
+def select_tools(toolsets: Toolsets) -> Mapping[str, ToolEntry]:
     """Return the tools of the toolsets, by name."""
-    return {name: one for name, one in load_tools().items() if one.toolset in wanted}
+    return {name: one for name, one in load_tools().items() if one.toolset in toolsets}
 
 
-def list_allowed_tools(wanted: Toolsets, caller: Caller) -> list[ToolEntry]:
+def list_allowed_tools(toolsets: Toolsets, caller: Caller) -> list[ToolEntry]:
     """Return the tools of the toolsets that the caller may use in at least one scope."""
     rights = frozenset[Right]().union(*(grant.rights for grant in caller.grants))
-    return [one for one in select_tools(wanted).values() if one.right in rights]
+    return [one for one in select_tools(toolsets).values() if one.right in rights]
 
 
 EXPLAIN_ARGUMENT: Final = "explain"
@@ -166,19 +166,21 @@ COMPACT_FIELDS: Mapping[str, FieldSelection] = {
 """The fields kept in the short answer of each tool that has one."""
 
 
-def compact_answer(kept: FieldSelection, answer: Mapping[str, Any]) -> dict[str, Any]:
+def compact_answer(selection: FieldSelection, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the short answer, with counts of what was left out by reason.
 
     A context without memories says why in its text: many models see nothing else.
     """
-    few = {name: _keep_fields(answer[name], below) for name, below in kept.items() if answer.get(name) is not None}
+    compact = {
+        name: _keep_fields(answer[name], below) for name, below in selection.items() if answer.get(name) is not None
+    }
     if answer.get("packed") == []:
-        few["text"] = explain_empty_context(answer)
+        compact["text"] = explain_empty_context(answer)
     if "excluded" not in answer:
-        return few
+        return compact
     left_out = Counter(one["reason"] for one in answer.get("omitted", ()))
     left_out.update(answer["excluded"])
-    return {**few, LEFT_OUT_FIELD: dict(left_out)}
+    return {**compact, LEFT_OUT_FIELD: dict(left_out)}
 
 
 def explain_empty_context(context: Mapping[str, Any]) -> str:
@@ -191,13 +193,15 @@ def explain_empty_context(context: Mapping[str, Any]) -> str:
     return f"{would}, and none fits into {budget} tokens; ask again with {needed} or more."
 
 
-def _keep_fields(value: Any, kept: FieldSelection | None) -> Any:
+def _keep_fields(value: Any, selection: FieldSelection | None) -> Any:
     """Return the selected fields of a value, or of each item of a list."""
-    if kept is None:
+    if selection is None:
         return value
     if isinstance(value, list):
-        return [_keep_fields(one, kept) for one in value]
-    return {name: _keep_fields(value[name], below) for name, below in kept.items() if is_informative(value.get(name))}
+        return [_keep_fields(one, selection) for one in value]
+    return {
+        name: _keep_fields(value[name], below) for name, below in selection.items() if is_informative(value.get(name))
+    }
 
 
 def is_informative(value: object) -> bool:
@@ -205,11 +209,11 @@ def is_informative(value: object) -> bool:
     return value is not None and value is not False and value not in ([], {})
 
 
-def split_explain(name: str, given: Mapping[str, Any]) -> tuple[Mapping[str, Any], FieldSelection | None]:
+def split_explain(name: str, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any], FieldSelection | None]:
     """Return the arguments without `explain`, and the fields to keep; None for all fields."""
-    kept = COMPACT_FIELDS.get(name)
-    if kept is None or EXPLAIN_ARGUMENT not in given:
-        return given, kept
-    if not isinstance(explain := given[EXPLAIN_ARGUMENT], bool):
-        raise FieldError(f"{show(explain)} does not fit: input should be a valid boolean", field=EXPLAIN_ARGUMENT)
-    return {key: value for key, value in given.items() if key != EXPLAIN_ARGUMENT}, None if explain else kept
+    selection = COMPACT_FIELDS.get(name)
+    if selection is None or EXPLAIN_ARGUMENT not in arguments:
+        return arguments, selection
+    if not isinstance(explain := arguments[EXPLAIN_ARGUMENT], bool):
+        raise FieldError(f"{show(explain)} is not valid: input should be a valid boolean", field=EXPLAIN_ARGUMENT)
+    return {key: value for key, value in arguments.items() if key != EXPLAIN_ARGUMENT}, None if explain else selection

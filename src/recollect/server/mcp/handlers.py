@@ -66,7 +66,7 @@ LIST_CACHE: Final = CacheHint(ttl_ms=300_000, scope="private")
 """How long a client may cache a list: it changes only with the key and the server."""
 
 INVALID_ID_MESSAGE: Final = (
-    "the id is neither a text nor a whole number; nothing was done, so send it again with one that is"
+    "the id is neither a string nor an integer; nothing was done, so send the request again with a valid id"
 )
 """Error for a request that the SDK would take for a notification and never answer."""
 
@@ -104,16 +104,21 @@ class McpHandlers:
 
     def __init__(
         self,
-        ask: RunOperation,
-        who: IdentifyCaller,
-        wanted: Toolsets,
+        run_operation: RunOperation,
+        identify_caller: IdentifyCaller,
+        toolsets: Toolsets,
         *,
-        beside: AddRequestMetadata = lambda _, __, given: given,
-        refused: RefusalListener = lambda _, __, ___: None,
-        only: Caller | None = None,
+        add_metadata: AddRequestMetadata = lambda _, __, given: given,
+        on_refusal: RefusalListener = lambda _, __, ___: None,
+        only_caller: Caller | None = None,
     ) -> None:
-        self._ask, self._who, self._wanted, self._only = ask, who, wanted, only
-        self._beside, self._refused = beside, refused
+        self._run_operation, self._identify_caller, self._toolsets, self._only_caller = (
+            run_operation,
+            identify_caller,
+            toolsets,
+            only_caller,
+        )
+        self._add_metadata, self._on_refusal = add_metadata, on_refusal
 
     def create_server(self) -> Server[Any]:
         """Return a server of the SDK, for any transport and both revisions of MCP."""
@@ -122,7 +127,7 @@ class McpHandlers:
             version=__version__,
             title="recollect",
             description="A memory for agents: it remembers, recalls, ranks and explains.",
-            instructions=build_instructions(self._list_offered_tools(self._only)),
+            instructions=build_instructions(self._list_offered_tools(self._only_caller)),
             cache_hints={
                 "tools/list": LIST_CACHE,
                 "prompts/list": LIST_CACHE,
@@ -142,14 +147,14 @@ class McpHandlers:
     def _list_offered_tools(self, caller: Caller | None) -> set[str]:
         """Return the names of the caller's tools; of all chosen tools if it is unknown."""
         if caller is None:
-            return set(catalog.select_tools(self._wanted))
-        return {one.name for one in catalog.list_allowed_tools(self._wanted, caller)}
+            return set(catalog.select_tools(self._toolsets))
+        return {one.name for one in catalog.list_allowed_tools(self._toolsets, caller)}
 
     async def list_tools(self, context: RequestContext, _: PaginatedRequestParams | None) -> ListToolsResult:
         """Return the tools that the caller may use, always in the same order."""
-        caller = self._who(context)
+        caller = self._identify_caller(context)
         return ListToolsResult(
-            tools=[_to_tool(one, caller) for one in catalog.list_allowed_tools(self._wanted, caller)]
+            tools=[_to_tool(one, caller) for one in catalog.list_allowed_tools(self._toolsets, caller)]
         )
 
     async def call_tool(self, context: RequestContext, params: CallToolRequestParams) -> CallToolResult:
@@ -157,21 +162,21 @@ class McpHandlers:
 
         An unknown tool is an error of the protocol.
         """
-        entry = catalog.select_tools(self._wanted).get(params.name)
+        entry = catalog.select_tools(self._toolsets).get(params.name)
         if entry is None:
-            offered = catalog.list_allowed_tools(self._wanted, self._who(context))
+            offered = catalog.list_allowed_tools(self._toolsets, self._identify_caller(context))
             raise self._unknown_name_error("tool", params.name, [one.name for one in offered], context)
         return await _to_tool_result(self._run_tool(entry, params.arguments or {}, context))
 
-    async def _run_tool(self, entry: ToolEntry, said: Mapping[str, Any], context: RequestContext) -> CallToolResult:
-        caller = self._who(context)
+    async def _run_tool(self, entry: ToolEntry, sent: Mapping[str, Any], context: RequestContext) -> CallToolResult:
+        caller = self._identify_caller(context)
         try:
-            given, kept = catalog.split_explain(entry.name, normalize_arguments(entry, said))
-            given = self._beside(context, entry.name, given)
+            arguments, selection = catalog.split_explain(entry.name, normalize_arguments(entry, sent))
+            arguments = self._add_metadata(context, entry.name, arguments)
         except RecollectError as error:
-            self._refused(entry.name, caller, error)
+            self._on_refusal(entry.name, caller, error)
             raise
-        return tool_result(entry.name, await self._ask(entry.name, given, caller), caller, kept)
+        return tool_result(entry.name, await self._run_operation(entry.name, arguments, caller), caller, selection)
 
     async def list_resources(self, _: RequestContext, __: PaginatedRequestParams | None) -> ListResourcesResult:
         """Return the resources with an address of their own."""
@@ -183,61 +188,61 @@ class McpHandlers:
 
     async def read_resource(self, context: RequestContext, params: ReadResourceRequestParams) -> ReadResourceResult:
         """Return the present text of a resource."""
-        asking = OperationClient(self._ask, self._who(context))
-        found, text = await _translate_errors(resources.read_resource(params.uri, asking), context, uri=params.uri)
-        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=found.type, text=text)])
+        client = OperationClient(self._run_operation, self._identify_caller(context))
+        resource, text = await _translate_errors(resources.read_resource(params.uri, client), context, uri=params.uri)
+        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=resource.type, text=text)])
 
     async def list_prompts(self, context: RequestContext, _: PaginatedRequestParams | None) -> ListPromptsResult:
         """Return the prompts whose operations and tools the caller may use."""
-        caller = self._who(context)
+        caller = self._identify_caller(context)
         offered = self._list_offered_tools(caller)
-        of_use = [one for one in PROMPTS.values() if one.is_available(caller, offered)]
-        return ListPromptsResult(prompts=[_to_prompt(one, caller) for one in of_use])
+        available = [one for one in PROMPTS.values() if one.is_available(caller, offered)]
+        return ListPromptsResult(prompts=[_to_prompt(one, caller) for one in available])
 
     async def get_prompt(self, context: RequestContext, params: GetPromptRequestParams) -> GetPromptResult:
         """Return a prompt with its present text."""
-        found = PROMPTS.get(params.name)
-        if found is None:
+        prompt = PROMPTS.get(params.name)
+        if prompt is None:
             raise self._unknown_name_error("prompt", params.name, PROMPTS, context)
-        asking = OperationClient(self._ask, self._who(context))
-        text = await _translate_errors(found.render(asking, params.arguments or {}), context, name=params.name)
+        client = OperationClient(self._run_operation, self._identify_caller(context))
+        text = await _translate_errors(prompt.render(client, params.arguments or {}), context, name=params.name)
         message = PromptMessage(role="user", content=TextContent(text=text))
-        return GetPromptResult(description=found.about, messages=[message])
+        return GetPromptResult(description=prompt.about, messages=[message])
 
-    def _unknown_name_error(self, what: str, name: str, known: Iterable[str], context: RequestContext) -> MCPError:
+    def _unknown_name_error(self, kind: str, name: str, known: Iterable[str], context: RequestContext) -> MCPError:
         """Return the error for an unknown name, and report the refusal.
 
         The name may say anything, so logs and metrics take only the code of the refusal.
         """
-        told = f"there is no {what} {show(name)}; {suggest(name, known)}"
-        self._refused(None, self._who(context), NotFound(told))
-        return MCPError(INVALID_PARAMS, told, {"name": name})
+        message = f"unknown {kind} {show(name)}; {suggest(name, known)}"
+        self._on_refusal(None, self._identify_caller(context), NotFound(message))
+        return MCPError(INVALID_PARAMS, message, {"name": name})
 
 
 def _no_header_arguments(_: str) -> None:
     """Return no schema: the SDK needs one only for arguments that are sent as headers."""
 
 
-async def _to_tool_result(answering: Awaitable[CallToolResult]) -> CallToolResult:
+async def _to_tool_result(call: Awaitable[CallToolResult]) -> CallToolResult:
     """Return the result of a call; every error becomes one that the model reads.
 
     Unexpected errors are logged.
     """
     try:
-        return await answering
+        return await call
     except RecollectError as error:
         return tool_error(problem_of(error))
     except Exception as error:  # the outermost boundary of a tool
         return tool_error(log_internal_error(TRANSPORT, error))
 
 
-async def _translate_errors(asking: Awaitable[Any], context: RequestContext, **about: str) -> Any:
+async def _translate_errors(request: Awaitable[Any], context: RequestContext, **data: str) -> Any:
     """Return the result; raise a RecollectError as an error of the protocol, with the problem as data."""
     try:
-        return await asking
+        return await request
     except RecollectError as error:
-        gone = isinstance(error, NotFound) and context.protocol_version not in MODERN_PROTOCOL_VERSIONS
-        raise _to_mcp_error(problem_of(error), LEGACY_NOT_FOUND_CODE if gone else None, **about) from error
+        is_legacy = isinstance(error, NotFound) and context.protocol_version not in MODERN_PROTOCOL_VERSIONS
+        raise _to_mcp_error(problem_of(error), LEGACY_NOT_FOUND_CODE if is_legacy else None, **data) from error
 
 
 def _guard(
@@ -261,10 +266,10 @@ def _guard(
     return guarded
 
 
-def _to_mcp_error(problem: Problem, code: int | None = None, **about: str) -> MCPError:
+def _to_mcp_error(problem: Problem, code: int | None = None, **data: str) -> MCPError:
     """Return the problem as an error of the protocol; `about` adds to its data."""
     number = JSONRPC_CODES.get(problem.code, INTERNAL_ERROR) if code is None else code
-    return MCPError(number, problem.message, {**problem.fields(), **about})
+    return MCPError(number, problem.message, {**problem.fields(), **data})
 
 
 def _to_tool(entry: ToolEntry, caller: Caller) -> Tool:
@@ -295,8 +300,8 @@ def _to_template(one: Resource) -> ResourceTemplate:
 
 
 def _to_prompt(one: PromptTemplate, caller: Caller) -> ToldPrompt:
-    whose = catalog.describe_scope(caller, one.right)
-    takes = one.arguments if whose is None else {**one.arguments, SCOPE_ARGUMENT: f"{whose}."}
+    scope_hint = catalog.describe_scope(caller, one.right)
+    arguments = one.arguments if scope_hint is None else {**one.arguments, SCOPE_ARGUMENT: f"{scope_hint}."}
     return ToldPrompt(
         name=one.name,
         title=one.title,
@@ -305,7 +310,7 @@ def _to_prompt(one: PromptTemplate, caller: Caller) -> ToldPrompt:
             PromptArgument(
                 name=name, description=about, required=name != SCOPE_ARGUMENT or _requires_scope(one, caller)
             )
-            for name, about in takes.items()
+            for name, about in arguments.items()
         ],
     )
 
@@ -315,7 +320,7 @@ def _requires_scope(one: PromptTemplate, caller: Caller) -> bool:
     return bool(one.operations) and caller.scope is None
 
 
-def normalize_arguments(entry: ToolEntry, given: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_arguments(entry: ToolEntry, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments with the usual mistakes of models corrected.
 
     Null counts as absent, JSON may be sent as text, and a day stands for its beginning. Text is read as JSON only where
@@ -323,7 +328,7 @@ def normalize_arguments(entry: ToolEntry, given: Mapping[str, Any]) -> dict[str,
     """
     return {
         name: _expand_days(entry.moments, name, _parse_json(value) if name in entry.no_texts else value)
-        for name, value in given.items()
+        for name, value in arguments.items()
         if value is not None
     }
 
@@ -345,23 +350,25 @@ def _parse_json(text: Any) -> Any:
     if not isinstance(text, str):
         return text
     try:
-        found = from_json(text, allow_inf_nan=False)
+        value = from_json(text, allow_inf_nan=False)
     except (ValueError, TypeError):  # TypeError for a lone surrogate
         return text
-    return text if found is None else found
+    return text if value is None else value
 
 
 TEXT_TOOLS: Final = frozenset({"recall", "brief"})
 """Tools whose answer has a text that is ready for a model."""
 
 
-def tool_result(name: str, answer: Mapping[str, Any], caller: Caller, kept: FieldSelection | None) -> CallToolResult:
+def tool_result(
+    name: str, answer: Mapping[str, Any], caller: Caller, selection: FieldSelection | None
+) -> CallToolResult:
     """Return the answer as JSON, and as text that a model can use at once.
 
     With `kept`, the JSON is compact: only these fields, and counts of what was left out. If there is no ready text, the
     text is the same JSON.
     """
-    fields = dict(answer) if kept is None else catalog.compact_answer(kept, answer)
+    fields = dict(answer) if selection is None else catalog.compact_answer(selection, answer)
     texts = render_context(answer, caller) if name in TEXT_TOOLS else [to_json_line(fields)]
     return CallToolResult(content=[TextContent(text=one) for one in texts], structured_content=fields)
 

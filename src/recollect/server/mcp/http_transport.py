@@ -56,84 +56,84 @@ The codes inside the protocol are in `handlers`.
 class McpHttpApp:
     """Authenticates each request and passes it to the MCP SDK."""
 
-    def __init__(self, front: Dispatcher, wanted: Toolsets, face: type[McpHandlers] = McpHandlers) -> None:
-        self._front = front
-        self._face = face(
-            self._dispatch, _find_caller, wanted, beside=_add_idempotency_key, refused=self._record_refusal
+    def __init__(self, dispatcher: Dispatcher, toolsets: Toolsets, handlers: type[McpHandlers] = McpHandlers) -> None:
+        self._dispatcher = dispatcher
+        self._handlers = handlers(
+            self._dispatch, _find_caller, toolsets, add_metadata=_add_idempotency_key, on_refusal=self._record_refusal
         )
-        self._speaking: StreamableHTTPSessionManager | None = None
+        self._sessions: StreamableHTTPSessionManager | None = None
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Answer requests while the context is open."""
-        self._speaking = StreamableHTTPSessionManager(
-            self._face.create_server(),
+        self._sessions = StreamableHTTPSessionManager(
+            self._handlers.create_server(),
             json_response=True,
             stateless=True,
-            max_request_body_size=self._front.limits.body_bytes,
+            max_request_body_size=self._dispatcher.limits.body_bytes,
         )
         try:
-            async with self._speaking.run():
+            async with self._sessions.run():
                 yield
         finally:
-            self._speaking = None
+            self._sessions = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             caller = self._authenticate(Headers(scope=scope))
         except RecollectError as error:
-            self._front.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, error)
+            self._dispatcher.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, error)
             await _problem_response(problem_of(error))(scope, receive, send)
             return
         if scope["method"] != "POST":
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
-        elif self._speaking is None:
-            await _problem_response(log_internal_error(TRANSPORT, RuntimeError("the protocol is not spoken yet")))(
+        elif self._sessions is None:
+            await _problem_response(log_internal_error(TRANSPORT, RuntimeError("the MCP transport has not started")))(
                 scope, receive, send
             )
         else:
             trimmed = [(name, value.strip(b" \t")) for name, value in scope["headers"]]  # as HTTP reads them
             try:
-                speaking = {**scope, "headers": trimmed, CALLER_KEY: caller}
-                heard = _RequestRecorder(self._limit_body_time(receive), send)
-                await self._speaking.handle_request(speaking, heard.receive, heard.send)
+                authenticated = {**scope, "headers": trimmed, CALLER_KEY: caller}
+                recorder = _RequestRecorder(self._limit_body_time(receive), send)
+                await self._sessions.handle_request(authenticated, recorder.receive, recorder.send)
             except Overdue as error:
-                self._front.record_refusal(TRANSPORT, UNIDENTIFIED, caller.name, error)
+                self._dispatcher.record_refusal(TRANSPORT, UNIDENTIFIED, caller.name, error)
                 await _problem_response(problem_of(error))(scope, receive, send)
 
     def _limit_body_time(self, receive: Receive) -> Receive:
         """Return the same `receive`, with a time limit for the whole body."""
-        seconds = self._front.limits.seconds
-        until, whole = asyncio.get_running_loop().time() + seconds, False
+        seconds = self._dispatcher.limits.seconds
+        deadline, complete = asyncio.get_running_loop().time() + seconds, False
 
-        async def received() -> Message:
-            nonlocal whole
-            if whole:
+        async def receive_in_time() -> Message:
+            nonlocal complete
+            if complete:
                 return await receive()
             try:
-                async with asyncio.timeout_at(until):
-                    found = await receive()
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
             except TimeoutError as error:
                 raise body_timeout_error(seconds) from error
-            whole = not found.get("more_body", False)
-            return found
+            complete = not message.get("more_body", False)
+            return message
 
-        return received
+        return receive_in_time
 
     def _authenticate(self, headers: Headers) -> Caller:
         """Return the caller; raise if the host, the headers, the key or the body size is wrong."""
-        require_allowed_host(self._front.gate, headers.getlist)
+        require_allowed_host(self._dispatcher.host_policy, headers.getlist)
         refuse_duplicate_headers(headers.getlist, SINGLE_HEADERS)
-        caller = self._front.authenticate(parse_bearer(headers.get("authorization")))
+        caller = self._dispatcher.authenticate(parse_bearer(headers.get("authorization")))
         refuse_encoded_body(headers.getlist)
-        refuse_large_body(headers.getlist, self._front.limits.body_bytes)
+        refuse_large_body(headers.getlist, self._dispatcher.limits.body_bytes)
         return caller
 
     def _record_refusal(self, name: str | None, caller: Caller, error: RecollectError) -> None:
-        self._front.record_refusal(TRANSPORT, name or UNIDENTIFIED, caller.name, error)
+        self._dispatcher.record_refusal(TRANSPORT, name or UNIDENTIFIED, caller.name, error)
 
-    async def _dispatch(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
-        return await self._front.dispatch(TRANSPORT, name, given, caller)
+    async def _dispatch(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+        return await self._dispatcher.dispatch(TRANSPORT, name, arguments, caller)
 
 
 class _RequestRecorder:
@@ -141,14 +141,14 @@ class _RequestRecorder:
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
-        self._pieces: list[bytes] = []
+        self._chunks: list[bytes] = []
         self._refused = False
 
     async def receive(self) -> Message:
         """Return the next piece of the body."""
-        found = await self._receive()
-        self._pieces.append(found.get("body", b""))
-        return found
+        message = await self._receive()
+        self._chunks.append(message.get("body", b""))
+        return message
 
     async def send(self, message: Message) -> None:
         """Send the next piece of the answer.
@@ -156,7 +156,7 @@ class _RequestRecorder:
         If the SDK accepts a request with an id as a notification, send an error instead.
         """
         if message["type"] == "http.response.start" and message["status"] == HTTPStatus.ACCEPTED:
-            self._refused = {"id", "method"} <= from_json(b"".join(self._pieces)).keys()
+            self._refused = {"id", "method"} <= from_json(b"".join(self._chunks)).keys()
         if not self._refused:
             await self._send(message)
         elif message["type"] == "http.response.start":
@@ -166,15 +166,15 @@ class _RequestRecorder:
 
 
 def _find_caller(context: RequestContext) -> Caller:
-    if context.request is None or not isinstance(found := context.request.scope.get(CALLER_KEY), Caller):
+    if context.request is None or not isinstance(caller := context.request.scope.get(CALLER_KEY), Caller):
         raise Unauthenticated("the request has no caller")  # unreachable: every request has a caller
-    return found
+    return caller
 
 
-def _add_idempotency_key(context: RequestContext, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _add_idempotency_key(context: RequestContext, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments with the idempotency key of the header, as over plain HTTP."""
     key = None if context.request is None else context.request.headers.get(IDEMPOTENCY_KEY_HEADER)
-    return OPERATIONS[name].with_key(given, key, IDEMPOTENCY_KEY_HEADER)
+    return OPERATIONS[name].with_key(arguments, key, IDEMPOTENCY_KEY_HEADER)
 
 
 def _problem_response(problem: Problem) -> Response:

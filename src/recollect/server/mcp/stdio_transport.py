@@ -46,7 +46,9 @@ _LOG = logging.getLogger(__name__)
 class OpenedDispatcher(Protocol):
     """Runs operations once the store is open, as `Dispatcher` does."""
 
-    async def dispatch(self, face: str, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+    async def dispatch(
+        self, transport: str, name: str, arguments: Mapping[str, Any], caller: Caller
+    ) -> Mapping[str, Any]:
         """Run an operation and return its answer."""
         ...
 
@@ -58,37 +60,37 @@ OpenStore = Callable[[], tuple[OpenedDispatcher, Callable[[], object]]]
 class LazyStore:
     """Opens the store when it is first needed; a failed opening is tried again."""
 
-    def __init__(self, make: OpenStore) -> None:
-        self._make = make
-        self._made: Future[tuple[OpenedDispatcher, Callable[[], object]]] | None = None
+    def __init__(self, open_store: OpenStore) -> None:
+        self._open_store = open_store
+        self._opening: Future[tuple[OpenedDispatcher, Callable[[], object]]] | None = None
 
-    async def run_operation(self, name: str, given: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+    async def run_operation(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
         """Run an operation once the store is open, and return its answer."""
-        front, _ = await asyncio.shield(asyncio.wrap_future(self.start_opening()))
-        return await front.dispatch(TRANSPORT, name, given, caller)
+        dispatcher, _ = await asyncio.shield(asyncio.wrap_future(self.start_opening()))
+        return await dispatcher.dispatch(TRANSPORT, name, arguments, caller)
 
     def start_opening(self) -> "Future[tuple[OpenedDispatcher, Callable[[], object]]]":
         """Open the store in a thread, unless it is open or being opened."""
-        made = self._made
-        if made is not None and not (made.done() and made.exception() is not None):
-            return made
-        self._made = begun = Future[tuple[OpenedDispatcher, Callable[[], object]]]()
-        threading.Thread(target=self._open, args=(begun,), name="recollect-opening", daemon=True).start()
-        return begun
+        opening = self._opening
+        if opening is not None and not (opening.done() and opening.exception() is not None):
+            return opening
+        self._opening = opening = Future[tuple[OpenedDispatcher, Callable[[], object]]]()
+        threading.Thread(target=self._open, args=(opening,), name="recollect-opening", daemon=True).start()
+        return opening
 
-    def _open(self, begun: "Future[tuple[OpenedDispatcher, Callable[[], object]]]") -> None:
+    def _open(self, opening: "Future[tuple[OpenedDispatcher, Callable[[], object]]]") -> None:
         try:
-            begun.set_result(self._make())
+            opening.set_result(self._open_store())
         except BaseException as error:  # raised to each waiting request
-            why = str(error) if isinstance(error, RecollectError) else type(error).__name__
-            _LOG.warning("store_not_opened", extra={"problem": why})
-            begun.set_exception(error)
+            problem = str(error) if isinstance(error, RecollectError) else type(error).__name__
+            _LOG.warning("store_open_failed", extra={"problem": problem})
+            opening.set_exception(error)
 
     def close(self) -> None:
         """Finish running work and close the store, if it was opened."""
-        if self._made is None or self._made.exception() is not None:
+        if self._opening is None or self._opening.exception() is not None:
             return
-        _, close = self._made.result()
+        _, close = self._opening.result()
         close()
 
 
@@ -126,32 +128,32 @@ class OversizedLine:
     @property
     def id(self) -> str | int | None:
         """The id of the message, if it is at either end."""
-        found = _read_partial_id(self.beginning.rstrip(DIGITS))  # a number may be cut off
-        last = _TRAILING_ID.search(self.end)
-        return _read_partial_id(b'{"id": %s}' % last[1]) if found is None and last is not None else found
+        id = _read_partial_id(self.beginning.rstrip(DIGITS))  # a number may be cut off
+        trailing = _TRAILING_ID.search(self.end)
+        return _read_partial_id(b'{"id": %s}' % trailing[1]) if id is None and trailing is not None else id
 
 
-def serve_stdio(make: OpenStore, most_bytes: Callable[[], int], caller: Caller, wanted: Toolsets) -> None:
+def serve_stdio(open_store: OpenStore, read_max_bytes: Callable[[], int], caller: Caller, toolsets: Toolsets) -> None:
     """Answer messages from standard input until it ends or a signal arrives.
 
     `most_bytes` returns the maximum size of a line. It is called only for a long line, since reading the settings takes
     time. Meanwhile anything that other code prints goes to standard error.
     """
-    opening = LazyStore(make)
-    lines, out = os.dup(0), os.dup(1)
+    store = LazyStore(open_store)
+    input_fd, output_fd = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     try:
-        asyncio.run(_StdioConnection(lines, out, LineLimit(most_bytes)).run(opening, caller, wanted))
+        asyncio.run(_StdioConnection(input_fd, output_fd, LineLimit(read_max_bytes)).run(store, caller, toolsets))
     finally:
-        opening.close()
+        store.close()
 
 
 class LineLimit:
     """The maximum size of a line, looked up when the first long line arrives."""
 
-    def __init__(self, most_bytes: Callable[[], int]) -> None:
-        self._most_bytes = most_bytes
-        self._known: int | None = None
+    def __init__(self, read_max_bytes: Callable[[], int]) -> None:
+        self._read_max_bytes = read_max_bytes
+        self._max_bytes: int | None = None
 
     @property
     def max_bytes(self) -> int:
@@ -159,12 +161,12 @@ class LineLimit:
 
         If the settings are invalid it is the default: each call will report what is wrong with them.
         """
-        if self._known is None:
+        if self._max_bytes is None:
             try:
-                self._known = max(self._most_bytes(), CHUNK_BYTES)
+                self._max_bytes = max(self._read_max_bytes(), CHUNK_BYTES)
             except RecollectError:
-                self._known = DEFAULT_MAX_LINE_BYTES
-        return self._known
+                self._max_bytes = DEFAULT_MAX_LINE_BYTES
+        return self._max_bytes
 
     def is_exceeded(self, size: int) -> bool:
         """Return whether a line of this size is too long."""
@@ -174,38 +176,38 @@ class LineLimit:
 class _StdioConnection:
     """Reads and writes lines in daemon threads, which do not delay the end of the process."""
 
-    def __init__(self, lines: int, out: int, length: LineLimit) -> None:
-        self._lines, self._out, self._length = lines, out, length
+    def __init__(self, input_fd: int, output_fd: int, limit: LineLimit) -> None:
+        self._input_fd, self._output_fd, self._limit = input_fd, output_fd, limit
         self._unanswered: dict[str | int, list[str]] = {}
         self._answered = asyncio.Event()
-        self._written: queue.SimpleQueue[tuple[bytes, Callable[[], object]] | None] = queue.SimpleQueue()
+        self._outgoing: queue.SimpleQueue[tuple[bytes, Callable[[], object]] | None] = queue.SimpleQueue()
         self._writing = threading.Thread(target=self._write_lines, name="recollect-out", daemon=True)
 
-    async def run(self, opening: LazyStore, caller: Caller, wanted: Toolsets) -> None:
+    async def run(self, store: LazyStore, caller: Caller, toolsets: Toolsets) -> None:
         """Answer messages until the end of the input or a signal."""
-        server = McpHandlers(opening.run_operation, lambda _: caller, wanted, only=caller).create_server()
-        said, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
-        answers, heard = anyio.create_memory_object_stream[SessionMessage]()
+        server = McpHandlers(store.run_operation, lambda _: caller, toolsets, only_caller=caller).create_server()
+        requests_in, requests = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        answers, answers_out = anyio.create_memory_object_stream[SessionMessage]()
         self._writing.start()
         async with anyio.create_task_group() as tasks:
             self._stop_on_signals(tasks.cancel_scope.cancel)
-            self._start_reader(said, tasks.cancel_scope.cancel)
-            tasks.start_soon(self._write_answers, heard, opening)
+            self._start_reader(requests_in, tasks.cancel_scope.cancel)
+            tasks.start_soon(self._write_answers, answers_out, store)
             await server.run(requests, answers, server.create_initialization_options())
             tasks.cancel_scope.cancel()
-        self._written.put(None)
+        self._outgoing.put(None)
         self._writing.join(DRAIN_SECONDS)
 
-    def _stop_on_signals(self, end: Callable[[], object]) -> None:
+    def _stop_on_signals(self, stop: Callable[[], object]) -> None:
         loop = asyncio.get_running_loop()
         for one in (signal.SIGTERM, signal.SIGINT):
             with suppress(NotImplementedError):  # Windows ends the process instead
-                loop.add_signal_handler(one, end)
+                loop.add_signal_handler(one, stop)
 
-    def _start_reader(self, said: RequestStream, end: Callable[[], object]) -> None:
+    def _start_reader(self, requests_in: RequestStream, stop: Callable[[], object]) -> None:
         loop = asyncio.get_running_loop()
 
-        def is_passed_on(work: Coroutine[Any, Any, None]) -> bool:
+        def pass_on(work: Coroutine[Any, Any, None]) -> bool:
             try:
                 asyncio.run_coroutine_threadsafe(work, loop).result()
             except (RuntimeError, CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -216,23 +218,25 @@ class _StdioConnection:
         def read() -> None:
             try:
                 if all(
-                    is_passed_on(self._handle_line(line, said))
-                    for line in read_lines(self._lines, self._length.is_exceeded)
+                    pass_on(self._handle_line(line, requests_in))
+                    for line in read_lines(self._input_fd, self._limit.is_exceeded)
                 ):
-                    is_passed_on(self._wait_for_answers(said))
+                    pass_on(self._wait_for_answers(requests_in))
             except OSError:
-                loop.call_soon_threadsafe(end)
+                loop.call_soon_threadsafe(stop)
             except BaseException:  # without this thread a client would wait forever
-                loop.call_soon_threadsafe(end)
+                loop.call_soon_threadsafe(stop)
                 raise
 
         threading.Thread(target=read, name="recollect-in", daemon=True).start()
 
-    async def _handle_line(self, line: bytes | OversizedLine, said: RequestStream) -> None:
+    async def _handle_line(self, line: bytes | OversizedLine, requests_in: RequestStream) -> None:
         """Pass a message on to the server; refuse a line that is no message."""
         if isinstance(line, OversizedLine):
-            told = f"a line has more than {self._length.max_bytes} bytes; send less at once, or raise server.body_bytes"
-            self._refuse(INVALID_REQUEST, told, line.id)
+            problem = (
+                f"a line has more than {self._limit.max_bytes} bytes; send less at once, or raise server.body_bytes"
+            )
+            self._refuse(INVALID_REQUEST, problem, line.id)
             return
         if not line.strip():
             return
@@ -251,15 +255,15 @@ class _StdioConnection:
                 self._forget_request(id)
             case _:
                 pass
-        await said.send(SessionMessage(message))
+        await requests_in.send(SessionMessage(message))
 
-    async def _wait_for_answers(self, said: RequestStream) -> None:
+    async def _wait_for_answers(self, requests_in: RequestStream) -> None:
         """Close the input once all requests are answered, or after DRAIN_SECONDS."""
         with anyio.move_on_after(DRAIN_SECONDS):
             while self._unanswered:
                 self._answered.clear()
                 await self._answered.wait()
-        said.close()
+        requests_in.close()
 
     def _refuse_line(self, line: bytes) -> None:
         """Refuse a line that is no message, under its id if that can be read.
@@ -267,27 +271,27 @@ class _StdioConnection:
         With the id the client can assign the answer to its request.
         """
         try:
-            found = json.loads(line)
+            value = json.loads(line)
         except (ValueError, RecursionError):
             self._refuse(PARSE_ERROR, "the line is not JSON")
             return
-        told = "the line is JSON, but no message of JSON-RPC 2.0, or has half a character in it"
-        self._refuse(INVALID_REQUEST, told, _read_id(found))
+        problem = "the line is JSON, but not a JSON-RPC 2.0 message, or it has a lone surrogate"
+        self._refuse(INVALID_REQUEST, problem, _read_id(value))
 
-    def _refuse(self, code: int, told: str, id: str | int | None = None) -> None:
-        error = JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=code, message=told))
-        self._written.put((_to_line(error), _do_nothing))
+    def _refuse(self, code: int, problem: str, id: str | int | None = None) -> None:
+        error = JSONRPCError(jsonrpc="2.0", id=id, error=ErrorData(code=code, message=problem))
+        self._outgoing.put((_to_line(error), _do_nothing))
 
-    async def _write_answers(self, heard: ResponseStream, opening: LazyStore) -> None:
+    async def _write_answers(self, answers_out: ResponseStream, store: LazyStore) -> None:
         """Write the answers; after a list of tools, open the store.
 
         A client that has the list will soon call a tool.
         """
-        soon = partial(asyncio.get_running_loop().call_soon_threadsafe, opening.start_opening)
-        async with heard:
-            async for one in heard:
-                asked = self._answered_method(one.message)
-                self._written.put((_to_line(one.message), soon if asked == "tools/list" else _do_nothing))
+        open_soon = partial(asyncio.get_running_loop().call_soon_threadsafe, store.start_opening)
+        async with answers_out:
+            async for one in answers_out:
+                method = self._answered_method(one.message)
+                self._outgoing.put((_to_line(one.message), open_soon if method == "tools/list" else _do_nothing))
 
     def _answered_method(self, message: JSONRPCMessage) -> str | None:
         """Return the method of the request that the message answers, or None."""
@@ -310,27 +314,27 @@ class _StdioConnection:
         return method
 
     def _write_lines(self) -> None:
-        while (one := self._written.get()) is not None:
-            data, then = one
-            rest = memoryview(data)
+        while (one := self._outgoing.get()) is not None:
+            data, callback = one
+            remaining = memoryview(data)
             try:
-                while rest:
-                    rest = rest[os.write(self._out, rest) :]
+                while remaining:
+                    remaining = remaining[os.write(self._output_fd, remaining) :]
             except OSError:  # the client has stopped reading; its input will end, too
                 continue
-            then()
+            callback()
 
 
 def read_lines(file: int, is_too_long: Callable[[int], bool]) -> Iterator[bytes | OversizedLine]:
     """Yield the lines of a file as they arrive; of one that is too long, only its ends."""
     line = _LineBuffer(is_too_long)
     while chunk := os.read(file, CHUNK_BYTES):
-        *whole, rest = chunk.split(b"\n")
-        for part in whole:
+        *lines, remainder = chunk.split(b"\n")
+        for part in lines:
             line.add(part)
             yield line.content
             line = _LineBuffer(is_too_long)
-        line.add(rest)
+        line.add(remainder)
     if line.content:
         yield line.content
 
@@ -340,21 +344,21 @@ class _LineBuffer:
 
     def __init__(self, is_too_long: Callable[[int], bool]) -> None:
         self._is_too_long = is_too_long
-        self._kept = bytearray()
+        self._content = bytearray()
         self._beginning: bytes | None = None
 
     def add(self, piece: bytes) -> None:
         """Append a piece."""
-        self._kept += piece
-        if self._beginning is None and self._is_too_long(len(self._kept)):
-            self._beginning = bytes(self._kept[:EDGE_BYTES])
+        self._content += piece
+        if self._beginning is None and self._is_too_long(len(self._content)):
+            self._beginning = bytes(self._content[:EDGE_BYTES])
         if self._beginning is not None:
-            del self._kept[:-EDGE_BYTES]
+            del self._content[:-EDGE_BYTES]
 
     @property
     def content(self) -> bytes | OversizedLine:
         """The line so far."""
-        return bytes(self._kept) if self._beginning is None else OversizedLine(self._beginning, bytes(self._kept))
+        return bytes(self._content) if self._beginning is None else OversizedLine(self._beginning, bytes(self._content))
 
 
 def _read_partial_id(beginning: bytes) -> str | int | None:
@@ -365,9 +369,9 @@ def _read_partial_id(beginning: bytes) -> str | int | None:
         return None
 
 
-def _read_id(found: object) -> str | int | None:
+def _read_id(message: object) -> str | int | None:
     """Return the id of a message, or None if there is none that can be written."""
-    match found:
+    match message:
         case {"id": bool()}:
             return None
         case {"id": int() as id}:

@@ -10,7 +10,7 @@ LONG = 600.0
 
 @contextmanager
 def patience(seconds: float, *, most: int, least: float = 0.0) -> Iterator[ReadDeadlines]:
-    made = ReadDeadlines(seconds, most=most, least=least)
+    made = ReadDeadlines(seconds, max_calls=most, min_seconds=least)
     try:
         yield made
     finally:

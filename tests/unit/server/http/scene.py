@@ -71,7 +71,7 @@ def a_scene(limits: RequestLimits | None = None, health: Any = well) -> Iterator
             authenticate,
             HostPolicy.for_ports(PORT),
             limits=limits or RequestLimits(),
-            heard=heard.append,
+            on_outcome=heard.append,
         )
         yield Scene(create_app(front, health, lambda: b"recollect_requests_total 1\n"), front, callers, heard)
         front.close()

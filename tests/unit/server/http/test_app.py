@@ -145,7 +145,7 @@ def test_a_problem_is_told_as_rfc_9457_has_it(standing: Scene) -> None:
     assert told.pop("detail").startswith("field 'importance': 5 is not within 0..1")
     assert told == {
         "status": 400,
-        "title": "What is asked for cannot be",
+        "title": "Invalid request",
         "code": "invalid",
         "field": "importance",
         "line": None,
@@ -203,7 +203,7 @@ def test_a_body_is_sent_as_it_is(encoding: str, status: int, standing: Scene) ->
     answer = standing.send("POST", "/v1/stats", content=b"{}", headers={**JSON, "Content-Encoding": encoding})
     assert answer.status_code == status
     if status == 400:
-        assert answer.json()["detail"] == f"the body is said to be encoded as {encoding!r}; send it as it is"
+        assert answer.json()["detail"] == f"content encoding {encoding!r} is not supported; send the body unencoded"
 
 
 @table("body", [b"", b"[]", b"{", b"nul", b'{"scope": NaN}', b"[" * 5_000, b'{"a":"\xff"}'])
@@ -239,7 +239,7 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         answer = scene.send("POST", "/v1/stats", content=never(), headers=JSON)
     told = answer.json()
     assert (answer.status_code, told["code"], told["retryable"]) == (408, "overdue", True)
-    assert told["detail"] == "the body did not come within 0.05 seconds; send it without waiting"
+    assert told["detail"] == "the body did not arrive within 0.05 seconds; send it without pauses"
 
 
 def test_a_busy_server_says_when_to_come_again() -> None:
@@ -296,9 +296,13 @@ def test_whatever_breaks_inside_is_logged_with_an_id_and_told_without_details(
     with caplog.at_level(logging.INFO):
         answer = scene.ask("remember", TEA)
     told = answer.json()
-    assert (answer.status_code, told["code"], told["title"]) == (500, "internal", "The server failed")
+    assert (answer.status_code, told["code"], told["title"]) == (500, "internal", "Internal error")
     (record,) = [one for one in caplog.records if one.name.startswith("recollect")]
-    assert (record.getMessage(), vars(record)["face"], vars(record)["error"]) == ("broke", "http", "ZeroDivisionError")
+    assert (record.getMessage(), vars(record)["face"], vars(record)["error"]) == (
+        "internal_error",
+        "http",
+        "ZeroDivisionError",
+    )
     assert vars(record)["id"] in told["detail"]
     assert "tea" not in repr(vars(record)) + answer.text
 

@@ -174,7 +174,7 @@ def told_in_pieces(first: bytes, *rest: bytes) -> bytes:
         async with a_place() as place:
             reader, writer = await asyncio.open_connection("127.0.0.1", place.port)
             writer.write(first)
-            while not any(one._counted for one in place.state.connections if isinstance(one, LimitedHttpConnection)):
+            while not any(one._head_bytes for one in place.state.connections if isinstance(one, LimitedHttpConnection)):
                 await asyncio.sleep(0)
             return await answered(reader, writer, rest)
 

@@ -81,7 +81,7 @@ def test_toolsets_are_named_between_commas() -> None:
     assert parse_toolsets(",".join(Toolset)) == set(Toolset)
     assert {one.toolset for one in select_tools(frozenset({CORE_TOOLSET})).values()} == {CORE_TOOLSET}
     for wrong in ("", "cor", "core,,operator"):
-        with pytest.raises(FieldError, match="is no toolset"):
+        with pytest.raises(FieldError, match="unknown toolset"):
             parse_toolsets(wrong)
 
 

@@ -169,7 +169,7 @@ def test_what_is_asked_is_told_apart_from_how_much_of_it() -> None:
     )
     assert catalog.split_explain("recall", {"query": "seat", "explain": True}) == ({"query": "seat"}, None)
     assert catalog.split_explain("remember", {"text": "tea", "explain": True}) == ({"text": "tea"}, None)
-    with pytest.raises(FieldError, match="5 does not fit") as refused:
+    with pytest.raises(FieldError, match="5 is not valid") as refused:
         catalog.split_explain("search", {"explain": 5})
     assert refused.value.field == "explain"
 

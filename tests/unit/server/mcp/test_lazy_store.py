@@ -28,5 +28,5 @@ def test_why_it_is_not_open_is_logged_but_for_the_words_of_a_fault(
     with caplog.at_level(logging.WARNING), pytest.raises(type(error)):
         asyncio.run(opening.run_operation("stats", {}, create_owner()))
     (record,) = map(vars, caplog.records)
-    assert (record["msg"], record["problem"]) == ("store_not_opened", logged)
+    assert (record["msg"], record["problem"]) == ("store_open_failed", logged)
     assert "tea" not in repr(record)
