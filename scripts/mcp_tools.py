@@ -25,21 +25,25 @@ def build_catalog() -> dict[str, Any]:
 
 def render_catalog() -> str:
     """Return the catalog as the text of tools.json, one line for each tool."""
-    told = build_catalog()
-    lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in told["tools"])
-    return f'{{"toolsets": {json.dumps(told["toolsets"])}, "tools": [\n{lines}\n]}}\n'
+    catalog = build_catalog()
+    lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in catalog["tools"])
+    return f'{{"toolsets": {json.dumps(catalog["toolsets"])}, "tools": [\n{lines}\n]}}\n'
 
 
 def _describe_tool(operation: Operation[Any]) -> dict[str, Any]:
-    given, told = operation.request.model_json_schema(), operation.answer.model_json_schema()
-    moments = list(_find_timestamps(given, given.get("$defs", {})))
-    no_texts = [name for name, one in given["properties"].items() if not _takes_text(one, given.get("$defs", {}))]
-    if (kept := COMPACT_FIELDS.get(operation.name)) is not None:
-        offered = operation.effect is Effect.NONE  # other answers are short; these tools accept explain, too
-        told = _allow_compact(told, kept, "In short; all of it with explain." if offered else "In short.")
-        no_texts.append(EXPLAIN_ARGUMENT)
-        if offered:
-            given["properties"][EXPLAIN_ARGUMENT] = _EXPLAIN_SCHEMA
+    arguments, answer = operation.request.model_json_schema(), operation.answer.model_json_schema()
+    timestamps = list(_find_timestamps(arguments, arguments.get("$defs", {})))
+    other_types = [
+        name for name, one in arguments["properties"].items() if not _takes_text(one, arguments.get("$defs", {}))
+    ]
+    if (selection := COMPACT_FIELDS.get(operation.name)) is not None:
+        takes_explain = operation.effect is Effect.NONE  # other answers are short; these tools accept explain, too
+        answer = _allow_compact(
+            answer, selection, "In short; all of it with explain." if takes_explain else "In short."
+        )
+        other_types.append(EXPLAIN_ARGUMENT)
+        if takes_explain:
+            arguments["properties"][EXPLAIN_ARGUMENT] = _EXPLAIN_SCHEMA
     return {
         "name": operation.name,
         "title": operation.title,
@@ -51,56 +55,56 @@ def _describe_tool(operation: Operation[Any]) -> dict[str, Any]:
         "destructive": operation.effect is Effect.REMOVES,
         "repeatable": operation.repeatable,
         "input": _standalone_schema(
-            _hide_fields(_adapt_for_models(_drop_null(given), operation.request.scope_field), operation.toolset)
+            _hide_fields(_adapt_for_models(_drop_null(arguments), operation.request.scope_field), operation.toolset)
         ),
-        "output": _standalone_schema(told),
-        "no_texts": no_texts,
-        "moments": moments,
+        "output": _standalone_schema(answer),
+        "no_texts": other_types,
+        "moments": timestamps,
     }
 
 
-def _adapt_for_models(told: Mapping[str, Any], whose: str | None) -> dict[str, Any]:
+def _adapt_for_models(schema: Mapping[str, Any], scope_field: str | None) -> dict[str, Any]:
     """Return the schema for models: with days as timestamps, without the example of a scope.
 
-    A model would take the example for the scope that is meant.
+    A model would use the example as the scope.
     """
-    found: dict[str, Any] = _add_day_examples(told)
-    if whose is not None:
-        found["properties"][whose].pop("examples")
-    return found
+    adapted: dict[str, Any] = _add_day_examples(schema)
+    if scope_field is not None:
+        adapted["properties"][scope_field].pop("examples")
+    return adapted
 
 
-def _add_day_examples(told: Any) -> Any:
-    match told:
+def _add_day_examples(schema: Any) -> Any:
+    match schema:
         case {"format": "date-time", **rest}:
             return {**rest, "examples": [EXAMPLE_DAY, EXAMPLE_TIMESTAMP]}
         case dict():
-            return {key: _add_day_examples(value) for key, value in told.items()}
+            return {key: _add_day_examples(value) for key, value in schema.items()}
         case list():
-            return [_add_day_examples(one) for one in told]
+            return [_add_day_examples(one) for one in schema]
         case _:
-            return told
+            return schema
 
 
-def _find_timestamps(told: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[str]:
+def _find_timestamps(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names of fields with timestamps; for items of a list, `list.field`."""
-    for name, field in told["properties"].items():
+    for name, field in schema["properties"].items():
         for one in field.get("anyOf", (field,)):
             if one.get("format") == "date-time":
                 yield name
             if (reference := one.get("items", {}).get("$ref")) is not None:
                 yield from (
-                    f"{name}.{below}" for below in _find_timestamps(shared[reference.rpartition("/")[2]], shared)
+                    f"{name}.{inner}" for inner in _find_timestamps(shared[reference.rpartition("/")[2]], shared)
                 )
 
 
-def _takes_text(told: Mapping[str, Any], shared: Mapping[str, Any]) -> bool:
+def _takes_text(schema: Mapping[str, Any], shared: Mapping[str, Any]) -> bool:
     """Return whether the schema accepts a string."""
-    if (reference := told.get("$ref")) is not None:
+    if (reference := schema.get("$ref")) is not None:
         return _takes_text(shared[reference.rpartition("/")[2]], shared)
-    if (choices := told.get("anyOf")) is not None:
+    if (choices := schema.get("anyOf")) is not None:
         return any(_takes_text(one, shared) for one in choices)
-    return bool(told.get("type", "string") == "string")
+    return bool(schema.get("type", "string") == "string")
 
 
 _EXPLAIN_SCHEMA: Mapping[str, Any] = {
@@ -116,23 +120,28 @@ _LEFT_OUT_SCHEMA: Mapping[str, Any] = {
 }
 
 
-def _allow_compact(told: Mapping[str, Any], kept: FieldSelection, remark: str) -> dict[str, Any]:
+def _allow_compact(schema: Mapping[str, Any], selection: FieldSelection, remark: str) -> dict[str, Any]:
     """Return a schema for the short and the full answer; required is what both have."""
-    shared = dict(told["$defs"])
-    fields = {**told["properties"], **({LEFT_OUT_FIELD: _LEFT_OUT_SCHEMA} if "excluded" in told["properties"] else {})}
-    for name, below in kept.items():
-        if below is not None:
-            place = _item_name(fields[name])
-            shared[place] = _require_informative(shared[place], below)
-    always = [name for name in told["required"] if name in kept and not _is_nullable(fields[name])]
-    about = f"{told['description']} {remark}"
-    return {**told, "description": about, "properties": fields, "required": always, "$defs": shared}
+    shared = dict(schema["$defs"])
+    fields = {
+        **schema["properties"],
+        **({LEFT_OUT_FIELD: _LEFT_OUT_SCHEMA} if "excluded" in schema["properties"] else {}),
+    }
+    for name, inner in selection.items():
+        if inner is not None:
+            item = _item_name(fields[name])
+            shared[item] = _require_informative(shared[item], inner)
+    required = [name for name in schema["required"] if name in selection and not _is_nullable(fields[name])]
+    description = f"{schema['description']} {remark}"
+    return {**schema, "description": description, "properties": fields, "required": required, "$defs": shared}
 
 
-def _require_informative(told: Mapping[str, Any], kept: FieldSelection) -> dict[str, Any]:
+def _require_informative(schema: Mapping[str, Any], selection: FieldSelection) -> dict[str, Any]:
     """Return the schema of a list's item, with only those fields required that are always kept."""
-    always = [name for name in told["required"] if name in kept and _is_informative(told["properties"][name])]
-    return {**told, "required": always}
+    required = [
+        name for name in schema["required"] if name in selection and _is_informative(schema["properties"][name])
+    ]
+    return {**schema, "required": required}
 
 
 def _item_name(field: Mapping[str, Any]) -> str:
@@ -161,67 +170,69 @@ RARE_FIELDS = PROGRAM_FIELDS | {
 EVERYDAY_TOOLSETS = frozenset({Toolset.CORE, Toolset.EPISODES})
 
 
-def _standalone_schema(told: Mapping[str, Any]) -> dict[str, Any]:
+def _standalone_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a self-contained schema, without titles that only repeat names."""
-    return {"$schema": JSON_SCHEMA_DIALECT, **_drop_titles(told)}
+    return {"$schema": JSON_SCHEMA_DIALECT, **_drop_titles(schema)}
 
 
-def _drop_titles(told: Any) -> Any:
-    match told:
+def _drop_titles(schema: Any) -> Any:
+    match schema:
         case dict():
-            named = {"properties", "$defs"}
+            name_maps = {"properties", "$defs"}
             return {
-                key: {name: _drop_titles(one) for name, one in value.items()} if key in named else _drop_titles(value)
-                for key, value in told.items()
+                key: {name: _drop_titles(one) for name, one in value.items()}
+                if key in name_maps
+                else _drop_titles(value)
+                for key, value in schema.items()
                 if key != "title"
             }
         case list():
-            return [_drop_titles(one) for one in told]
+            return [_drop_titles(one) for one in schema]
         case _:
-            return told
+            return schema
 
 
-def _hide_fields(told: Mapping[str, Any], toolset: Toolset) -> dict[str, Any]:
+def _hide_fields(schema: Mapping[str, Any], toolset: Toolset) -> dict[str, Any]:
     """Return the schema without hidden fields.
 
     Where `turns` is hidden, `query` becomes required.
     """
     hidden = RARE_FIELDS if toolset in EVERYDAY_TOOLSETS else PROGRAM_FIELDS
-    few: dict[str, Any] = _drop_properties(hidden, told)
-    if "turns" in hidden & told["properties"].keys() and "query" in told["properties"]:
-        few["required"] = [*few["required"], "query"]
-    used = json.dumps(few["properties"])
-    shared = {name: one for name, one in few.pop("$defs", {}).items() if f'"#/$defs/{name}"' in used}
-    return {**({"$defs": shared} if shared else {}), **few}
+    visible: dict[str, Any] = _drop_properties(hidden, schema)
+    if "turns" in hidden & schema["properties"].keys() and "query" in schema["properties"]:
+        visible["required"] = [*visible["required"], "query"]
+    references = json.dumps(visible["properties"])
+    shared = {name: one for name, one in visible.pop("$defs", {}).items() if f'"#/$defs/{name}"' in references}
+    return {**({"$defs": shared} if shared else {}), **visible}
 
 
-def _drop_properties(hidden: frozenset[str], told: Any) -> Any:
+def _drop_properties(hidden: frozenset[str], schema: Any) -> Any:
     """Return the schema without these properties, at any depth."""
-    match told:
+    match schema:
         case dict():
             return {
                 key: {name: _drop_properties(hidden, one) for name, one in value.items() if name not in hidden}
                 if key == "properties"
                 else _drop_properties(hidden, value)
-                for key, value in told.items()
+                for key, value in schema.items()
             }
         case list():
-            return [_drop_properties(hidden, one) for one in told]
+            return [_drop_properties(hidden, one) for one in schema]
         case _:
-            return told
+            return schema
 
 
-def _drop_null(told: Any) -> Any:
+def _drop_null(schema: Any) -> Any:
     """Return a simpler schema without null: a nullable field may be left out instead."""
-    match told:
+    match schema:
         case {"anyOf": [kept, {"type": "null"}], **rest}:
             return {**_drop_null(kept), **{key: value for key, value in rest.items() if key != "default"}}
         case dict():
-            return {key: _drop_null(value) for key, value in told.items()}
+            return {key: _drop_null(value) for key, value in schema.items()}
         case list():
-            return [_drop_null(one) for one in told]
+            return [_drop_null(one) for one in schema]
         case _:
-            return told
+            return schema
 
 
 if __name__ == "__main__":

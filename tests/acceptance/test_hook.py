@@ -81,7 +81,7 @@ def test_a_running_server_is_asked_the_same(event: str, store: Path, tmp_path: P
         there = ("--server", url, "--key-file", str(file))
         printed, said = hook(tmp_path / "none.db", event, "--scope", SCOPE, *there, *PATIENT)
         assert is_aside(hook(store, event, "--scope", "acme/bo", *there, *PATIENT), "there is no scope")
-        assert is_aside(hook(store, event, "--scope", SCOPE, "--server", url, *PATIENT), "missing or invalid token")
+        assert is_aside(hook(store, event, "--scope", SCOPE, "--server", url, *PATIENT), "missing or invalid API key")
     assert "Ana prefers window seats" in json.loads(printed)["hookSpecificOutput"]["additionalContext"]
     assert said == ""
     assert not (tmp_path / "none.db").exists()

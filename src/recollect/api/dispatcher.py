@@ -55,7 +55,7 @@ def read_json(body: bytes | str) -> Mapping[str, Any]:
 
 
 def read_request(model: type[R], arguments: Mapping[str, Any]) -> R:
-    """Validate `given` against `model`; raise FieldError for the first problem.
+    """Validate `arguments` against `model`; raise FieldError for the first problem.
 
     An unknown field is reported first.
     """
@@ -206,7 +206,7 @@ class Dispatcher:
         self.runner, self.host_policy, self.limits = runner, host_policy, limits
         self.authenticate = authenticate
         self._on_outcome = on_outcome
-        self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-asked")
+        self._threads = ThreadPoolExecutor(limits.threads, thread_name_prefix="recollect-request")
         self._pending: set[Future[Answer]] = set()
         self._lock = threading.Lock()  # close() must see every submitted request
 

@@ -137,7 +137,7 @@ def parse_bearer(header: str | None) -> str | None:
 
 
 def authenticate_token(token: str, credential: str | None) -> Caller:
-    """Return the owner if `shown` is the token of the server, else raise Unauthenticated."""
+    """Return the owner if `credential` is the token of the server, else raise Unauthenticated."""
     if not hmac.compare_digest(_hash_secret(token), _hash_secret(credential or "")):
         raise Unauthenticated(INVALID_TOKEN_MESSAGE)
     return create_owner()

@@ -27,7 +27,7 @@ Answer = Mapping[str, Any]
 
 
 class OperationRequest(BaseModel):
-    """What is asked for: checked for its types here, and for its meaning by the engine."""
+    """Base class of requests: their types are checked here, their meaning by the engine."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -35,12 +35,12 @@ class OperationRequest(BaseModel):
     """The field with the scope; None if the operation is not about a scope."""
 
     def to_arguments(self, *excluded: str) -> dict[str, Any]:
-        """Return the fields by name, except those in `apart`."""
+        """Return the fields by name, except those in `excluded`."""
         return {name: getattr(self, name) for name in type(self).model_fields if name not in excluded}
 
 
 class AnswerSchema(BaseModel):
-    """How an answer looks; answers are made by `render`, and tests hold them to this."""
+    """Base class of answers: `render` makes them, and tests compare them with their schema."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -81,7 +81,7 @@ R = TypeVar("R", bound=OperationRequest)
 class Operation(Generic[R]):
     """One operation: the required right, its request, answer, effect and handler.
 
-    `repeatable`: running it again changes nothing more, though a memory may count as said again. `about` teaches a
+    `repeatable` means that a second run changes nothing more, though a memory may count as repeated. `about` teaches a
     model when to use it. `redact` shapes the answer for callers who may run it but not read.
     """
 
@@ -103,7 +103,7 @@ class Operation(Generic[R]):
         return self.effect is not Effect.NONE and "key" in self.request.model_fields
 
     def with_key(self, arguments: Mapping[str, Any], key: str | None, source: str) -> Mapping[str, Any]:
-        """Return the arguments with the idempotency key that was sent in `named`, if any.
+        """Return the arguments with the idempotency key that was sent in `source`, if any.
 
         An operation that takes no key ignores it if it is repeatable, else raises InvalidInput. Raise Conflict if the
         arguments have another key.

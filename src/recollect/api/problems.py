@@ -64,15 +64,15 @@ CODES_BY_ERROR: Mapping[type[RecollectError], ProblemCode] = {
 
 
 SCOPE_FIELD: Final = "scope"
-"""The field reported for a ScopeError, which names none.
+"""The field that is reported for a ScopeError, which names none.
 
-Only compatibility APIs call it otherwise.
+Only compatibility APIs have another name for it.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What went wrong: a code, a message with the remedy, the field, and if a retry may help."""
+    """What went wrong: a code, a message with the remedy, the field, and whether a retry may help."""
 
     code: ProblemCode
     message: str
@@ -92,7 +92,7 @@ class Problem:
 
 
 INTERNAL_PROBLEM = Problem(code=ProblemCode.INTERNAL, message="internal error; the server log has the details")
-"""What a caller learns of an internal error; no details leave the server."""
+"""What a caller learns about an internal error; no details leave the server."""
 
 
 def problem_of(error: RecollectError) -> Problem:

@@ -1,6 +1,6 @@
 """Health of a server: its store, embedder, jobs and authentication.
 
-Any client may ask, so the answer has nothing of memories. `HealthMonitor` also logs each change.
+Any client may ask, so the answer reveals nothing of the memories. `HealthMonitor` also logs each change.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ DEGRADED_MODES = (NO_STORE, NO_WRITES, NO_EMBEDDER, EMBEDDER_FAILS, NO_SCHEDULER
 """The names of all degraded modes."""
 
 STORE_OUTCOMES = frozenset({ProblemCode.STORE.value, ProblemCode.BUSY.value, ProblemCode.OVERDUE.value})
-"""Outcomes of requests after which the store is probed, as it may be unreachable."""
+"""Outcomes of requests after which the store is probed, because it may be unreachable."""
 
 PROBE_TIMEOUT_SECONDS = 5.0
 """A store that does not answer a probe for so long counts as unreachable."""
@@ -77,7 +77,7 @@ class HealthMonitor:
     def __init__(self, engine: Engine, embedder: str | None, get_auth_status: Callable[[], AuthStatus]) -> None:
         """Monitor an engine.
 
-        `embedder` is None if the model is not available; `entrance` returns the status of authentication.
+        `embedder` is None if the model is not available; `get_auth_status` returns the status of authentication.
         """
         self._engine, self._embedder, self._get_auth_status = engine, embedder, get_auth_status
         self._store_reachable, self._jobs_fail = True, False
@@ -101,9 +101,9 @@ class HealthMonitor:
         self.log_changes()
 
     def on_job(self, event: JobOccurrence | JobFailure) -> None:
-        """Note whether jobs fail.
+        """Record whether jobs fail.
 
-        The scheduler itself is asked whether it can reach its store.
+        Whether the scheduler can reach its store is not recorded here; the scheduler reports it.
         """
         match event:
             case JobFailure(job=str()):

@@ -50,7 +50,7 @@ MCP_PATH = "/mcp"
 
 
 class RunningTransport(Protocol):
-    """A transport that listens on a port of its own."""
+    """A transport that listens on its own port."""
 
     @property
     def port(self) -> int:
@@ -95,7 +95,7 @@ EXIT_UNFINISHED = 1
 """Exit code if work was still running when the time was up."""
 
 SHUTDOWN_GRACE_SECONDS = 1.0
-"""Time after the drain for idle parts to stop and postponed writes to be made."""
+"""Time after the drain for idle threads to stop and deferred writes to be stored."""
 
 BACKLOG_CONNECTIONS = 2048
 """Maximum number of connections that wait to be accepted."""
@@ -165,7 +165,7 @@ def serve(
 ) -> int:
     """Serve until SIGTERM or SIGINT, and return the exit code.
 
-    `tell` gets the lines to print at the start.
+    `print_line` prints the lines at the start.
     """
     require_known_uvicorn()
     settings = options.settings.server
@@ -176,7 +176,7 @@ def serve(
         process = ServerProcess(options, authentication, engine, listener)
         with process.run_scheduler():
             process.run(print_line)
-        if process.unfinished:  # their threads would keep the process alive
+        if process.unfinished:  # the threads of unfinished work would keep the process alive
             _LOG.error("work_unfinished", extra={"what": process.unfinished})
             _run_within(engine.flush, SHUTDOWN_GRACE_SECONDS)
             os._exit(EXIT_UNFINISHED)
@@ -186,7 +186,7 @@ def serve(
 
 
 def _log_lost_changes(engine: Engine) -> None:
-    """Log that postponed writes were lost; each was logged when it failed."""
+    """Log that deferred writes were lost; each was logged when it failed."""
     try:
         engine.flush()
     except StoreError as error:
@@ -233,7 +233,7 @@ class ServerProcess:
                 self.unfinished.append("a job")
 
     def run(self, print_line: Callable[[str], None]) -> None:
-        """Listen until told to stop, then finish running requests; `left` lists unfinished work."""
+        """Listen until told to stop, then finish running requests; `unfinished` lists the rest."""
         tools = self._options.settings.server.tools
         mcp_transport = create_mcp_transport(self._dispatcher, tools) if self._options.mcp else None
         mounts: dict[str, ASGIApp] = {} if mcp_transport is None else {MCP_PATH: mcp_transport}
@@ -241,7 +241,7 @@ class ServerProcess:
         grpc_transport = self._start_grpc()
 
         @asynccontextmanager
-        async def living(_: Starlette) -> AsyncIterator[None]:
+        async def run_transports(_: Starlette) -> AsyncIterator[None]:
             async with nullcontext() if mcp_transport is None else mcp_transport.run():
                 for line in self._describe_startup(mcp_transport is not None, grpc_transport):
                     print_line(line)
@@ -261,7 +261,9 @@ class ServerProcess:
                     if grpc_transport is not None:
                         await asyncio.to_thread(grpc_transport.stop, self._drain.remaining_seconds)
 
-        app = http_app(self._dispatcher, self._monitor.health, self._metrics.text, mounts=mounts, lifespan=living)
+        app = http_app(
+            self._dispatcher, self._monitor.health, self._metrics.text, mounts=mounts, lifespan=run_transports
+        )
         _UvicornServer(_uvicorn_config(app, self._drain.seconds), self._drain).run([self._listener])
         self.unfinished += ["a request"] * self._dispatcher.close(self._drain.remaining_seconds)
         self._monitor.close()
@@ -365,7 +367,7 @@ def _is_address_in_use(error: OSError) -> bool:
 
 
 def _run_within(work: Callable[[], object], seconds: float) -> bool:
-    """Return whether `do` ends in time; if not, it goes on in a daemon thread."""
+    """Return whether `work` ends in time; if not, it continues in a daemon thread."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(seconds)
@@ -386,8 +388,8 @@ MMAP_THRESHOLD_BYTES: Final = 32 * 1024 * 1024
 def tune_allocator() -> bool:
     """Make the C library return freed memory later; return whether it does.
 
-    Only glibc can be told so. By default it returns the end of the heap of every thread but the first after each recall
-    and takes it again for the next, page by page, which costs a tenth of the recall (docs/adr/0077).
+    Only glibc has such parameters. By default it returns the end of the heap of every thread but the first after each
+    recall and takes it back for the next, page by page, which costs a tenth of the recall (docs/adr/0077).
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -401,8 +403,8 @@ def tune_allocator() -> bool:
 def freeze_garbage_collector() -> None:
     """Exempt all present objects (modules, classes, schemas) from garbage collection.
 
-    By default the collector looks through all of them after some thirty recalls, which takes as long as three recalls
-    (docs/adr/0077). How often it looks at new objects stays as it is: a body of megabytes may be garbage.
+    By default the collector scans all of them after some thirty recalls, which takes as long as three recalls
+    (docs/adr/0077). It scans new objects as often as before: a body of megabytes may be garbage.
     """
     gc.collect()
     gc.freeze()

@@ -13,7 +13,7 @@ from recollect.server.json_log import JsonFormatter
 from recollect.version import __version__
 
 UNKNOWN_OPERATION = "unknown"
-"""Metric label of unknown operations, so that callers cannot create labels without end."""
+"""Metric label of unknown operations, so that callers cannot create any number of labels."""
 
 
 GetDegradedModes = Callable[[], Collection[str]]
@@ -28,28 +28,29 @@ class Metrics:
     ) -> None:
         """Create the metrics.
 
-        `under_way` counts unfinished requests. `modes` names every degraded mode there is, `degraded` the present ones.
+        `count_pending` counts unfinished requests. `modes` lists every degraded mode; `get_degraded` returns the
+        present ones.
         """
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "recollect_requests",
-            "Requests, by what came of them.",
+            "Requests, by outcome.",
             ["face", "operation", "outcome"],
             registry=self._registry,
         )
         self._seconds = Histogram(
-            "recollect_request_seconds", "How long requests took.", ["face", "operation"], registry=self._registry
+            "recollect_request_seconds", "Duration of requests.", ["face", "operation"], registry=self._registry
         )
-        self._jobs = Counter("recollect_jobs", "Jobs that ended, by how.", ["job", "state"], registry=self._registry)
-        self._failures = Counter("recollect_scheduler_failures", "What failed in jobs.", registry=self._registry)
+        self._jobs = Counter("recollect_jobs", "Finished jobs, by state.", ["job", "state"], registry=self._registry)
+        self._failures = Counter("recollect_scheduler_failures", "Failures of the scheduler.", registry=self._registry)
         Gauge(
-            "recollect_requests_under_way", "Requests being answered or waiting.", registry=self._registry
+            "recollect_requests_under_way", "Requests that are running or queued.", registry=self._registry
         ).set_function(count_pending)
         self._modes, self._get_degraded = modes, get_degraded
         self._mode = Gauge(
-            "recollect_degraded", "Whether a mode is less than it should be.", ["mode"], registry=self._registry
+            "recollect_degraded", "Whether the server is in a degraded mode.", ["mode"], registry=self._registry
         )
-        Info("recollect", "Which version this is.", registry=self._registry).info({"version": __version__})
+        Info("recollect", "Version of recollect.", registry=self._registry).info({"version": __version__})
 
     def count_request(self, request: RequestOutcome) -> None:
         """Count a request."""
@@ -78,7 +79,7 @@ class Metrics:
 _LOG = logging.getLogger(__name__)
 
 OWN_LOGGER, LIBRARY_LOGGERS = "recollect", ("uvicorn.error", "uvicorn.asgi", "asyncio", "mcp", "grpc")
-"""Own events are logged from INFO on, those of libraries from WARNING on."""
+"""Events of recollect are logged from INFO on, events of libraries from WARNING on."""
 
 
 def configure_logging() -> None:

@@ -202,9 +202,9 @@ def _unpin(engine: Engine, request: Named, caller: Caller) -> Answer:
 
 
 def _is_hidden(engine: Engine, memory: Memory, caller: Caller) -> bool:
-    """Return whether the caller is no admin and the memory is quarantined.
+    """Return whether the memory is quarantined and the caller is not an admin.
 
-    A forgotten memory counts as quarantined if it was so before.
+    A forgotten memory counts as quarantined if it was quarantined before.
     """
     if memory.status not in (Status.QUARANTINED, Status.FORGOTTEN) or caller.has_right(Right.ADMIN, memory.scope):
         return False
@@ -219,7 +219,7 @@ def _is_hidden(engine: Engine, memory: Memory, caller: Caller) -> bool:
 
 
 def _require_readable(engine: Engine, memory: Memory, caller: Caller) -> Memory:
-    """Return the memory; raise NotFound if it is quarantined and the caller is no admin."""
+    """Return the memory; raise NotFound if it is hidden from the caller."""
     if _is_hidden(engine, memory, caller):
         raise NotFound(f"memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
     return memory

@@ -110,8 +110,8 @@ class GrpcServer:
     def stop(self, grace: float) -> None:
         """Accept no more calls, let running ones end within `grace` seconds, cancel the rest.
 
-        A call that has not sent its request gets only a short time, as nothing of it has begun. Work that an engine has
-        begun goes on to its end; `Dispatcher.close` waits for it.
+        A call that has not sent its request gets only a short time, since its work has not started. Work that the
+        engine has started runs to its end; `Dispatcher.close` waits for it.
         """
         self._calls.begin_shutdown()
         self._server.stop(grace).wait()
@@ -131,7 +131,7 @@ class _CallHandler(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio come
     """Handles calls as streams of one message, which grpcio reads only when asked to."""
 
     def __init__(self, dispatcher: Dispatcher, is_ready: Callable[[], bool], max_silent: int) -> None:
-        """Answer calls with a dispatcher; up to `silent` calls may wait for their message."""
+        """Answer calls with a dispatcher; up to `max_silent` calls may wait for their message."""
         self._dispatcher, self._is_ready = dispatcher, is_ready
         self._deadlines = ReadDeadlines(dispatcher.limits.seconds, max_calls=max_silent, min_seconds=_MIN_READ_SECONDS)
         # one thread always stays free
@@ -295,16 +295,16 @@ class ReadDeadlines:
     """Cancels calls that are silent for too long, since each of them holds a thread."""
 
     def __init__(self, seconds: float, *, max_calls: int | None = None, min_seconds: float = 0.0) -> None:
-        """Wait `seconds` for each call and, if given, for at most `most` calls at once.
+        """Wait `seconds` for each call and, if given, for at most `max_calls` calls at once.
 
-        Beyond `most`, the longest-waiting call of the client with the most calls is cancelled, but not in its first
-        `least` seconds: many requests at once take a moment to arrive.
+        Beyond `max_calls`, the longest-waiting call of the client with the most calls is cancelled, but not in
+        its first `min_seconds` seconds: many requests at once take a moment to arrive.
         """
         self._seconds, self._max_calls, self._min_seconds = seconds, max_calls, min_seconds
         self._pending: dict[object, _PendingCall] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._poll, name="recollect-patience", daemon=True)
+        self._thread = threading.Thread(target=self._poll, name="recollect-deadlines", daemon=True)
         self._thread.start()
 
     @contextmanager
@@ -337,7 +337,7 @@ class ReadDeadlines:
         self._thread.join()
 
     def _evict_excess(self, now: float) -> list[CancelCall]:
-        """Remove the calls beyond `most` and return what cancels them."""
+        """Remove the calls beyond `max_calls` and return what cancels them."""
         evicted = list[CancelCall]()
         while self._max_calls is not None and len(self._pending) > self._max_calls:
             ((client, _),) = Counter(one.client for one in self._pending.values()).most_common(1)

@@ -128,7 +128,7 @@ async def _get_metrics(dispatcher: Dispatcher, metrics: Callable[[], bytes], req
 
 
 async def _handle_no_route(dispatcher: Dispatcher, request: Request, error: Exception) -> Response:
-    """Answer a request without a route; it is recorded without its path, which may say anything."""
+    """Answer a request without a route; it is recorded without its path, which can be any text."""
     problem = _routing_error(request, error)
     dispatcher.record_refusal(TRANSPORT, UNIDENTIFIED, UNIDENTIFIED, problem)
     return error_response(problem)

@@ -93,7 +93,7 @@ PROBLEM_SCHEMA: Mapping[str, Any] = {
 
 
 class HttpProblem(InvalidInput):
-    """An error in the HTTP of a request, with a status of its own."""
+    """An error in the HTTP of a request, with its own status."""
 
     def __init__(self, status: HTTPStatus, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)

@@ -99,7 +99,7 @@ RefusalListener = Callable[[str | None, Caller, RecollectError], object]
 class McpHandlers:
     """Handles the requests of the protocol.
 
-    `only` is the caller of all requests if there is just one; the instructions then follow its rights.
+    `only_caller` is the caller of all requests if there is just one; the instructions then follow its rights.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class McpHandlers:
     def _unknown_name_error(self, kind: str, name: str, known: Iterable[str], context: RequestContext) -> MCPError:
         """Return the error for an unknown name, and report the refusal.
 
-        The name may say anything, so logs and metrics take only the code of the refusal.
+        The name can be any text, so logs and metrics get only the code of the refusal.
         """
         message = f"unknown {kind} {show(name)}; {suggest(name, known)}"
         self._on_refusal(None, self._identify_caller(context), NotFound(message))
@@ -365,8 +365,8 @@ def tool_result(
 ) -> CallToolResult:
     """Return the answer as JSON, and as text that a model can use at once.
 
-    With `kept`, the JSON is compact: only these fields, and counts of what was left out. If there is no ready text, the
-    text is the same JSON.
+    With `selection`, the JSON is compact: only these fields, and counts of what was left out. If there is no ready
+    text, the text is the same JSON.
     """
     fields = dict(answer) if selection is None else catalog.compact_answer(selection, answer)
     texts = render_context(answer, caller) if name in TEXT_TOOLS else [to_json_line(fields)]

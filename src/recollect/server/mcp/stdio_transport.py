@@ -1,7 +1,7 @@
 """MCP over standard input and output, for the one client that started the process.
 
 `LazyStore` opens the store in the background while the first requests are answered. `serve_stdio` reads and writes
-lines in threads; lines have a size limit, and one that is no message is refused here.
+lines in threads; lines have a size limit, and a line that is not a message is refused here.
 """
 
 import asyncio
@@ -136,8 +136,8 @@ class OversizedLine:
 def serve_stdio(open_store: OpenStore, read_max_bytes: Callable[[], int], caller: Caller, toolsets: Toolsets) -> None:
     """Answer messages from standard input until it ends or a signal arrives.
 
-    `most_bytes` returns the maximum size of a line. It is called only for a long line, since reading the settings takes
-    time. Meanwhile anything that other code prints goes to standard error.
+    `read_max_bytes` returns the maximum size of a line. It is called only for a long line, since reading the settings
+    takes time. Meanwhile anything that other code prints goes to standard error.
     """
     store = LazyStore(open_store)
     input_fd, output_fd = os.dup(0), os.dup(1)
@@ -224,14 +224,14 @@ class _StdioConnection:
                     pass_on(self._wait_for_answers(requests_in))
             except OSError:
                 loop.call_soon_threadsafe(stop)
-            except BaseException:  # without this thread a client would wait forever
+            except BaseException:  # without this thread the client would wait forever
                 loop.call_soon_threadsafe(stop)
                 raise
 
         threading.Thread(target=read, name="recollect-in", daemon=True).start()
 
     async def _handle_line(self, line: bytes | OversizedLine, requests_in: RequestStream) -> None:
-        """Pass a message on to the server; refuse a line that is no message."""
+        """Pass a message on to the server; refuse a line that is not a message."""
         if isinstance(line, OversizedLine):
             problem = (
                 f"a line has more than {self._limit.max_bytes} bytes; send less at once, or raise server.body_bytes"
@@ -266,7 +266,7 @@ class _StdioConnection:
         requests_in.close()
 
     def _refuse_line(self, line: bytes) -> None:
-        """Refuse a line that is no message, under its id if that can be read.
+        """Refuse a line that is not a message, under its id if that can be read.
 
         With the id the client can assign the answer to its request.
         """
@@ -326,7 +326,7 @@ class _StdioConnection:
 
 
 def read_lines(file: int, is_too_long: Callable[[int], bool]) -> Iterator[bytes | OversizedLine]:
-    """Yield the lines of a file as they arrive; of one that is too long, only its ends."""
+    """Yield the lines of a file as they arrive; of a line that is too long, only both ends."""
     line = _LineBuffer(is_too_long)
     while chunk := os.read(file, CHUNK_BYTES):
         *lines, remainder = chunk.split(b"\n")
@@ -370,7 +370,7 @@ def _read_partial_id(beginning: bytes) -> str | int | None:
 
 
 def _read_id(message: object) -> str | int | None:
-    """Return the id of a message, or None if there is none that can be written."""
+    """Return the id of a message, or None if it has none that can be sent back."""
     match message:
         case {"id": bool()}:
             return None
