@@ -12,7 +12,7 @@ from recollect.api.problems import CODES_BY_ERROR, ProblemCode, problem_of
 from recollect.cli.main import EXIT_BUSY, EXIT_CODES
 from recollect.errors import RecollectError
 from recollect.ranking.profiles import BUILTIN_PROFILES
-from recollect.render import json_records, json_values
+from recollect.render import json_values
 from tests.acceptance.shell import Shell
 from tests.contract.clients import Answer, Refusal
 
@@ -62,18 +62,18 @@ class Python:
     def extract(self, turns: list[dict[str, Any]], scope: str) -> Mapping[str, Any]:
         found = self._engine.extract(_dated(turns), scope=scope)
         return {
-            **json_records.extraction_fields([(found.receipts, found.extraction)]),
+            **json_values.extraction_fields([(found.receipts, found.extraction)]),
             "redacted": dict(found.redacted),
         }
 
     def browse(self, scope: str) -> Mapping[str, Any]:
-        return json_records.timeline_fields(self._engine.browse(scope=scope))
+        return json_values.timeline_fields(self._engine.browse(scope=scope))
 
     def expand(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_records.expansion_fields(self._engine.expand(id, scope=scope))
+        return json_values.expansion_fields(self._engine.expand(id, scope=scope))
 
     def list_topics(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, "topics": [json_records.topic_fields(one) for one in self._engine.topics(scope=scope)]}
+        return {"scope": scope, "topics": [json_values.topic_fields(one) for one in self._engine.topics(scope=scope)]}
 
     def recall(self, query: str, **given: Any) -> Mapping[str, Any]:
         return json_values.context_fields(self._engine.recall(query, **given))
@@ -94,7 +94,7 @@ class Python:
         return json_values.feedback_fields(noted, context_id, scope, helped=helped, misled=more.get("misled", ()))
 
     def replay(self, context_id: str, scope: str) -> Mapping[str, Any]:
-        return json_records.replay_fields(self._engine.replay(context_id, scope=scope))
+        return json_values.replay_fields(self._engine.replay(context_id, scope=scope))
 
     def revise(self, id: str, text: str, **given: Any) -> Mapping[str, Any]:
         return json_values.receipt_fields(self._engine.revise(id, text, **given))
@@ -112,7 +112,7 @@ class Python:
         return json_values.receipt_fields(self._engine.unpin(id, scope=scope))
 
     def undo(self, run: int, scope: str) -> Mapping[str, Any]:
-        return json_records.undo_fields(self._engine.undo(run, scope=scope))
+        return json_values.undo_fields(self._engine.undo(run, scope=scope))
 
     def get_memory(self, id: str, scope: str) -> Mapping[str, Any]:
         memory = self._engine.get(id, scope=scope)
@@ -144,44 +144,44 @@ class Python:
         return {"profiles": told}
 
     def list_entities(self, scope: str) -> Mapping[str, Any]:
-        return {"scope": scope, "entities": json_records.entity_fields(self._engine.entities(scope=scope))}
+        return {"scope": scope, "entities": json_values.entity_fields(self._engine.entities(scope=scope))}
 
     def get_neighbours(self, name_or_id: str, scope: str) -> Mapping[str, Any]:
-        return json_records.neighbor_fields(self._engine.neighbours(name_or_id, scope=scope))
+        return json_values.neighbor_fields(self._engine.neighbours(name_or_id, scope=scope))
 
     def start_episode(self, task: str, **given: Any) -> Mapping[str, Any]:
-        return json_records.full_episode_fields(self._engine.episodes.start(task, **given))
+        return json_values.full_episode_fields(self._engine.episodes.start(task, **given))
 
     def record_action(self, id: str, type: str, **given: Any) -> Mapping[str, Any]:
-        return json_records.full_episode_fields(self._engine.episodes.record(id, type, **given))
+        return json_values.full_episode_fields(self._engine.episodes.record(id, type, **given))
 
     def complete_episode(self, id: str, outcome: float, **given: Any) -> Mapping[str, Any]:
-        return json_records.completed_episode_fields(self._engine.episodes.complete(id, outcome, **given))
+        return json_values.completed_episode_fields(self._engine.episodes.complete(id, outcome, **given))
 
     def get_similar_episodes(self, task: str, scope: str) -> Mapping[str, Any]:
         found = self._engine.episodes.similar(task, scope=scope)
-        return {"scope": scope, "episodes": [json_records.similar_episode_fields(one) for one in found]}
+        return {"scope": scope, "episodes": [json_values.similar_episode_fields(one) for one in found]}
 
     def get_failure_modes(self, task: str, scope: str) -> Mapping[str, Any]:
         found = self._engine.episodes.failure_modes(task, scope=scope)
-        return {"scope": scope, "failure_modes": [json_records.failure_mode_fields(one) for one in found]}
+        return {"scope": scope, "failure_modes": [json_values.failure_mode_fields(one) for one in found]}
 
     def list_episodes(self, scope: str) -> Mapping[str, Any]:
         return {
             "scope": scope,
-            "episodes": [json_records.episode_fields(one) for one in self._engine.episodes.list(scope=scope)],
+            "episodes": [json_values.episode_fields(one) for one in self._engine.episodes.list(scope=scope)],
         }
 
     def get_episode(self, id: str, scope: str) -> Mapping[str, Any]:
-        return json_records.full_episode_fields(self._engine.episodes.show(id, scope=scope))
+        return json_values.full_episode_fields(self._engine.episodes.show(id, scope=scope))
 
     def run_job(self, job: str, *, scope: str, dry_run: bool = True) -> Mapping[str, Any]:
         if dry_run:
-            return {"dry_run": True, "plan": json_records.plan_fields(self._engine.plan(job, scope=scope)), "runs": []}
+            return {"dry_run": True, "plan": json_values.plan_fields(self._engine.plan(job, scope=scope)), "runs": []}
         return {
             "dry_run": False,
             "plan": None,
-            "runs": [json_records.run_id_fields(one) for one in self._engine.run(job, scope=scope)],
+            "runs": [json_values.run_id_fields(one) for one in self._engine.run(job, scope=scope)],
         }
 
     def prune_vector_index(self, scope: str) -> Mapping[str, Any]:

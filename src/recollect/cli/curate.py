@@ -17,7 +17,7 @@ from recollect.model.format import format_count, make_printable
 from recollect.model.memory import Memory
 from recollect.model.plan import Purge, UndoReport
 from recollect.model.scope import Scope
-from recollect.render.json_records import purge_fields, undo_fields
+from recollect.render.json_values import purge_fields, undo_fields
 
 UNKNOWN_IMPORTANCE = "unknown"
 """What a user types for an importance that is not known."""

@@ -20,7 +20,7 @@ from recollect.model.episode import FAILURE_TAG, LESSON_TAG, Action, Episode, Re
 from recollect.model.format import format_count, format_moment, make_printable
 from recollect.model.memory import Memory
 from recollect.model.scope import Scope
-from recollect.render import json_records
+from recollect.render import json_values
 from recollect.render.tables import MIN_TEXT_COLUMNS, LongColumn, Paint, TextStyle, TextTable, paint_plain, truncate
 
 
@@ -132,7 +132,7 @@ def complete(place: StoreTarget, /, id: str, outcome: float, as_json: bool, **gi
         episode = engine.episodes.complete(id, outcome, **_drop_missing(given))
         kept = engine.get(episode.id, scope=episode.scope)
     if as_json:
-        output.print_json(json_records.completed_episode_fields(episode))
+        output.print_json(json_values.completed_episode_fields(episode))
         return
     output.print_table(lesson_table(episode))
     ways = [
@@ -171,9 +171,7 @@ def similar(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_js
         found = engine.episodes.similar(said, scope=scope, **_drop_missing(asked))
         hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json(
-            {"scope": str(scope), "episodes": [json_records.similar_episode_fields(one) for one in found]}
-        )
+        output.print_json({"scope": str(scope), "episodes": [json_values.similar_episode_fields(one) for one in found]})
     elif explain:
         output.print_lines(format_similar_episodes(found, output.paint, output.terminal_width()))
     else:
@@ -204,7 +202,7 @@ def failures(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_j
         hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
         output.print_json(
-            {"scope": str(scope), "failure_modes": [json_records.failure_mode_fields(one) for one in found]}
+            {"scope": str(scope), "failure_modes": [json_values.failure_mode_fields(one) for one in found]}
         )
     elif explain:
         output.print_lines(format_failures(found, output.paint, output.terminal_width()))
@@ -228,7 +226,7 @@ def list_episodes(place: StoreTarget, scope: Scope, finished: bool | None, limit
         found = engine.episodes.list(scope=scope, finished=finished, limit=limit)
         hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json({"scope": str(scope), "episodes": [json_records.episode_fields(one) for one in found]})
+        output.print_json({"scope": str(scope), "episodes": [json_values.episode_fields(one) for one in found]})
     else:
         output.print_table(episode_table(found))
     for hint in hints:
@@ -245,7 +243,7 @@ def show(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     with place.open_existing() as engine:
         episode = engine.episodes.show(id, scope=scope)
     if as_json:
-        output.print_json(json_records.full_episode_fields(episode))
+        output.print_json(json_values.full_episode_fields(episode))
     else:
         output.print_lines(format_episode(episode, output.paint, output.terminal_width()))
 
@@ -258,7 +256,7 @@ def _drop_missing(given: Mapping[str, Any]) -> dict[str, Any]:
 def _print_episode(episode: Episode, more: list[str], *, as_json: bool) -> None:
     """Print the id of an episode, so that a script can go on with it, and its state."""
     if as_json:
-        output.print_json(json_records.full_episode_fields(episode))
+        output.print_json(json_values.full_episode_fields(episode))
         return
     click.echo(episode.id)
     for line in (describe_episode(episode), *more):

@@ -30,7 +30,8 @@ from recollect.model.format import format_count, format_moment, make_printable, 
 from recollect.model.memory import Memory, MemoryId
 from recollect.model.scope import Scope
 from recollect.model.timeline import Entity, EntityNeighbors, GripExpansion, TimelinePage, Topic, TopicRefreshReport
-from recollect.render import json_records, json_values
+from recollect.render import json_values
+from recollect.render.json_values import Extractions
 from recollect.render.tables import Paint, TextStyle, TextTable, paint_plain
 
 
@@ -116,7 +117,7 @@ def browse(place: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> 
         found = engine.browse(key, scope=scope)
         hints = [] if found.place is not None or found.parts else _explain_no_events(engine, scope)
     if as_json:
-        output.print_json(json_records.timeline_fields(found))
+        output.print_json(json_values.timeline_fields(found))
         return
     for line in format_place_heading(found, output.paint):
         output.print_note(line)
@@ -156,7 +157,7 @@ def expand(place: StoreTarget, id: str, scope: Scope, around: int, as_json: bool
     with place.open_existing() as engine:
         found = engine.expand(id, scope=scope, around=around)
     if as_json:
-        output.print_json(json_records.expansion_fields(found))
+        output.print_json(json_values.expansion_fields(found))
         return
     output.print_table(event_table(found))
     if found.gone:
@@ -237,7 +238,7 @@ def _harvest_fields(harvest: EventExtraction) -> dict[str, Any]:
     A session is counted once for each stretch of it.
     """
     read = {"scope": str(harvest.scope), "events": harvest.events, "waiting": harvest.waiting}
-    return {**read, **json_records.extraction_fields(_harvest_extractions(harvest))}
+    return {**read, **json_values.extraction_fields(_harvest_extractions(harvest))}
 
 
 def _format_harvest(harvest: EventExtraction) -> Iterator[str]:
@@ -248,7 +249,7 @@ def _format_harvest(harvest: EventExtraction) -> Iterator[str]:
     yield f"{harvest.scope}: {format_count(harvest.events, 'event')} read, {extract.tally_extractions(found)}{later}"
 
 
-def _harvest_extractions(harvest: EventExtraction) -> json_records.Extractions:
+def _harvest_extractions(harvest: EventExtraction) -> Extractions:
     return [(one.receipts, one.extraction) for one in harvest.extracted]
 
 
@@ -296,14 +297,14 @@ def topics(
             topic = engine.topic(id, scope=scope)
             memories = [engine.get(one, scope=scope) for one in topic.memories]
             shown, table = (
-                {**json_records.topic_fields(topic), "memories": list(map(json_values.memory_fields, memories))},
+                {**json_values.topic_fields(topic), "memories": list(map(json_values.memory_fields, memories))},
                 formatting.memory_table(memories),
             )
             told = list(format_topic_heading(topic, output.paint))
         else:
             found = engine.topics(scope=scope, pruned=pruned, limit=limit)
             shown, table = (
-                {"scope": str(scope), "topics": list(map(json_records.topic_fields, found))},
+                {"scope": str(scope), "topics": list(map(json_values.topic_fields, found))},
                 topic_table(found),
             )
             told = [] if found else _explain_no_topics(done is not None) + output.explain_empty_scope(engine, scope)
@@ -401,11 +402,11 @@ def graph(place: StoreTarget, name: str | None, scope: Scope, limit: int, as_jso
     with place.open_existing() as engine:
         if name is not None:
             found = engine.neighbours(name, scope=scope, limit=limit)
-            shown, table = json_records.neighbor_fields(found), neighbor_table(found)
+            shown, table = json_values.neighbor_fields(found), neighbor_table(found)
         else:
             entities = engine.entities(scope=scope, limit=limit)
             shown, table = (
-                {"scope": str(scope), "entities": json_records.entity_fields(entities)},
+                {"scope": str(scope), "entities": json_values.entity_fields(entities)},
                 entity_table(entities),
             )
         hints = [] if table.rows else output.explain_empty_scope(engine, scope)

@@ -32,8 +32,7 @@ from recollect.model.format import format_count, make_printable, shorten
 from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import IN_MEMORY_TARGET
-from recollect.render import json_records
-from recollect.render.json_records import Extractions, sum_model_usage
+from recollect.render.json_values import Extractions, extraction_fields, sum_model_usage
 from recollect.render.tables import Paint, TextStyle, paint_plain
 
 EXTRACTED_VERB = "extracted"
@@ -95,21 +94,21 @@ def extract(
     found = [(one.receipts, one.extraction) for one in left]
     redacted = sum((Counter(one.redacted) for one in left), Counter[str]())
     if as_json:
-        said = preview_fields(found) if dry_run else json_records.extraction_fields(found)
+        said = preview_fields(found) if dry_run else extraction_fields(found)
         output.print_json({**said, "redacted": dict(redacted), **notes_fields(notes)})
     else:
         output.print_lines(format_preview(found) if dry_run else format_extractions(found, output.paint))
         output.print_lines([*format_redactions(redacted, "turn"), *format_notes(notes)])
 
 
-def extract_imported_turns(place: StoreTarget, source: ImportSource) -> json_records.Extractions:
+def extract_imported_turns(place: StoreTarget, source: ImportSource) -> Extractions:
     """Extract memories from conversations whose turns were just imported."""
     sessions, _ = read_conversations(source, stored=True, done=EXTRACTED_VERB)
     with place.open_existing() as engine, progress_bar("extracting") as show:
         return [(one.receipts, one.extraction) for one in _extract_sessions(engine, sessions, source.scope, show)]
 
 
-def preview_extraction(source: ImportSource) -> json_records.Extractions:
+def preview_extraction(source: ImportSource) -> Extractions:
     """Extract memories from conversations in a temporary store, as a dry run."""
     sessions, _ = read_conversations(source, stored=False, done=EXTRACTED_VERB)
     with factory.open(IN_MEMORY_TARGET, embedder="hashing") as engine, progress_bar("extracting") as show:
@@ -124,7 +123,7 @@ def _extract_sessions(
         show(done, len(sessions))
 
 
-def format_preview(found: json_records.Extractions) -> Iterator[str]:
+def format_preview(found: Extractions) -> Iterator[str]:
     """Yield the memories that would be proposed, each with the quote that supports it."""
     ahead = preview_fields(found)
     for one in ahead["extracts"]:
@@ -139,9 +138,9 @@ def format_preview(found: json_records.Extractions) -> Iterator[str]:
         yield f"the model was asked all the same: {format_count(ahead['calls'], 'call')}{cost}"
 
 
-def preview_fields(found: json_records.Extractions) -> dict[str, Any]:
+def preview_fields(found: Extractions) -> dict[str, Any]:
     """Return a preview of an extraction as JSON fields; its memories have no ids."""
-    told = json_records.extraction_fields([((), replace(each, extracts=())) for _, each in found])
+    told = extraction_fields([((), replace(each, extracts=())) for _, each in found])
     extracts = [
         {
             "text": one.text,

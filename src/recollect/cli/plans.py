@@ -34,7 +34,7 @@ from recollect.model.plan import (
 )
 from recollect.model.scope import Scope
 from recollect.render import json_values
-from recollect.render.json_records import INDEX_JOBS, plan_fields, run_fields, run_id_fields
+from recollect.render.json_values import INDEX_JOBS, plan_fields, run_fields, run_id_fields
 from recollect.render.tables import TextTable
 
 DAYS_RANGE = click.IntRange(min=1)

@@ -18,7 +18,7 @@ from recollect.model.format import format_count, make_printable
 from recollect.model.scope import Scope
 from recollect.packing.pack import Context, Replay
 from recollect.ranking.result import Exact
-from recollect.render import json_records, json_values
+from recollect.render import json_values
 
 explain_option = click.option(
     "--explain", is_flag=True, help="Show what each signal contributed, and what was left out."
@@ -178,7 +178,7 @@ def replay(place: StoreTarget, ctx: click.Context, context: str, scope: Scope, e
     with place.open_existing() as engine:
         again = engine.replay(context, scope=scope)
     if as_json:
-        output.print_json(json_records.replay_fields(again))
+        output.print_json(json_values.replay_fields(again))
     else:
         click.echo(again.context.text, nl=False)
         if explain:

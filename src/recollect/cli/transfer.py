@@ -51,7 +51,7 @@ from recollect.model.memory import MemoryId
 from recollect.model.scope import Scope
 from recollect.model.validation import IN_MEMORY_TARGET
 from recollect.render import json_values
-from recollect.render.json_records import Extractions, extraction_fields
+from recollect.render.json_values import Extractions, extraction_fields
 from recollect.render.tables import Paint, TextStyle, paint_plain
 
 

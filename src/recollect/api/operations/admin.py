@@ -13,7 +13,7 @@ from recollect.model.enums import Level
 from recollect.model.plan import Job
 from recollect.model.scope import as_scope
 from recollect.ranking.profiles import BUILTIN_PROFILES
-from recollect.render import json_records, json_values
+from recollect.render import json_values
 
 DryRun = Annotated[bool, Field(description="Only tell what would be done. Say false to have it done.")]
 Days = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -99,11 +99,11 @@ def _profiles(_: Engine, __: Unscoped, ___: Caller) -> Answer:
 def _run_job(engine: Engine, request: RunJob, _: Caller) -> Answer:
     options = request.to_arguments("job", "dry_run")
     if request.dry_run:
-        return {"dry_run": True, "plan": json_records.plan_fields(engine.plan(request.job, **options)), "runs": []}
+        return {"dry_run": True, "plan": json_values.plan_fields(engine.plan(request.job, **options)), "runs": []}
     return {
         "dry_run": False,
         "plan": None,
-        "runs": [json_records.run_id_fields(one) for one in engine.run(request.job, **options)],
+        "runs": [json_values.run_id_fields(one) for one in engine.run(request.job, **options)],
     }
 
 
@@ -113,7 +113,7 @@ def _prune(engine: Engine, request: PruneVectorIndex, caller: Caller) -> Answer:
 
 def _undo(engine: Engine, request: Undo, caller: Caller) -> Answer:
     try:
-        return json_records.undo_fields(engine.undo(request.run, scope=request.scope))
+        return json_values.undo_fields(engine.undo(request.run, scope=request.scope))
     except Conflict as error:
         if caller.has_right(Right.READ, as_scope(request.scope)):
             raise

@@ -36,7 +36,7 @@ from recollect.errors import Conflict, NotFound, show
 from recollect.model.episode import Result
 from recollect.model.scope import as_scope
 from recollect.model.validation import require_outcome
-from recollect.render import json_records
+from recollect.render import json_values
 
 OutcomeScore = Annotated[float, BeforeValidator(lambda value: require_outcome("outcome", value)), FRACTION_SCHEMA]
 
@@ -116,12 +116,12 @@ class ShowEpisode(OperationRequest):
 
 def _start(engine: Engine, request: StartEpisode, caller: Caller) -> Answer:
     arguments = {**request.to_arguments("task"), "provenance": resolve_provenance(request.provenance, caller)}
-    return json_records.full_episode_fields(engine.episodes.start(request.task, **arguments))
+    return json_values.full_episode_fields(engine.episodes.start(request.task, **arguments))
 
 
 def _record(engine: Engine, request: RecordAction, caller: Caller) -> Answer:
     arguments = {**request.to_arguments("id", "type"), "provenance": resolve_provenance(request.provenance, caller)}
-    return json_records.full_episode_fields(engine.episodes.record(request.id, request.type, **arguments))
+    return json_values.full_episode_fields(engine.episodes.record(request.id, request.type, **arguments))
 
 
 def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answer:
@@ -129,7 +129,7 @@ def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answe
         require_trust(engine.get(request.id, scope=request.scope), caller)
     arguments = {**request.to_arguments("id", "outcome"), "provenance": resolve_provenance(request.provenance, caller)}
     try:
-        return json_records.completed_episode_fields(engine.episodes.complete(request.id, request.outcome, **arguments))
+        return json_values.completed_episode_fields(engine.episodes.complete(request.id, request.outcome, **arguments))
     except Conflict as error:
         if caller.has_right(Right.READ, as_scope(request.scope)):
             raise
@@ -138,23 +138,23 @@ def _complete(engine: Engine, request: CompleteEpisode, caller: Caller) -> Answe
 
 def _similar(engine: Engine, request: SimilarTo, _: Caller) -> Answer:
     episodes = engine.episodes.similar(request.task, **request.to_arguments("task"))
-    return {"scope": request.scope, "episodes": [json_records.similar_episode_fields(one) for one in episodes]}
+    return {"scope": request.scope, "episodes": [json_values.similar_episode_fields(one) for one in episodes]}
 
 
 def _failure_modes(engine: Engine, request: FailureModes, _: Caller) -> Answer:
     failures = engine.episodes.failure_modes(request.task, **request.to_arguments("task"))
-    return {"scope": request.scope, "failure_modes": [json_records.failure_mode_fields(one) for one in failures]}
+    return {"scope": request.scope, "failure_modes": [json_values.failure_mode_fields(one) for one in failures]}
 
 
 def _list(engine: Engine, request: ListEpisodes, _: Caller) -> Answer:
     return {
         "scope": request.scope,
-        "episodes": [json_records.episode_fields(one) for one in engine.episodes.list(**request.to_arguments())],
+        "episodes": [json_values.episode_fields(one) for one in engine.episodes.list(**request.to_arguments())],
     }
 
 
 def _show(engine: Engine, request: ShowEpisode, _: Caller) -> Answer:
-    return json_records.full_episode_fields(engine.episodes.show(request.id, scope=request.scope))
+    return json_values.full_episode_fields(engine.episodes.show(request.id, scope=request.scope))
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (

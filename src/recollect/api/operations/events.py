@@ -30,7 +30,7 @@ from recollect.engine.events import MAX_AROUND_EVENTS
 from recollect.model.conversation import MAX_EXTRACTS, Role
 from recollect.model.enums import Provenance
 from recollect.model.scope import as_scope
-from recollect.render import json_records
+from recollect.render import json_values
 
 
 class Turn(OperationRequest):
@@ -159,32 +159,32 @@ def _extract(engine: Engine, request: Extract, caller: Caller) -> Answer:
     result = engine.extract(
         _to_turns(request.turns, request.scope), scope=request.scope, most=request.most, provenance=provenance
     )
-    answer = json_records.extraction_fields([(result.receipts, result.extraction)])
+    answer = json_values.extraction_fields([(result.receipts, result.extraction)])
     receipts = [render_receipt(engine, one, caller) for one in result.receipts]
     extracts = [{**extract, **receipt} for extract, receipt in zip(answer["extracts"], receipts, strict=True)]
     return {**answer, "extracts": extracts, "redacted": dict(result.redacted)}
 
 
 def _browse(engine: Engine, request: Browse, _: Caller) -> Answer:
-    return json_records.timeline_fields(engine.browse(request.key, scope=request.scope))
+    return json_values.timeline_fields(engine.browse(request.key, scope=request.scope))
 
 
 def _expand(engine: Engine, request: Expand, _: Caller) -> Answer:
-    return json_records.expansion_fields(engine.expand(request.id, scope=request.scope, around=request.around))
+    return json_values.expansion_fields(engine.expand(request.id, scope=request.scope, around=request.around))
 
 
 def _entities(engine: Engine, request: Entities, _: Caller) -> Answer:
-    return {"scope": request.scope, "entities": json_records.entity_fields(engine.entities(**request.to_arguments()))}
+    return {"scope": request.scope, "entities": json_values.entity_fields(engine.entities(**request.to_arguments()))}
 
 
 def _neighbors(engine: Engine, request: Neighbours, _: Caller) -> Answer:
-    return json_records.neighbor_fields(engine.neighbours(request.name_or_id, **request.to_arguments("name_or_id")))
+    return json_values.neighbor_fields(engine.neighbours(request.name_or_id, **request.to_arguments("name_or_id")))
 
 
 def _topics(engine: Engine, request: Topics, _: Caller) -> Answer:
     return {
         "scope": request.scope,
-        "topics": [json_records.topic_fields(one) for one in engine.topics(**request.to_arguments())],
+        "topics": [json_values.topic_fields(one) for one in engine.topics(**request.to_arguments())],
     }
 
 

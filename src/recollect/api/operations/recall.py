@@ -33,7 +33,7 @@ from recollect.errors import AccessDenied, FieldError, show
 from recollect.model.conversation import Role
 from recollect.model.scope import as_scope
 from recollect.ranking.result import Exact
-from recollect.render import json_records, json_values
+from recollect.render import json_values
 
 Kinds = Annotated[list[KindName], Field(min_length=1, max_length=64, description="Only these kinds.")]
 Levels = Annotated[list[LevelName], Field(min_length=1, max_length=64, description="Only records of these levels.")]
@@ -163,7 +163,7 @@ def _feedback(engine: Engine, request: Feedback, caller: Caller) -> Answer:
 
 
 def _replay(engine: Engine, request: Replay, _: Caller) -> Answer:
-    return json_records.replay_fields(engine.replay(request.context_id, scope=request.scope))
+    return json_values.replay_fields(engine.replay(request.context_id, scope=request.scope))
 
 
 OPERATIONS: tuple[Operation[Any], ...] = (
