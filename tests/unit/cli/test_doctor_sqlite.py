@@ -1,7 +1,7 @@
-"""The place: which SQLite and how much room will do."""
+"""Which SQLite and how much room on the disk will do."""
 
+from recollect.cli.doctor import LOW_DISK_BYTES, MIN_DISK_BYTES, check_disk, check_sqlite_versions
 from recollect.cli.doctor_checks import CheckStatus
-from recollect.cli.doctor_sqlite import LOW_DISK_BYTES, MIN_DISK_BYTES, check_disk, check_sqlite_versions
 from tests.tables import table
 
 
