@@ -35,10 +35,10 @@ def test_a_store_goes_over_to_another_embedder_with_all_that_its_memories_ever_s
 
 def test_people_get_a_sentence_and_a_pipe_no_bar(filled: Shell) -> None:
     outcome = filled.process(*TO_NEW)
-    now = "the vectors are of hashing-64 (64 dimensions) now: 2 embedded, 2 former vectors removed\n"
+    now = "the vectors are now from hashing-64 (64 dimensions): 2 embedded, 2 old vectors removed\n"
     assert (outcome.stdout, outcome.stderr) == (now, "")
     again = filled.process(*TO_NEW)
-    assert (again.stdout, again.stderr) == ("the vectors are of hashing-64 (64 dimensions) already\n", "")
+    assert (again.stdout, again.stderr) == ("the vectors are already from hashing-64 (64 dimensions)\n", "")
 
 
 def test_a_terminal_gets_a_bar_for_each_stage(filled: Shell) -> None:

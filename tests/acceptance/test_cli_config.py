@@ -58,9 +58,9 @@ def test_every_setting_is_shown_as_toml_which_is_a_configuration(tmp_path: Path)
             assert reduce(getitem, path.split("."), document) == option.default, path
     a_file(tmp_path / "all.toml", shown)
     said = sum(1 for option in OPTIONS.values() if option.default is not None)
-    assert run("config", "check", "all.toml").stdout == f"all.toml is a sound configuration with {said} settings\n"
+    assert run("config", "check", "all.toml").stdout == f"all.toml is a valid configuration with {said} settings\n"
     a_file(tmp_path / "one.toml", "busy_timeout = 1")
-    assert run("config", "check", "one.toml").stdout == "one.toml is a sound configuration with 1 setting\n"
+    assert run("config", "check", "one.toml").stdout == "one.toml is a valid configuration with 1 setting\n"
 
 
 def test_each_origin_is_named(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_a_broken_file_of_the_user_is_in_the_way_of_no_command_that_needs_no_set
 
 def test_options_behind_the_command_are_told_to_stand_before_it() -> None:
     told = run("list", *ANA, "--config", "a.toml", code=2).stderr
-    assert "--config stands before the command: recollect --config FILE COMMAND …" in told
+    assert "--config belongs before the command: recollect --config FILE COMMAND …" in told
     told = run("list", *ANA, "--setting", "a=b", code=2).stderr
-    assert "--setting stands before the command: recollect --setting NAME=VALUE COMMAND …" in told
+    assert "--setting belongs before the command: recollect --setting NAME=VALUE COMMAND …" in told
 
 
 def test_a_command_goes_by_the_file_and_the_options(tmp_path: Path, shell: Shell) -> None:
@@ -173,7 +173,7 @@ def test_an_embedder_that_a_file_names_wrongly_is_told_with_its_line(tmp_path: P
     shell("remember", "something", *ANA)
     a_file(tmp_path / "agent.toml", "\nembedder = 'hashing-64'\n")
     outcome = run("--db", str(shell.store), "--config", "agent.toml", "list", *ANA, code=2)
-    assert outcome.stderr.endswith("; agent.toml, line 2 names one here: take it out\n")
+    assert outcome.stderr.endswith("; agent.toml, line 2 sets an embedder: remove it\n")
 
 
 def test_a_variable_that_sets_nothing_is_told_beside_the_settings() -> None:

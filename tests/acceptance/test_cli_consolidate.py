@@ -33,12 +33,12 @@ def test_a_plan_is_shown_written_applied_once_and_undone(shell: Shell, ids: list
     assert [row[1] for row in rows[1:]] == ids
     assert rows[0][3].startswith(f"{COFFEE[2]} [replaces 3 memories, with the text of the one that covers all of them")
     assert "1 memory to create, 3 memories to consolidate (active 3, near 3, compared 3" in planned.stderr
-    assert planned.stderr.endswith(f"to do it: recollect --db {shell.store} admin apply {file}\n")
+    assert planned.stderr.endswith(f"to apply it: recollect --db {shell.store} admin apply {file}\n")
     assert statuses(shell, ids) == ["active"] * 3
     assert file.stat().st_mode & 0o077 == shell.store.stat().st_mode & 0o066
 
     done = shell("admin", "apply", str(file))
-    assert done.stderr.startswith("3 memories of acme/ana are recalled through 1 now\nrun 4; to undo it: ")
+    assert done.stderr.startswith("3 memories of acme/ana are now recalled through 1\nrun 4; to undo it: ")
     assert statuses(shell, ids) == ["consolidated"] * 3
     assert "already exists; plan again" in shell("admin", "apply", str(file), code=1).stderr
 
@@ -71,13 +71,13 @@ def test_a_plan_is_read_from_standard_input_and_a_changed_one_is_refused(shell: 
 def test_a_small_scope_and_one_that_is_not_there_have_nothing_to_do(shell: Shell, ids: list[str]) -> None:
     planned = shell("admin", "plan", "consolidate", *ANA)
     assert planned.stdout == ""
-    few = "not looked at: 3 memories hold here, and more than 20 are needed ([consolidation] more_than)\n"
+    few = "skipped: 3 active memories, but more than 20 are needed ([consolidation] more_than)\n"
     assert planned.stderr.endswith(f" for acme/ana: {few}")
     for dry in ((), ("--dry-run",)):
         assert shell("admin", "consolidate", *ANA, *dry).stderr == f"acme/ana: {few}"
     assert "nothing to do" in shell(*FEW, "admin", "consolidate", "--scope", "acme/nobody").stderr
     shell("remember", "alone", "--scope", "acme/ben")
-    every = "nothing to do in 2 scopes (2 not looked at: more than 20 are needed ([consolidation] more_than))"
+    every = "nothing to do in 2 scopes (2 skipped: more than 20 are needed ([consolidation] more_than))"
     assert shell("admin", "consolidate").stderr == f"{every}; nothing was written\n"
     assert len(ids) == 3
 
@@ -99,7 +99,7 @@ def test_what_is_left_for_a_human_is_told_with_the_command_that_lists_it(shell: 
         shell("remember", f"The big meeting with all of the sales team is on {day} in the large room", *ANA)
     done = shell(*FEW, "admin", "consolidate", *ANA)
     way = f"recollect --db {shell.store} admin plan consolidate --scope acme/ana"
-    assert done.stderr.startswith(f"3 are left for you: {way}\n")
+    assert done.stderr.startswith(f"3 need your review: {way}\n")
     assert len(shell(*FEW, "admin", "plan", "consolidate", *ANA).stdout.splitlines()) == 3
 
 

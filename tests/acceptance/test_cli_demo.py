@@ -48,11 +48,11 @@ def test_it_recalls_what_deserves_a_place_and_keeps_room_for_the_pinned(told: st
 
 def test_it_shows_how_a_draft_is_judged(told: str) -> None:
     again, moved, secret = (outcomes(told)[typed] for typed in STORY[1].commands)
-    assert again == ["window", "nothing new (the same in other words); counted as said again"]
+    assert again == ["window", "nothing new (the same in other words); counted as a repetition"]
     assert moved[0] == "lisbon"
-    assert moved[1].startswith("created; porto holds no longer (")
+    assert moved[1].startswith("created; replaces porto (")
     assert moved[2].endswith("to undo it: recollect curate undo 8 --scope acme/ana")
-    assert secret == ["lounge", "created", "taken out before anything was kept: password"]
+    assert secret == ["lounge", "created", "removed before storing: password"]
 
 
 def test_it_explains_what_the_budget_cut_and_what_would_have_done(told: str) -> None:
@@ -111,7 +111,7 @@ def test_it_is_kept_where_the_user_says_and_can_be_repeated_by_hand(tmp_path: Pa
     by_hand = [line.split("\t") for line in kept(*words(last), RECOLLECT_EMBEDDER="wordllama").stdout.splitlines()]
     assert [row[:2] for row in by_hand] == [row.split()[:2] for row in outcomes(told)[last][1:-1]]
     refused = CliRunner().invoke(cli, ["--db", str(kept.store), "demo"])
-    assert (refused.exit_code, "is there already" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "already exists" in refused.stderr) == (2, True)
 
 
 def test_what_it_types_works_in_a_store_of_ones_own(shell: Shell) -> None:

@@ -68,7 +68,7 @@ def test_all_is_well_before_there_is_a_store_and_none_is_made(shell: Shell) -> N
 def test_all_is_well_with_a_store_and_its_model_is_named(filled: Shell) -> None:
     checks = told(filled)
     assert list(checks) == [*INSTALLATION, "store", "model", *AROUND]
-    assert checks["model"]["seen"] == "the vectors are of hashing-256 (256 dimensions), as the settings say"
+    assert checks["model"]["seen"] == "the vectors are from hashing-256 (256 dimensions), as in the settings"
     assert checks["model"]["remedy"] is None
     assert "schema 8" in checks["store"]["seen"]
 
@@ -198,7 +198,7 @@ def test_a_throw_away_needs_no_folder() -> None:
 
 def test_a_model_other_than_the_configured_one_is_a_problem(filled: Shell) -> None:
     model = told(filled, code=1, RECOLLECT_EMBEDDER="hashing-64")["model"]
-    assert model["seen"] == "the vectors are of hashing-256 (256 dimensions), and the settings name hashing-64"
+    assert model["seen"] == "the vectors are from hashing-256 (256 dimensions), but the settings name hashing-64"
     assert "recollect admin re-embed" in model["remedy"]
 
 
@@ -217,7 +217,7 @@ def test_an_embedder_that_is_not_there_is_a_problem(shell: Shell) -> None:
 
 def test_an_embedder_behind_an_address_is_never_asked(shell: Shell) -> None:
     checks = told(shell, RECOLLECT_EMBEDDER="https://nobody.invalid/v1#some-model")
-    assert checks["embedding"]["seen"] == "http:some-model is behind an address, which is not asked here"
+    assert checks["embedding"]["seen"] == "http:some-model is a remote model; doctor does not call it"
 
 
 def test_nothing_secret_is_shown(shell: Shell) -> None:
@@ -231,7 +231,7 @@ def test_a_re_embedding_that_was_not_finished_is_noticed_until_it_is(filled: She
     with closing(SqliteReembedding(filled.store)) as begun:
         begun.begin(Encoder("hashing-64", 64))
     seen = told(filled)["re-embedding"]
-    assert (seen["finding"], seen["seen"]) == ("warning", "begun with hashing-64 (64 dimensions), and not finished")
+    assert (seen["finding"], seen["seen"]) == ("warning", "started with hashing-64 (64 dimensions), but not finished")
     filled("admin", "re-embed", "--embedder", "hashing-64")
     assert "re-embedding" not in told(filled, RECOLLECT_EMBEDDER="hashing-64")
 
@@ -242,7 +242,7 @@ def test_former_vectors_that_were_not_removed_are_noticed(filled: Shell) -> None
     with closing(SqliteReembedding(filled.store)) as called_off:
         called_off.begin(Encoder("hashing-256", 256))
         called_off.finish(lambda _: np.ones((0, 256), dtype=np.float32), 0)
-    assert told(filled)["re-embedding"]["seen"] == "vectors of a former model are still to be removed"
+    assert told(filled)["re-embedding"]["seen"] == "vectors of an earlier model have not been removed yet"
 
 
 def test_without_its_driver_the_rest_is_still_told(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def told_who_may_not_write(
 def test_a_store_that_may_only_be_read_is_worth_a_warning(file: int, inside: int) -> None:
     found = told_who_may_not_write(_made, code=0, file=file, inside=inside)
     assert found["store"]["finding"] == "warning"
-    assert "may only be read, and can be" in found["store"]["seen"]
+    assert "is readable but not writable" in found["store"]["seen"]
     assert found["folder"]["finding"] == ("ok" if inside & 0o200 else "warning")
     assert ("line" in found) is bool(inside & 0o200)
     assert found["model"]["finding"] == "ok"
@@ -298,7 +298,7 @@ def of_an_older_schema(shell: Shell) -> None:
         db.pragma("user_version", 0)
 
 
-@table(("make", "seen"), [(with_a_log, "still in the log"), (of_an_older_schema, "has to be brought up to schema")])
+@table(("make", "seen"), [(with_a_log, "still in its log"), (of_an_older_schema, "must be migrated to schema")])
 def test_a_store_that_may_only_be_read_and_cannot_be_is_a_problem(make: Callable[[Shell], None], seen: str) -> None:
     store = told_who_may_not_write(make, code=1)["store"]
     assert store["finding"] == "problem"

@@ -114,7 +114,7 @@ class TestStart:
         begun = shell("episodes", "start", ORDERS, *ANA, "--provenance", "tool_external")
         id, told = begun.stdout.strip(), begun.stderr.splitlines()
         assert told[1] == "quarantined: it reads like orders to a model: 'Ignore all previous instructions'"
-        assert told[2].startswith("to let it be found: recollect --db ")
+        assert told[2].startswith("to release it: recollect --db ")
         assert told[2].endswith(f" curate release {id} --scope {SCOPE}")
         assert shown(shell, id)["status"] == "quarantined"
         assert shell("episodes", "list", *ANA).stdout == ""
@@ -129,9 +129,11 @@ class TestStart:
             *(("similar", "x"), ("failures", "x"), ("list",), ("show", "x")),
         ):
             refused = new("episodes", *words, *ANA, code=3)
-            told = f"there is no store '{new.store}'; `recollect episodes start` makes one, or name yours with --db"
+            told = (
+                f"store '{new.store}' does not exist; `recollect episodes start` creates one, or name another with --db"
+            )
             assert (refused.stdout, told in refused.stderr) == ("", True)
-        assert "there is no store" in new("admin", "prune-episodes", code=3).stderr
+        assert "does not exist" in new("admin", "prune-episodes", code=3).stderr
         assert not new.store.exists()
         assert begin(new)
         assert new.store.exists()
@@ -147,9 +149,9 @@ class TestStart:
         ("words", "problem"),
         [
             ((" ",), "field 'task': is blank; say what the task is"),
-            ((FLIGHTS, "and", "the", "hotel"), "put TASK in quotes if it has blanks"),
+            ((FLIGHTS, "and", "the", "hotel"), "put TASK in quotes if it has spaces"),
             ((FLIGHTS, "--plan", " "), "field '--plan': is blank; say what is planned, or leave that step out"),
-            ((FLIGHTS, "--at", "soon"), "field '--at': 'soon' is no date"),
+            ((FLIGHTS, "--at", "soon"), "field '--at': 'soon' is not a date"),
             ((FLIGHTS, "--at", "2199-01-01"), "what has not come yet is not known"),
             ((FLIGHTS, "--provenance", "me"), "field '--provenance': 'me' is no provenance"),
             ((FLIGHTS, "--session", ""), "field '--session'"),
@@ -240,7 +242,7 @@ class TestRecord:
             (("--context", "nowhere"), 3, "there is no context 'nowhere' in acme/ana"),
             (("--provenance", "me"), 2, "field '--provenance': 'me' is no provenance"),
             (("--key", ""), 2, "field '--key'"),
-            (("more", "words"), 2, "put TYPE in quotes if it has blanks"),
+            (("more", "words"), 2, "put TYPE in quotes if it has spaces"),
         ],
     )
     def test_what_cannot_be_is_refused(self, words: tuple[str, ...], code: int, problem: str, shell: Shell) -> None:
@@ -301,7 +303,7 @@ class TestComplete:
         again = shell("episodes", "complete", id, "0.8", *ANA, "--lesson", LUGGAGE)
         assert (again.stdout.split("\t")[1:3], again.stderr.splitlines()[0]) == (
             ["unchanged", "lesson"],
-            "outcome 0.8, value 0.850, 0 actions; it ended just so before",
+            "outcome 0.8, value 0.850, 0 actions; it had already ended with the same outcome",
         )
         for words in (("0.9", "--lesson", LUGGAGE), ("0.8",), ("0.8", "--failure", LUGGAGE)):
             refused = shell("episodes", "complete", id, *words, *ANA, code=1)
@@ -387,7 +389,7 @@ def test_an_episode_that_is_not_there_is_not_found_whosever_it_is(words: tuple[s
 )
 def test_a_scope_is_asked_for(words: tuple[str, ...], tmp_path: Path) -> None:
     shell = Shell(tmp_path / "agent.db")
-    assert "Say whose memory it is, for example: --scope acme/ana" in shell("episodes", *words, code=2).stderr
+    assert "Name the scope, for example: --scope acme/ana" in shell("episodes", *words, code=2).stderr
     assert "Say whose memory it is" in shell("episodes", "show", "x", code=2).stderr
     assert not shell.store.exists()
 
@@ -475,7 +477,7 @@ class TestSimilar:
         ("words", "problem"),
         [
             ((" ",), "field 'task': is blank; say what the task is"),
-            (("two", "words"), "put TASK in quotes if it has blanks"),
+            (("two", "words"), "put TASK in quotes if it has spaces"),
             ((FLIGHTS, "--limit", "0"), "--limit"),
             ((FLIGHTS, "--min-score", "1.5"), "field '--min-score': 1.5 is not within 0..1"),
             ((FLIGHTS, "--min-score", "nan"), "field '--min-score': nan is not a finite number"),
@@ -706,7 +708,7 @@ class TestPrune:
 
     def test_nothing_is_let_go_of_as_it_comes(self, shell: Shell) -> None:
         end(shell, 0.0)
-        assert shell("admin", "prune-episodes", "--dry-run").output == "no episode would be let go of\n"
+        assert shell("admin", "prune-episodes", "--dry-run").output == "no episode would be pruned\n"
         assert shell("admin", "prune-episodes").output == "no episode has had its day; nothing was written\n"
         assert shell.json("admin", "prune-episodes") == {"runs": []}
 
@@ -718,7 +720,7 @@ class TestPrune:
         assert dry.stderr == "nothing was written\n"
         assert shown(shell, failed)["status"] == "active"
         done = shell(*self.NORMALISED, "admin", "prune-episodes")
-        assert done.stdout == f"{SCOPE}: 1 episode let go of\n"
+        assert done.stdout == f"{SCOPE}: 1 episode pruned\n"
         assert shown(shell, failed)["status"] == "archived"
         assert len(rows(shell("episodes", "list", *ANA).stdout)) == 1
         run = done.stderr.split()[1].rstrip(";")
@@ -748,7 +750,7 @@ class TestPrune:
         pinned = begin(shell, "--pin")
         shell("episodes", "complete", pinned, "0", *ANA)
         begin(shell)
-        assert "no episode would be let go of" in shell(*self.NORMALISED, "admin", "prune-episodes", "--dry-run").stderr
+        assert "no episode would be pruned" in shell(*self.NORMALISED, "admin", "prune-episodes", "--dry-run").stderr
 
     def test_a_plan_is_kept_and_applied(self, shell: Shell, tmp_path: Path) -> None:
         failed, file = end(shell, 0.1), str(tmp_path / "plan.json")
@@ -757,7 +759,7 @@ class TestPrune:
         assert "its value 0.154 is below 0.18" in planned.stdout
         assert json.loads(Path(file).read_text())["job"] == "prune-episodes"
         done = shell("admin", "apply", file)
-        assert done.stderr.splitlines()[0] == f"{SCOPE}: 1 episode let go of"
+        assert done.stderr.splitlines()[0] == f"{SCOPE}: 1 episode pruned"
         assert rows(done.stdout)[0][0] == failed
         assert shown(shell, failed)["status"] == "archived"
         refused = shell("admin", "plan", "prune-episodes", *ANA, "--level", "day", code=2)

@@ -85,7 +85,7 @@ def test_what_is_erased_is_in_no_file_and_what_was_derived_from_it_goes_too(fill
         "ids          allergy, lesson",
         "with it      its words in the index of texts, 2 vectors, 2 uses, 0 votes, 0 keys, 0 checkpoints",
         "searched     agent.db, agent.db-wal, agent.db-shm, agent.db-queue",
-        "proved       nothing of it is left there",
+        "proved       nothing of it was found there",
     ]
     assert "out of reach backups and exports of this store" in outcome.stdout
     assert ALLERGY.encode() not in bytes_of(filled)
@@ -200,9 +200,9 @@ def test_on_a_terminal_it_is_looked_again_once_the_reader_has_gone(filled: Shell
             let_go()
             return "y"
 
-        answers = {"[y/N]": yes, "Look again now? [Y/n]": after_closing_it}
+        answers = {"[y/N]": yes, "Search again now? [Y/n]": after_closing_it}
         seen = filled.talk(answers, "erase", *ANA, "--id", "allergy", environment={"RECOLLECT_BUSY_TIMEOUT": "0.1"})
-    assert "nothing of it is left there" in seen
+    assert "nothing of it was found there" in seen
     assert ALLERGY.encode() not in bytes_of(filled)
 
 
@@ -275,7 +275,7 @@ def test_an_export_replaces_a_file_only_if_that_is_wished(filled: Shell, tmp_pat
     target = tmp_path / "a.jsonl"
     target.write_text("mine")
     outcome = filled("export", str(target), code=1)
-    assert f"'{target}' is there already; name another file, or replace it with --force" in outcome.stderr
+    assert f"'{target}' already exists; name another file, or replace it with --force" in outcome.stderr
     assert target.read_text() == "mine"
     filled("export", str(target), "--force")
     assert target.read_text() == filled("export").stdout
@@ -459,7 +459,7 @@ def test_a_backup_is_verified_by_restoring_it(filled: Shell, tmp_path: Path) -> 
     filled("backup", str(target))
     outcome = filled.process("verify", str(target))
     assert outcome.stdout.splitlines()[0] == f"{target}  4 memories and 1 context"
-    assert "not a byte has changed since the backup was made; a recall found what it had to find" in outcome.stdout
+    assert "unchanged since the backup was made; a test recall found the expected memories" in outcome.stdout
     report = filled.json("verify", str(target))
     assert (report["ok"], report["problems"], report["sealed"], report["recalled"]) == (True, [], True, True)
     assert (report["memories"], report["versions"], report["contexts"]) == (4, 4, 1)
@@ -470,7 +470,7 @@ def test_a_backup_is_verified_by_restoring_it(filled: Shell, tmp_path: Path) -> 
 def test_without_a_file_the_store_is_verified(filled: Shell) -> None:
     report = filled.json("verify")
     assert (report["path"], report["ok"], report["sealed"]) == (str(filled.store), True, False)
-    assert "a store without a seal" in filled("verify").stdout
+    assert "the store has no checksum" in filled("verify").stdout
 
 
 def test_a_backup_with_one_byte_changed_is_found_out(filled: Shell, tmp_path: Path) -> None:
@@ -520,7 +520,7 @@ def test_a_file_that_is_not_there_has_exit_code_3(shell: Shell) -> None:
 @pytest.mark.parametrize("command", [("stats",), ("export",), ("export", "a.jsonl"), ("backup", "a.db")], ids=str)
 def test_a_store_that_is_not_there_is_neither_counted_nor_copied(command: tuple[str, ...], shell: Shell) -> None:
     given = [str(shell.store.with_name(word)) if "." in word else word for word in command]
-    assert "there is no store" in shell(*given, code=3).stderr
+    assert "does not exist" in shell(*given, code=3).stderr
     assert folder(shell) == set()
 
 

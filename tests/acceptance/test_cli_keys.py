@@ -51,7 +51,7 @@ def test_a_key_is_shown_once_and_listed_by_what_it_allows(
     ("arguments", "told"),
     [
         (("ana", "--right", "read"), "--scope acme/ana, or --whole-store"),
-        (("ana", *READ, "--whole-store"), "Say one of --scope and --whole-store, not both."),
+        (("ana", *READ, "--whole-store"), "Use --scope or --whole-store, not both."),
         (("ana", "--scope", "acme"), "--right"),
         (("ana", "--right", "rule", "--scope", "acme"), "--right"),
         (("ana", "--right", "read,rule", "--scope", "acme"), "'rule'"),

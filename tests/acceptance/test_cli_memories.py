@@ -90,7 +90,7 @@ def test_the_id_alone_is_data_and_what_became_of_it_is_talk(shell: Shell) -> Non
     first = shell("remember", SEAT, *ANA)
     again = shell("remember", SEAT, *ANA)
     assert first.stdout == again.stdout
-    nothing_new = "nothing new (the same words); counted as said again\n"
+    nothing_new = "nothing new (the same words); counted as a repetition\n"
     assert (first.stderr, again.stderr) == ("created\n", nothing_new)
 
 
@@ -221,7 +221,7 @@ def test_nothing_to_recall_is_no_text_and_no_failure(shell: Shell) -> None:
 def test_who_asks_about_a_time_before_anything_was_known_is_told_so(shell: Shell) -> None:
     shell("remember", SEAT, *ANA, "--at", "2025-06-02")
     early = "2025-07-01T00:00:00+00:00"
-    unknown = "acme/ana has 1 memory now, but the store had taken in none by 2025-07-01 00:00:00Z; --as-of asks"
+    unknown = "acme/ana has 1 memory now, but the store had none at 2025-07-01 00:00:00Z; --as-of asks"
     for command in (("search", SEAT), ("recall", SEAT), ("brief",)):
         assert unknown in shell(*command, *ANA, "--known-at", early).stderr
         before = shell(*command, *ANA, "--as-of", "2025-01-01").stderr

@@ -40,14 +40,17 @@ LOOKING = [
 def test_a_store_that_is_not_there_is_not_made_by_looking(command: tuple[str, ...], shell: Shell) -> None:
     outcome = shell(*command, code=3)
     assert outcome.stdout == ""
-    assert f"there is no store '{shell.store}'; `recollect remember` or `recollect observe` makes one" in outcome.stderr
+    assert (
+        f"store '{shell.store}' does not exist; `recollect remember` or `recollect observe` creates one"
+        in outcome.stderr
+    )
     assert list(shell.store.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", [*LOOKING, ("remember", "x", *ANA)], ids=lambda command: command[0])
 def test_a_missing_scope_is_asked_for_with_an_example(command: tuple[str, ...], shell: Shell) -> None:
     outcome = shell(*[word for word in command if word not in ANA], code=2)
-    assert "Missing option '--scope'. Say whose memory it is, for example: --scope acme/ana" in outcome.stderr
+    assert "Missing option '--scope'. Name the scope, for example: --scope acme/ana" in outcome.stderr
     assert list(shell.store.parent.iterdir()) == []
 
 
@@ -100,10 +103,10 @@ def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
         (["remember", "x", *ANA, "--importance", "much"], "'much' is not a valid float"),
         (
             ["remember", "x", *ANA, "--at", "yesterday"],
-            "field '--at': 'yesterday' is no date; write a day, such as 2026-01-31, or a moment, such as",
+            "field '--at': 'yesterday' is not a date; write a day, such as 2026-01-31, or a moment, such as",
         ),
         (["remember", "x", *ANA, "--at", "2025-01-01T09:00"], "field '--at': '2025-01-01T09:00' has no time zone"),
-        (["remember", "x", *ANA, "--at", "2025-02-30"], "field '--at': '2025-02-30' is no date"),
+        (["remember", "x", *ANA, "--at", "2025-02-30"], "field '--at': '2025-02-30' is not a date"),
         (["remember", "x", *ANA, "--at", "2199-01-01T00Z"], "what has not come yet is not known"),
         (["remember", "x", *ANA, "--valid-from", "9999-01-01T00Z"], "is not within 1900..2199"),
         (["remember", "x", *ANA, "--provenance", "gossip"], "'gossip' is no provenance; known are direct_user, "),
@@ -131,7 +134,7 @@ def test_a_backup_has_a_name_by_which_it_can_be_opened(shell: Shell) -> None:
         (["revise", "a", " ", *ANA], "is blank"),
         (
             ["remember", "Ana", "likes", "tea", *ANA],
-            "Got unexpected extra arguments (likes tea); put TEXT in quotes if it has blanks.",
+            "Got unexpected extra arguments (likes tea); put TEXT in quotes if it has spaces.",
         ),
         (["search", "window", "seats", *ANA], "(seats); put QUERY in quotes"),
         (["recall", "window", "seats", *ANA], "(seats); put QUERY in quotes"),
@@ -187,7 +190,7 @@ def test_an_embedder_that_the_environment_names_wrongly_is_told_with_its_variabl
     shell("remember", "something", *ANA)
     outcome = shell("list", *ANA, code=2, RECOLLECT_EMBEDDER="hashing-64")
     assert "the vectors of this store come from hashing-256" in outcome.stderr
-    assert outcome.stderr.endswith("; RECOLLECT_EMBEDDER names one here: unset it\n")
+    assert outcome.stderr.endswith("; RECOLLECT_EMBEDDER sets an embedder: unset it\n")
 
 
 def test_an_export_is_not_verified_as_a_store(shell: Shell, tmp_path: Path) -> None:
@@ -318,7 +321,7 @@ def test_what_is_told_in_place_of_another_word_is_there() -> None:
 
 def test_the_store_is_named_before_the_command(shell: Shell) -> None:
     outcome = shell("remember", "hi", "--scope", "me", "--db", "x.db", code=2)
-    assert "--db stands before the command" in outcome.stderr
+    assert "--db belongs before the command" in outcome.stderr
 
 
 def test_a_folder_is_no_backup(shell: Shell, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class TestPruneVectors:
         told = [json.dumps({"timestamp": at, "content": text, "session": at[:10]}) for at, text in SAID]
         shell("observe", "-", *ANA, stdin="\n".join(told))
         short: dict[str, Any] = {"RECOLLECT_LIFECYCLE_VECTOR_EVENT_RETENTION_DAYS": "30"}
-        first = "3 are old enough, but nothing sums them up yet: `recollect admin rollup` first"
+        first = "3 are old enough but not summarized yet; run `recollect admin rollup` first"
         dry = shell("admin", "prune-vectors", "--dry-run", **short)
         assert dry.stdout.endswith(f"); {first}\n")
         assert "3 memories to keep (records 3" in dry.stdout
@@ -71,7 +71,7 @@ class TestPruneVectors:
         assert (done.stdout, done.stderr) == ("", f"{SCOPE}: {first}\nnothing was written\n")
         shell("admin", "rollup")
         shell("observe", "-", *ANA, stdin=json.dumps({"timestamp": "2024-03-03T09:00:00Z", "content": "Late news."}))
-        one = "1 is old enough, but nothing sums it up yet: `recollect admin rollup` first"
+        one = "1 is old enough but not summarized yet; run `recollect admin rollup` first"
         late = shell("admin", "prune-vectors", **short)
         assert late.stdout.startswith(f"{SCOPE}: ")
         assert late.stderr.endswith(f"\n{SCOPE}: {one}\n")

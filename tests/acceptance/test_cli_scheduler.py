@@ -56,8 +56,8 @@ def test_what_is_due_is_run_once_and_told(lived: Shell) -> None:
     assert line.startswith("rollup done at 20")
     assert line.endswith(": 2 scopes, 12 made")
     begun, coming = done.stderr.splitlines()
-    assert begun.startswith("rollup began, due at 20")
-    assert coming.startswith("next is rollup, at 20")
+    assert begun.startswith("rollup started, due at 20")
+    assert coming.startswith("next job: rollup at 20")
     days = lived("browse", "--scope", "acme/ana").stdout
     assert days.startswith("year\t")
 
@@ -104,7 +104,7 @@ def test_where_nothing_is_due_it_is_said_what_comes_next(shell: Shell) -> None:
     shell("remember", "a seat", "--scope", "acme")
     done = shell("scheduler", "run", "--once")
     assert done.stdout == ""
-    assert done.stderr.startswith("next is ")
+    assert done.stderr.startswith("next job: ")
     unset = [f"--setting=scheduler.{job}=" for job in ("rollup", "consolidate")]
     never = shell.json(*unset, "scheduler", "status")["jobs"]
     assert [one["next_at"] for one in never if one["job"] in ("rollup", "consolidate")] == [None, None]
@@ -149,7 +149,7 @@ def test_a_job_that_is_none_is_refused(act: str, lived: Shell) -> None:
 
 @pytest.mark.parametrize("arguments", [("status",), ("run", "--once"), ("pause",), ("resume", "rollup"), ("run",)])
 def test_where_there_is_no_store_none_is_made(arguments: tuple[str, ...], shell: Shell) -> None:
-    assert "there is no store" in shell("scheduler", *arguments, code=3).stderr
+    assert "does not exist" in shell("scheduler", *arguments, code=3).stderr
     assert not shell.store.exists()
 
 
@@ -197,7 +197,7 @@ def begun(shell: Shell, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
 def test_a_scheduler_that_waits_ends_well_when_it_is_told_to(number: signal.Signals, lived: Shell) -> None:
     with begun(lived, *ONCE_A_YEAR, "scheduler", "run") as process:
         assert process.stderr is not None
-        assert process.stderr.readline().endswith("; Ctrl-C ends\n")
+        assert process.stderr.readline().endswith("; Ctrl-C stops it\n")
         process.send_signal(number)
         _, told = process.communicate(timeout=60)
     assert process.returncode == 0

@@ -52,7 +52,7 @@ class TestObserve:
     def test_events_are_kept_once_and_counted(self, shell: Shell) -> None:
         assert shell("observe", "-", *ANA, stdin=lines(TRIP)).stdout == "3 events: 3 created\n"
         again = shell("observe", "-", *ANA, stdin=lines(TRIP)).stdout
-        assert again == "3 events: 3 unchanged: nothing of that is new\n"
+        assert again == "3 events: 3 unchanged: nothing new\n"
         listed = shell.json("list", *ANA)["memories"]
         assert [(one["text"], one["level"]) for one in listed] == [(text, "event") for _, _, text in TRIP]
 
@@ -82,7 +82,7 @@ class TestObserve:
         file = f"{lines(TRIP)}\n{{}}"
         refused = shell("observe", "-", *ANA, code=2, stdin=file).stderr
         assert refused.startswith("Error: line 4, field 'content': is missing")
-        assert "nothing was kept, and --skip-bad leaves such lines out" in refused
+        assert "nothing was kept; --skip-bad leaves out such lines" in refused
         assert not shell.store.exists()
         told = shell("observe", "-", *ANA, "--skip-bad", stdin=file).stdout
         assert told.splitlines()[0] == "3 events: 3 created"
@@ -99,7 +99,7 @@ class TestRollup:
     def test_what_is_over_is_summed_up_and_the_same_again_changes_nothing(self, observed: Shell) -> None:
         told = observed("admin", "rollup").stdout
         assert told == "acme/ana: made 2 segments, 4 grips, 2 days, 2 weeks, 2 months, 1 year\n"
-        assert observed("admin", "rollup").stdout == "acme/ana: all records are as they should be\n"
+        assert observed("admin", "rollup").stdout == "acme/ana: all records are up to date\n"
         observed("observe", "-", *ANA, stdin=lines([("2025-04-07T11:05:00Z", "Ana", "Bruno hates the drops.")], "dog"))
         told = observed("admin", "rollup").stdout
         assert told == "acme/ana: made 1 grip; made anew 1 segment, 1 day, 1 week, 1 month, 1 year\n"
@@ -124,7 +124,7 @@ class TestRollup:
         assert "year" in asked["made"]
 
     def test_nothing_is_summed_up_where_nothing_happened_and_a_store_is_not_made(self, shell: Shell) -> None:
-        assert "there is no store" in shell("admin", "rollup", code=3).stderr
+        assert "does not exist" in shell("admin", "rollup", code=3).stderr
         assert not shell.store.exists()
         shell("remember", "Ana prefers window seats", *ANA)
         quiet = shell("admin", "rollup")
@@ -184,15 +184,15 @@ class TestBrowse:
         assert "not summed up yet: `recollect admin rollup` does" in found.stderr
         assert observed.json("browse", "2025", *ANA)["place"]["record"] is None
         empty = observed("browse", "2025-03-04", *ANA)
-        assert (empty.stdout, empty.stderr.splitlines()[1]) == ("", "nothing is known to have happened")
+        assert (empty.stdout, empty.stderr.splitlines()[1]) == ("", "no events")
 
     def test_a_scope_without_events_has_nothing_to_show(self, rolled: Shell) -> None:
         nothing = rolled("browse", *BEN)
-        observe = "nothing was observed in acme/ben; `recollect observe` keeps what happens\n"
+        observe = "acme/ben has no events; `recollect observe` adds them\n"
         assert (nothing.stdout, nothing.stderr) == ("", observe)
         assert rolled.json("browse", *BEN) == {"place": None, "parts": [], "grips": []}
         assert "acme/ben has no memories" in rolled.terminal("browse", *BEN)
-        assert "there is no store" in Shell(rolled.store.with_name("no.db"))("browse", *ANA, code=3).stderr
+        assert "does not exist" in Shell(rolled.store.with_name("no.db"))("browse", *ANA, code=3).stderr
 
     def test_what_is_no_place_of_the_scope_is_refused(self, rolled: Shell) -> None:
         id = rolled("remember", "Ana prefers window seats", *ANA).stdout.strip()
@@ -232,7 +232,7 @@ class TestExpand:
         rolled("forget", events[0]["id"], *ANA)
         outcome = rolled("expand", key, *ANA)
         assert len(rows(outcome.stdout)) == 2
-        assert outcome.stderr == "1 event of it put away or erased since\n"
+        assert outcome.stderr == "1 event of it archived or erased since\n"
         assert rolled.json("expand", key, *ANA)["gone"] == [events[0]["id"]]
 
     def test_what_cannot_be_expanded_is_refused(self, rolled: Shell) -> None:

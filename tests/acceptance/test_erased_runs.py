@@ -205,14 +205,14 @@ def test_a_receipt_says_on_the_command_line_who_holds_again_and_what_still_says_
     )
     shell("curate", "merge", one, two, "--text", "one and two", "--scope", ANA)
     erased = shell("erase", "--scope", ANA, "--id", one, "--yes").stdout
-    assert f"\nholds again  {two}: what it was recalled through is gone\n" in erased
+    assert f"\nrestored     {two}: the merged memory was erased\n" in erased
     assert "\nmade of " not in erased
     both = shell("curate", "merge", two, three, "--text", "two and three", "--scope", ANA).stdout.strip()
     told = shell.json("erase", "--scope", ANA, "--id", both, "--yes")
     assert (told["restored"], told["made_of"]) == ([], [two, three])
     shell("remember", "from it", "--scope", ANA, "--id", "child", "--derived-from", three)
     note = shell("erase", "--scope", ANA, "--id", "child", "--yes").stdout
-    assert f"\nmade of      {three}, which still says it; erase that to be rid of both\n" in note
+    assert f"\nmade of      {three}, which may still say the same; erase it too\n" in note
 
 
 def test_what_holds_again_is_not_put_away_behind_what_is_gone(anywhere: recollect.Engine) -> None:

@@ -410,7 +410,7 @@ def test_a_wrong_folder_is_refused_with_file_line_and_field(shell: Shell, folder
         (("--compare", "default", "five-signal", "--profile", "default"), 2, "leave --profile out"),
         (("--compare", "default", "default"), 2, "twice"),
         (("--embedder", "nobody"), 3, "nobody"),
-        (("--store", "postgresql://host/db"), 2, "--store is for a file here, not for a database"),
+        (("--store", "postgresql://host/db"), 2, "--store takes a file, not a database"),
         (("--store", ""), 2, "--store is empty"),
         (("--limit-queries", "0"), 2, "--limit-queries"),
     ],

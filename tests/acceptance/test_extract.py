@@ -285,7 +285,7 @@ def test_an_import_of_conversations_extracts_too_if_asked(shell: Shell, tmp_path
     (event,) = [one for one in shell.json("list", "--scope", ANA)["memories"] if one["kind"] == "event"]
     assert extract["memory"]["derived_from"] == [event["id"]]
     other = shell("import", str(file), "--format", "mem0", "--scope", ANA, "--extract", code=2)
-    assert "--extract goes with --format chat" in other.stderr
+    assert "--extract needs --format chat" in other.stderr
 
 
 def test_a_dry_run_of_an_import_shows_what_would_be_extracted_too(shell: Shell, tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_a_line_that_is_no_turn_is_named_with_what_was_expected(
     said = shell("extract", str(file), "--scope", ANA, code=2).stderr
     assert told in said
     assert 'a line is a turn, such as {"role": "user", "content": "I prefer tea."' in said
-    assert "nothing was extracted, and --skip-bad leaves such lines out" in said
+    assert "nothing was extracted; --skip-bad leaves out such lines" in said
     assert not shell.store.exists()
 
 
@@ -401,7 +401,7 @@ def test_the_command_tells_what_was_taken_out_of_the_turns(more: list[str], shel
     ]
     file.write_text("\n".join(map(json.dumps, turns)))
     told = shell("extract", str(file), "--scope", ANA, *more).stdout
-    assert told.splitlines()[-1] == "taken out of 2 turns before anything was kept: private"
+    assert told.splitlines()[-1] == "removed from 2 turns before storing: private"
     assert shell.json("extract", str(file), "--scope", ANA, *more)["redacted"] == {"private": 2}
 
 

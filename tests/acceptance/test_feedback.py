@@ -303,7 +303,7 @@ def test_a_shell_is_told_why_nothing_of_an_answer_was_noted(shell: Shell) -> Non
     for answer, why in ((f"{SEAT}. {MEAL}.", QUOTES_ALL_REASON), (whole["text"], COPIED_REASON)):
         outcome = shell("feedback", whole["id"], "--scope", ANA, "--answer", answer)
         assert outcome.stdout == ""
-        assert outcome.stderr == f"0 helped, 0 misled, 0 quoted\nnothing of the answer was noted: {why}\n"
+        assert outcome.stderr == f"0 helped, 0 misled, 0 quoted\nthe answer was not recorded: {why}\n"
         assert shell.json("feedback", whole["id"], "--scope", ANA, "--answer", answer)["remark"] == why
 
 

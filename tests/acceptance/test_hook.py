@@ -87,7 +87,7 @@ def test_a_running_server_is_asked_the_same(event: str, store: Path, tmp_path: P
     assert not (tmp_path / "none.db").exists()
 
 
-EMPTY = ("", "recollect hook: nothing is kept in acme/bo yet\n")
+EMPTY = ("", "recollect hook: acme/bo has no memories yet\n")
 
 
 def test_of_a_scope_in_which_nothing_is_kept_it_is_said_when_a_session_begins_and_not_at_each_prompt(
@@ -177,7 +177,7 @@ def test_what_is_typed_wrong_never_stands_in_the_way(arguments: tuple[str, ...],
 
 
 def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    assert is_aside(hook(tmp_path / "none.db", "session-start", "--scope", SCOPE, *PATIENT), "there is no store")
+    assert is_aside(hook(tmp_path / "none.db", "session-start", "--scope", SCOPE, *PATIENT), "does not exist")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -203,7 +203,7 @@ def test_nothing_of_a_key_file_is_said_that_has_more_than_a_key(store: Path, tmp
     file.write_text("rk_0_secret\n# of ana\n", encoding="ascii")
     address = ("--server", "http://127.0.0.1:9/mcp", "--key-file", str(file))
     outcome = hook(store, "prompt", "--scope", SCOPE, *address, *PATIENT)
-    assert is_aside(outcome, "has no key, or more than that")
+    assert is_aside(outcome, "must have one key and nothing else")
     assert "secret" not in outcome[1]
 
 
@@ -301,8 +301,8 @@ def test_beside_the_text_of_a_server_nothing_but_an_id_is_passed_on(beside: Any,
     [
         (packed(5), "no memory that speaks MCP"),
         (packed({"a": 1}), "no memory that speaks MCP"),
-        (packed("x" * 15_000_000), "--tokens asks for less"),
-        (packed("x" * 70_000), "--tokens asks for less"),
+        (packed("x" * 15_000_000), "lower --tokens"),
+        (packed("x" * 70_000), "lower --tokens"),
         (over_http({"error": None}), "no memory that speaks MCP"),
         (over_http({"error": {"message": 7}}), "no memory that speaks MCP"),
         (over_http({"result": None}), "no memory that speaks MCP"),

@@ -106,7 +106,7 @@ def test_what_was_forgotten_or_revised_since_stays_so(shell: Shell, tmp_path: Pa
 def test_people_are_told_what_became_of_a_file_and_what_was_assumed(shell: Shell, tmp_path: Path) -> None:
     outcome = shell("import", a_file(tmp_path, *CHAT), "--format", "chat", *ANA)
     assert outcome.stdout.splitlines() == [
-        "read 4 memories of the format chat: 3 created, 1 reinforced, 0 there already",
+        "read 4 memories in the format chat: 3 created, 1 reinforced, 0 there already",
         "skipped  1: turns of the system",
         "assumed  2: dates without a time zone are taken as UTC",
         "assumed  1: turns without a date are observed now",
@@ -115,8 +115,8 @@ def test_people_are_told_what_became_of_a_file_and_what_was_assumed(shell: Shell
 
 def test_a_dry_run_counts_and_makes_no_store(shell: Shell, tmp_path: Path) -> None:
     outcome = shell("import", a_file(tmp_path, *MEM0), "--format", "mem0", *ANA, "--dry-run")
-    would = "nothing was written; it would be 2 created, 1 reinforced, 0 there already"
-    assert outcome.stdout.splitlines()[0] == f"read 3 memories of the format mem0: {would}"
+    would = "nothing was written; the result would be 2 created, 1 reinforced, 0 there already"
+    assert outcome.stdout.splitlines()[0] == f"read 3 memories in the format mem0: {would}"
     assert not shell.store.exists()
 
 
@@ -147,7 +147,7 @@ def test_a_dry_run_tells_what_would_be_ended_kept_apart_and_refused_and_changes_
     dry = imported(known, "mem0", file, "--dry-run")
     told = known("import", file, "--format", "mem0", *ANA, "--dry-run").stdout
     assert known("export").stdout == before
-    assert "  Ana lives in Oslo: created; ana holds no longer (" in told
+    assert "  Ana lives in Oslo: created; replaces ana (" in told
     assert "  Ben lives in Bonn: quarantined: " in told
     assert f"  {POISON[:20]}" in told
     assert "refused: nothing is left of it" in told
@@ -218,12 +218,12 @@ def test_an_export_of_ours_needs_no_format_and_takes_none(shell: Shell, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--format", "mem0"], "--format goes with --scope"),
+        (["--format", "mem0"], "--format needs --scope"),
         (["--format", "men0", *ANA], "field '--format': unknown format 'men0'; did you mean 'mem0'?"),
         (["--format", "mem0", "--scope", "acme//ana"], "the part '' of a scope needs"),
-        ([*ANA], "--scope goes with --format"),
-        (["--skip-bad"], "--skip-bad goes with --format"),
-        (["--dry-run"], "--dry-run goes with --format"),
+        ([*ANA], "--scope needs --format"),
+        (["--skip-bad"], "--skip-bad needs --format"),
+        (["--dry-run"], "--dry-run needs --format"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(arguments: list[str], told: str, shell: Shell, tmp_path: Path) -> None:
@@ -270,8 +270,8 @@ def test_what_was_taken_out_of_a_file_is_counted_by_kind(more: list[str], shell:
     kind = next(one for one in imported(shell, "chat", file, "--dry-run")["redacted"] if one != "private")
     told = shell("import", file, "--format", "chat", *ANA, *more).stdout.splitlines()
     assert told[1:] == [
-        f"taken out of 2 memories before anything was kept: {kind}",
-        "taken out of 2 memories before anything was kept: private",
+        f"removed from 2 memories before storing: {kind}",
+        "removed from 2 memories before storing: private",
     ]
     again = imported(shell, "chat", file, *more)
     assert again["redacted"] == ({kind: 2, "private": 2} if more else {})

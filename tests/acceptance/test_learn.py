@@ -43,7 +43,7 @@ def test_a_profile_is_learned_and_written_with_a_report_that_the_check_accepts(
     assert "held out by question, in 5 folds\n" in said.stdout
     assert said.stderr == f"written to {out}, with ours.report.json beside it\n"
     checked = taught("profiles", "check", str(out)).stdout
-    assert checked == "ours 2 is a sound profile, as ours.report.json tells of it\n"
+    assert checked == "ours 2 is a valid profile and matches its report ours.report.json\n"
     assert "# Tuned from newest 1 on feedback: 40 questions in 40 contexts of 2 scopes.\n" in out.read_text("utf-8")
     asked = (f"what about {SUBJECTS[0]}?", "--scope", SCOPES[0], "--as-of", "2026-03-03", "--profile")
     before, after = (taught.json("search", *asked, str(one))["results"][0]["text"] for one in (newest, out))
@@ -139,7 +139,7 @@ def test_what_users_disagree_on_is_not_written_whatever_is_forced(shell: Shell, 
     for more in ([], ["--force"]):
         refused = shell(*called(newest, out, *more), code=1)
         assert "tuning found nothing" in refused.stdout
-        told = f"Error: {str(out)!r} was not written, for it would be no better than before\n"
+        told = f"Error: {str(out)!r} was not written because the profile is no better than before\n"
         assert refused.stderr == told
     found = json.loads(shell(*called(newest, out, "--force", "--json"), code=1).stdout)
     assert (found["carries_over"], found["written"]) == (False, [])
@@ -150,7 +150,7 @@ def test_force_replaces_files_and_nothing_else_does(taught: Shell, newest: Path,
     out = tmp_path / "ours.toml"
     out.write_text("mine", encoding="utf-8")
     assert (
-        "is there already; name another file, or replace it with --force" in taught(*called(newest, out), code=1).stderr
+        "already exists; name another file, or replace it with --force" in taught(*called(newest, out), code=1).stderr
     )
     assert out.read_text("utf-8") == "mine"
     taught(*called(newest, out, "--force"))
@@ -183,8 +183,8 @@ def test_each_scope_is_named_and_no_other_is_looked_at(taught: Shell, newest: Pa
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ([], "Name a DIR of judgements, or give --from-feedback and --scope."),
-        (["--from-feedback"], "Say from whose contexts to learn, for example: --scope acme/ana"),
+        ([], "Name a DIR of judgments, or use --from-feedback with --scope."),
+        (["--from-feedback"], "Name the scope whose contexts to learn from, for example: --scope acme/ana"),
         (["judged", "--from-feedback", "--scope", "acme/ana"], "DIR is for tuning from judgements; leave it out"),
         (["--from-feedback", "--scope", "a", "--k", "5"], "--k is for tuning from judgements; leave it out"),
         (["--from-feedback", "--scope", "a", "--store", "x"], "--store is for tuning from judgements; leave it out"),
@@ -202,7 +202,7 @@ def test_what_cannot_be_is_refused(shell: Shell, arguments: list[str], complaint
 
 def test_a_store_that_is_not_there_is_not_made(shell: Shell, newest: Path, tmp_path: Path) -> None:
     refused = shell(*called(newest, tmp_path / "ours.toml"), code=3).stderr
-    assert "there is no store" in refused
+    assert "does not exist" in refused
     assert not shell.store.exists()
 
 

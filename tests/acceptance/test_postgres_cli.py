@@ -124,7 +124,7 @@ def test_the_story_can_be_told_in_a_new_database_and_only_there(postgres_url: st
     told = typed(postgres_url, "--db", postgres_url, "demo").stdout
     assert f"The story is kept in {postgres_url}" in told
     again = typed(postgres_url, "--db", postgres_url, "demo", code=2).stderr
-    assert "is there already; the demo wants a new file or database" in again
+    assert "already exists; name a new file or database for the demo" in again
 
 
 def test_an_export_goes_from_a_database_to_a_file_that_only_the_user_may_read(
@@ -144,12 +144,12 @@ def test_an_export_goes_from_a_database_to_a_file_that_only_the_user_may_read(
 def test_an_erasure_is_proved_by_the_owner_of_the_tables(postgres_store_url: str) -> None:
     typed(postgres_store_url, "remember", "Ana is allergic to peanuts", *ANA, "--id", "peanuts")
     outcome = typed(postgres_store_url, "erase", *ANA, "--id", "peanuts", "--yes")
-    assert "\nproved       nothing of it is left there\n" in outcome.stdout
+    assert "\nproved       nothing of it was found there\n" in outcome.stdout
     assert "\nsearched     no files: that needs a superuser, or EXECUTE" in outcome.stdout
     assert "\nrewritten    checkpoints_" in outcome.stdout
     assert outcome.stderr == ""
     assert statement(postgres_store_url, "SELECT count(*) FROM recollect.contents") == 0
-    assert typed(postgres_store_url, "admin", "sweep").stdout == "no file has anything of what was erased\n"
+    assert typed(postgres_store_url, "admin", "sweep").stdout == "no file has erased data\n"
 
 
 def test_who_does_not_own_the_tables_erases_and_the_owner_sweeps(
@@ -165,7 +165,7 @@ def test_who_does_not_own_the_tables_erases_and_the_owner_sweeps(
     assert "run it as recollect" in typed(agent, "admin", "sweep", code=1).stderr
     checks = json.loads(typed(postgres_store_url, "doctor", "--json").stdout)["checks"]
     assert [one["seen"] for one in checks if one["name"] == "erased"] == [
-        "1 erasure of which PostgreSQL still has bytes in its files"
+        "the files of PostgreSQL still have bytes of 1 erasure"
     ]
     swept = json.loads(typed(postgres_store_url, "admin", "sweep", "--json").stdout)
     assert (swept["erasures"], swept.keys()) == (1, {"tables", "before", "after", "erasures"})
@@ -180,7 +180,7 @@ def test_a_file_has_nothing_to_sweep(tmp_path: Path) -> None:
 def test_a_database_without_a_store_gets_none_by_looking(command: tuple[str, ...], postgres_url: str) -> None:
     outcome = typed(postgres_url, *command, code=3)
     assert outcome.stderr.startswith(
-        f"Error: there is no store '{postgres_url}'; `recollect remember` or `recollect observe` makes one"
+        f"Error: store '{postgres_url}' does not exist; `recollect remember` or `recollect observe` creates one"
     )
     assert schemas(postgres_url) == 0
 

@@ -59,7 +59,7 @@ def test_all_is_well_before_there_is_a_store_and_nothing_is_made(postgres_url: s
     checks = told(postgres_url)
     assert list(checks) == [*INSTALLATION, *SERVER]
     assert {checks[name]["finding"] for name in SERVER} == {"ok"}
-    assert checks["store"]["seen"].endswith(" has none yet, the first memory makes it")
+    assert checks["store"]["seen"].endswith(" has no store yet; the first memory creates it")
     assert schemas(postgres_url) == 0
     assert statement(postgres_url, "SELECT count(*) FROM pg_extension WHERE extname = 'vector'") == 0
 
@@ -68,7 +68,7 @@ def test_all_is_well_with_a_store_and_its_model_is_named(filled: str) -> None:
     checks = told(filled)
     assert list(checks) == [*INSTALLATION, *SERVER, *STORE]
     assert {checks[name]["finding"] for name in (*SERVER, *STORE)} == {"ok"}
-    assert checks["model"]["seen"] == "the vectors are of hashing-256 (256 dimensions), as the settings say"
+    assert checks["model"]["seen"] == "the vectors are from hashing-256 (256 dimensions), as in the settings"
     assert checks["store"]["seen"].startswith("postgresql://recollect@")
     assert "MB, schema " in checks["store"]["seen"]
     private = "SELECT count(DISTINCT attrelid) FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid"
@@ -85,7 +85,7 @@ def test_looking_changes_nothing(filled: str) -> None:
 
 def test_without_pgvector_it_says_who_creates_it(untrusting_postgres_url: str) -> None:
     check = told(untrusting_postgres_url, code=1)["pgvector"]
-    assert check["seen"] == "the database has none, and recollect may not create it"
+    assert check["seen"] == "not installed in the database, and recollect may not install it"
     assert check["remedy"] == "run CREATE EXTENSION vector in the database as a superuser"
     assert told(admin_url(untrusting_postgres_url))["pgvector"]["finding"] == "ok"
     statement(untrusting_postgres_url, "CREATE EXTENSION vector")
@@ -97,7 +97,7 @@ def test_a_database_that_does_not_take_every_character_is_a_problem(postgres_ser
         admin.execute("CREATE DATABASE narrow TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     try:
         check = told(postgres_server.url("narrow"), code=1)["encoding"]
-        assert (check["seen"], check["remedy"]) == ("LATIN1", "make a database with ENCODING 'UTF8'")
+        assert (check["seen"], check["remedy"]) == ("LATIN1", "create a database with ENCODING 'UTF8'")
     finally:
         with postgres_server.admin() as admin:
             admin.execute("DROP DATABASE narrow")
@@ -163,14 +163,14 @@ def test_a_store_of_a_newer_program_is_a_problem(filled: str) -> None:
 
 def test_a_model_other_than_the_configured_one_is_a_problem(filled: str) -> None:
     model = told(filled, code=1, RECOLLECT_EMBEDDER="hashing-64")["model"]
-    assert model["seen"] == "the vectors are of hashing-256 (256 dimensions), and the settings name hashing-64"
+    assert model["seen"] == "the vectors are from hashing-256 (256 dimensions), but the settings name hashing-64"
 
 
 def test_a_re_embedding_that_was_not_finished_is_noticed_until_it_is(filled: str) -> None:
     with closing(PostgresReembedding(filled)) as begun:
         begun.begin(Encoder("hashing-64", 64))
     seen = told(filled)["re-embedding"]
-    assert (seen["finding"], seen["seen"]) == ("warning", "begun with hashing-64 (64 dimensions), and not finished")
+    assert (seen["finding"], seen["seen"]) == ("warning", "started with hashing-64 (64 dimensions), but not finished")
     typed(filled, "admin", "re-embed", "--embedder", "hashing-64")
     assert "re-embedding" not in told(filled, RECOLLECT_EMBEDDER="hashing-64")
 
@@ -178,8 +178,8 @@ def test_a_re_embedding_that_was_not_finished_is_noticed_until_it_is(filled: str
 def test_a_store_that_is_still_on_its_way_here_is_a_problem(postgres_store_url: str) -> None:
     statement(postgres_store_url, "INSERT INTO recollect.moving (source, inventory, taken) VALUES ('', '', 0)")
     store = told(postgres_store_url, code=1)["store"]
-    assert "is not whole yet" in store["seen"]
-    assert store["remedy"] == "run the same `recollect admin migrate-store` again"
+    assert "is not finished" in store["seen"]
+    assert store["remedy"] == "run the same `recollect admin migrate-store` command again"
 
 
 def test_a_server_that_does_not_answer_is_a_problem_and_all_else_is_still_told(filled: str) -> None:

@@ -66,7 +66,7 @@ def test_what_is_of_no_use_is_told_and_dropped_without_a_scope(filled: str) -> N
     typed(filled, "erase", *BEN, "--everything", "--yes")
     shown = typed(filled, *INDEX)
     assert shown.stdout.endswith("\tof a scope that was erased\n")
-    assert "1 of no use, unless it is being built; `recollect admin index --drop` drops what is" in shown.stderr
+    assert "1 not usable unless still being built; `recollect admin index --drop` drops the others" in shown.stderr
     check = told(filled)["indexes"]
     assert check["finding"] == "warning"
     assert ", of 2, cannot be used: " in check["seen"]

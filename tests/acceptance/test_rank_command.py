@@ -213,7 +213,7 @@ def test_the_moment_to_rank_for_may_be_a_day_and_a_candidates_dates_may_not() ->
         (["--profile", "nope"], 3, "no profile is called 'nope'; known are assistant"),
         (["--profile", "nope.toml"], 3, "profile file 'nope.toml' does not exist"),
         (["--profile", "/"], 3, "no profile is called '/'"),
-        (["--at", "tomorrow"], 2, "field '--at': 'tomorrow' is no date"),
+        (["--at", "tomorrow"], 2, "field '--at': 'tomorrow' is not a date"),
         (["--at", "2026-01-01T00:00:00"], 2, "field '--at': '2026-01-01T00:00:00' has no time zone"),
         (["--at", "9999-01-01T00:00:00Z"], 2, "is not within 1900"),
         (["--set", "min_score"], 2, "has no KEY=VALUE"),
@@ -298,7 +298,7 @@ def test_why_says_where_a_candidate_fell_and_what_would_have_put_it_in() -> None
     told = "b did not pass the gate: relevance is 0.047, and 0.05 is needed, or 0.9 of dated"
     assert done.stdout.decode().splitlines()[0] == told
     assert done.stdout.decode().splitlines()[-2:] == [
-        "it would have been in with relevance 0.050 instead of 0.047",
+        "it would be included with relevance 0.050 instead of 0.047",
         "or dated 0.900 instead of none at all (at most 1 day from a day that is named)",
     ]
 
@@ -324,7 +324,7 @@ def test_profiles_are_listed_shown_and_checked(tmp_path: Path) -> None:
     copy.write_bytes(shown)
     assert (
         recollect("profiles", "check", str(copy)).stdout
-        == f"copy {BUILTIN_PROFILES['default'].version} is a sound profile\n".encode()
+        == f"copy {BUILTIN_PROFILES['default'].version} is a valid profile\n".encode()
     )
     described = json.loads(recollect("profiles", "show", "default", "--json").stdout)
     assert described["terms"]["dated"] == {"weight": 0.155, "missing": 0.0, "half_life": "7d"}

@@ -528,7 +528,7 @@ class TestAtATerminal:
         plain = shell("replay", context, "--scope", ANA)
         assert plain.stdout == again["text"]
         *_, last = plain.stderr.splitlines()
-        assert last == "identical to what was recorded, to the last bit"
+        assert last == "identical to the recorded context, bit for bit"
         assert "relevance" in shell("replay", context, "--scope", ANA, "--explain").stdout
 
     def test_it_says_what_is_gone_and_the_exit_code_tells_scripts(self, shell: Shell) -> None:
@@ -537,7 +537,7 @@ class TestAtATerminal:
         shell("erase", "--id", gone, "--scope", ANA, "--yes")
         told = shell("replay", context, "--scope", ANA, code=1).stderr
         assert "not identical: packed in" in told
-        assert "because of 3 memories that there were to see only 2 are here; the others have been erased" in told
+        assert "because only 2 of the 3 memories that were visible still exist; the others were erased" in told
         explained = shell("replay", context, "--scope", ANA, "--explain", code=1).stdout
         assert "text: what it was is no longer known, since something in it was erased" in explained
         found = json.loads(shell("replay", context, "--scope", ANA, "--json", code=1).stdout)

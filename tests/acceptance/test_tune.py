@@ -47,7 +47,7 @@ def test_a_profile_and_its_report_are_written_and_the_check_accepts_them(
     shell: Shell, better: Path, folder: Path, wrong: Path
 ) -> None:
     said = shell("profiles", "check", str(better)).stdout
-    assert said == "better 2 is a sound profile, as better.report.json tells of it\n"
+    assert said == "better 2 is a valid profile and matches its report better.report.json\n"
     report = json.loads(better.with_name("better.report.json").read_text(encoding="utf-8"))
     assert (report["profile"], report["version"], report["from"]["profile"]) == ("better", "2", "wrong")
     called = ("eval", str(folder), "--k", "3", "--profile")
@@ -211,7 +211,7 @@ def test_what_is_no_better_is_told_and_not_written(shell: Shell, better: Path, f
     called = ("profiles", "tune", str(folder), "--profile", str(better), "--out", str(out), "--k", "3")
     told = shell(*called, code=1)
     assert "tuning found nothing" in told.stdout
-    assert "was not written, for it would be no better than before" in told.stderr
+    assert "was not written because the profile is no better than before" in told.stderr
     found = json.loads(shell(*called, "--json", code=1).stdout)
     assert (found["carries_over"], found["written"]) == (False, [])
     assert not out.exists()
@@ -237,7 +237,7 @@ def test_what_suits_some_and_hurts_others_is_written_by_force_alone(shell: Shell
     called = ("profiles", "tune", str(folder), "--profile", str(wrong), "--out", str(out), "--k", "4")
     refused = shell(*called, code=1)
     assert "tuning found nothing that carries over: what was held out gained" in refused.stdout
-    assert "; --force writes it all the same" in refused.stderr
+    assert "; --force writes it anyway" in refused.stderr
     assert not out.exists()
     assert shell.json(*called, "--force")["carries_over"] is False
     told = shell("profiles", "check", str(out), code=2).stderr
@@ -282,7 +282,7 @@ def test_what_is_there_is_not_replaced_unless_that_is_wished(
     shell: Shell, better: Path, folder: Path, wrong: Path
 ) -> None:
     called = ("profiles", "tune", str(folder), "--profile", str(wrong), "--out", str(better), "--k", "3")
-    assert "is there already; name another file, or replace it with --force" in shell(*called, code=1).stderr
+    assert "already exists; name another file, or replace it with --force" in shell(*called, code=1).stderr
     better.unlink()
     assert "better.report.json" in shell(*called, code=1).stderr
     shell(*called, "--force")
@@ -328,7 +328,7 @@ def test_a_memory_that_was_replaced_counts_in_tuning_as_it_does_in_an_evaluation
         (["--folds", "1"], "--folds"),
         (["--k", "0"], "--k"),
         (["--store", ""], "--store is empty; name a folder, as --store judged"),
-        (["--store", "postgresql://host/db"], "--store is for a folder here, not for a database; name one"),
+        (["--store", "postgresql://host/db"], "--store takes a folder, not a database; name one"),
     ],
 )
 def test_what_cannot_be_is_refused(shell: Shell, folder: Path, arguments: list[str], complaint: str) -> None:

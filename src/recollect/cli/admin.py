@@ -123,7 +123,7 @@ def rollup(place: StoreTarget, scope: Scope | None, unfinished: bool, as_json: b
     if failed is not None:
         raise failed
     if not happened:
-        output.print_note("nothing was observed there; `recollect observe` keeps what happens")
+        output.print_note("no events there; `recollect observe` adds them")
 
 
 @admin.command(short_help="Index the vectors of a large scope in PostgreSQL.")
@@ -249,11 +249,11 @@ def re_embed_fields(done: ReembeddingReport) -> dict[str, Any]:
 
 def describe_re_embed(done: ReembeddingReport) -> str:
     """Describe the result of a re-embedding in one sentence."""
-    embedded, removed = f"{done.embedded} embedded", f"{format_count(done.removed, 'former vector')} removed"
+    embedded, removed = f"{done.embedded} embedded", f"{format_count(done.removed, 'old vector')} removed"
     if done.changed:
-        return f"the vectors are of {done.encoder} now: {embedded}, {removed}"
-    late = [f"{embedded} that lacked one"] * bool(done.embedded) + [removed] * bool(done.removed)
-    already = f"the vectors are of {done.encoder} already"
+        return f"the vectors are now from {done.encoder}: {embedded}, {removed}"
+    late = [f"{embedded} that had none"] * bool(done.embedded) + [removed] * bool(done.removed)
+    already = f"the vectors are already from {done.encoder}"
     return f"{already}: {', '.join(late)}" if late else already
 
 
@@ -275,7 +275,7 @@ def describe_move(moved: MoveReport) -> str:
     """Describe what a migration moved in one sentence."""
     what = f"{format_count(moved.memories, 'memory', 'memories')} and {format_count(moved.contexts, 'context')}"
     earlier = f", {moved.resumed} of them by an earlier run" if moved.resumed else ""
-    return f"moved {what}{earlier}; both stores have the sum {moved.checksum[:16]}"
+    return f"moved {what}{earlier}; both stores have the checksum {moved.checksum[:16]}"
 
 
 def index_fields(one: ScopeVectorIndex) -> dict[str, Any]:
@@ -310,16 +310,16 @@ def index_table(indexes: Sequence[ScopeVectorIndex]) -> TextTable:
 def describe_index_state(one: ScopeVectorIndex) -> str:
     """Describe the state of a vector index."""
     if one.scope is None:
-        return "of a scope that was erased"
+        return "scope was erased"
     if not one.present:
-        return "of a former model"
+        return "from an earlier model"
     return "in use" if one.valid else "being built, or interrupted"
 
 
 def describe_built_index(built: ScopeVectorIndex) -> str:
     """Describe the result of an index build in one sentence."""
     what = f"{format_count(built.vectors, 'vector')} of {built.model}, {_format_index_size(built)}"
-    return f"{built.scope} has an index {'now' if built.built else 'already'}: {what}"
+    return f"{built.scope} {'now' if built.built else 'already'} has an index: {what}"
 
 
 def describe_dropped_indexes(indexes: Sequence[ScopeVectorIndex]) -> str:
@@ -327,16 +327,16 @@ def describe_dropped_indexes(indexes: Sequence[ScopeVectorIndex]) -> str:
     if not indexes:
         return "there was no index to drop"
     room = sum(one.bytes for one in indexes) / 1e6
-    return f"dropped {', '.join(one.name for one in indexes)}: {room:,.1f} MB are free"
+    return f"dropped {', '.join(one.name for one in indexes)}: {room:,.1f} MB freed"
 
 
 def suggest_index_command(indexes: Sequence[ScopeVectorIndex]) -> str:
     """Suggest the next `recollect admin index` command to the operator."""
     if not indexes:
-        return "no scope has an index of its own; `recollect admin index --scope SCOPE` builds one"
+        return "no scope has an index; `recollect admin index --scope SCOPE` builds one"
     useless = [one for one in indexes if not one.is_usable]
     if useless:
-        return f"{len(useless)} of no use, unless it is being built; `recollect admin index --drop` drops what is"
+        return f"{len(useless)} not usable unless still being built; `recollect admin index --drop` drops the others"
     return f"{format_count(len(indexes), 'index', 'indexes')}, all in use"
 
 
@@ -360,10 +360,10 @@ def describe_rollup(found: RollupReport) -> str:
     """Describe the result of a rollup in one sentence."""
     parts = [
         f"{what} {_count_levels(counts)}"
-        for what, counts in (("made", found.made), ("made anew", found.revised), ("put away", found.archived))
+        for what, counts in (("created", found.made), ("updated", found.revised), ("archived", found.archived))
         if counts
     ]
-    told = "; ".join(parts) or "all records are as they should be"
+    told = "; ".join(parts) or "all records are up to date"
     later = f" ({format_count(found.under_way, 'period')} under way)" if found.under_way else ""
     return f"{found.scope}: {told}{later}{_describe_model_usage(found)}"
 

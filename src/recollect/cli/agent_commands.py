@@ -99,7 +99,8 @@ READ_ONLY_REASON = "recollect mcp was started with --read-only"
 """The reason a right is missing; an agent on standard input has no key that could grant it."""
 
 MCP_NOT_INSTALLED = (
-    "what MCP needs is not installed; install recollect with its extra server (in its folder: pip install '.[server]')"
+    "the packages that MCP needs are not installed; "
+    "install recollect with its extra server (in its folder: pip install '.[server]')"
 )
 
 
@@ -194,7 +195,7 @@ def read_body_limit() -> int:
 
 def refuse_keys(_: str | None) -> Caller:
     """Refuse every API key: over standard input the caller is the owner of the process."""
-    raise InvalidInput("there are no keys over standard input")
+    raise InvalidInput("API keys are not used over standard input; remove the key")
 
 
 def prepare_mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | None:

@@ -48,7 +48,7 @@ def _parse_importance(_: click.Context, __: click.Parameter, value: str) -> floa
 
 def _parse_run(_: click.Context, __: click.Parameter, value: str) -> int:
     if not (value.isdecimal() and value.isascii() and 0 < len(value) <= MAX_RUN_DIGITS and int(value) > 0):
-        raise click.BadParameter(f"{value!r} is no run; a run is a number, which `recollect history ID` shows.")
+        raise click.BadParameter(f"{value!r} is not a run; a run is a number that `recollect history ID` shows.")
     return int(value)
 
 
@@ -144,7 +144,7 @@ def vouch(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     output.print_undoable(receipt, as_json=as_json)
     if receipt.memory.status is Status.QUARANTINED and not as_json:
         release = output.format_command(*release_command(receipt.memory))
-        output.print_note(f"it is quarantined still; to let it be recalled: {release}")
+        output.print_note(f"it is still quarantined; to release it: {release}")
 
 
 @curate.command(short_help="Forget all that came from a source.")
@@ -209,18 +209,19 @@ def describe_purge_preview(purge: Purge) -> str:
 
 def describe_purge(purge: Purge) -> str:
     """Describe how many memories of a source were forgotten."""
-    return f"{describe_purge_preview(purge)} and {'is' if len(purge.memories) == 1 else 'are'} forgotten now"
+    return f"{describe_purge_preview(purge)} and {'is' if len(purge.memories) == 1 else 'are'} now forgotten"
 
 
 def describe_merge(sources: Iterable[Memory]) -> str:
     """Describe which memories a merged memory was made of."""
-    return f"made of {', '.join(formatting.quote_memory(one) for one in sources)}; they are recalled through it alone"
+    quoted = ", ".join(formatting.quote_memory(one) for one in sources)
+    return f"merged from {quoted}; they are now recalled only through it"
 
 
 def describe_undo(undone: UndoReport) -> str:
     """Describe what was undone."""
-    stand = "stands" if len(undone.memories) == 1 else "stand"
-    return f"{_count_memories(undone.memories)} {stand} as before run {undone.undone}"
+    are = "is" if len(undone.memories) == 1 else "are"
+    return f"{_count_memories(undone.memories)} {are} back as before run {undone.undone}"
 
 
 def _count_memories(memories: tuple[Memory, ...]) -> str:

@@ -115,7 +115,7 @@ def demo(place: StoreTarget, ctx: click.Context) -> None:
     """
     target = place.target if place.is_explicit else IN_MEMORY_TARGET
     if target != IN_MEMORY_TARGET and place.exists:
-        raise InvalidInput(f"{place.display_name!r} is there already; the demo wants a new file or database, or none")
+        raise InvalidInput(f"{place.display_name!r} already exists; name a new file or database for the demo, or none")
     output.merge_streams(ctx)
     output.print_lines(OPENING)
     with factory.open(target, embedder=EMBEDDER, clock=lambda: TODAY, settings=Settings()) as engine:

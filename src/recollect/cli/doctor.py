@@ -176,7 +176,7 @@ def check_sqlite_versions(library: str, driver: str) -> Check:
     seen = f"{library}, by apsw {driver}"
     if tuple(int(part) for part in library.split(".")[:3]) < MIN_SQLITE:
         oldest = ".".join(map(str, MIN_SQLITE))
-        return problem("sqlite", f"{seen}, may lose what was written", f"install an apsw with SQLite {oldest} or later")
+        return problem("sqlite", f"{seen}, may lose writes", f"install an apsw with SQLite {oldest} or later")
     return ok("sqlite", seen)
 
 
@@ -186,7 +186,7 @@ def check_file_store(target: str, settings: Settings) -> Iterator[Check]:
     from recollect.stores.sqlite.store_files import file_size, list_store_files
 
     if target == IN_MEMORY_TARGET:
-        yield ok("store", "a throw-away in memory")
+        yield ok("store", "in memory, discarded on exit")
         return
     try:
         refuse_url(target)
@@ -206,7 +206,7 @@ def _check_store(path: Path, settings: Settings) -> Iterator[Check]:
     from recollect.stores.sqlite.store import inspect_store_file
 
     if not path.exists():
-        yield ok("store", f"{path} is not there yet, the first memory makes it")
+        yield ok("store", f"{path} does not exist yet; the first memory creates it")
         return
     try:
         seen = inspect_store_file(path)
@@ -223,16 +223,16 @@ def _check_store_file(path: Path, seen: "StoreFileInfo") -> Check:
     from recollect.stores.sqlite.store_files import file_size
 
     if seen.read_only and seen.schema < seen.latest_schema:
-        remedy = "open it once with an account that may write to it"
-        return problem(
-            "store", f"{path} may only be read, but has to be brought up to schema {seen.latest_schema}", remedy
-        )
+        remedy = "open it once with an account that can write to it"
+        return problem("store", f"{path} is read-only, but must be migrated to schema {seen.latest_schema}", remedy)
     if seen.read_only:
-        remedy = "check who may write to the file and its folder, if anything is to be remembered"
-        return warning("store", f"{path} may only be read, and can be", remedy)
+        remedy = "make the file and its folder writable to store memories"
+        return warning("store", f"{path} is readable but not writable", remedy)
     if seen.schema == 0:
-        return ok("store", f"{path} is empty, the first memory makes it a store")
-    older = f", brought up to {seen.latest_schema} when it is next opened" if seen.schema < seen.latest_schema else ""
+        return ok("store", f"{path} is empty; the first memory makes it a store")
+    older = (
+        f", will be migrated to {seen.latest_schema} when it is next opened" if seen.schema < seen.latest_schema else ""
+    )
     return ok("store", f"{path}, {format_megabytes(file_size(path))}, schema {seen.schema}{older}")
 
 
@@ -241,10 +241,10 @@ def _check_folder(path: Path) -> Check:
     found = warning if path.exists() else problem
     try:
         with tempfile.TemporaryFile(dir=path.parent):
-            return ok("folder", f"{path.parent} can be written")
+            return ok("folder", f"{path.parent} is writable")
     except OSError as error:
-        seen = f"{path.parent} cannot be written ({error.strerror})"
-        return found("folder", seen, "check who may write to the folder")
+        seen = f"{path.parent} is not writable ({error.strerror})"
+        return found("folder", seen, "make the folder writable")
 
 
 def _check_write_queue(folder: Path) -> Check:
@@ -255,12 +255,12 @@ def _check_write_queue(folder: Path) -> Check:
             path = str(Path(place, "queue"))
             with closing(open_process_lock(path, 0o600)) as first, closing(open_process_lock(path, 0o600)) as second:
                 if isinstance(first, NoWriteLock):
-                    return warning("line", "this system has no file locks, so writers wait by chance", remedy)
+                    return warning("line", "this system has no file locks, so writers wait in no order", remedy)
                 if not _locks_exclude(first, second):
                     return warning("line", f"file locks in {folder} have no effect", remedy)
     except OSError as error:
         return warning("line", f"files in {folder} cannot be locked ({error.strerror})", remedy)
-    return ok("line", "writers stand in line, first come, first served")
+    return ok("line", "write queue: FIFO")
 
 
 def _locks_exclude(first: WriteLock, second: WriteLock) -> bool:
@@ -279,9 +279,9 @@ def check_disk(free: int, used: int) -> Check:
     """Check that the disk has room for more data and for a full rewrite, as an erasure may need."""
     seen = f"{format_megabytes(free)} are free"
     if free < MIN_DISK_BYTES:
-        return problem("disk", seen, "make room, or keep the store elsewhere")
+        return problem("disk", seen, "free some space, or move the store")
     if free < max(LOW_DISK_BYTES, used):
-        return warning("disk", seen, f"make room: building the store anew takes {format_megabytes(used)}")
+        return warning("disk", seen, f"free some space: rebuilding the store takes {format_megabytes(used)}")
     return ok("disk", seen)
 
 
@@ -330,4 +330,4 @@ def check(file: Path, as_json: bool) -> None:
     else:
         said = sum(1 for origin in found.origins.values() if isinstance(origin, configured.FileOrigin))
         count = "1 setting" if said == 1 else f"{said} settings"
-        click.echo(f"{make_printable(str(file))} is a sound configuration with {count}")
+        click.echo(f"{make_printable(str(file))} is a valid configuration with {count}")

@@ -52,7 +52,7 @@ class Check:
 
     def __post_init__(self) -> None:
         if (self.remedy is None) != (self.finding is CheckStatus.OK):
-            raise InvalidInput(f"check {self.name!r}: a remedy is for what is not well, and only for that")
+            raise InvalidInput(f"check {self.name!r} must have a remedy if it is not ok, and none if it is")
 
 
 def ok(name: str, seen: str) -> Check:
@@ -73,7 +73,7 @@ def problem(name: str, seen: str, remedy: str) -> Check:
 def check_from_error(name: str, error: RecollectError, finding: CheckStatus = CheckStatus.PROBLEM) -> Check:
     """Return the check for an error whose message ends in the remedy."""
     seen, _, remedy = str(error).rpartition("; ")
-    return Check(name, finding, seen or remedy, remedy if seen else "see what it says")
+    return Check(name, finding, seen or remedy, remedy if seen else "see the message")
 
 
 MIN_PYTHON = (3, 11)
@@ -112,13 +112,13 @@ def check_embedding(settings: Settings) -> Check:
     try:
         found = find_named_embedder(settings.embedder or "auto", settings)
         if found.name.startswith(REMOTE_MODEL_PREFIX):
-            return ok("embedding", f"{found.name} is behind an address, which is not asked here")
+            return ok("embedding", f"{found.name} is a remote model; doctor does not call it")
         embed(found, [SAMPLE_TEXT], "memory")
-        return ok("embedding", f"with {Encoder(found.name, found.dimensions)}, it works")
+        return ok("embedding", f"{Encoder(found.name, found.dimensions)} works")
     except RecollectError as error:
         return check_from_error("embedding", error)
     except (ImportError, OSError) as error:
-        return problem("embedding", f"what it needs cannot be loaded ({error})", "install recollect anew")
+        return problem("embedding", f"a required package cannot be loaded ({error})", "reinstall recollect")
 
 
 def check_model_cache() -> Check:
@@ -135,8 +135,8 @@ def check_cache_folders(folders: Sequence[Path]) -> Check:
         seen = _describe_cache_folder(folder)
         if seen is not None:
             return ok(name, f"{folder} {seen}")
-    tried = ", ".join(map(str, folders)) or "there is no folder for it"
-    return warning(name, f"nothing can be kept ({tried})", "set XDG_CACHE_HOME to a folder that you may write to")
+    tried = ", ".join(map(str, folders)) or "no folder is known"
+    return warning(name, f"no folder is writable ({tried})", "set XDG_CACHE_HOME to a writable folder")
 
 
 def format_megabytes(count: int) -> str:
@@ -151,8 +151,8 @@ def _describe_cache_folder(folder: Path) -> str | None:
         if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
             return None
         if there != folder:
-            return "is made when it is needed"
-        return f"holds {format_megabytes(sum(path.stat().st_size for path in folder.iterdir() if path.is_file()))}"
+            return "is created when it is needed"
+        return f"has {format_megabytes(sum(path.stat().st_size for path in folder.iterdir() if path.is_file()))}"
     except OSError:  # the folder may not even be readable
         return None
 
@@ -161,24 +161,24 @@ def check_model(encoder: Encoder, settings: Settings) -> Check:
     """Check that the model of the store's vectors can be used."""
     from recollect.providers import registry
 
-    name, seen = "model", f"the vectors are of {encoder}"
+    name, seen = "model", f"the vectors are from {encoder}"
     if settings.embedder is not None:
         try:
             found = find_named_embedder(settings.embedder, settings)
         except RecollectError as error:
             return check_from_error(name, error)
         if found.name != encoder.name:
-            remedy = "name that model in RECOLLECT_EMBEDDER, or run `recollect admin re-embed --embedder NAME`"
-            return problem(name, f"{seen}, and the settings name {found.name}", remedy)
-        return ok(name, f"{seen}, as the settings say")
+            remedy = "set RECOLLECT_EMBEDDER to that model, or run `recollect admin re-embed --embedder NAME`"
+            return problem(name, f"{seen}, but the settings name {found.name}", remedy)
+        return ok(name, f"{seen}, as in the settings")
     try:
         registry.find_embedder_for_model(encoder.name)
     except NotFound:
         remedy = "open the store with the embedder that made them, or run `recollect admin re-embed --embedder NAME`"
-        return warning(name, f"{seen}, which is none of recollect's own", remedy)
+        return warning(name, f"{seen}, which recollect does not provide", remedy)
     except InvalidInput:
         remedy = f"set RECOLLECT_EMBEDDER to https://host/v1#{encoder.name.removeprefix(REMOTE_MODEL_PREFIX)}"
-        return warning(name, f"{seen}, which is behind an address", remedy)
+        return warning(name, f"{seen}, a remote model", remedy)
     except RecollectError as error:
         return check_from_error(name, error)
     return ok(name, f"{seen}, which is installed")
@@ -188,11 +188,11 @@ def check_re_embedding(begun: Sequence[Encoder], dismissed: int) -> Iterator[Che
     """Warn about an unfinished re-embedding, or about vectors left from a former model."""
     command = "run `recollect admin re-embed --embedder NAME`"
     for encoder in begun:
-        remedy = f"{command} with that embedder to go on, or with the present one to call it off"
-        yield warning("re-embedding", f"begun with {encoder}, and not finished", remedy)
+        remedy = f"{command} with that embedder to finish it, or with the current one to cancel it"
+        yield warning("re-embedding", f"started with {encoder}, but not finished", remedy)
     if dismissed:
-        remedy = f"{command} with the present embedder"
-        yield warning("re-embedding", "vectors of a former model are still to be removed", remedy)
+        remedy = f"{command} with the current embedder"
+        yield warning("re-embedding", "vectors of an earlier model have not been removed yet", remedy)
 
 
 SERVER_PACKAGES: Sequence[str] = (
@@ -238,12 +238,12 @@ def _check_key_expiry(found: Sequence[ApiKey], file: KeyFile) -> Check:
     over = [one for one in found if not one.is_valid(at)]
     seen = f"{len(found)} in {file.path}"
     if len(over) == len(found):
-        return problem("keys", f"{seen}, all expired, so no request is accepted", "make one with `recollect keys add`")
+        return problem(
+            "keys", f"{seen}, all expired, so no request is accepted", "create one with `recollect keys add`"
+        )
     if over:
         named = ", ".join(f"{one.id} of {one.name}" for one in over)
-        return warning(
-            "keys", f"{seen}, of which these have expired: {named}", "run `recollect keys revoke ID` of each"
-        )
+        return warning("keys", f"{seen}; these have expired: {named}", "run `recollect keys revoke ID` for each")
     return ok("keys", seen)
 
 
@@ -251,7 +251,7 @@ def _check_token(settings: Settings, file: KeyFile) -> Check:
     token = token_path(settings.server)
     if token.exists():
         read_private_file(token)
-    return ok("keys", f"none in {file.path}, so only this machine is served, by the token in {token}")
+    return ok("keys", f"none in {file.path}; only local requests with the token in {token} are accepted")
 
 
 def check_frameworks() -> Check:
@@ -266,7 +266,7 @@ def _describe_frameworks() -> Iterator[str]:
     if here:
         yield f"installed: {', '.join(here)}"
     if gone:
-        yield f"not installed: {', '.join(gone)}, which are extras of the same names"
+        yield f"not installed: {', '.join(gone)}; each is an extra of the same name"
 
 
 def _installed_version(package: str) -> str | None:
@@ -309,7 +309,7 @@ def check_driver() -> Check:
         import psycopg
         import psycopg_pool
     except ImportError as error:
-        return problem("psycopg", f"it cannot be loaded ({str(error).partition(chr(10))[0]})", POSTGRES_EXTRA)
+        return problem("psycopg", f"cannot be loaded ({str(error).partition(chr(10))[0]})", POSTGRES_EXTRA)
     return ok("psycopg", f"{psycopg.__version__}, with psycopg_pool {psycopg_pool.__version__}")
 
 
@@ -351,7 +351,7 @@ def check_server_version(server: PostgresServer) -> Check:
 def check_encoding(server: PostgresServer) -> Check:
     """Check that the database is encoded in UTF-8."""
     if server.encoding != "UTF8":
-        return problem("encoding", server.encoding, "make a database with ENCODING 'UTF8'")
+        return problem("encoding", server.encoding, "create a database with ENCODING 'UTF8'")
     return ok("encoding", server.encoding)
 
 
@@ -366,31 +366,31 @@ def check_pgvector(found: PgvectorInfo, role: PostgresRole) -> Check:
             return ok(name, found.version)
         return problem(name, f"{found.version} is too old", f"{newer}, and run ALTER EXTENSION vector UPDATE")
     if found.available is None:
-        return problem(name, "the server has none", newer)
+        return problem(name, "not available on the server", newer)
     if parse_version(found.available) < parse_version(MIN_PGVECTOR_VERSION):
-        return problem(name, f"the {found.available} of the server is too old", newer)
+        return problem(name, f"{found.available} on the server is too old", newer)
     if role.superuser or (found.trusted and role.may_create):
-        return ok(name, f"the database gets {found.available} when the store is made")
+        return ok(name, f"{found.available} will be installed when the store is created")
     remedy = "run CREATE EXTENSION vector in the database as a superuser"
-    return problem(name, f"the database has none, and {role.name} may not create it", remedy)
+    return problem(name, f"not installed in the database, and {role.name} may not install it", remedy)
 
 
 def check_role(role: PostgresRole) -> Check:
     """Check that row-level security applies to the role."""
     remedy = "use a role that is NOSUPERUSER and NOBYPASSRLS"
     if role.superuser:
-        return warning("role", f"{role.name} is a superuser, whom row-level security does not hold", remedy)
+        return warning("role", f"{role.name} is a superuser and bypasses row-level security", remedy)
     if role.bypasses_security:
-        return warning("role", f"{role.name} has BYPASSRLS, so row-level security does not hold it", remedy)
-    return ok("role", f"{role.name}, whom row-level security holds")
+        return warning("role", f"{role.name} has BYPASSRLS and bypasses row-level security", remedy)
+    return ok("role", f"{role.name} is subject to row-level security")
 
 
 def check_writable(server: PostgresServer) -> Check:
     """Check that the server accepts writes."""
     if server.is_read_only:
-        remedy = "name the primary server, if anything is to be remembered"
-        return warning("primary", "it can only be read, as a server that follows another", remedy)
-    return ok("primary", "it can be written")
+        remedy = "connect to the primary server to store memories"
+        return warning("primary", "the server is read-only, like a replica", remedy)
+    return ok("primary", "the server accepts writes")
 
 
 def check_database_store(seen: DatabaseCatalog, latest: int) -> Check:
@@ -401,16 +401,16 @@ def check_database_store(seen: DatabaseCatalog, latest: int) -> Check:
     if kept is None:
         return _check_new_store(seen)
     if kept.schema is None:
-        return problem(name, f"{seen.name} is closed to {seen.role.name}", _grant_remedy(kept, seen.role))
+        return problem(name, f"{seen.role.name} may not access {seen.name}", _grant_remedy(kept, seen.role))
     if kept.schema > latest:
         return check_from_error(name, schema_mismatch(seen.name, kept.schema, latest))
     if kept.moving:
-        remedy = "run the same `recollect admin migrate-store` again"
-        return problem(name, f"a store is being moved to {seen.name}, and it is not whole yet", remedy)
+        remedy = "run the same `recollect admin migrate-store` command again"
+        return problem(name, f"the migration of a store to {seen.name} is not finished", remedy)
     if kept.schema < latest and (seen.server.is_read_only or not all(one.owned for one in kept.tables)):
         remedy = f"open it once on the primary server as {_find_owner(kept)}"
-        return problem(name, f"{seen.name} has to be brought up to schema {latest}", remedy)
-    older = f", brought up to {latest} when it is next opened" if kept.schema < latest else ""
+        return problem(name, f"{seen.name} must be migrated to schema {latest}", remedy)
+    older = f", will be migrated to {latest} when it is next opened" if kept.schema < latest else ""
     bytes = format_megabytes(sum(one.bytes for one in kept.tables))
     return ok(name, f"{seen.name}, {bytes}, schema {kept.schema}{older}")
 
@@ -423,8 +423,8 @@ def check_rights(kept: StoreCatalog, role: PostgresRole, server: PostgresServer)
     unwritable = [*(one.name for one in kept.tables if not one.writable), *kept.closed_sequences]
     if unwritable and not server.is_read_only:
         seen = f"{role.name} may read all tables, but not write {_name_some(unwritable)}"
-        to_read = f"if it is only to read, run ALTER ROLE {role.name} SET default_transaction_read_only = on"
-        return warning("rights", seen, f"{to_read}; else {_grant_remedy(kept, role)}")
+        to_read = f"for a read-only role, run ALTER ROLE {role.name} SET default_transaction_read_only = on"
+        return warning("rights", seen, f"{to_read}; otherwise {_grant_remedy(kept, role)}")
     return ok("rights", f"{role.name} may {'read' if server.is_read_only else 'read and write'} all tables")
 
 
@@ -442,25 +442,27 @@ def check_indexes(found: Sequence[ScopeVectorIndex]) -> Check:
     """Check that every vector index built by an operator can be used for searches."""
     useless = [one.name for one in found if not one.is_usable]
     if useless:
-        why = "of a former model, of an erased scope, being built, or interrupted"
-        remedy = "wait for a build that goes on, else run `recollect admin index --drop` as the owner of the tables"
-        return warning("indexes", f"{_name_some(useless)}, of {len(found)}, cannot be used: {why}", remedy)
-    return ok("indexes", f"of {_name_some([str(one.scope) for one in found])}")
+        why = "from an earlier model, from an erased scope, being built, or interrupted"
+        remedy = "wait for a running build; otherwise run `recollect admin index --drop` as the owner of the tables"
+        return warning(
+            "indexes", f"{_name_some(useless)} ({len(useless)} of {len(found)}) cannot be used: {why}", remedy
+        )
+    return ok("indexes", f"in use for {_name_some([str(one.scope) for one in found])}")
 
 
 def check_unswept(kept: StoreCatalog) -> Check:
     """Warn that bytes of erased memories remain in the files of the server."""
-    told = f"{format_count(kept.unswept, 'erasure')} of which PostgreSQL still has bytes in its files"
-    return warning("erased", told, f"run `recollect admin sweep` as {_find_owner(kept)}, when others can wait")
+    told = f"the files of PostgreSQL still have bytes of {format_count(kept.unswept, 'erasure')}"
+    return warning("erased", told, f"run `recollect admin sweep` as {_find_owner(kept)}, when the store is not busy")
 
 
 def _check_new_store(seen: DatabaseCatalog) -> Check:
     if seen.server.is_read_only:
-        return problem("store", f"{seen.name} has none, and can only be read", "make it on the primary server")
+        return problem("store", f"{seen.name} has no store and is read-only", "create the store on the primary server")
     if not (seen.role.superuser or seen.role.may_create):
         remedy = "open it once as the owner of the database"
-        return problem("store", f"{seen.name} has none, and {seen.role.name} may not make a schema there", remedy)
-    return ok("store", f"{seen.name} has none yet, the first memory makes it")
+        return problem("store", f"{seen.name} has no store, and {seen.role.name} may not create a schema", remedy)
+    return ok("store", f"{seen.name} has no store yet; the first memory creates it")
 
 
 def _find_owner(kept: StoreCatalog) -> str:

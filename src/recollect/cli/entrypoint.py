@@ -56,7 +56,9 @@ def is_misplaced_hook(typed: Sequence[str], rest: Sequence[str]) -> bool:
 
 
 def _warn_misplaced_hook() -> None:
-    warn_skipped(f"what stands before `hook` is wrong; only {', '.join(GLOBAL_OPTIONS)} may, each with what it names")
+    warn_skipped(
+        f"the options before `hook` are wrong; only {', '.join(GLOBAL_OPTIONS)} are allowed, each with a value"
+    )
     os._exit(0)
 
 

@@ -268,7 +268,7 @@ def _explain_quarantine(memory: Memory) -> list[str]:
     if memory.status is not Status.QUARANTINED:
         return []
     way = output.format_command(*formatting.release_command(memory))
-    return [f"quarantined: {make_printable(memory.remark or '')}", f"to let it be found: {way}"]
+    return [f"quarantined: {make_printable(memory.remark or '')}", f"to release it: {way}"]
 
 
 def _print_tally(tally: str, hints: list[str], *, as_json: bool) -> None:
@@ -338,7 +338,7 @@ def describe_episode(episode: Episode) -> str:
     done = format_count(len(episode.actions), "action")
     if episode.outcome is None:
         return f"under way since {format_moment(episode.started_at)}, {done}"
-    again = "; it ended just so before" if episode.again else ""
+    again = "; it had already ended with the same outcome" if episode.again else ""
     return f"outcome {_format_outcome(episode)}, value {_format_value(episode)}, {done}{again}"
 
 

@@ -33,9 +33,9 @@ def store_option(metavar: str, keeps: str, example: str) -> Callable[[F], F]:
 
     def check_target(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
         if value is not None and not value:
-            raise InvalidInput(f"--store is empty; name a {metavar.lower()}, as --store {example}")
+            raise InvalidInput(f"--store is empty; name a {metavar.lower()}, such as --store {example}")
         if value is not None and factory.is_database(value):
-            raise InvalidInput(f"--store is for a {metavar.lower()} here, not for a database; name one, as {example}")
+            raise InvalidInput(f"--store takes a {metavar.lower()}, not a database; name one, such as {example}")
         if value is not None:
             factory.refuse_url(value)
         return value
@@ -70,7 +70,7 @@ def open_store_folder(store: str | None) -> Iterator[Path]:
     try:
         Path(store).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInput(f"{show(store)} is no folder and cannot be made one: {error.strerror}") from error
+        raise InvalidInput(f"{show(store)} is not a folder and cannot be created: {error.strerror}") from error
     yield Path(store)
 
 
@@ -86,9 +86,9 @@ def _parse_ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int
     try:
         found = sorted({int(one) for one in value.split(",")})
     except ValueError as error:
-        raise FieldError(f"{show(value)} is no list of whole numbers, such as 5,10,20", field=name) from error
+        raise FieldError(f"{show(value)} is not a list of whole numbers, such as 5,10,20", field=name) from error
     if found[0] < 1 or found[-1] > options.MAX_K:
-        raise FieldError(f"{show(value)} has a number that is not within 1..{options.MAX_K}", field=name)
+        raise FieldError(f"{show(value)} has a number outside 1..{options.MAX_K}", field=name)
     return tuple(found)
 
 
@@ -150,7 +150,7 @@ def evaluate(
     from recollect.evaluation.judgments import read_judgments
 
     if compare and profiles:
-        raise InvalidInput("--compare names both profiles; leave --profile out")
+        raise InvalidInput("--compare names both profiles; remove --profile")
     chosen = _label_profiles(compare or profiles or ("default",))
     judgements = read_judgments(folder)
     warn_db_unused(place, store, "FILE would keep the memories of DIR there")
@@ -176,7 +176,7 @@ def _refuse_overwrite(page: Path | None, used: list[Path]) -> None:
     """Raise InvalidInput if the report would overwrite a file that the evaluation reads."""
     taken = next((path for path in used if page is not None and page.resolve() == path.resolve()), None)
     if taken is not None:
-        raise InvalidInput(f"the report cannot be {str(taken)!r}, which is read for it; name another file")
+        raise InvalidInput(f"the report would replace {str(taken)!r}, which it is made from; name another file")
 
 
 def _label_profiles(sources: tuple[str, ...]) -> dict[str, Profile]:

@@ -65,7 +65,7 @@ def observe(
         source = ImportSource(lines=lines, name=None, format=FORMATS["chat"], scope=scope, skip_bad=skip_bad)
         sessions, notes = read_conversations(source, stored=True, done="kept")
     receipts: list[Receipt] = []
-    with place.open_or_create() as engine, progress_bar("keeping") as show:
+    with place.open_or_create() as engine, progress_bar("storing") as show:
         for done, turns in enumerate(sessions, start=1):
             receipts += engine.observe(map(_make_event, turns), scope=scope, provenance=provenance)
             show(done, len(sessions))
@@ -128,9 +128,7 @@ def browse(place: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> 
 
 def _explain_no_events(engine: Engine, scope: Scope) -> list[str]:
     """Explain an empty timeline: the scope is empty, or no events were observed in it."""
-    return output.explain_empty_scope(engine, scope) or [
-        f"nothing was observed in {scope}; `recollect observe` keeps what happens"
-    ]
+    return output.explain_empty_scope(engine, scope) or [f"{scope} has no events; `recollect observe` adds them"]
 
 
 @click.command(short_help="Show the events that a grip rests on.")
@@ -161,7 +159,7 @@ def expand(place: StoreTarget, id: str, scope: Scope, around: int, as_json: bool
         return
     output.print_table(event_table(found))
     if found.gone:
-        output.print_note(f"{format_count(len(found.gone), 'event')} of it put away or erased since")
+        output.print_note(f"{format_count(len(found.gone), 'event')} of it archived or erased since")
 
 
 def format_place_heading(found: TimelinePage, paint: Paint = paint_plain) -> Iterator[str]:
@@ -171,8 +169,8 @@ def format_place_heading(found: TimelinePage, paint: Paint = paint_plain) -> Ite
         return
     yield paint(TextStyle.STRONG, make_printable(place.title))
     if place.record is None:
-        later = "under way, or not summed up yet: `recollect admin rollup` does"
-        yield paint(TextStyle.FAINT, later if found.parts else "nothing is known to have happened")
+        later = "not over or not summarized yet; `recollect admin rollup` summarizes"
+        yield paint(TextStyle.FAINT, later if found.parts else "no events")
     elif place.level in (Level.EVENT, Level.GRIP):
         yield paint(TextStyle.FAINT, format_moment(place.record.created_at))
         yield from map(make_printable, place.record.text.splitlines())
@@ -229,7 +227,7 @@ def extract_events(place: StoreTarget, scope: Scope | None, as_json: bool) -> No
     if failed:
         raise failed[0]
     if not found:
-        output.print_note("nothing was observed since the last time; `recollect observe` keeps what happens")
+        output.print_note("no new events; `recollect observe` adds them")
 
 
 def _harvest_fields(harvest: EventExtraction) -> dict[str, Any]:
@@ -245,7 +243,7 @@ def _format_harvest(harvest: EventExtraction) -> Iterator[str]:
     """Yield the result of an extraction from events as lines for people."""
     found = _harvest_extractions(harvest)
     yield from extract.format_each_extraction(found, output.paint)
-    later = f" ({format_count(harvest.waiting, 'stretch', 'stretches')} not come yet)" if harvest.waiting else ""
+    later = f" ({format_count(harvest.waiting, 'span', 'spans')} dated in the future)" if harvest.waiting else ""
     yield f"{harvest.scope}: {format_count(harvest.events, 'event')} read, {extract.tally_extractions(found)}{later}"
 
 
@@ -331,7 +329,7 @@ def _refresh_all_scopes(place: StoreTarget, *, as_json: bool) -> None:
 
 def _explain_no_topics(refreshed: bool) -> list[str]:
     """Explain why no topics were listed."""
-    return [] if refreshed else ["no topics are known; --refresh looks for them, and --pruned shows old ones"]
+    return [] if refreshed else ["no topics are known; --refresh finds them, and --pruned shows old ones"]
 
 
 def refresh_fields(found: TopicRefreshReport) -> dict[str, Any]:
@@ -371,7 +369,7 @@ def describe_refresh(found: TopicRefreshReport) -> str:
     """Describe the result of a topic refresh in one sentence."""
     of = f"{found.grouped} of {format_count(found.memories, 'memory', 'memories')}"
     changed = ", ".join(f"{count} {what}" for count, what in ((found.new, "new"), (found.gone, "gone")) if count)
-    return f"{found.scope}: {of} in {format_count(found.topics, 'topic')} ({changed or 'as before'})"
+    return f"{found.scope}: {of} in {format_count(found.topics, 'topic')} ({changed or 'unchanged'})"
 
 
 def _mention_day(topic: Topic) -> str:

@@ -128,14 +128,14 @@ def format_preview(found: Extractions) -> Iterator[str]:
     ahead = preview_fields(found)
     for one in ahead["extracts"]:
         yield f"{output.paint(TextStyle.STRONG, one['kind'])}  {make_printable(shorten(one['text']))}"
-        yield output.paint(TextStyle.FAINT, f"  rests on: {make_printable(shorten(one['quote']))}")
+        yield output.paint(TextStyle.FAINT, f"  quote: {make_printable(shorten(one['quote']))}")
     for one in ahead["rejected"]:
-        yield output.paint(TextStyle.FAINT, f"not taken: {make_printable(shorten(one['text']))} ({one['reason']})")
+        yield output.paint(TextStyle.FAINT, f"rejected: {make_printable(shorten(one['text']))} ({one['reason']})")
     memories = format_count(len(ahead["extracts"]), "memory", "memories")
     yield f"{format_count(len(found), 'session')}: {memories} would be proposed; nothing was written"
     if ahead["calls"]:
         cost = "" if ahead["cost"] is None else f", cost {ahead['cost']:g}"
-        yield f"the model was asked all the same: {format_count(ahead['calls'], 'call')}{cost}"
+        yield f"the model was called anyway: {format_count(ahead['calls'], 'call')}{cost}"
 
 
 def preview_fields(found: Extractions) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def read_conversations(
         given = read_drafts(reading, source)
     except InvalidInput as error:
         if isinstance(error.__cause__, FieldError):
-            left = f"nothing was {done}, and --skip-bad leaves such lines out"
+            left = f"nothing was {done}; --skip-bad leaves out such lines"
             raise InvalidInput(f"{error.__cause__}; {EXPECTED_LINE}; {left}") from error
         raise
     roles = {id: role for one in readers for id, role in one.roles.items()}
@@ -199,7 +199,7 @@ def _read_turn(draft: Draft, roles: Mapping[MemoryId, Role], *, stored: bool) ->
 def format_redactions(counts: Mapping[str, int], one: str, several: str | None = None) -> Iterator[str]:
     """Yield how many items had private or secret text removed, by kind."""
     for kind, count in counts.items():
-        yield f"taken out of {format_count(count, one, several)} before anything was kept: {kind}"
+        yield f"removed from {format_count(count, one, several)} before storing: {kind}"
 
 
 def format_notes(notes: ImportNotes) -> Iterator[str]:
@@ -245,7 +245,7 @@ def format_each_extraction(found: Extractions, paint: Paint = paint_plain) -> It
             if (way := formatting.suggest_remedy(receipt)) is not None:
                 yield paint(TextStyle.FAINT, f"  {way[0]}: recollect {shlex.join(way[1])}")
         for one in extraction.rejected:
-            yield paint(TextStyle.FAINT, f"not taken: {make_printable(shorten(one.text))} ({one.reason.value})")
+            yield paint(TextStyle.FAINT, f"rejected: {make_printable(shorten(one.text))} ({one.reason.value})")
 
 
 def tally_extractions(found: Extractions) -> str:

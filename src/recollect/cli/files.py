@@ -33,7 +33,7 @@ def write_atomically(named: Path, *, store: str | None, force: bool) -> Iterator
                 made.chmod(_file_mode(kept))
             _rename_into_place(made, target, force=force)
     except OSError as error:
-        remedy = "check its folder and the room in it"
+        remedy = "check its folder and the free space"
         raise RecollectError(f"{str(named)!r} cannot be written ({error.strerror}); {remedy}") from error
 
 
@@ -41,12 +41,12 @@ def _refuse_target(named: Path, target: Path, store: Path | None, *, force: bool
     if store is not None and store.exists() and _is_store_file(target, store.resolve()):
         raise InvalidInput(f"{str(named)!r} is the store itself; name another file")
     if target.exists() and not target.is_file():
-        raise InvalidInput(f"{str(named)!r} is no file; name one")
+        raise InvalidInput(f"{str(named)!r} is not a regular file; name another file")
     if target.exists() and not force:
         raise _exists_error(named)
     used = find_sqlite_log(target)
     if used is not None:
-        raise Conflict(f"{str(named)!r} is a store in use, which has {used.name} beside it; name another file")
+        raise Conflict(f"{str(named)!r} is a store in use ({used.name} exists); name another file")
 
 
 def _is_store_file(target: Path, store: Path) -> bool:
@@ -57,7 +57,7 @@ def _is_store_file(target: Path, store: Path) -> bool:
 
 
 def _exists_error(target: Path) -> Conflict:
-    return Conflict(f"{str(target)!r} is there already; name another file, or replace it with --force")
+    return Conflict(f"{str(target)!r} already exists; name another file, or replace it with --force")
 
 
 def _file_mode(store: Path | None) -> int:
@@ -107,5 +107,5 @@ def _decode_line(line: bytes, number: int) -> str:
         return line.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"line {number}: this is not UTF-8 ({error.reason}); it is no export, or was changed"
+            f"line {number} is not UTF-8 ({error.reason}); the file is not an export, or was changed"
         ) from error

@@ -78,7 +78,7 @@ def format_context(context: Context, paint: Paint = paint_plain, width: int | No
 
 def summarize_context(context: Context, width: int | None = None) -> Iterator[str]:
     """Yield the summary of a context, broken after commas to fit the width."""
-    name = "context, of which nothing is kept" if context.id is None else f"context {context.id}"
+    name = "context (not recorded)" if context.id is None else f"context {context.id}"
     yield from wrap_at_commas(f"{name}: {context.summary}", width)
 
 
@@ -118,8 +118,8 @@ def format_why(why: Why, paint: Paint = paint_plain, by: Memory | None = None) -
     if isinstance(why.fate, Ranked):
         return
     if not why.changes and not isinstance(why.fate, Unpacked):
-        yield "no single signal could have put it in"
-    for lead, change in zip(["it would have been in with", *["or"] * len(why.changes)], why.changes, strict=False):
+        yield "no change of a single signal would include it"
+    for lead, change in zip(["it would be included with", *["or"] * len(why.changes)], why.changes, strict=False):
         yield f"{lead} {describe_change(change)}"
 
 
@@ -142,15 +142,15 @@ def describe_verdict(verdict: Verdict) -> str:
         case Updated(revision, instead_of):
             return f"updated: revision {revision}{_describe_ended(instead_of)}"
         case Reinforced(_, reason):
-            return f"nothing new ({reason}); counted as said again"
+            return f"nothing new ({reason}); counted as a repetition"
         case Superseded(old, reason):
-            return f"created; {old} holds no longer ({reason})"
+            return f"created; replaces {old} ({reason})"
         case Outdated(newer, reason):
-            return f"created as what held until {newer} ({reason})"
+            return f"created as outdated; {newer} is newer ({reason})"
         case Reactivated(was, instead_of):
-            return f"back: it was {was}, and was said again since{_describe_ended(instead_of)}"
+            return f"reactivated: it was {was} and was repeated{_describe_ended(instead_of)}"
         case Unindexed(_, reason):
-            return f"kept, and not indexed: {reason}"
+            return f"stored but not indexed: {reason}"
         case Quarantined(reason, other):
             return f"quarantined: {reason}{_describe_other(other)}"
         case Refused(reason, _):
@@ -158,13 +158,13 @@ def describe_verdict(verdict: Verdict) -> str:
         case Changed(to, instead_of):
             return f"now {to}{_describe_ended(instead_of)}"
         case Unchanged():
-            return "unchanged: nothing of that is new"
+            return "unchanged: nothing new"
         case _ as unknown:
             assert_never(unknown)
 
 
 def _describe_ended(other: MemoryId | None) -> str:
-    return "" if other is None else f"; {other} holds no longer"
+    return "" if other is None else f"; replaces {other}"
 
 
 def _describe_other(other: MemoryId | None) -> str:
@@ -175,7 +175,7 @@ def format_receipt(receipt: Receipt) -> Iterator[str]:
     """Yield the verdict on a write, and what was redacted before it was stored."""
     yield describe_verdict(receipt.verdict)
     if receipt.redacted:
-        yield f"taken out before anything was kept: {', '.join(receipt.redacted)}"
+        yield f"removed before storing: {', '.join(receipt.redacted)}"
 
 
 def format_profile(profile: Profile) -> str:
@@ -224,9 +224,9 @@ def suggest_remedy(receipt: Receipt) -> tuple[str, tuple[str, ...]] | None:
         return None
     match receipt.verdict:
         case Quarantined():
-            return "to let it be recalled", release_command(receipt.memory)
+            return "to release it", release_command(receipt.memory)
         case Refused() if receipt.memory.status is not Status.ACTIVE:
-            return "to bring it back", ("restore", *_memory_arguments(receipt.memory))
+            return "to restore it", ("restore", *_memory_arguments(receipt.memory))
         case _:
             return None
 
@@ -281,9 +281,9 @@ def _draw_bar(value: float) -> str:
 def _describe_omission(one: Omitted) -> str:
     match one.reason:
         case OmissionReason.BUDGET:
-            return f"it costs {one.cost} tokens, and {tokens_left(one.room)} were left"
+            return f"it costs {one.cost} tokens, but only {tokens_left(one.room)} were left"
         case OmissionReason.ITEMS:
-            return "there were as many as may be"
+            return "the context has the maximum number of memories"
         case _ as unknown:
             assert_never(unknown)
 

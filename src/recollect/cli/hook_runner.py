@@ -119,7 +119,7 @@ def run_hook(where: "OpenTarget", *, budget_ms: int, **asked: Any) -> NoReturn:
         _open_closed_streams()
         until = time.monotonic() + budget_ms / 1000 - read_process_age()
         whence = "" if asked["server"] is None else f" from {asked['server']}"
-        late = f"there was no answer within {budget_ms} ms{whence}; --budget-ms gives it more"
+        late = f"no answer within {budget_ms} ms{whence}; raise --budget-ms"
         _call_with_deadline(until, late, partial(_answer_hook, where, **asked))
     except Exception as error:  # outermost handler: the agent must go on, whatever failed
         warn_skipped(describe_failure(error), until)
@@ -142,7 +142,7 @@ def _call_with_deadline(until: float, late: str, answering: "Callable[[], Abstra
     Once the child has replied, it may finish closing the store. If there is no reply at the deadline, it is killed.
     """
     if not hasattr(os, "fork"):
-        warn_skipped("this system cannot fork, and nothing else is sure to end in time")
+        warn_skipped("this system has no fork, without which the hook cannot keep its deadline")
         return
     ours, childs = os.pipe()
     child = os.fork()
@@ -188,7 +188,7 @@ def describe_failure(error: BaseException) -> str:
     if isinstance(error, OSError):
         return describe_os_error(error)
     places = list_frames(error)
-    return f"something went wrong that should not: {type(error).__name__} at {', '.join(places[-1:])}"
+    return f"internal error: {type(error).__name__} at {', '.join(places[-1:])}"
 
 
 def _send_reply(file: int, told: "ChildReply") -> None:
@@ -205,7 +205,7 @@ def _read_reply(file: int, until: float) -> Mapping[str, Any] | None:
             try:
                 told: Mapping[str, Any] = json.loads(heard)
             except ValueError:
-                return {"why": "it ended without an answer"}
+                return {"why": "the worker process ended without an answer"}
             return told
         heard += part
     return None
@@ -219,10 +219,12 @@ def _write_stdout(line: bytes, until: float) -> None:
     if len(rest) == len(line):
         warn_skipped("stdout was not read before the deadline")
     elif rest:
-        warn_skipped(f"only {len(line) - len(rest)} of {len(line)} bytes were taken in time", what="the answer is cut")
+        warn_skipped(
+            f"stdout took only {len(line) - len(rest)} of {len(line)} bytes before the deadline", what="answer cut off"
+        )
 
 
-def warn_skipped(why: str, until: float = 0.0, *, what: str = "nothing is recalled this time") -> None:
+def warn_skipped(why: str, until: float = 0.0, *, what: str = "nothing recalled") -> None:
     """Print one line on why nothing was recalled."""
     write_stderr(f"{what}: {why}", until)
 
@@ -265,32 +267,32 @@ def _answer_hook(
         line = json.dumps({"hookSpecificOutput": said})
         if len(line) >= MAX_OUTPUT_BYTES:
             raise InvalidInput(
-                f"what is known takes {len(line)} bytes, and {MAX_OUTPUT_BYTES} can be told; --tokens asks for less"
+                f"the answer has {len(line)} bytes; at most {MAX_OUTPUT_BYTES} are allowed: lower --tokens"
             )
         if found.prompt_text:
             yield {"line": line}
         else:
-            yield {"empty": f"nothing is kept in {scope} yet"} if found.is_empty and event != "prompt" else {}
+            yield {"empty": f"{scope} has no memories yet"} if found.is_empty and event != "prompt" else {}
 
 
 def _parse_hook_input(said: bytes) -> Mapping[str, Any]:
     if len(said) > MAX_INPUT_BYTES:
-        raise InvalidInput(f"the hook has more than {MAX_INPUT_BYTES} bytes")
+        raise InvalidInput(f"standard input has more than {MAX_INPUT_BYTES} bytes")
     if not said.strip():
-        raise InvalidInput("nothing is said on standard input; the agent's hook belongs there as JSON")
+        raise InvalidInput("standard input is empty; pass the hook's JSON there")
     try:
         told = json.loads(said)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"what the hook says is not JSON: {error}") from error
+        raise InvalidInput(f"standard input is not JSON: {error}") from error
     if not isinstance(told, dict):
-        raise InvalidInput(f"what the hook says is {show(told)}, and no JSON object")
+        raise InvalidInput(f"standard input is {show(told)}, not a JSON object")
     return told
 
 
 def _read_prompt(told: Mapping[str, Any]) -> str:
     prompt = told.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
-        raise InvalidInput("the hook has no prompt")
+        raise InvalidInput("the JSON on standard input has no prompt")
     return prompt.strip()[:MAX_PROMPT_CHARS]
 
 
@@ -330,7 +332,7 @@ def connect_to_server(address: str, key_file: str | None) -> Iterator[Callable[[
     """Connect to the server, and yield a function that calls one of its tools."""
     parts = re.fullmatch(SERVER_ADDRESS_PATTERN, address)
     if parts is None or int(parts[2] or 80) > 65_535:
-        raise InvalidInput(f"{show(address)} is no address of a server; write http://127.0.0.1:8765/mcp")
+        raise InvalidInput(f"{show(address)} is not a server address; write http://127.0.0.1:8765/mcp")
     key = None if key_file is None else _read_key(key_file)
     host = parts[1] if parts[2] is None else f"{parts[1]}:{parts[2]}"
     with _connect(parts[1].strip("[]"), int(parts[2] or 80), f"http://{host}") as connection:
@@ -341,7 +343,7 @@ def connect_to_server(address: str, key_file: str | None) -> Iterator[Callable[[
                 heard = _read_response(connection)
             except OSError as error:
                 raise InvalidInput(
-                    f"the server at http://{host} broke off: {describe_os_error(error)}; try again"
+                    f"the connection to http://{host} failed: {describe_os_error(error)}; try again"
                 ) from error
             return _parse_response(heard, address)
 
@@ -362,7 +364,7 @@ def _read_key(file: str) -> str:
     except (OSError, ValueError) as error:
         raise InvalidInput(f"the key file {show(file)} cannot be read: {type(error).__name__}") from None
     if not key or not key.isprintable() or " " in key:
-        raise InvalidInput(f"the key file {show(file)} has no key, or more than that")
+        raise InvalidInput(f"the key file {show(file)} must have one key and nothing else")
     return key
 
 
@@ -372,8 +374,8 @@ def _connect(host: str, port: int, address: str) -> socket.socket:
     except ConnectionRefusedError:
         raise InvalidInput(f"no server at {address}; start it with `recollect serve`") from None
     except (OSError, UnicodeError) as error:
-        why = describe_os_error(error) if isinstance(error, OSError) else "that is no name"
-        raise InvalidInput(f"the server at {address} cannot be reached ({why}); see what --server says") from error
+        why = describe_os_error(error) if isinstance(error, OSError) else "invalid host name"
+        raise InvalidInput(f"the server at {address} cannot be reached ({why}); check --server") from error
 
 
 def _build_request(host: str, path: str, key: str | None, name: str, given: Mapping[str, Any]) -> bytes:
@@ -404,7 +406,7 @@ def _read_response(connection: socket.socket) -> bytes:
     while part := connection.recv(65_536):
         heard += part
         if len(heard) > MAX_ANSWER_BYTES:
-            raise InvalidInput(f"the server answers with more than {MAX_ANSWER_BYTES} bytes; --tokens asks for less")
+            raise InvalidInput(f"the answer of the server has more than {MAX_ANSWER_BYTES} bytes; lower --tokens")
         head, blank, body = heard.partition(b"\r\n\r\n")
         length = re.search(rb"(?i)\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*(?:\r\n|$)", head)
         if blank and length is not None and len(body) >= int(length[1]):
@@ -420,7 +422,7 @@ def _parse_response(heard: bytes, address: str) -> HookAnswer:
         told = None
     match told:
         case {"error": {"message": str() as problem}}:
-            unlocked = "; --key-file names the file with a key" if re.match(rb"HTTP/1.\d 401 ", heard) else ""
+            unlocked = "; name a key file with --key-file" if re.match(rb"HTTP/1.\d 401 ", heard) else ""
             raise InvalidInput(f"the server says: {problem}{unlocked}")
         case {"result": {"isError": True, "structuredContent": {"message": str() as problem}}}:
             raise InvalidInput(f"the server says: {problem}")
@@ -430,7 +432,7 @@ def _parse_response(heard: bytes, address: str) -> HookAnswer:
             return HookAnswer(text, _parse_rating_hint(around.get("content")))
         case _:
             raise InvalidInput(
-                f"what answers at {address} is no memory that speaks MCP; the address of one ends in /mcp"
+                f"the server at {address} is not the MCP server of recollect, whose address ends in /mcp"
             )
 
 

@@ -120,7 +120,7 @@ class MainGroup(click.Group):
             if error.option_name in GLOBAL_OPTION_METAVARS:
                 typed = f"{error.option_name} {GLOBAL_OPTION_METAVARS[error.option_name]}"
                 raise click.UsageError(
-                    f"{error.option_name} stands before the command: recollect {typed} COMMAND …", error.ctx
+                    f"{error.option_name} belongs before the command: recollect {typed} COMMAND …", error.ctx
                 ) from error
             raise
         except RecollectError as error:
@@ -158,7 +158,7 @@ def _hide_password(told: str) -> str:
 
 def _parse_config_path(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
     if value == "":
-        raise click.UsageError("--config is empty; name a file, or set RECOLLECT_CONFIG to nothing to use none")
+        raise click.UsageError("--config is empty; name a file, or use none with an empty RECOLLECT_CONFIG")
     return None if value is None else Path(expand_home(value))
 
 
@@ -218,7 +218,7 @@ for command in [command for section in SECTIONS.values() for command in section]
 def main() -> None:
     """Run the command line; characters that the terminal cannot show are escaped."""
     if sys.stdout is None:
-        sys.exit("Error: there is nowhere to write to; standard output is closed")
+        sys.exit("Error: standard output is closed")
     if sys.stdin is None:  # standard input was closed by the parent process
         sys.stdin = io.TextIOWrapper(io.BytesIO())
     for stream in (sys.stdout, sys.stderr):

@@ -225,15 +225,15 @@ def list_memories(place: StoreTarget, scope: Scope, below: bool, statuses: tuple
 
 
 UNPROVED_REMEDY = (
-    "No other run can look again, for what to look for is kept nowhere. To be sure, close what has the store open; "
-    "then `recollect export FILE` and `recollect --db NEW import FILE` make a store without any of it. "
-    "With RECOLLECT_BUSY_TIMEOUT=600 an erasure waits so many seconds for others."
+    "No later run can check this, because the erased text is not stored anywhere. To be sure, close every program that "
+    "has the store open; then `recollect export FILE` and `recollect --db NEW import FILE` make a store without it. "
+    "With RECOLLECT_BUSY_TIMEOUT=600 an erasure waits up to 600 seconds for other programs."
 )
 """What a user can do about an erasure that could not be proved."""
 
 UNSWEPT_REMEDY = (
-    "What is still to be done is noted in the database: `recollect admin sweep`, run as the owner of its tables, does "
-    "it, and says when nothing is left in their files."
+    "The database has a record of what remains to be done: run `recollect admin sweep` as the owner of its tables. It "
+    "reports when nothing is left in their files."
 )
 """The same for an erasure in a PostgreSQL database."""
 
@@ -267,7 +267,7 @@ def erase(
     recollect erase --scope acme/ana --source mail-7 --yes
     """
     if (id is not None) + (source is not None) + everything != 1:
-        raise click.UsageError("Say what to erase by exactly one of --id ID, --source ID and --everything.")
+        raise click.UsageError("Use exactly one of --id ID, --source ID and --everything.")
     if not yes and not _can_prompt():
         raise click.UsageError("not a terminal; pass --yes to erase for good")
     with place.open_existing() as engine:
@@ -320,7 +320,7 @@ def format_erasure(erasure: ErasureReceipt, paint: Paint = paint_plain) -> Itera
 
 def ask_to_prove_again(erasure: ErasureReceipt) -> str:
     """Return the question whether to search again for erased data."""
-    return f"Erased, but it is not proved: {erasure.search.unfinished}. Look again now?"
+    return f"Erased, but not proved: {erasure.search.unfinished}. Search again now?"
 
 
 def _erasure_findings(erasure: ErasureReceipt) -> Iterator[tuple[str, str]]:
@@ -333,24 +333,24 @@ def _erasure_findings(erasure: ErasureReceipt) -> Iterator[tuple[str, str]]:
         yield "ids", _name_some(erasure.ids)
     more = {"use": erasure.uses, "vote": erasure.votes, "key": erasure.keys, "checkpoint": erasure.checkpoints}
     with_it = [format_count(erasure.vectors, "vector"), *(format_count(count, name) for name, count in more.items())]
-    yield "with it", f"its words in the index of texts, {', '.join(with_it)}"
+    yield "with it", f"its words in the text index, {', '.join(with_it)}"
     if erasure.restored:
-        yield "holds again", f"{_name_some(erasure.restored)}: what it was recalled through is gone"
+        yield "restored", f"{_name_some(erasure.restored)}: the merged memory was erased"
     if erasure.made_of:
-        says, that, all_ = ("says", "that", "both") if len(erasure.made_of) == 1 else ("say", "these", "all")
-        yield "made of", f"{_name_some(erasure.made_of)}, which still {says} it; erase {that} to be rid of {all_}"
+        them = "it" if len(erasure.made_of) == 1 else "them"
+        yield "made of", f"{_name_some(erasure.made_of)}, which may still say the same; erase {them} too"
     if search.rewritten:
         yield "rewritten", _name_some(search.rewritten)
     yield "searched", _name_some(search.files) or f"no files: {search.unsearched or 'the store has none'}"
     if erasure.proven:
-        yield "proved", "nothing of it is left there"
+        yield "proved", "nothing of it was found there"
     for place in search.remains:
         yield "left", place
     if search.unfinished is not None:
         yield "not proved", search.unfinished
     same = [f"{format_count(count, 'row')} of {table}" for table, count in search.elsewhere.items()]
     if same:
-        yield "same bytes", f"in {', '.join(same)}, which belong to what was not erased"
+        yield "same bytes", f"in {', '.join(same)}, which belong to memories that were not erased"
     yield from zip(["out of reach", *[""] * len(erasure.out_of_reach)], erasure.out_of_reach, strict=False)
 
 
@@ -393,7 +393,7 @@ def sweep_fields(swept: SweepReport) -> dict[str, Any]:
 def describe_sweep(swept: SweepReport) -> str:
     """Describe the result of a sweep in one sentence."""
     if not swept.erasures:
-        return "no file has anything of what was erased"
+        return "no file has erased data"
     size = f"{swept.before / 1e6:,.1f} MB before, {swept.after / 1e6:,.1f} MB now"
-    proof = f"nothing of {format_count(swept.erasures, 'erasure')} is in their files any more"
-    return f"wrote {format_count(len(swept.tables), 'table')} anew, {size}: {proof}"
+    proof = f"their files no longer have data of {format_count(swept.erasures, 'erasure')}"
+    return f"rewrote {format_count(len(swept.tables), 'table')}, {size}: {proof}"

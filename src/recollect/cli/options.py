@@ -54,7 +54,7 @@ class TextCommand(click.Command):
     def extra_words_remedy(self, ctx: click.Context) -> str:
         """Return the hint for extra words."""
         name = next(one for one in reversed(self.params) if isinstance(one, click.Argument)).make_metavar(ctx)
-        return f"put {name} in quotes if it has blanks"
+        return f"put {name} in quotes if it has spaces"
 
 
 class NumberCommand(click.Command):
@@ -196,7 +196,7 @@ def read_text(text: str) -> str:
 
 def missing_scope(ctx: click.Context | None = None, param: click.Parameter | None = None) -> click.MissingParameter:
     """Return the error for a missing --scope, with an example."""
-    message = "Say whose memory it is, for example: --scope acme/ana"
+    message = "Name the scope, for example: --scope acme/ana"
     ctx = ctx or click.get_current_context()
     return click.MissingParameter(message, ctx, param, None if param else "'--scope'", "option")
 
@@ -217,7 +217,7 @@ def _parse_moment(_: click.Context, param: click.Parameter, value: str | None) -
         return None
     if not _is_moment(value):
         known = "write a day, such as 2026-01-31, or a moment, such as 2026-01-31T09:00Z"
-        raise FieldError(f"{show(value)} is no date; {known}", field=param.opts[0])
+        raise FieldError(f"{show(value)} is not a date; {known}", field=param.opts[0])
     return parse_datetime(param.opts[0], validation.expand_day(value))
 
 
@@ -273,7 +273,7 @@ def _parse_json_object(_: click.Context, param: click.Parameter, value: str | No
     except (ValueError, RecursionError) as error:
         raise FieldError(f"{show(value)} is not JSON: {error}", field=param.opts[0]) from error
     if not isinstance(found, dict):
-        raise FieldError(f'{show(found)} is no JSON object, such as {{"colour": "blue"}}', field=param.opts[0])
+        raise FieldError(f'{show(found)} is not a JSON object, such as {{"color": "blue"}}', field=param.opts[0])
     return found
 
 
@@ -335,8 +335,8 @@ class StoreTarget:
         """Raise NotFound if the store does not exist."""
         if not self.exists:
             raise NotFound(
-                f"there is no store {self.display_name!r}; {self.create_hint} makes one, "
-                "or name yours with --db before the command"
+                f"store {self.display_name!r} does not exist; {self.create_hint} creates one, "
+                "or name another with --db before the command"
             )
 
     def open_or_create(self, encoder: Encoder | None = None) -> AbstractContextManager[Engine]:
@@ -345,7 +345,7 @@ class StoreTarget:
         A new store gets `encoder` as its model if that is available and the settings name no other embedder.
         """
         if not self.target:
-            raise InvalidInput("--db is empty; name a file, as --db agent.db")
+            raise InvalidInput("--db is empty; name a file, such as --db agent.db")
         found = config.load_configuration()
         named = found.settings.embedder is not None
         if encoder is not None and not named and factory.can_embed(encoder):
@@ -356,8 +356,8 @@ class StoreTarget:
             if not named:
                 raise
             origin = found.origins["embedder"]
-            remedy = "unset it" if isinstance(origin, config.EnvironmentOrigin) else "take it out"
-            raise EmbedderMismatch(f"{error}; {origin} names one here: {remedy}") from error
+            remedy = "unset it" if isinstance(origin, config.EnvironmentOrigin) else "remove it"
+            raise EmbedderMismatch(f"{error}; {origin} sets an embedder: {remedy}") from error
 
     @property
     def is_database(self) -> bool:

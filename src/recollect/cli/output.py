@@ -267,7 +267,7 @@ def explain_empty_scope(engine: Engine, scope: Scope, *, below: bool = False) ->
         return []
     stats = engine.stats()
     if not stats.memories:
-        return ["the store has no memories yet; `recollect remember` makes the first"]
+        return ["the store has no memories yet; `recollect remember` adds the first"]
     known = [str(one) for one, _ in stats.largest]
     told = suggest(str(scope), known)
     more = f" and {stats.scopes - len(known)} more" if stats.scopes > len(known) and not told.endswith("?") else ""
@@ -280,8 +280,8 @@ def _explain_empty_moment(engine: Engine, ranking: Ranking, scope: Scope, known_
     if not memories:
         return []
     if known_at is not None and not ranking.excluded:
-        return [f"{now}, but the store had taken in none by {format_moment(known_at)}; --as-of asks what held then"]
-    return [f"{now}, but none that was known and held at {format_moment(ranking.at)}"]
+        return [f"{now}, but the store had none at {format_moment(known_at)}; --as-of asks what was true then"]
+    return [f"{now}, but none that was known and valid at {format_moment(ranking.at)}"]
 
 
 def find_replacements(engine: Engine, memories: Iterable[Memory]) -> dict[MemoryId, Memory]:

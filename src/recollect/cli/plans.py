@@ -132,11 +132,11 @@ def prune_episodes(place: StoreTarget, scope: Scope | None, dry_run: bool, as_js
 _IDLE_MESSAGES: Mapping[Job, tuple[str, str]] = {
     **dict.fromkeys(
         (Job.PRUNE_VECTORS, Job.REBUILD_INDEX),
-        ("nothing would leave or come back", "nothing has had its time; nothing was written"),
+        ("no index would change", "no record is past its retention; nothing was written"),
     ),
     Job.PRUNE_EPISODES: (
-        "no episode would be let go of",
-        "no episode has had its day; nothing was written",
+        "no episode would be pruned",
+        "no episode is due for pruning; nothing was written",
     ),
 }
 """Messages for a job without work: the first for a dry run, the second for a real run."""
@@ -227,7 +227,7 @@ def plan(
             path.write_text(json_values.dump_line(plan_fields(made)) + "\n", encoding="utf-8")
     _print_plan(made, as_json=as_json)
     if file is not None and made.changes and not as_json:
-        output.print_note(f"to do it: {output.format_command('admin', 'apply', str(file))}")
+        output.print_note(f"to apply it: {output.format_command('admin', 'apply', str(file))}")
 
 
 @click.command(short_help="Do what a plan says.")
@@ -293,7 +293,7 @@ def _suggest_review(plans: Sequence[Plan]) -> None:
         count = len(one.of(Act.KEEP))
         if count:
             way = output.format_command("admin", "plan", "consolidate", "--scope", str(one.scope))
-            output.print_note(f"{count} {'is' if count == 1 else 'are'} left for you: {way}")
+            output.print_note(f"{count} {'needs' if count == 1 else 'need'} your review: {way}")
 
 
 def _print_plan(made: Plan, *, as_json: bool) -> None:
@@ -323,7 +323,9 @@ def _read_plan(file: IO[bytes]) -> bytes:
     except OSError as error:
         raise InvalidInput(f"the plan cannot be read: {error.strerror or error}") from error
     if len(found) > MAX_PLAN_BYTES:
-        raise InvalidInput(f"the plan has more than {MAX_PLAN_BYTES} bytes; it is none of ours")
+        raise InvalidInput(
+            f"the plan file has more than {MAX_PLAN_BYTES} bytes; name a file that `recollect admin plan` wrote"
+        )
     return found
 
 
@@ -352,7 +354,7 @@ def describe_idle_plans(plans: Sequence[Plan]) -> str:
         return f"{plans[0].scope}: {_describe_too_small(plans[0])}"
     where = str(plans[0].scope) if len(plans) == 1 else format_count(len(plans), "scope")
     unseen = [one for one in plans if _is_too_small(one)]
-    why = f" ({len(unseen)} not looked at: {_describe_minimum(unseen[0])})" if unseen else ""
+    why = f" ({len(unseen)} skipped: {_describe_minimum(unseen[0])})" if unseen else ""
     return f"nothing to do in {where}{why}; nothing was written"
 
 
@@ -364,8 +366,7 @@ def _is_too_small(plan: Plan) -> bool:
 
 def _describe_too_small(plan: Plan) -> str:
     active = plan.counts["active"]
-    hold = f"{format_count(active, 'memory', 'memories')} {'holds' if active == 1 else 'hold'} here"
-    return f"not looked at: {hold}, and {_describe_minimum(plan)}"
+    return f"skipped: {format_count(active, 'active memory', 'active memories')}, but {_describe_minimum(plan)}"
 
 
 def _describe_minimum(plan: Plan) -> str:
@@ -379,9 +380,10 @@ def describe_waiting(plan: Plan) -> list[str]:
 
 def _describe_unsummarized(plan: Plan) -> list[str]:
     count = plan.counts.get(UNSUMMARIZED, 0)
-    are, them = ("is", "it") if count == 1 else ("are", "them")
-    told = f"{count} {are} old enough, but nothing sums {them} up yet: `recollect admin rollup` first"
-    return [told] if count else []
+    if not count:
+        return []
+    are = "is" if count == 1 else "are"
+    return [f"{count} {are} old enough but not summarized yet; run `recollect admin rollup` first"]
 
 
 def describe_runs(runs: Sequence[Run]) -> str:
@@ -394,7 +396,7 @@ def describe_runs(runs: Sequence[Run]) -> str:
         case Job.CONSOLIDATE:
             return _describe_consolidation(scope, memories)
         case Job.PRUNE_EPISODES:
-            return f"{scope}: {format_count(len(memories), 'episode')} let go of"
+            return f"{scope}: {format_count(len(memories), 'episode')} pruned"
         case Job.PRUNE_VECTORS | Job.REBUILD_INDEX:
             return _describe_index_changes(scope, runs)
         case _ as unknown:
@@ -405,7 +407,7 @@ def _describe_consolidation(scope: Scope, memories: Sequence[Memory]) -> str:
     made = sum(one.status is Status.ACTIVE for one in memories)
     rest = len(memories) - made
     are = "is" if rest == 1 else "are"
-    return f"{format_count(rest, 'memory', 'memories')} of {scope} {are} recalled through {made} now"
+    return f"{format_count(rest, 'memory', 'memories')} of {scope} {are} now recalled through {made}"
 
 
 def _describe_index_changes(scope: Scope, runs: Sequence[Run]) -> str:
@@ -421,4 +423,4 @@ def _describe_index_changes(scope: Scope, runs: Sequence[Run]) -> str:
         f"no longer {no_longer}": stood,
     }
     done = ", ".join(f"{count} {what}" for what, count in said.items() if count)
-    return f"{scope}: {done or 'as many stand in, for others than before'}"
+    return f"{scope}: {done or 'the number of stand-ins is the same, but they stand in for other records'}"

@@ -135,7 +135,7 @@ def tune(
     from recollect.evaluation.tuned_profile import file_stem, next_profile, tuning_report_to_json
 
     if from_feedback:
-        _refuse_options("judgements", {"DIR": folders, "--store": store, "--embedder": embedder, "--k": k})
+        _refuse_options("judgments", {"DIR": folders, "--store": store, "--embedder": embedder, "--k": k})
     else:
         _refuse_options("feedback", {"--scope": scopes, "--seed": seed})
     start = config.profile(profile)
@@ -163,8 +163,8 @@ def tune(
     else:
         output.print_lines(tuned_profile.format_tuning(found, output.paint))
     if not better:
-        remedy = "; --force writes it all the same" if found.tuning.changed and not from_feedback else ""
-        raise RecollectError(f"{str(named)!r} was not written, for it would be no better than before{remedy}")
+        remedy = "; --force writes it anyway" if found.tuning.changed and not from_feedback else ""
+        raise RecollectError(f"{str(named)!r} was not written because the profile is no better than before{remedy}")
     output.print_note(f"written to {make_printable(str(named))}, with {make_printable(report)} beside it")
 
 
@@ -176,7 +176,7 @@ def _refuse_options(way: str, given: Mapping[str, object]) -> None:
     """Raise UsageError for an option of the other way to tune."""
     odd = next((name for name, value in given.items() if value not in (None, ())), None)
     if odd is not None:
-        one = "leave it out, or --from-feedback" if way == "judgements" else "give --from-feedback with it"
+        one = "remove it or --from-feedback" if way == "judgments" else "add --from-feedback"
         raise click.UsageError(f"{odd} is for tuning from {way}; {one}.")
 
 
@@ -188,7 +188,7 @@ def _make_judgment_tuner(
     from recollect.evaluation.tuned_profile import refuse_duplicate_folders
 
     if not folders:
-        raise click.UsageError("Name a DIR of judgements, or give --from-feedback and --scope.")
+        raise click.UsageError("Name a DIR of judgments, or use --from-feedback with --scope.")
     judgements = [read_judgments(folder) for folder in folders]
     refuse_duplicate_folders(judgements)
     evaluate.warn_db_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
@@ -203,7 +203,7 @@ def _make_judgment_tuner(
 def _make_feedback_tuner(place: StoreTarget, scopes: Sequence[Scope], *, seed: int) -> Tuner:
     """Return a tuner for the feedback recorded in these scopes of an existing store."""
     if not scopes:
-        raise click.UsageError("Say from whose contexts to learn, for example: --scope acme/ana")
+        raise click.UsageError("Name the scope whose contexts to learn from, for example: --scope acme/ana")
     place.refuse_missing()
 
     def find(start: Profile, name: str, folds: int) -> "TunedProfile":
@@ -273,7 +273,9 @@ def _fit_profile(
     gathered = [_gather_features(one, start, kept, embedder=embedder, k=k) for one in judgements]
     models = {model for _, model in gathered}
     if len(models) > 1:
-        raise InvalidInput(f"the stores are of different embedders, {', '.join(sorted(models))}; name one --embedder")
+        raise InvalidInput(
+            f"the stores have different embedders ({', '.join(sorted(models))}); choose one with --embedder"
+        )
     features = [one for one, _ in gathered]
     with progress_bar("fitting") as tell:
         tuning = tune(features, start, folds=folds, tell=tell)
@@ -354,8 +356,8 @@ def check(file: Path, as_json: bool) -> None:
     if as_json:
         output.print_json({"name": profile.name, **profile_to_document(profile)})
     else:
-        measured = "" if profile.report is None else f", as {profile.report} tells of it"
-        click.echo(f"{profile.name} {profile.version} is a sound profile{measured}")
+        measured = "" if profile.report is None else f" and matches its report {profile.report}"
+        click.echo(f"{profile.name} {profile.version} is a valid profile{measured}")
 
 
 profiles.add_command(tune)
@@ -426,7 +428,7 @@ def _parse_overrides(changes: Iterable[str]) -> dict[str, Any]:
         for name in tables:
             table = table.setdefault(name, {})
             if not isinstance(table, dict):
-                raise InvalidInput(f"--set {change!r} goes into {name!r}, which another --set gave a value")
+                raise InvalidInput(f"--set {change!r} needs {name!r} to be a table, but another --set made it a value")
         table[key] = _parse_value(value)
     return overrides
 

@@ -193,7 +193,7 @@ def replay(place: StoreTarget, ctx: click.Context, context: str, scope: Scope, e
         ctx.exit(EXIT_DIFFERS)
 
 
-IDENTICAL_MESSAGE = "identical to what was recorded, to the last bit"
+IDENTICAL_MESSAGE = "identical to the recorded context, bit for bit"
 
 
 def describe_replay(replay: Replay) -> Iterator[str]:
@@ -207,7 +207,7 @@ def describe_replay(replay: Replay) -> Iterator[str]:
     causes = [one for one in replay.differences if not one.what.is_effect]
     yield from (f"because {_describe_cause(one)}" for one in causes)
     if not causes:
-        yield "nothing that was kept with it tells why"
+        yield "the recorded context does not show why"
 
 
 def list_differences(replay: Replay) -> Iterator[str]:
@@ -218,16 +218,16 @@ def list_differences(replay: Replay) -> Iterator[str]:
             yield f"text: {_describe_text_change(one, causes)}"
         elif one.what.is_effect:
             name = "" if one.name is None else f" {make_printable(one.name)}"
-            yield f"{one.what.value}{name}: was {one.was or 'not there'}, is {one.again or 'not there'}"
+            yield f"{one.what.value}{name}: was {one.was or 'missing'}, is {one.again or 'missing'}"
 
 
 def _describe_text_change(one: ReplayDifference, causes: Collection[DifferenceKind]) -> str:
     """Describe how the text differs without showing its hashes, which mean nothing to people."""
     if one.was is not None:
-        return "is not what it was"
+        return "changed"
     if DifferenceKind.NOT_RECORDED in causes:
-        return "what it was has not been noted"
-    return "what it was is no longer known, since something in it was erased"
+        return "the recorded text was not stored"
+    return "the recorded text is unknown because part of it was erased"
 
 
 def _count_places(what: DifferenceKind, count: int) -> str:
@@ -242,25 +242,23 @@ def _describe_cause(one: ReplayDifference) -> str:
     was, now = make_printable(one.was or ""), make_printable(one.again or "")
     return {
         DifferenceKind.ELSEWHERE: (
-            "it came from another store, whose commits say nothing here: it was made of what is known now"
+            "it was recorded in another store, whose commits are unknown here; the replay used the present memories"
         ),
         DifferenceKind.NOT_RECORDED: (
-            "it was kept by an older version, which did not note the whole budget nor the sum of the text"
+            "an older version recorded it without the whole budget and the checksum of the text"
         ),
         DifferenceKind.ERASED: (
-            f"of {was} memories that there were to see only {now} are here; the others have been erased"
+            f"only {now} of the {was} memories that were visible still exist; the others were erased"
         ),
-        DifferenceKind.MISSING: f"the memory {make_printable(one.name or '')} is not here",
-        DifferenceKind.FORMULA: (
-            f"this version reads the formula of the profile {make_printable(one.name or '')} otherwise"
-        ),
-        DifferenceKind.ENCODER: f"the model is {now} now, and was {was}",
-        DifferenceKind.QUESTION: "the question is asked in other directions now",
-        DifferenceKind.RESTORED_VECTORS: f"the directions of {now} memories had left their index, and were made again",
-        DifferenceKind.VECTOR_COUNT: f"{now} memories have a direction now, and {was} had one",
-        DifferenceKind.ANALYZER: f"words are told by version {now} now, and were by version {was}",
-        DifferenceKind.NAMING: f"names are found by version {now} now, and were by version {was}",
-        DifferenceKind.COUNTER: f"tokens are counted by {now} now, and were by {was}",
+        DifferenceKind.MISSING: f"the memory {make_printable(one.name or '')} does not exist here",
+        DifferenceKind.FORMULA: (f"this version computes the profile {make_printable(one.name or '')} differently"),
+        DifferenceKind.ENCODER: f"the model is now {now}, and was {was}",
+        DifferenceKind.QUESTION: "the vectors of the question are different now",
+        DifferenceKind.RESTORED_VECTORS: f"the vectors of {now} memories had left their index and were embedded again",
+        DifferenceKind.VECTOR_COUNT: f"{now} memories have vectors now, and {was} had",
+        DifferenceKind.ANALYZER: f"the tokenizer is now version {now}, and was version {was}",
+        DifferenceKind.NAMING: f"the name finder is now version {now}, and was version {was}",
+        DifferenceKind.COUNTER: f"the token counter is now {now}, and was {was}",
     }[one.what]
 
 
@@ -302,7 +300,7 @@ def feedback(
     noted as weaker evidence; the answer is not kept.
     """
     if not helped and not misled and answer is None:
-        raise click.UsageError("Say what helped or misled, with --helped ID or --misled ID, or give the --answer TEXT.")
+        raise click.UsageError("Name what helped or misled with --helped ID or --misled ID, or give the --answer TEXT.")
     said = None if answer is None else options.read_text(answer)
     with place.open_existing() as engine:
         try:
@@ -318,4 +316,4 @@ def feedback(
     found = "" if answer is None else f", {len(noted.quoted)} quoted"
     output.print_note(f"{len(helped)} helped, {len(misled)} misled{found}")
     if noted.remark is not None:
-        output.print_note(f"nothing of the answer was noted: {noted.remark}")
+        output.print_note(f"the answer was not recorded: {noted.remark}")

@@ -162,11 +162,11 @@ def _run_in_thread(ours: Scheduler, said: "SimpleQueue[SchedulerMessage]", tell:
     with _interrupt_on_sigterm():
         try:
             if not once:
-                output.print_note(f"{describe_next_job(ours.status())}; Ctrl-C ends")
+                output.print_note(f"{describe_next_job(ours.status())}; Ctrl-C stops it")
             thread.start()
             _print_messages(said, tell)
         except KeyboardInterrupt:
-            output.print_note("stopping, after the scope that a job is at; Ctrl-C again ends at once")
+            output.print_note("stopping after the scope that a job is working on; Ctrl-C again stops at once")
             while thread.is_alive():
                 ours.stop()
                 thread.join(STOP_RETRY_SECONDS)
@@ -229,7 +229,7 @@ def job_table(statuses: Sequence[JobStatus]) -> TextTable:
 def describe_occurrence(one: JobOccurrence) -> str:
     """Describe the result of an occurrence, or that it has started."""
     if one.ended_at is None:
-        return f"{one.job} began, due at {format_moment(one.due_at)}{_format_attempt(one)}"
+        return f"{one.job} started, due at {format_moment(one.due_at)}{_format_attempt(one)}"
     took = _format_duration(max(one.ended_at - one.started_at, timedelta()))
     return f"{one.job} {one.state.value} at {format_moment(one.ended_at)} in {took}{_describe_outcome(one)}"
 
@@ -238,9 +238,9 @@ def describe_next_job(statuses: Sequence[JobStatus]) -> str:
     """Describe which job runs next."""
     moments = [(one.next_at, one.job) for one in statuses if one.next_at is not None]
     if not moments:
-        return "no job falls due: all are paused, or have no schedule"
+        return "no job is due: all are paused or have no schedule"
     at, job = min(moments)
-    return f"next is {job}, at {format_moment(at)}"
+    return f"next job: {job} at {format_moment(at)}"
 
 
 def _format_next(status: JobStatus) -> str:

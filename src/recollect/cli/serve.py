@@ -58,7 +58,7 @@ def serve(
         from recollect.server import serve as server
     except ImportError as error:
         remedy = "install recollect with its extra server (in its folder: pip install '.[server]')"
-        raise InvalidInput(f"what a server needs is not installed ({error.name}); {remedy}") from error
+        raise InvalidInput(f"the package {error.name}, which a server needs, is not installed; {remedy}") from error
 
     wanted = server.build_options(
         place.target,
@@ -79,7 +79,7 @@ def _parse_rights(_: click.Context, param: click.Parameter, value: tuple[str, ..
 
 def _parse_reaches(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Reach, ...]:
     if WHOLE_STORE in value:
-        raise FieldError("'*' is no scope; say --whole-store if that is meant", field=param.opts[0])
+        raise FieldError("'*' is not a scope; use --whole-store", field=param.opts[0])
     return tuple(as_scope(one) for one in value)
 
 
@@ -92,8 +92,8 @@ def _parse_expiry(_: click.Context, param: click.Parameter, value: str | None) -
             return datetime.now(UTC) + float(written[1]) * DURATION_UNITS[written[2]]
         return parse_datetime(param.opts[0], value)
     except (OverflowError, FieldError) as error:
-        known = "write for how long, as 90d or 12h, or until when, as 2027-01-31T00:00Z"
-        raise FieldError(f"{show(value)} is no time to expire at; {known}", field=param.opts[0]) from error
+        known = "write a duration, such as 90d or 12h, or a moment, such as 2027-01-31T00:00Z"
+        raise FieldError(f"{show(value)} is not an expiry time; {known}", field=param.opts[0]) from error
 
 
 @click.group(cls=options.OrderedGroup, short_help="Say who may ask a server.")
@@ -155,9 +155,9 @@ def add(
     recollect keys add operator --right read,admin,erase --whole-store
     """
     if reaches and whole_store:
-        raise click.UsageError("Say one of --scope and --whole-store, not both.")
+        raise click.UsageError("Use --scope or --whole-store, not both.")
     if not reaches and not whole_store:
-        raise click.UsageError("Say where the key is good: --scope acme/ana, or --whole-store.")
+        raise click.UsageError("Name the scope of the key with --scope acme/ana, or use --whole-store.")
     grants = [Grant(frozenset(rights), reach) for reach in (reaches or (WHOLE_STORE,))]
     file = _open_key_file()
     before = file.keys().values()
@@ -167,11 +167,11 @@ def add(
         output.print_json({**describe_key(made), "key": text})
     else:
         output.print_lines([text])
-    output.print_note(f"key {made.id} of {made.name} is in {file.path}; what is printed above is shown this once")
+    output.print_note(f"key {made.id} of {made.name} was added to {file.path}; the key itself is shown only once")
     if not before:
-        output.print_note("as long as there are keys, the token of the server's owner is not accepted")
+        output.print_note("while there are keys, a server does not accept the token of its owner")
     if any(one.name == made.name for one in before):
-        output.print_note(f"there was a key of {made.name} already: votes of both count as those of one")
+        output.print_note(f"{made.name} already had a key; the votes of both count as one voter's")
 
 
 @keys.command("list", short_help="List the keys.")
@@ -181,7 +181,7 @@ def list_keys(as_json: bool) -> None:
     file = _open_key_file()
     found = list(file.keys().values())
     if not found:
-        output.print_note(f"there are no keys in {file.path}; `recollect keys add` makes one")
+        output.print_note(f"there are no keys in {file.path}; `recollect keys add` creates one")
     if as_json:
         output.print_json({"keys": [describe_key(one) for one in found]})
     else:
@@ -207,7 +207,7 @@ def _open_key_file() -> KeyFile:
 def _key_table(found: list[ApiKey]) -> TextTable:
     at = datetime.now(UTC)
     rows = [(one.id, one.name, _format_expiry(one, at), one.provenance.value, _format_grants(one)) for one in found]
-    return TextTable(("id", "name", "until", "believed", "allows"), rows)
+    return TextTable(("id", "name", "expires", "provenance", "allows"), rows)
 
 
 def _format_expiry(key: ApiKey, at: datetime) -> str:

@@ -130,7 +130,7 @@ def import_(
             {"--scope": scope is not None, "--skip-bad": skip_bad, "--extract": extract, "--dry-run": dry_run}
         )
     elif scope is None:
-        raise InvalidInput("--format goes with --scope; say whose memories they become, as --scope acme/ana")
+        raise InvalidInput("--format needs --scope; name the scope of the imported memories, such as --scope acme/ana")
     if file.isatty():
         click.echo("reading an export; Ctrl-D ends it", err=True)
     with open_rereadable(file) as lines:
@@ -139,7 +139,7 @@ def import_(
             return
         format = find_format("--format", format_name)
         if extract and format is not CHAT_FORMAT:
-            raise InvalidInput("--extract goes with --format chat; other formats have no conversations")
+            raise InvalidInput("--extract needs --format chat; other formats have no conversations")
         source = ImportSource(
             lines=lines, name=_file_name(file), format=format, scope=Scope.parse(scope), skip_bad=skip_bad
         )
@@ -193,7 +193,7 @@ def _import_archive(place: StoreTarget, lines: RereadableLines, *, as_json: bool
 def _refuse_format_options(given: Mapping[str, bool]) -> None:
     stray = next((name for name, is_given in given.items() if is_given), None)
     if stray is not None:
-        raise InvalidInput(f"{stray} goes with --format; an export of recollect says itself whose its memories are")
+        raise InvalidInput(f"{stray} needs --format; an export of recollect already has the scopes of its memories")
 
 
 def _file_name(file: IO[bytes]) -> str | None:
@@ -228,8 +228,8 @@ def _write_export(engine: Engine, scope: Scope | None, to: TextIO) -> ArchiveInf
 def format_foreign_import(taken: FileImportReport) -> Iterator[str]:
     """Yield the result of an import from another program as lines for people."""
     became = ", ".join(f"{count} {verdict}" for verdict, count in taken.verdicts.items()) or "nothing was written"
-    ended = f"nothing was written; it would be {became}" if taken.dry and taken.verdicts else became
-    yield f"read {format_count(taken.read, 'memory', 'memories')} of the format {taken.format}: {ended}"
+    ended = f"nothing was written; the result would be {became}" if taken.dry and taken.verdicts else became
+    yield f"read {format_count(taken.read, 'memory', 'memories')} in the format {taken.format}: {ended}"
     for id, receipt in taken.telling[:MAX_LISTED_ERRORS]:
         draft, verdict = _describe_draft(taken, id, receipt), formatting.describe_verdict(receipt.verdict)
         yield f"  {make_printable(draft)}: {make_printable(verdict)}"
@@ -287,7 +287,7 @@ def backup(place: StoreTarget, file: Path, force: bool, as_json: bool) -> None:
     """
     factory.refuse_url(place.target)
     if not validation.is_storable(str(file)):
-        raise InvalidInput(f"{str(file)!r} is not UTF-8, so no store could be opened by it; name another file")
+        raise InvalidInput(f"{str(file)!r} is not valid UTF-8, so the copy could not be opened; name another file")
     with (
         place.open_existing() as engine,
         write_atomically(file, store=place.target, force=force) as path,
@@ -315,8 +315,8 @@ def verify(place: StoreTarget, ctx: click.Context, file: str | None, as_json: bo
         report = factory.verify(named, progress=show)
     if not report.ok and _is_export(checked):
         raise InvalidInput(
-            f"{str(checked)!r} is an export, not a store; `recollect --db NEW import FILE` checks it, "
-            "and makes a store of it"
+            f"{str(checked)!r} is an export, not a store; `recollect --db NEW import FILE` checks it "
+            "and makes it a store"
         )
     if as_json:
         output.print_json(json_values.report_fields(report))
@@ -347,7 +347,7 @@ def describe_import(imported: ImportReport) -> Iterator[str]:
     were = "was" if imported.skipped == 1 else "were"
     yield f"added {added}; skipped {imported.skipped} that {were} there already"
     if imported.re_embedded is not None:
-        yield f"embedded anew: the vectors of the export were of {imported.re_embedded}"
+        yield f"re-embedded: the vectors of the export were from {imported.re_embedded}"
 
 
 def format_report(report: VerifyReport, paint: Paint = paint_plain) -> Iterator[str]:
@@ -356,8 +356,8 @@ def format_report(report: VerifyReport, paint: Paint = paint_plain) -> Iterator[
     for problem in report.problems:
         yield f"{paint(TextStyle.STRONG, 'problem')}  {make_printable(problem)}"
     if report.ok:
-        sealed = "not a byte has changed since the backup was made" if report.sealed else "a store without a seal"
-        recalled = "a recall found what it had to find" if report.recalled else "there was nothing to recall"
+        sealed = "unchanged since the backup was made" if report.sealed else "the store has no checksum"
+        recalled = "a test recall found the expected memories" if report.recalled else "there was nothing to recall"
         yield f"{paint(TextStyle.SCORE, 'ok')}  restored, every row checked; {sealed}; {recalled}"
 
 

@@ -28,12 +28,12 @@ def test_a_python_that_is_too_old_is_a_problem(version: tuple[int, ...], finding
 def test_a_cache_is_told_with_its_size(tmp_path: Path) -> None:
     (tmp_path / "graph").write_bytes(b"x" * 250_000)
     (tmp_path / "folder").mkdir()
-    assert check_cache_folders([tmp_path]) == ok("model cache", f"{tmp_path} holds 0.2 MB")
+    assert check_cache_folders([tmp_path]) == ok("model cache", f"{tmp_path} has 0.2 MB")
 
 
 def test_a_cache_that_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "down"
-    assert check_cache_folders([folder]) == ok("model cache", f"{folder} is made when it is needed")
+    assert check_cache_folders([folder]) == ok("model cache", f"{folder} is created when it is needed")
     assert list(tmp_path.iterdir()) == []
 
 

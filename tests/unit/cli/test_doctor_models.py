@@ -13,13 +13,13 @@ SERVED = Encoder("http:some-model", 512)
     ("encoder", "configured", "finding", "seen"),
     [
         (HASHING, None, CheckStatus.OK, "which is installed"),
-        (HASHING, "hashing-64", CheckStatus.OK, "as the settings say"),
-        (HASHING, "hashing", CheckStatus.PROBLEM, "and the settings name hashing-256"),
+        (HASHING, "hashing-64", CheckStatus.OK, "as in the settings"),
+        (HASHING, "hashing", CheckStatus.PROBLEM, "but the settings name hashing-256"),
         (HASHING, "hashin", CheckStatus.PROBLEM, "no embedder is called 'hashin'"),
-        (SERVED, None, CheckStatus.WARNING, "which is behind an address"),
-        (SERVED, "https://nobody.invalid/v1#some-model", CheckStatus.OK, "as the settings say"),
-        (SERVED, "https://nobody.invalid/v1#other", CheckStatus.PROBLEM, "and the settings name http:other"),
-        (Encoder("of-my-own", 3), None, CheckStatus.WARNING, "which is none of recollect's own"),
+        (SERVED, None, CheckStatus.WARNING, "a remote model"),
+        (SERVED, "https://nobody.invalid/v1#some-model", CheckStatus.OK, "as in the settings"),
+        (SERVED, "https://nobody.invalid/v1#other", CheckStatus.PROBLEM, "but the settings name http:other"),
+        (Encoder("of-my-own", 3), None, CheckStatus.WARNING, "which recollect does not provide"),
     ],
 )
 def test_a_store_s_model_must_be_to_be_had(
@@ -37,7 +37,7 @@ def test_a_model_behind_an_address_is_to_be_named_by_it() -> None:
 def test_every_model_that_a_store_is_on_its_way_to_is_named() -> None:
     assert list(check_re_embedding((), 0)) == []
     assert [check.seen for check in check_re_embedding((SERVED, Encoder("x", 1)), 2)] == [
-        "begun with http:some-model (512 dimensions), and not finished",
-        "begun with x (1 dimension), and not finished",
-        "vectors of a former model are still to be removed",
+        "started with http:some-model (512 dimensions), but not finished",
+        "started with x (1 dimension), but not finished",
+        "vectors of an earlier model have not been removed yet",
     ]

@@ -5,7 +5,7 @@ from recollect.cli.doctor_checks import ok, problem, warning
 
 CHECKS = [
     ok("python", "3.11"),
-    warning("disk", "1.0 MB are free", "make room"),
+    warning("disk", "1.0 MB freed", "make room"),
     problem("model cache", "\x1b[31mred", "paint it \x07black"),
 ]
 
@@ -13,7 +13,7 @@ CHECKS = [
 def test_a_remedy_stands_below_what_it_is_for_and_nothing_steers_the_terminal() -> None:
     assert list(doctor.format_checks(CHECKS)) == [
         "ok       python       3.11",
-        "warning  disk         1.0 MB are free",
+        "warning  disk         1.0 MB freed",
         "                      → make room",
         "problem  model cache  \\x1b[31mred",
         "                      → paint it \\x07black",
@@ -30,7 +30,7 @@ def test_the_json_says_first_whether_all_is_well() -> None:
         "ok": True,
         "checks": [
             {"name": "python", "finding": "ok", "seen": "3.11", "remedy": None},
-            {"name": "disk", "finding": "warning", "seen": "1.0 MB are free", "remedy": "make room"},
+            {"name": "disk", "finding": "warning", "seen": "1.0 MB freed", "remedy": "make room"},
         ],
     }
     assert doctor.diagnosis_fields(CHECKS)["ok"] is False

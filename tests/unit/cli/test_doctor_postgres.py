@@ -91,22 +91,27 @@ def test_a_database_that_does_not_take_every_character_is_a_problem() -> None:
         (PgvectorInfo("0.8.2", None, trusted=False), APP, CheckStatus.OK, "0.8.2"),
         (PgvectorInfo("0.10.0", "0.10.0", trusted=False), APP, CheckStatus.OK, "0.10.0"),
         (PgvectorInfo("0.8.1", "0.8.2", trusted=False), OWNER, CheckStatus.PROBLEM, "0.8.1 is too old"),
-        (PgvectorInfo(None, None, trusted=False), OWNER, CheckStatus.PROBLEM, "the server has none"),
-        (PgvectorInfo(None, "0.7.4", trusted=True), OWNER, CheckStatus.PROBLEM, "the 0.7.4 of the server is too old"),
+        (PgvectorInfo(None, None, trusted=False), OWNER, CheckStatus.PROBLEM, "not available on the server"),
+        (PgvectorInfo(None, "0.7.4", trusted=True), OWNER, CheckStatus.PROBLEM, "0.7.4 on the server is too old"),
         (
             PgvectorInfo(None, "0.8.2", trusted=True),
             OWNER,
             CheckStatus.OK,
-            "the database gets 0.8.2 when the store is made",
+            "0.8.2 will be installed when the store is created",
         ),
         (
             PgvectorInfo(None, "0.8.2", trusted=True),
             APP,
             CheckStatus.PROBLEM,
-            "the database has none, and app may not create it",
+            "not installed in the database, and app may not install it",
         ),
-        (PgvectorInfo(None, "0.8.2", trusted=False), OWNER, CheckStatus.PROBLEM, "and keeper may not create it"),
-        (PgvectorInfo(None, "0.8.2", trusted=False), replace(APP, superuser=True), CheckStatus.OK, "gets 0.8.2"),
+        (PgvectorInfo(None, "0.8.2", trusted=False), OWNER, CheckStatus.PROBLEM, "and keeper may not install it"),
+        (
+            PgvectorInfo(None, "0.8.2", trusted=False),
+            replace(APP, superuser=True),
+            CheckStatus.OK,
+            "0.8.2 will be installed",
+        ),
     ],
 )
 def test_pgvector_has_to_be_there_or_to_be_had(
@@ -120,8 +125,8 @@ def test_pgvector_has_to_be_there_or_to_be_had(
 @table(
     ("found", "finding", "seen"),
     [
-        (OWNER, CheckStatus.OK, "keeper, whom row-level security holds"),
-        (replace(OWNER, superuser=True), CheckStatus.WARNING, "a superuser, whom row-level security does not hold"),
+        (OWNER, CheckStatus.OK, "keeper is subject to row-level security"),
+        (replace(OWNER, superuser=True), CheckStatus.WARNING, "a superuser and bypasses row-level security"),
         (replace(OWNER, bypasses_security=True), CheckStatus.WARNING, "BYPASSRLS"),
     ],
 )
@@ -139,16 +144,28 @@ def test_a_server_that_can_only_be_read_is_worth_a_warning() -> None:
     ("seen", "finding", "says"),
     [
         (a_catalogue(), CheckStatus.OK, f"{NAME}, 1.5 MB, schema 2"),
-        (a_catalogue(kept=None), CheckStatus.OK, "has none yet, the first memory makes it"),
-        (a_catalogue(kept=None, role=APP), CheckStatus.PROBLEM, "and app may not make a schema there"),
-        (a_catalogue(kept=None, role=replace(APP, superuser=True)), CheckStatus.OK, "has none yet"),
-        (a_catalogue(kept=None, server=FOLLOWER), CheckStatus.PROBLEM, "has none, and can only be read"),
-        (a_catalogue(kept=replace(KEPT, schema=None), role=APP), CheckStatus.PROBLEM, "is closed to app"),
+        (a_catalogue(kept=None), CheckStatus.OK, "has no store yet; the first memory creates it"),
+        (a_catalogue(kept=None, role=APP), CheckStatus.PROBLEM, "and app may not create a schema"),
+        (a_catalogue(kept=None, role=replace(APP, superuser=True)), CheckStatus.OK, "has no store yet"),
+        (a_catalogue(kept=None, server=FOLLOWER), CheckStatus.PROBLEM, "has no store and is read-only"),
+        (a_catalogue(kept=replace(KEPT, schema=None), role=APP), CheckStatus.PROBLEM, "app may not access"),
         (a_catalogue(kept=replace(KEPT, schema=3)), CheckStatus.PROBLEM, "written by a newer recollect"),
-        (a_catalogue(kept=replace(KEPT, moving=True)), CheckStatus.PROBLEM, "is not whole yet"),
-        (a_catalogue(kept=replace(KEPT, schema=1)), CheckStatus.OK, "schema 1, brought up to 2 when it is next opened"),
-        (a_catalogue(kept=others(replace(KEPT, schema=1)), role=APP), CheckStatus.PROBLEM, "brought up to schema 2"),
-        (a_catalogue(kept=replace(KEPT, schema=1), server=FOLLOWER), CheckStatus.PROBLEM, "brought up to schema 2"),
+        (a_catalogue(kept=replace(KEPT, moving=True)), CheckStatus.PROBLEM, "is not finished"),
+        (
+            a_catalogue(kept=replace(KEPT, schema=1)),
+            CheckStatus.OK,
+            "schema 1, will be migrated to 2 when it is next opened",
+        ),
+        (
+            a_catalogue(kept=others(replace(KEPT, schema=1)), role=APP),
+            CheckStatus.PROBLEM,
+            "must be migrated to schema 2",
+        ),
+        (
+            a_catalogue(kept=replace(KEPT, schema=1), server=FOLLOWER),
+            CheckStatus.PROBLEM,
+            "must be migrated to schema 2",
+        ),
     ],
 )
 def test_a_store_has_to_be_one_that_this_program_knows(seen: DatabaseCatalog, finding: CheckStatus, says: str) -> None:
@@ -192,7 +209,7 @@ def test_what_was_erased_and_is_not_swept_is_worth_a_warning() -> None:
         one for one in check_catalog(a_catalogue(kept=replace(KEPT, unswept=2)), settings) if one.name == "erased"
     ]
     assert check.finding is CheckStatus.WARNING
-    assert check.seen == "2 erasures of which PostgreSQL still has bytes in its files"
+    assert check.seen == "the files of PostgreSQL still have bytes of 2 erasures"
     assert "`recollect admin sweep` as keeper" in str(check.remedy)
 
 

@@ -11,7 +11,10 @@ from tests.tables import table
 
 
 def test_a_problem_is_told_and_of_a_fault_only_its_kind_and_its_place() -> None:
-    assert describe_failure(InvalidInput("the hook has no prompt")) == "the hook has no prompt"
+    assert (
+        describe_failure(InvalidInput("the JSON on standard input has no prompt"))
+        == "the JSON on standard input has no prompt"
+    )
     assert describe_failure(ConnectionRefusedError()) == "ConnectionRefusedError"
     with pytest.raises(ValueError, match="tea") as raised:
         int("Ana likes tea")

@@ -57,7 +57,7 @@ def told(erasure: ErasureReceipt) -> dict[str, str]:
 def test_a_proved_erasure_says_where_was_searched() -> None:
     said = told(an_erasure(ResidueSearch(files=("a.db", "a.db-wal"))))
     assert said["searched"] == "a.db, a.db-wal"
-    assert said["proved"] == "nothing of it is left there"
+    assert said["proved"] == "nothing of it was found there"
     assert said["out of reach"] == UNREACHABLE_COPIES[0]
     assert not {"left", "not proved", "same bytes"} & said.keys()
 
@@ -72,7 +72,9 @@ def test_an_erasure_that_is_not_proved_never_says_that_it_is() -> None:
 
 def test_what_says_the_same_and_stays_is_told() -> None:
     said = told(an_erasure(ResidueSearch(files=("a.db",), elsewhere={"contents": 1, "vectors": 2})))
-    assert said["same bytes"] == "in 1 row of contents, 2 rows of vectors, which belong to what was not erased"
+    assert (
+        said["same bytes"] == "in 1 row of contents, 2 rows of vectors, which belong to memories that were not erased"
+    )
 
 
 def test_of_many_ids_some_are_named() -> None:
@@ -131,14 +133,14 @@ def test_a_receipt_lists_what_went_with_the_memories() -> None:
     said = told(
         ErasureReceipt(scope=ANA, ids=(MemoryId("a"),), versions=1, contexts=0, search=ResidueSearch(), **counts)
     )
-    assert said["with it"] == "its words in the index of texts, 2 vectors, 1 use, 0 votes, 3 keys, 1 checkpoint"
+    assert said["with it"] == "its words in the text index, 2 vectors, 1 use, 0 votes, 3 keys, 1 checkpoint"
 
 
 def test_the_receipt_of_a_database_names_what_was_written_anew_and_who_may_read_its_files() -> None:
     said = told(an_erasure(ResidueSearch(rewritten=("contents_3", "memories_3"), unsearched="a superuser may")))
     assert said["rewritten"] == "contents_3, memories_3"
     assert said["searched"] == "no files: a superuser may"
-    assert said["proved"] == "nothing of it is left there"
+    assert said["proved"] == "nothing of it was found there"
     files = tuple(f"base/1/{number}" for number in range(memories.MAX_NAMED_IDS + 2))
     assert told(an_erasure(ResidueSearch(files=files)))["searched"].endswith(
         f"base/1/{memories.MAX_NAMED_IDS - 1}, and 2 more"
@@ -148,10 +150,10 @@ def test_the_receipt_of_a_database_names_what_was_written_anew_and_who_may_read_
 @table(
     ("swept", "told"),
     [
-        (SweepReport(), "no file has anything of what was erased"),
+        (SweepReport(), "no file has erased data"),
         (
             SweepReport(tables=("contents_3", "memories_3"), before=2_500_000, after=1_040_000, erasures=1),
-            "wrote 2 tables anew, 2.5 MB before, 1.0 MB now: nothing of 1 erasure is in their files any more",
+            "rewrote 2 tables, 2.5 MB before, 1.0 MB now: their files no longer have data of 1 erasure",
         ),
     ],
 )
@@ -175,7 +177,7 @@ def test_what_was_taken_in_is_counted_and_vectors_made_anew_are_told() -> None:
     foreign = ImportReport(memories=0, contexts=0, skipped=0, re_embedded=Encoder("m", 8))
     assert (
         list(transfer.describe_import(foreign))[1]
-        == "embedded anew: the vectors of the export were of m (8 dimensions)"
+        == "re-embedded: the vectors of the export were from m (8 dimensions)"
     )
     assert json_values.import_fields(foreign)["re_embedded"] == {"name": "m", "dimensions": 8}
 
@@ -184,7 +186,7 @@ def test_a_report_says_ok_only_without_problems() -> None:
     fine = VerifyReport(path="a.db", bytes=1, sealed=True, memories=1, recalled=True)
     assert list(transfer.format_report(fine))[1].startswith("ok  restored")
     empty = VerifyReport(path="a.db", bytes=1, sealed=False)
-    assert list(transfer.format_report(empty))[1].endswith("a store without a seal; there was nothing to recall")
+    assert list(transfer.format_report(empty))[1].endswith("the store has no checksum; there was nothing to recall")
     bad = VerifyReport(path="a.db", bytes=1, sealed=True, problems=("torn\x1b page", "lost row"))
     assert list(transfer.format_report(bad))[1:] == ["problem  torn\\x1b page", "problem  lost row"]
     assert (json_values.report_fields(fine)["ok"], json_values.report_fields(bad)["ok"]) == (True, False)

@@ -5,7 +5,7 @@ from recollect.model.encoder import Encoder, ReembeddingReport
 from tests.tables import table
 
 FORMER, NEW = Encoder("hashing-256", 256), Encoder("hashing-64", 64)
-OF_NEW = "the vectors are of hashing-64 (64 dimensions)"
+NEW_MODEL = "hashing-64 (64 dimensions)"
 
 
 @table(
@@ -13,19 +13,19 @@ OF_NEW = "the vectors are of hashing-64 (64 dimensions)"
     [
         (
             ReembeddingReport(encoder=NEW, former=FORMER, embedded=3, removed=4),
-            f"{OF_NEW} now: 3 embedded, 4 former vectors removed",
+            f"the vectors are now from {NEW_MODEL}: 3 embedded, 4 old vectors removed",
         ),
         (
             ReembeddingReport(encoder=NEW, former=NEW, embedded=0, removed=0),
-            f"{OF_NEW} already",
+            f"the vectors are already from {NEW_MODEL}",
         ),
         (
             ReembeddingReport(encoder=NEW, former=NEW, embedded=0, removed=1),
-            f"{OF_NEW} already: 1 former vector removed",
+            f"the vectors are already from {NEW_MODEL}: 1 old vector removed",
         ),
         (
             ReembeddingReport(encoder=NEW, former=NEW, embedded=3, removed=4),
-            f"{OF_NEW} already: 3 embedded that lacked one, 4 former vectors removed",
+            f"the vectors are already from {NEW_MODEL}: 3 embedded that had none, 4 old vectors removed",
         ),
     ],
 )

@@ -66,23 +66,23 @@ def test_parts_are_counted_and_each_is_told_if_asked() -> None:
     )
     assert list(recall.describe_replay(again)) == [
         "not identical: packed in 2 places, omitted in 1 place, the text",
-        "nothing that was kept with it tells why",
+        "the recorded context does not show why",
     ]
     assert list(recall.list_differences(again)) == [
         "packed a: was 0.5, is 0.25",
-        "packed b: was not there, is 0.5",
-        "omitted b: was 0.5 budget 3, is not there",
-        "text: what it was is no longer known, since something in it was erased",
+        "packed b: was missing, is 0.5",
+        "omitted b: was 0.5 budget 3, is missing",
+        "text: the recorded text is unknown because part of it was erased",
     ]
 
 
 @table(
     ("differences", "told"),
     [
-        ([ReplayDifference(DifferenceKind.TEXT, None, "sum", "other")], "text: is not what it was"),
+        ([ReplayDifference(DifferenceKind.TEXT, None, "sum", "other")], "text: changed"),
         (
             [ReplayDifference(DifferenceKind.NOT_RECORDED), ReplayDifference(DifferenceKind.TEXT, None, None, "sum")],
-            "text: what it was has not been noted",
+            "text: the recorded text was not stored",
         ),
     ],
 )

@@ -29,8 +29,8 @@ STATUS = JobStatus(
 @table(
     ("one", "told"),
     [
-        (BEGUN, "rollup began, due at 2026-11-16 01:00:00Z"),
-        (replace(BEGUN, attempt=3), "rollup began, due at 2026-11-16 01:00:00Z, attempt 3"),
+        (BEGUN, "rollup started, due at 2026-11-16 01:00:00Z"),
+        (replace(BEGUN, attempt=3), "rollup started, due at 2026-11-16 01:00:00Z, attempt 3"),
         (DONE, "rollup done at 2026-11-16 01:02:03Z in 3.2 s: 1 scope, 4 made"),
         (FAILED, "rollup failed at 2026-11-16 02:02:03Z in 1:00:03: StoreBusy in 1 scope; 2 scopes"),
         (
@@ -74,8 +74,8 @@ def test_how_it_stands_with_a_job_in_a_row(status: JobStatus, shown: tuple[str, 
 def test_what_comes_next_is_the_first_of_all() -> None:
     later = replace(STATUS, job="consolidate", next_at=DUE + timedelta(days=5))
     never = replace(STATUS, job="other", next_at=None)
-    assert scheduler.describe_next_job([later, STATUS, never]) == "next is rollup, at 2026-11-17 01:00:00Z"
-    assert scheduler.describe_next_job([never]) == "no job falls due: all are paused, or have no schedule"
+    assert scheduler.describe_next_job([later, STATUS, never]) == "next job: rollup at 2026-11-17 01:00:00Z"
+    assert scheduler.describe_next_job([never]) == "no job is due: all are paused or have no schedule"
 
 
 def test_the_json_has_every_field() -> None:

@@ -74,21 +74,21 @@ def test_a_reason_reads_like_this() -> None:
         "  + 0.800 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇     similarity 0.800 × 1\n"
         "  × 0.663 ▇▇▇▇▇▇▇▇▇▇▇▇▇        salience 0.250\n"
         "  × 1.000 ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ rarity 1.000 (assumed)\n"
-        "it would have been in with salience 0.716 instead of 0.250"
+        "it would be included with salience 0.716 instead of 0.250"
     )
 
 
 def test_several_ways_in_are_told_smallest_first() -> None:
     pool = [a_candidate("a", revisions=10), a_candidate("b", revisions=2, age=20 * DAY)]
     last = list(formatting.format_why(why_ranked("b", pool, builtin_profile("session"), NOW, limit=1)))[-2:]
-    assert last[0].startswith("it would have been in with ")
+    assert last[0].startswith("it would be included with ")
     assert last[1].startswith("or ")
 
 
 def test_where_no_single_signal_would_have_done_it_says_so() -> None:
     pool = [a_candidate("a", similarity=1.0, salience=1.0), a_candidate("b", similarity=0.2, salience=0.2)]
     assert list(formatting.format_why(why_ranked("b", pool, builtin_profile("salience"), NOW, limit=1)))[-1] == (
-        "no single signal could have put it in"
+        "no change of a single signal would include it"
     )
 
 
@@ -112,7 +112,7 @@ def test_a_needed_value_is_rounded_to_the_side_that_is_enough() -> None:
         changes=(SignalChange("recency", 0.5, 0.71201, "at most 3 days old"),),
     )
     assert list(formatting.format_why(reason))[-1] == (
-        "it would have been in with recency 0.713 instead of 0.500 (at most 3 days old)"
+        "it would be included with recency 0.713 instead of 0.500 (at most 3 days old)"
     )
 
 
@@ -142,10 +142,12 @@ def test_a_context_is_explained_memory_by_memory_and_what_was_left_out_says_why(
         "  1. 1.000  a  deploys run on Fridays",
         f"     + 1.000 {'▇' * 20} relevance 1.000 × 1",
         "",
-        f"left out: b, 0.500: it costs {omitted.cost} tokens, and {omitted.room} were left",
+        f"left out: b, 0.500: it costs {omitted.cost} tokens, but only {omitted.room} were left",
     ]
     few = pack(a_ranking([a_memory("a"), a_memory("b")]), Budget(500, items=1), Prompt(MARKER))
-    assert list(formatting.format_context(few))[-1] == "left out: b, 0.500: there were as many as may be"
+    assert (
+        list(formatting.format_context(few))[-1] == "left out: b, 0.500: the context has the maximum number of memories"
+    )
 
 
 def test_who_said_something_stands_before_it_in_a_ranking_and_in_a_context() -> None:
@@ -162,7 +164,7 @@ def test_room_that_is_less_than_none_is_told_as_none() -> None:
     context = pack(a_ranking([a_memory("a"), a_memory("b", text="word " * 200)]), Budget(150), Prompt(MARKER))
     (omitted,) = context.omitted
     short = replace(context, omitted=(replace(omitted, room=-9),))
-    assert list(formatting.format_context(short))[-1].endswith(f"it costs {omitted.cost} tokens, and 0 were left")
+    assert list(formatting.format_context(short))[-1].endswith(f"it costs {omitted.cost} tokens, but only 0 were left")
 
 
 def test_within_a_width_what_a_memory_says_is_cut_and_its_explanation_is_not() -> None:
@@ -261,16 +263,16 @@ def test_of_a_memory_nothing_is_told_that_is_not_known() -> None:
     [
         (Created(), "created"),
         (Updated(3), "updated: revision 3"),
-        (Reinforced(MemoryId("m")), "nothing new (the same words); counted as said again"),
-        (Superseded(MemoryId("o"), "why"), "created; o holds no longer (why)"),
-        (Outdated(MemoryId("n"), "why"), "created as what held until n (why)"),
-        (Reactivated("forgotten"), "back: it was forgotten, and was said again since"),
-        (Unindexed(MemoryId("t"), "why"), "kept, and not indexed: why"),
+        (Reinforced(MemoryId("m")), "nothing new (the same words); counted as a repetition"),
+        (Superseded(MemoryId("o"), "why"), "created; replaces o (why)"),
+        (Outdated(MemoryId("n"), "why"), "created as outdated; n is newer (why)"),
+        (Reactivated("forgotten"), "reactivated: it was forgotten and was repeated"),
+        (Unindexed(MemoryId("t"), "why"), "stored but not indexed: why"),
         (Quarantined("why"), "quarantined: why"),
         (Quarantined("why", MemoryId("o")), "quarantined: why (o)"),
         (Refused("why"), "refused: why"),
         (Changed("pinned"), "now pinned"),
-        (Unchanged(), "unchanged: nothing of that is new"),
+        (Unchanged(), "unchanged: nothing new"),
     ],
 )
 def test_every_verdict_has_its_words(verdict: Verdict, said: str) -> None:
@@ -293,8 +295,8 @@ def test_looks_are_given_to_parts_and_change_no_word() -> None:
 @table(
     ("verdict", "status", "way"),
     [
-        (Quarantined("why"), Status.QUARANTINED, ("to let it be recalled", ("curate", "release"))),
-        (Refused("why"), Status.FORGOTTEN, ("to bring it back", ("restore",))),
+        (Quarantined("why"), Status.QUARANTINED, ("to release it", ("curate", "release"))),
+        (Refused("why"), Status.FORGOTTEN, ("to restore it", ("restore",))),
         (Refused("why"), Status.ACTIVE, None),
         (Created(), Status.ACTIVE, None),
     ],
@@ -312,6 +314,6 @@ def test_an_extract_that_is_kept_apart_comes_with_the_command_that_lets_it_in() 
     memory = a_memory("my m", status=Status.QUARANTINED)
     said = Extract(text=memory.text, quote=memory.text, turn=0, kind=memory.kind)
     found = [([Receipt(memory.id, Quarantined("why"), memory)], Extraction(extracts=(said,)))]
-    assert "  to let it be recalled: recollect curate release 'my m' --scope acme/ana" in list(
+    assert "  to release it: recollect curate release 'my m' --scope acme/ana" in list(
         extract.format_extractions(found)
     )
