@@ -46,7 +46,7 @@ def test_a_terminal_gets_a_bar_for_each_stage(filled: Shell) -> None:
     assert "embedding  [" in seen
     assert "removing former vectors  [" in seen
     assert seen.count("100%") >= 2
-    assert seen.rstrip().endswith("2 former vectors removed")
+    assert seen.rstrip().endswith("2 old vectors removed")
 
 
 def test_there_must_be_a_store_and_an_embedder(shell: Shell) -> None:

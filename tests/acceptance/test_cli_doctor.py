@@ -60,7 +60,7 @@ def test_all_is_well_before_there_is_a_store_and_none_is_made(shell: Shell) -> N
     checks = told(shell)
     assert list(checks) == [*INSTALLATION, "store", *AROUND]
     assert {checks[name]["finding"] for name in checks if name not in EMBEDDERS} == {"ok"}
-    assert checks["embedding"]["seen"] == "with hashing-256 (256 dimensions), it works"
+    assert checks["embedding"]["seen"] == "hashing-256 (256 dimensions) works"
     assert "is not there yet" in checks["store"]["seen"]
     assert list(shell.store.parent.iterdir()) == []
 
@@ -80,7 +80,7 @@ def test_what_serves_agents_is_looked_at(shell: Shell, tmp_path: Path) -> None:
         return told(shell, code=code, XDG_CONFIG_HOME=str(tmp_path / "home"))
 
     assert seen()["faces"]["seen"] == "HTTP, MCP and gRPC are installed"
-    assert f"by the token in {own / 'token'}" in seen()["keys"]["seen"]
+    assert f"only local requests with the token in {own / 'token'} are accepted" in seen()["keys"]["seen"]
     assert seen()["frameworks"]["finding"] == "ok"
     assert not own.exists()
     own.mkdir(parents=True)

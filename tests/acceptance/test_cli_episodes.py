@@ -326,7 +326,7 @@ class TestComplete:
             True,
         )
         told = done.stderr.splitlines()
-        assert told[1].startswith("to let it be recalled: ")
+        assert told[1].startswith("to release it: ")
         assert f"curate release {failure[0]} --scope" in told[1]
         assert told[2].startswith("quarantined: it reads like orders to a model")
         assert f"curate release {id} --scope" in told[3]
@@ -390,7 +390,7 @@ def test_an_episode_that_is_not_there_is_not_found_whosever_it_is(words: tuple[s
 def test_a_scope_is_asked_for(words: tuple[str, ...], tmp_path: Path) -> None:
     shell = Shell(tmp_path / "agent.db")
     assert "Name the scope, for example: --scope acme/ana" in shell("episodes", *words, code=2).stderr
-    assert "Say whose memory it is" in shell("episodes", "show", "x", code=2).stderr
+    assert "Name the scope" in shell("episodes", "show", "x", code=2).stderr
     assert not shell.store.exists()
 
 
@@ -709,7 +709,7 @@ class TestPrune:
     def test_nothing_is_let_go_of_as_it_comes(self, shell: Shell) -> None:
         end(shell, 0.0)
         assert shell("admin", "prune-episodes", "--dry-run").output == "no episode would be pruned\n"
-        assert shell("admin", "prune-episodes").output == "no episode has had its day; nothing was written\n"
+        assert shell("admin", "prune-episodes").output == "no episode is due for pruning; nothing was written\n"
         assert shell.json("admin", "prune-episodes") == {"runs": []}
 
     @on_both_stores

@@ -83,7 +83,7 @@ def test_what_is_erased_is_in_no_file_and_what_was_derived_from_it_goes_too(fill
     assert outcome.stdout.splitlines()[:5] == [
         "erased       2 memories of acme/ana with 2 versions, and all of it in 1 context",
         "ids          allergy, lesson",
-        "with it      its words in the index of texts, 2 vectors, 2 uses, 0 votes, 0 keys, 0 checkpoints",
+        "with it      its words in the text index, 2 vectors, 2 uses, 0 votes, 0 keys, 0 checkpoints",
         "searched     agent.db, agent.db-wal, agent.db-shm, agent.db-queue",
         "proved       nothing of it was found there",
     ]
@@ -181,9 +181,7 @@ def test_who_cannot_look_again_is_told_how_to_be_sure_and_that_works(filled: She
         outcome = filled("erase", *ANA, "--id", "allergy", "--yes", "--json", code=1, RECOLLECT_BUSY_TIMEOUT="0.1")
     erasure = json.loads(outcome.stdout)
     assert (erasure["proven"], erasure["retryable"]) == (False, True)
-    assert (
-        "`recollect export FILE` and `recollect --db NEW import FILE` make a store without any of it" in outcome.stderr
-    )
+    assert "`recollect export FILE` and `recollect --db NEW import FILE` make a store without it" in outcome.stderr
     assert "prove_erased" not in outcome.output
     exported, new = str(tmp_path / "all.jsonl"), Shell(tmp_path / "anew" / "agent.db")
     new.store.parent.mkdir()
@@ -268,7 +266,7 @@ def test_vectors_of_another_model_are_made_anew_and_that_is_said(filled: Shell, 
     filled("export", exported)
     copy = Shell(tmp_path / "copy.db")
     outcome = copy("import", exported, RECOLLECT_EMBEDDER="wordllama")
-    assert "embedded anew: the vectors of the export were of hashing-256 (256 dimensions)" in outcome.stdout
+    assert "re-embedded: the vectors of the export were from hashing-256 (256 dimensions)" in outcome.stdout
 
 
 def test_an_export_replaces_a_file_only_if_that_is_wished(filled: Shell, tmp_path: Path) -> None:
@@ -298,8 +296,8 @@ def test_nothing_but_a_file_of_its_own_is_ever_replaced(command: str, filled: Sh
     alias = filled.store.with_name("alias.db")
     alias.symlink_to(filled.store)
     assert "is the store itself" in filled(command, str(alias), "--force", code=2).stderr
-    assert "is no file" in filled(command, str(filled.store.parent), "--force", code=2).stderr
-    assert "is no file" in filled(command, "/dev/null", "--force", code=2).stderr
+    assert "is not a regular file" in filled(command, str(filled.store.parent), "--force", code=2).stderr
+    assert "is not a regular file" in filled(command, "/dev/null", "--force", code=2).stderr
     assert "No such file or directory" in filled(command, str(filled.store.parent / "no" / "a"), code=1).stderr
     assert filled("export").stdout == before
 
@@ -391,7 +389,7 @@ def nothing(_: list[bytes]) -> list[bytes]:
         (cut_in_a_line, "line 3: this is not JSON"),
         (changed, "the export was changed or cut"),
         (of_a_kind_that_is_none, "line 4, field 'kind': 'whim'"),
-        (not_text, "line 2: this is not UTF-8"),
+        (not_text, "line 2 is not UTF-8"),
         (something_else, "line 1: this is not an export of recollect"),
         (nothing, "line 1: this is not JSON"),
     ],

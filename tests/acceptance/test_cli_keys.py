@@ -28,7 +28,7 @@ def test_a_key_is_shown_once_and_listed_by_what_it_allows(
     rights = (*said, "--scope", "acme/ana", "--scope", "acme/bo")
     made = shell(*own, "keys", "add", "agent-7", *rights, "--expires", "90d", "--provenance", "tool_external")
     assert re.fullmatch(r"rk_[0-9a-f]{12}_[\w-]{43}\n", made.stdout)
-    assert "shown this once" in made.stderr
+    assert "shown only once" in made.stderr
     (told,) = shell.json(*own, "keys", "list")["keys"]
     until = datetime.fromisoformat(told.pop("expires_at")) - datetime.fromisoformat(told.pop("created_at"))
     assert timedelta(days=89) < until <= timedelta(days=90)
@@ -50,17 +50,17 @@ def test_a_key_is_shown_once_and_listed_by_what_it_allows(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("ana", "--right", "read"), "--scope acme/ana, or --whole-store"),
+        (("ana", "--right", "read"), "--scope acme/ana, or use --whole-store"),
         (("ana", *READ, "--whole-store"), "Use --scope or --whole-store, not both."),
         (("ana", "--scope", "acme"), "--right"),
         (("ana", "--right", "rule", "--scope", "acme"), "--right"),
         (("ana", "--right", "read,rule", "--scope", "acme"), "'rule'"),
         (("ana", "--right", "read,", "--scope", "acme"), "--right"),
-        (("ana", "--right", "read", "--scope", "*"), "say --whole-store"),
+        (("ana", "--right", "read", "--scope", "*"), "use --whole-store"),
         (("ana", "--right", "read", "--scope", "acme//x"), "scope"),
         (("ana/bo", *READ), "has a slash"),
         (("", *READ), "name"),
-        (("ana", *READ, "--expires", "soon"), "write for how long, as 90d"),
+        (("ana", *READ, "--expires", "soon"), "write a duration, such as 90d"),
         (("ana", *READ, "--expires", "9" * 400 + "d"), "--expires"),
         (("ana", *READ, "--expires", "99999999d"), "--expires"),
         (("ana", *READ, "--expires", "0d"), "is in the past"),
@@ -129,4 +129,4 @@ def test_whoever_makes_a_key_is_told_what_that_means_for_the_token_and_for_a_nam
 ) -> None:
     first, second, again = (shell(*own, "keys", "add", name, *READ).stderr for name in ("ana", "bo", "ana"))
     assert ["the token" in one for one in (first, second, again)] == [True, False, False]
-    assert ["a key of ana already" in one for one in (first, second, again)] == [False, False, True]
+    assert ["ana already had a key" in one for one in (first, second, again)] == [False, False, True]

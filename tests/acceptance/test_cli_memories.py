@@ -225,7 +225,7 @@ def test_who_asks_about_a_time_before_anything_was_known_is_told_so(shell: Shell
     for command in (("search", SEAT), ("recall", SEAT), ("brief",)):
         assert unknown in shell(*command, *ANA, "--known-at", early).stderr
         before = shell(*command, *ANA, "--as-of", "2025-01-01").stderr
-        assert "acme/ana has 1 memory now, but none that was known and held at 2025-01-01 00:00:00Z" in before
+        assert "acme/ana has 1 memory now, but none that was known and valid at 2025-01-01 00:00:00Z" in before
         assert "now, but" not in shell(*command, *ANA, "--as-of", early).stderr
         assert shell(*command, *ANA, "--known-at", early, "--json").stderr == ""
     assert "now, but" not in shell("search", "zebra", *ANA, "--as-of", early).stderr

@@ -60,7 +60,7 @@ def test_a_refused_write_fails_with_the_reason_and_the_remedy(moved: Shell) -> N
     assert refused.stdout == ""
     assert reason.startswith("Error: refused: it was forgotten on ")
     assert reason.endswith(", after this was stated; nothing was written")
-    assert remedy == f"to bring it back: recollect --db {moved.store} restore lisbon --scope acme/ana"
+    assert remedy == f"to restore it: recollect --db {moved.store} restore lisbon --scope acme/ana"
     sent = moved("remember", LISBON, *ANA, "--at", "2026-03-01", "--json", code=1)
     assert ('"verdict": "refused"' in sent.stdout, sent.stderr.startswith("Error: refused: ")) == (True, True)
 

@@ -54,7 +54,7 @@ class TestPruneVectors:
     def test_done_again_it_says_that_there_is_nothing_to_do(self, rolled: Shell) -> None:
         rolled("admin", "prune-vectors")
         again = rolled("admin", "prune-vectors")
-        assert (again.stdout, again.stderr) == ("", "nothing has had its time; nothing was written\n")
+        assert (again.stdout, again.stderr) == ("", "no record is past its retention; nothing was written\n")
         assert rolled("admin", "prune-vectors", "--dry-run").stderr == "nothing would leave or come back\n"
 
     def test_what_is_not_summed_up_yet_is_told_with_what_comes_first(self, shell: Shell) -> None:

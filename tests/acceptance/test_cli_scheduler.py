@@ -127,7 +127,7 @@ def test_a_job_is_paused_and_resumed(lived: Shell) -> None:
     assert done.stdout == ""
     every = lived("scheduler", "pause", "--json").stdout
     assert {one["paused"] for one in json.loads(every)["jobs"]} == {True}
-    assert "no job falls due: all are paused" in lived("scheduler", "run", "--once").stderr
+    assert "no job is due: all are paused" in lived("scheduler", "run", "--once").stderr
     resumed = lived("scheduler", "resume").stdout
     assert "paused" not in resumed
     assert lived(*ONCE_A_DAY, "scheduler", "run", "--once").stdout == ""  # what fell due before is not made up for

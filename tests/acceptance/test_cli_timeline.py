@@ -98,11 +98,11 @@ class TestObserve:
 class TestRollup:
     def test_what_is_over_is_summed_up_and_the_same_again_changes_nothing(self, observed: Shell) -> None:
         told = observed("admin", "rollup").stdout
-        assert told == "acme/ana: made 2 segments, 4 grips, 2 days, 2 weeks, 2 months, 1 year\n"
+        assert told == "acme/ana: created 2 segments, 4 grips, 2 days, 2 weeks, 2 months, 1 year\n"
         assert observed("admin", "rollup").stdout == "acme/ana: all records are up to date\n"
         observed("observe", "-", *ANA, stdin=lines([("2025-04-07T11:05:00Z", "Ana", "Bruno hates the drops.")], "dog"))
         told = observed("admin", "rollup").stdout
-        assert told == "acme/ana: made 1 grip; made anew 1 segment, 1 day, 1 week, 1 month, 1 year\n"
+        assert told == "acme/ana: created 1 grip; updated 1 segment, 1 day, 1 week, 1 month, 1 year\n"
 
     def test_as_json_it_is_counted_by_scope_and_level(self, observed: Shell) -> None:
         observed("observe", "-", *BEN, stdin=lines(DOG))
@@ -128,7 +128,7 @@ class TestRollup:
         assert not shell.store.exists()
         shell("remember", "Ana prefers window seats", *ANA)
         quiet = shell("admin", "rollup")
-        assert (quiet.stdout, "nothing was observed" in quiet.stderr) == ("", True)
+        assert (quiet.stdout, "no events there" in quiet.stderr) == ("", True)
         assert shell("admin", "rollup", *BEN).stdout == ""
         assert shell.json("admin", "rollup", *BEN) == {"scopes": []}
         assert "of a scope needs 1 to 128 characters" in shell("admin", "rollup", "--scope", "acme//x", code=2).stderr
@@ -181,7 +181,7 @@ class TestBrowse:
     def test_a_place_is_there_before_it_is_summed_up_and_says_so(self, observed: Shell) -> None:
         found = observed("browse", "2025-03-03", *ANA)
         assert [one[0] for one in rows(found.stdout)] == ["event"] * 3
-        assert "not summed up yet: `recollect admin rollup` does" in found.stderr
+        assert "not summarized yet; `recollect admin rollup` summarizes" in found.stderr
         assert observed.json("browse", "2025", *ANA)["place"]["record"] is None
         empty = observed("browse", "2025-03-04", *ANA)
         assert (empty.stdout, empty.stderr.splitlines()[1]) == ("", "no events")

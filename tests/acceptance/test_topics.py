@@ -410,7 +410,7 @@ class TestCommand:
         shell("remember", "Ana likes tea", "--scope", ANA)
         assert "--refresh looks for them" in shell("topics", "--scope", ANA).stderr
         for said in (("topics",), ("topics", "topic-x", "--refresh")):
-            assert "Missing option '--scope'. Say whose memory it is" in shell(*said, code=2).stderr
+            assert "Missing option '--scope'. Name the scope" in shell(*said, code=2).stderr
         assert "0 of 1 memory in 0 topics (as before)" in shell("topics", "--scope", ANA, "--refresh").stderr
         assert "there is no topic 'topic-x' in acme/ana" in shell("topics", "topic-x", "--scope", ANA, code=3).stderr
 

@@ -1,6 +1,6 @@
 """Commands for a whole store: `recollect admin` and `recollect stats`.
 
-The commands come first. Below them is how each result is shown as JSON and as text: statistics, re-embedding,
+The commands come first. The functions below them format each result as JSON and as text: statistics, re-embedding,
 migration, vector indexes and rollups.
 """
 
@@ -57,7 +57,7 @@ for _command in (plan, apply, undo, consolidate, prune_vectors, rebuild_index, p
 )
 @options.as_json
 @pass_target
-def re_embed(place: StoreTarget, embedder: str, as_json: bool) -> None:
+def re_embed(store: StoreTarget, embedder: str, as_json: bool) -> None:
     """Embed all that memories say or said anew, and make the embedder NAME the store's.
 
     Others may read and write meanwhile; when it is done, they are told to open the store again. It may be stopped
@@ -67,11 +67,11 @@ def re_embed(place: StoreTarget, embedder: str, as_json: bool) -> None:
     recollect admin re-embed --embedder minilm
     """
     with stage_bars() as show:
-        done = factory.re_embed(place.target, embedder=embedder, progress=show)
+        report = factory.re_embed(store.target, embedder=embedder, progress=show)
     if as_json:
-        output.print_json(re_embed_fields(done))
+        output.print_json(re_embed_fields(report))
     else:
-        output.print_lines([describe_re_embed(done)])
+        output.print_lines([describe_re_embed(report)])
 
 
 @admin.command("migrate-store", short_help="Move a store in a file to PostgreSQL.")
@@ -88,11 +88,11 @@ def migrate_store(source: str, target: str, as_json: bool) -> None:
     recollect admin migrate-store agent.db postgresql://recollect@localhost/memories
     """
     with progress_bar("moving") as tell:
-        moved = factory.migrate_store(source, target, progress=tell)
+        report = factory.migrate_store(source, target, progress=tell)
     if as_json:
-        output.print_json(move_fields(moved))
+        output.print_json(move_fields(report))
     else:
-        output.print_lines([describe_move(moved)])
+        output.print_lines([describe_move(report)])
 
 
 @admin.command(short_help="Sum up what happened: days, weeks, months and years.")
@@ -100,7 +100,7 @@ def migrate_store(source: str, target: str, as_json: bool) -> None:
 @click.option("--unfinished", is_flag=True, help="Also what is under way: the present day, week, month and year.")
 @options.as_json
 @pass_target
-def rollup(place: StoreTarget, scope: Scope | None, unfinished: bool, as_json: bool) -> None:
+def rollup(store: StoreTarget, scope: Scope | None, unfinished: bool, as_json: bool) -> None:
     """Bring the records of days, weeks, months and years up to the events that were observed, of all that is over.
 
     The same again changes nothing. It may be stopped at any moment: the same command goes on from there. Days are those
@@ -114,8 +114,8 @@ def rollup(place: StoreTarget, scope: Scope | None, unfinished: bool, as_json: b
     def roll(engine: Engine, one: Scope, show: ReportProgress) -> RollupReport:
         return engine.rollup(scope=one, unfinished=unfinished, progress=show)
 
-    done, failed = output.run_for_each_scope(place, scope, "summing up", roll)
-    happened = [one for one in done if not one.is_empty]
+    reports, failed = output.run_for_each_scope(store, scope, "summing up", roll)
+    happened = [one for one in reports if not one.is_empty]
     if as_json:
         output.print_json({"scopes": [rollup_fields(one) for one in happened]})
     else:
@@ -131,7 +131,7 @@ def rollup(place: StoreTarget, scope: Scope | None, unfinished: bool, as_json: b
 @click.option("--drop", is_flag=True, help="Drop the index of the scope; without one, all that are of no use any more.")
 @options.as_json
 @pass_target
-def index(place: StoreTarget, scope: str | None, drop: bool, as_json: bool) -> None:
+def index(store: StoreTarget, scope: str | None, drop: bool, as_json: bool) -> None:
     """Build an index of the nearest for SCOPE, or drop it; without SCOPE, show those that there are.
 
     For a database of PostgreSQL, as the owner of its tables. Others may read and write meanwhile. A build that was
@@ -143,19 +143,21 @@ def index(place: StoreTarget, scope: str | None, drop: bool, as_json: bool) -> N
     recollect admin index --scope acme/ana --drop
     """
     if drop:
-        gone = factory.drop_useless_indexes(place.target) if scope is None else factory.drop_index(place.target, scope)
+        dropped = (
+            factory.drop_useless_indexes(store.target) if scope is None else factory.drop_index(store.target, scope)
+        )
         if as_json:
-            output.print_json({"dropped": [index_fields(one) for one in gone]})
+            output.print_json({"dropped": [index_fields(one) for one in dropped]})
         else:
-            output.print_lines([describe_dropped_indexes(gone)])
+            output.print_lines([describe_dropped_indexes(dropped)])
     elif scope is not None:
-        built = factory.index_scope(place.target, scope)
+        built = factory.index_scope(store.target, scope)
         if as_json:
             output.print_json({**index_fields(built), "built": built.built})
         else:
             output.print_lines([describe_built_index(built)])
     else:
-        found = factory.list_indexes(place.target)
+        found = factory.list_indexes(store.target)
         if as_json:
             output.print_json({"indexes": [index_fields(one) for one in found]})
         else:
@@ -185,28 +187,28 @@ def calibrate(embedder: str | None, pairs: IO[bytes] | None, as_json: bool) -> N
     settings = config.load_settings()
     chosen = factory.find_named_embedder(embedder or settings.embedder or "auto", settings)
     if pairs is None:
-        known = duplicates.shipped_pairs()
+        labeled = duplicates.shipped_pairs()
     else:
         with open_rereadable(pairs) as lines:
-            known = duplicates.read_pairs(lines)
-    found = duplicates.calibrate(chosen, known)
+            labeled = duplicates.read_pairs(lines)
+    calibration = duplicates.calibrate(chosen, labeled)
     if as_json:
-        output.print_json(duplicates.calibration_to_json(found))
+        output.print_json(duplicates.calibration_to_json(calibration))
     else:
-        output.print_table(duplicates.calibration_table(found))
-        output.print_note(duplicates.describe_calibration(found))
+        output.print_table(duplicates.calibration_table(calibration))
+        output.print_note(duplicates.describe_calibration(calibration))
 
 
 @click.command(short_help="Count what a store holds.")
 @options.scope_filter
 @options.as_json
 @pass_target
-def stats(place: StoreTarget, scope: Scope | None, as_json: bool) -> None:
+def stats(store: StoreTarget, scope: Scope | None, as_json: bool) -> None:
     """Count the memories by status, kind and scope, their versions and uses, and the bytes of the store.
 
     In a pipe there is one line a figure: what it is of, the figure, and which of them, between tabs.
     """
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         stats = engine.stats(scope=scope)
         hints = [] if scope is None else output.explain_empty_scope(engine, scope, below=True)
     if as_json:
@@ -236,24 +238,24 @@ def stats_table(stats: Stats) -> TextTable:
     return TextTable(("what", "count", "which"), [(what, str(count), which) for what, count, which in rows])
 
 
-def re_embed_fields(done: ReembeddingReport) -> dict[str, Any]:
+def re_embed_fields(report: ReembeddingReport) -> dict[str, Any]:
     """Return a re-embedding report as JSON fields."""
     return {
-        "embedder": _encoder_fields(done.encoder),
-        "former": None if done.former is None else _encoder_fields(done.former),
-        "changed": done.changed,
-        "embedded": done.embedded,
-        "removed": done.removed,
+        "embedder": _encoder_fields(report.encoder),
+        "former": None if report.former is None else _encoder_fields(report.former),
+        "changed": report.changed,
+        "embedded": report.embedded,
+        "removed": report.removed,
     }
 
 
-def describe_re_embed(done: ReembeddingReport) -> str:
+def describe_re_embed(report: ReembeddingReport) -> str:
     """Describe the result of a re-embedding in one sentence."""
-    embedded, removed = f"{done.embedded} embedded", f"{format_count(done.removed, 'old vector')} removed"
-    if done.changed:
-        return f"the vectors are now from {done.encoder}: {embedded}, {removed}"
-    late = [f"{embedded} that had none"] * bool(done.embedded) + [removed] * bool(done.removed)
-    already = f"the vectors are already from {done.encoder}"
+    embedded, removed = f"{report.embedded} embedded", f"{format_count(report.removed, 'old vector')} removed"
+    if report.changed:
+        return f"the vectors are now from {report.encoder}: {embedded}, {removed}"
+    late = [f"{embedded} that had none"] * bool(report.embedded) + [removed] * bool(report.removed)
+    already = f"the vectors are already from {report.encoder}"
     return f"{already}: {', '.join(late)}" if late else already
 
 
@@ -261,21 +263,21 @@ def _encoder_fields(encoder: Encoder) -> dict[str, Any]:
     return {"name": encoder.name, "dimensions": encoder.dimensions}
 
 
-def move_fields(moved: MoveReport) -> dict[str, Any]:
+def move_fields(report: MoveReport) -> dict[str, Any]:
     """Return a migration report as JSON fields."""
     return {
-        "memories": moved.memories,
-        "contexts": moved.contexts,
-        "resumed": moved.resumed,
-        "checksum": moved.checksum,
+        "memories": report.memories,
+        "contexts": report.contexts,
+        "resumed": report.resumed,
+        "checksum": report.checksum,
     }
 
 
-def describe_move(moved: MoveReport) -> str:
+def describe_move(report: MoveReport) -> str:
     """Describe what a migration moved in one sentence."""
-    what = f"{format_count(moved.memories, 'memory', 'memories')} and {format_count(moved.contexts, 'context')}"
-    earlier = f", {moved.resumed} of them by an earlier run" if moved.resumed else ""
-    return f"moved {what}{earlier}; both stores have the checksum {moved.checksum[:16]}"
+    what = f"{format_count(report.memories, 'memory', 'memories')} and {format_count(report.contexts, 'context')}"
+    earlier = f", {report.resumed} of them by an earlier run" if report.resumed else ""
+    return f"moved {what}{earlier}; both stores have the checksum {report.checksum[:16]}"
 
 
 def index_fields(one: ScopeVectorIndex) -> dict[str, Any]:
@@ -316,10 +318,10 @@ def describe_index_state(one: ScopeVectorIndex) -> str:
     return "in use" if one.valid else "being built, or interrupted"
 
 
-def describe_built_index(built: ScopeVectorIndex) -> str:
+def describe_built_index(scope_index: ScopeVectorIndex) -> str:
     """Describe the result of an index build in one sentence."""
-    what = f"{format_count(built.vectors, 'vector')} of {built.model}, {_format_index_size(built)}"
-    return f"{built.scope} {'now' if built.built else 'already'} has an index: {what}"
+    what = f"{format_count(scope_index.vectors, 'vector')} of {scope_index.model}, {_format_index_size(scope_index)}"
+    return f"{scope_index.scope} {'now' if scope_index.built else 'already'} has an index: {what}"
 
 
 def describe_dropped_indexes(indexes: Sequence[ScopeVectorIndex]) -> str:
@@ -344,38 +346,38 @@ def _format_index_size(one: ScopeVectorIndex) -> str:
     return f"{one.bytes / 1e6:,.1f} MB"
 
 
-def rollup_fields(found: RollupReport) -> dict[str, Any]:
+def rollup_fields(report: RollupReport) -> dict[str, Any]:
     """Return the result of a rollup as JSON fields."""
     counts = ("made", "revised", "archived", "unchanged")
     return {
-        "scope": str(found.scope),
-        **{name: {level.value: getattr(found, name)[level] for level in getattr(found, name)} for name in counts},
-        "under_way": found.under_way,
-        **asdict(found.spent),
-        "cost": found.cost,
+        "scope": str(report.scope),
+        **{name: {level.value: getattr(report, name)[level] for level in getattr(report, name)} for name in counts},
+        "under_way": report.under_way,
+        **asdict(report.spent),
+        "cost": report.cost,
     }
 
 
-def describe_rollup(found: RollupReport) -> str:
+def describe_rollup(report: RollupReport) -> str:
     """Describe the result of a rollup in one sentence."""
     parts = [
         f"{what} {_count_levels(counts)}"
-        for what, counts in (("created", found.made), ("updated", found.revised), ("archived", found.archived))
+        for what, counts in (("created", report.made), ("updated", report.revised), ("archived", report.archived))
         if counts
     ]
-    told = "; ".join(parts) or "all records are up to date"
-    later = f" ({format_count(found.under_way, 'period')} under way)" if found.under_way else ""
-    return f"{found.scope}: {told}{later}{_describe_model_usage(found)}"
+    summary = "; ".join(parts) or "all records are up to date"
+    later = f" ({format_count(report.under_way, 'period')} under way)" if report.under_way else ""
+    return f"{report.scope}: {summary}{later}{_describe_model_usage(report)}"
 
 
-def _describe_model_usage(found: RollupReport) -> str:
+def _describe_model_usage(report: RollupReport) -> str:
     """Describe the calls to a chat model, or return an empty string if there were none."""
-    spent = found.spent
-    if not spent.calls:
+    usage = report.spent
+    if not usage.calls:
         return ""
-    cost = "" if found.cost is None else f", cost {found.cost:g}"
-    tokens = f"{spent.prompt_tokens} and {spent.completion_tokens} tokens"
-    return f" ({format_count(spent.calls, 'call')}, {tokens}{cost})"
+    cost = "" if report.cost is None else f", cost {report.cost:g}"
+    tokens = f"{usage.prompt_tokens} and {usage.completion_tokens} tokens"
+    return f" ({format_count(usage.calls, 'call')}, {tokens}{cost})"
 
 
 def _count_levels(counts: Mapping[Level, int]) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 HELP_SETTINGS = {"help_option_names": list(HELP_FLAGS)}
-"""As the command line has them; click keeps what the first context of a command says, and that may be without it."""
+"""The help options of the command line: click caches those of a command's first context, which may have no parent."""
 
 
 class HookCommand(click.Command):
@@ -78,7 +78,7 @@ class HookCommand(click.Command):
 @click.option("--server", metavar="URL", help="Ask a running server, as http://127.0.0.1:8765/mcp, not the store.")
 @click.option("--key-file", metavar="FILE", help="The file with the key or the token that the server wants.")
 @click.pass_obj
-def hook(place: "StoreTarget", /, **asked: Any) -> None:
+def hook(store: "StoreTarget", /, **options: Any) -> None:
     """Read the JSON of a hook on standard input, and print what is known as its additional context.
 
     EVENT is session-start or prompt. If there is no answer in time, or anything is wrong, nothing is printed but a line
@@ -87,7 +87,7 @@ def hook(place: "StoreTarget", /, **asked: Any) -> None:
     \b
     recollect hook prompt --scope acme/ana --server http://127.0.0.1:8765/mcp
     """
-    run_hook(lambda: nullcontext(place), **asked)
+    run_hook(lambda: nullcontext(store), **options)
 
 
 OpenedDispatcher: TypeAlias = "tuple[Dispatcher, Callable[[], None]]"
@@ -120,7 +120,7 @@ MCP_NOT_INSTALLED = (
     help="The toolsets to offer, between commas: core, episodes, observations, operator.",
 )
 @click.pass_obj
-def mcp(place: "StoreTarget", scope: str | None, read_only: bool, tools: str) -> None:
+def mcp(store: "StoreTarget", scope: str | None, read_only: bool, tools: str) -> None:
     """Speak MCP over standard input and output with the agent that starts it, until that ends.
 
     The store is made if it is not there, and opened when the agent has seen the tools.
@@ -128,9 +128,9 @@ def mcp(place: "StoreTarget", scope: str | None, read_only: bool, tools: str) ->
     \b
     recollect --db agent.db mcp --scope acme/ana
     """
-    made = partial(contextvars.copy_context().run, lambda: open_dispatcher(place.open_or_create()))
+    open_store = partial(contextvars.copy_context().run, lambda: open_dispatcher(store.open_or_create()))
     serve_stdio(
-        made, partial(contextvars.copy_context().run, read_body_limit), *prepare_session(scope, read_only, tools)
+        open_store, partial(contextvars.copy_context().run, read_body_limit), *prepare_session(scope, read_only, tools)
     )
 
 
@@ -147,7 +147,7 @@ def prepare_session(scope: str | None, read_only: bool, tools: str) -> "tuple[Ca
 
 
 def serve_stdio(
-    make: "Callable[[], OpenedDispatcher]", most_bytes: Callable[[], int], caller: Caller, wanted: "Toolsets"
+    open_store: "Callable[[], OpenedDispatcher]", max_bytes: Callable[[], int], caller: Caller, toolsets: "Toolsets"
 ) -> None:
     """Serve MCP over standard input and output; the store is opened when it is first needed."""
     from recollect.server.mcp.stdio_transport import serve_stdio
@@ -155,35 +155,35 @@ def serve_stdio(
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    serve_stdio(make, most_bytes, caller, wanted)
+    serve_stdio(open_store, max_bytes, caller, toolsets)
 
 
 def make_agent_caller(scope: str | None, *, read_only: bool) -> Caller:
     """Return the caller for an agent on standard input, trusted like the user who started it."""
     reach: Reach = WHOLE_STORE if scope is None else Scope.parse(scope)
     rights = frozenset({Right.READ}) if read_only else frozenset(Right)
-    because = READ_ONLY_REASON if read_only else None
+    hint = READ_ONLY_REASON if read_only else None
     return Caller(
-        name=AGENT_NAME, grants=(Grant(rights, reach),), provenance=Provenance.DIRECT_USER, missing_right_hint=because
+        name=AGENT_NAME, grants=(Grant(rights, reach),), provenance=Provenance.DIRECT_USER, missing_right_hint=hint
     )
 
 
-def open_dispatcher(engine: "AbstractContextManager[Engine]") -> "OpenedDispatcher":
-    """Return a dispatcher for an engine, and a function that closes both."""
+def open_dispatcher(opening: "AbstractContextManager[Engine]") -> "OpenedDispatcher":
+    """Open the engine, and return a dispatcher for it and a function that closes both."""
     from recollect.api.auth import HostPolicy
     from recollect.api.dispatcher import Dispatcher, OperationRunner, RequestLimits
     from recollect.server.health import create_monitor
 
-    limits, open = RequestLimits.from_settings(), ExitStack()
-    found = open.enter_context(engine)
-    watch = create_monitor(found)
-    open.callback(watch.close)
-    front = Dispatcher(
-        OperationRunner(found), refuse_keys, HostPolicy(frozenset()), limits=limits, on_outcome=watch.on_request
+    limits, stack = RequestLimits.from_settings(), ExitStack()
+    engine = stack.enter_context(opening)
+    monitor = create_monitor(engine)
+    stack.callback(monitor.close)
+    dispatcher = Dispatcher(
+        OperationRunner(engine), refuse_keys, HostPolicy(frozenset()), limits=limits, on_outcome=monitor.on_request
     )
-    open.callback(front.close)
-    watch.log_changes()
-    return front, open.close
+    stack.callback(dispatcher.close)
+    monitor.log_changes()
+    return dispatcher, stack.close
 
 
 def read_body_limit() -> int:
@@ -198,45 +198,48 @@ def refuse_keys(_: str | None) -> Caller:
     raise InvalidInput("API keys are not used over standard input; remove the key")
 
 
-def prepare_mcp(before: Sequence[str], typed: Sequence[str]) -> Callable[[], None] | None:
+def prepare_mcp(global_options: Sequence[str], arguments: Sequence[str]) -> Callable[[], None] | None:
     """Return a function that serves MCP, or None if the arguments are wrong.
 
-    On None the entry point runs the full command line, which reports the error best.
+    If it returns None, the entry point runs the full command line, which reports the error.
     """
     try:
-        params = mcp.make_context("mcp", list(typed)).params
-        who = prepare_session(**params)
+        params = mcp.make_context("mcp", list(arguments)).params
+        session = prepare_session(**params)
     except (click.ClickException, RecollectError):
         return None
     return partial(
-        serve_stdio, partial(_open_target_dispatcher, before), partial(_read_target_body_limit, before), *who
+        serve_stdio,
+        partial(_open_target_dispatcher, global_options),
+        partial(_read_target_body_limit, global_options),
+        *session,
     )
 
 
-def _open_target_dispatcher(before: Sequence[str]) -> "OpenedDispatcher":
-    with resolve_target(before) as found:
-        return open_dispatcher(found.open_or_create())
+def _open_target_dispatcher(global_options: Sequence[str]) -> "OpenedDispatcher":
+    with resolve_target(global_options) as target:
+        return open_dispatcher(target.open_or_create())
 
 
-def _read_target_body_limit(before: Sequence[str]) -> int:
-    with resolve_target(before):
+def _read_target_body_limit(global_options: Sequence[str]) -> int:
+    with resolve_target(global_options):
         return read_body_limit()
 
 
-def parse_hook(typed: Sequence[str]) -> dict[str, object] | None:
+def parse_hook(arguments: Sequence[str]) -> dict[str, object] | None:
     """Return the parsed arguments of a hook, or None after a warning if they are wrong."""
     try:
-        return hook.make_context("hook", list(typed)).params
+        return hook.make_context("hook", list(arguments)).params
     except click.exceptions.Exit:
         return None
 
 
 @contextmanager
-def resolve_target(before: Sequence[str]) -> "Iterator[StoreTarget]":
+def resolve_target(global_options: Sequence[str]) -> "Iterator[StoreTarget]":
     """Yield the store target named by the global options, with their settings applied."""
     cli: click.Group = import_module("recollect.cli.main").cli
     try:
-        with cli.make_context("recollect", [*before, "mcp"]) as context:
+        with cli.make_context("recollect", [*global_options, "mcp"]) as context:
             context.invoke(cli.callback or (lambda: None), **context.params)
             yield context.obj
     except click.ClickException as error:

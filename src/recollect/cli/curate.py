@@ -58,9 +58,9 @@ def _parse_run(_: click.Context, __: click.Parameter, value: str) -> int:
 @options.scope
 @options.as_json
 @pass_target
-def weigh(place: StoreTarget, id: str, importance: float | None, scope: Scope, as_json: bool) -> None:
+def weigh(store: StoreTarget, id: str, importance: float | None, scope: Scope, as_json: bool) -> None:
     """Set the IMPORTANCE of the memory ID, within 0..1 and also lower than it was, or to `unknown`."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.curator.weigh(id, importance, scope=scope)
     output.print_undoable(receipt, as_json=as_json)
 
@@ -74,7 +74,7 @@ def weigh(place: StoreTarget, id: str, importance: float | None, scope: Scope, a
 @options.as_json
 @pass_target
 def merge(
-    place: StoreTarget,
+    store: StoreTarget,
     ids: tuple[str, ...],
     scope: Scope,
     text: str | None,
@@ -86,9 +86,9 @@ def merge(
 
     It is as important as any of them, and trusted as little as the least. They stay as what it was made of.
     """
-    said = None if text is None else options.read_text(text)
-    with place.open_existing() as engine:
-        receipt = engine.curator.merge(ids, said, scope=scope, title=title, kind=kind)
+    new_text = None if text is None else options.read_text(text)
+    with store.open_existing() as engine:
+        receipt = engine.curator.merge(ids, new_text, scope=scope, title=title, kind=kind)
         sources = [engine.get(id, scope=scope) for id in dict.fromkeys(ids)]
     output.print_undoable(receipt, describe_merge(sources), as_json=as_json)
 
@@ -100,9 +100,9 @@ def merge(
 @options.moment("--at", "Since when; since BY holds if not given.")
 @options.as_json
 @pass_target
-def supersede(place: StoreTarget, old: str, by: str, scope: Scope, at: datetime | None, as_json: bool) -> None:
+def supersede(store: StoreTarget, old: str, by: str, scope: Scope, at: datetime | None, as_json: bool) -> None:
     """Let the memory OLD hold no longer since the memory BY does."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.curator.supersede(old, by, scope=scope, at=at)
     output.print_undoable(receipt, as_json=as_json)
 
@@ -113,9 +113,9 @@ def supersede(place: StoreTarget, old: str, by: str, scope: Scope, at: datetime 
 @options.scope
 @options.as_json
 @pass_target
-def quarantine(place: StoreTarget, id: str, reason: str, scope: Scope, as_json: bool) -> None:
+def quarantine(store: StoreTarget, id: str, reason: str, scope: Scope, as_json: bool) -> None:
     """Recall the memory ID no more until it is released; the REASON is kept with it."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.curator.quarantine(id, reason, scope=scope)
     output.print_undoable(receipt, as_json=as_json)
 
@@ -125,9 +125,9 @@ def quarantine(place: StoreTarget, id: str, reason: str, scope: Scope, as_json: 
 @options.scope
 @options.as_json
 @pass_target
-def release(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+def release(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Let the quarantined memory ID be recalled; what it is at odds with and began before it holds no longer."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.curator.release(id, scope=scope)
     output.print_undoable(receipt, as_json=as_json)
 
@@ -137,9 +137,9 @@ def release(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
 @options.scope
 @options.as_json
 @pass_target
-def vouch(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+def vouch(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Stand for the memory ID: it is trusted as nothing else is, whatever it came through."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.curator.vouch(id, scope=scope)
     output.print_undoable(receipt, as_json=as_json)
     if receipt.memory.status is Status.QUARANTINED and not as_json:
@@ -154,28 +154,28 @@ def vouch(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.as_json
 @pass_target
-def purge(place: StoreTarget, source: str, scope: Scope, dry_run: bool, yes: bool, as_json: bool) -> None:
+def purge(store: StoreTarget, source: str, scope: Scope, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Forget all that came from SOURCE, and what was made of it, after showing what that is.
 
     `recollect erase --source` removes it for good instead.
     """
     if not (yes or dry_run or (sys.stdin.isatty() and sys.stderr.isatty())):
         raise click.UsageError("not a terminal; pass --yes to forget it all, or --dry-run")
-    with place.open_existing() as engine:
-        found = engine.curator.purge(source, scope=scope)
+    with store.open_existing() as engine:
+        purged = engine.curator.purge(source, scope=scope)
         if not (yes or dry_run):
-            for row in formatting.memory_table(found.memories).rows:
+            for row in formatting.memory_table(purged.memories).rows:
                 output.print_note("  ".join(row))
-            click.confirm(f"{describe_purge_preview(found)}. Forget all of it?", abort=True, err=True)
+            click.confirm(f"{describe_purge_preview(purged)}. Forget all of it?", abort=True, err=True)
         if not dry_run:
-            found = engine.curator.purge(source, scope=scope, expected=found)
+            purged = engine.curator.purge(source, scope=scope, expected=purged)
     if as_json:
-        output.print_json(purge_fields(found))
+        output.print_json(purge_fields(purged))
         return
-    output.print_table(formatting.memory_table(found.memories))
-    output.print_note(describe_purge_preview(found) if dry_run else describe_purge(found))
+    output.print_table(formatting.memory_table(purged.memories))
+    output.print_note(describe_purge_preview(purged) if dry_run else describe_purge(purged))
     if not dry_run:
-        output.print_note(output.undo_hint(found.run, scope))
+        output.print_note(output.undo_hint(purged.run, scope))
 
 
 @curate.command(short_help="Undo what was done.")
@@ -184,22 +184,22 @@ def purge(place: StoreTarget, source: str, scope: Scope, dry_run: bool, yes: boo
 @options.as_json
 @click.pass_context
 @pass_target
-def undo(place: StoreTarget, ctx: click.Context, run: int, scope: Scope, as_json: bool) -> None:
+def undo(store: StoreTarget, ctx: click.Context, run: int, scope: Scope, as_json: bool) -> None:
     """Let every memory that RUN changed stand as it did before; `recollect history` shows the runs of a memory.
 
     Refused if one of them has changed since.
     """
-    with place.open_existing() as engine:
-        done = engine.curator.undo(run, scope=scope)
+    with store.open_existing() as engine:
+        report = engine.curator.undo(run, scope=scope)
     if as_json:
-        output.print_json(undo_fields(done))
+        output.print_json(undo_fields(report))
         return
-    output.print_table(formatting.memory_table(done.memories[:MAX_SHOWN_MEMORIES]))
-    more = len(done.memories) - MAX_SHOWN_MEMORIES
+    output.print_table(formatting.memory_table(report.memories[:MAX_SHOWN_MEMORIES]))
+    more = len(report.memories) - MAX_SHOWN_MEMORIES
     if more > 0:
         output.print_note(f"and {more} more")
-    output.print_note(describe_undo(done))
-    output.print_note(output.undo_hint(done.run, scope, (ctx.parent and ctx.parent.info_name) or "curate"))
+    output.print_note(describe_undo(report))
+    output.print_note(output.undo_hint(report.run, scope, (ctx.parent and ctx.parent.info_name) or "curate"))
 
 
 def describe_purge_preview(purge: Purge) -> str:
@@ -218,10 +218,10 @@ def describe_merge(sources: Iterable[Memory]) -> str:
     return f"merged from {quoted}; they are now recalled only through it"
 
 
-def describe_undo(undone: UndoReport) -> str:
+def describe_undo(report: UndoReport) -> str:
     """Describe what was undone."""
-    are = "is" if len(undone.memories) == 1 else "are"
-    return f"{_count_memories(undone.memories)} {are} back as before run {undone.undone}"
+    are = "is" if len(report.memories) == 1 else "are"
+    return f"{_count_memories(report.memories)} {are} back as before run {report.undone}"
 
 
 def _count_memories(memories: tuple[Memory, ...]) -> str:

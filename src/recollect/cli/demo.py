@@ -108,14 +108,14 @@ CLOSING = (
 @click.command(short_help="Tell a story in one minute; it needs nothing.")
 @click.pass_context
 @pass_target
-def demo(place: StoreTarget, ctx: click.Context) -> None:
+def demo(store: StoreTarget, ctx: click.Context) -> None:
     """Tell a story in one minute: remember, recall, explain. It needs nothing and leaves nothing.
 
     With --db before the command the story is kept in that file or database, which must be a new one.
     """
-    target = place.target if place.is_explicit else IN_MEMORY_TARGET
-    if target != IN_MEMORY_TARGET and place.exists:
-        raise InvalidInput(f"{place.display_name!r} already exists; name a new file or database for the demo, or none")
+    target = store.target if store.is_explicit else IN_MEMORY_TARGET
+    if target != IN_MEMORY_TARGET and store.exists:
+        raise InvalidInput(f"{store.display_name!r} already exists; name a new file or database for the demo, or none")
     output.merge_streams(ctx)
     output.print_lines(OPENING)
     with factory.open(target, embedder=EMBEDDER, clock=lambda: TODAY, settings=Settings()) as engine:
@@ -126,12 +126,12 @@ def demo(place: StoreTarget, ctx: click.Context) -> None:
                 output.print_lines([f"{output.paint(TextStyle.FAINT, '$')} {output.paint(TextStyle.TYPED, typed)}"])
                 with redirect_stdout(io.StringIO()) if step.quiet else nullcontext():
                     _run_command(typed, ctx)
-    kept = (
+    closing_note = (
         []
         if target == IN_MEMORY_TARGET
-        else [f"The story is kept in {place.display_name}; name it with --db to go on with it."]
+        else [f"The story is kept in {store.display_name}; name it with --db to go on with it."]
     )
-    output.print_lines(["", *kept, *(line.format(recollect=_command_name()) for line in CLOSING)])
+    output.print_lines(["", *closing_note, *(line.format(recollect=_command_name()) for line in CLOSING)])
 
 
 def _command_name() -> str:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect import config
-from recollect import config as configured
 from recollect.cli import doctor_checks, options, output
 from recollect.cli.doctor_checks import (
     Check,
@@ -63,13 +62,13 @@ LOCK_TIMEOUT_SECONDS = 5.0
 @options.as_json
 @click.pass_context
 @pass_target
-def doctor(place: StoreTarget, ctx: click.Context, as_json: bool) -> None:
+def doctor(store: StoreTarget, ctx: click.Context, as_json: bool) -> None:
     """Check Python, the embedders, what serves agents and its keys, the store, and SQLite and its folder or the
     database it is in, and name the fix of whatever is not well.
 
     It makes no store and uses no network, but for a database. The exit code is 1 if anything is a problem.
     """
-    checks = diagnose(place.target)
+    checks = diagnose(store.target)
     if as_json:
         output.print_json(diagnosis_fields(checks))
     else:
@@ -122,8 +121,8 @@ def diagnose(target: str | PathLike[str], *, settings: Settings | Mapping[str, A
 
     No store is created, opened for writing or changed. The only network connection is that to a PostgreSQL database.
     """
-    chosen, configured = _check_settings(settings)
-    checks = [doctor_checks.check_recollect(), doctor_checks.check_python(sys.version_info[:3]), configured]
+    chosen, settings_check = _check_settings(settings)
+    checks = [doctor_checks.check_recollect(), doctor_checks.check_python(sys.version_info[:3]), settings_check]
     if is_database(target):
         return [
             *checks,
@@ -238,13 +237,13 @@ def _check_store_file(path: Path, seen: "StoreFileInfo") -> Check:
 
 def _check_folder(path: Path) -> Check:
     """Check that the folder is writable: a problem for a new store, else only a warning."""
-    found = warning if path.exists() else problem
+    failed = warning if path.exists() else problem
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             return ok("folder", f"{path.parent} is writable")
     except OSError as error:
         seen = f"{path.parent} is not writable ({error.strerror})"
-        return found("folder", seen, "make the folder writable")
+        return failed("folder", seen, "make the folder writable")
 
 
 def _check_write_queue(folder: Path) -> Check:
@@ -264,7 +263,7 @@ def _check_write_queue(folder: Path) -> Check:
 
 
 def _locks_exclude(first: WriteLock, second: WriteLock) -> bool:
-    """Return whether the second lock waits for the first, and no longer than that."""
+    """Return whether the second lock waits while the first is held, and succeeds after its release."""
     waiting = threading.Thread(target=second.acquire, daemon=True)
     first.acquire()
     waiting.start()
@@ -276,7 +275,7 @@ def _locks_exclude(first: WriteLock, second: WriteLock) -> bool:
 
 
 def check_disk(free: int, used: int) -> Check:
-    """Check that the disk has room for more data and for a full rewrite, as an erasure may need."""
+    """Check that the disk has room for new data and for a full rewrite, which an erasure may need."""
     seen = f"{format_megabytes(free)} are free"
     if free < MIN_DISK_BYTES:
         return problem("disk", seen, "free some space, or move the store")
@@ -310,12 +309,12 @@ def show(origin: bool, as_json: bool) -> None:
     recollect config show --origin
     recollect --setting novelty.enabled=true config show
     """
-    found = configured.load_configuration()
+    configuration = config.load_configuration()
     if as_json:
-        output.print_json(render_settings_json(found, origins=origin))
+        output.print_json(render_settings_json(configuration, origins=origin))
     else:
-        output.print_lines(render_settings_toml(found, origins=origin))
-    for line in configured.find_unknown_variables():
+        output.print_lines(render_settings_toml(configuration, origins=origin))
+    for line in config.find_unknown_variables():
         output.print_note(line)
 
 
@@ -324,10 +323,10 @@ def show(origin: bool, as_json: bool) -> None:
 @options.as_json
 def check(file: Path, as_json: bool) -> None:
     """Check the configuration in FILE by itself, and say what is wrong with it if anything is."""
-    found = configured.load_file_configuration(file)
+    configuration = config.load_file_configuration(file)
     if as_json:
-        output.print_json(render_settings_json(found, origins=True))
+        output.print_json(render_settings_json(configuration, origins=True))
     else:
-        said = sum(1 for origin in found.origins.values() if isinstance(origin, configured.FileOrigin))
-        count = "1 setting" if said == 1 else f"{said} settings"
+        in_file = sum(isinstance(origin, config.FileOrigin) for origin in configuration.origins.values())
+        count = format_count(in_file, "setting")
         click.echo(f"{make_printable(str(file))} is a valid configuration with {count}")

@@ -79,7 +79,7 @@ def check_from_error(name: str, error: RecollectError, finding: CheckStatus = Ch
 MIN_PYTHON = (3, 11)
 SAMPLE_TEXT = "Ana prefers window seats"
 REMOTE_MODEL_PREFIX = "http:"
-"""Prefix of the recorded name of a model behind an HTTP address."""
+"""Prefix of the recorded name of a remote model, which is called over HTTP."""
 
 
 def check_recollect() -> Check:
@@ -147,10 +147,10 @@ def format_megabytes(count: int) -> str:
 def _describe_cache_folder(folder: Path) -> str | None:
     """Describe what a cache folder contains, or return None if it is not writable."""
     try:
-        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-        if not there.is_dir() or not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        if not existing.is_dir() or not os.access(existing, os.R_OK | os.W_OK | os.X_OK):
             return None
-        if there != folder:
+        if existing != folder:
             return "is created when it is needed"
         return f"has {format_megabytes(sum(path.stat().st_size for path in folder.iterdir() if path.is_file()))}"
     except OSError:  # the folder may not even be readable
@@ -184,10 +184,10 @@ def check_model(encoder: Encoder, settings: Settings) -> Check:
     return ok(name, f"{seen}, which is installed")
 
 
-def check_re_embedding(begun: Sequence[Encoder], dismissed: int) -> Iterator[Check]:
-    """Warn about an unfinished re-embedding, or about vectors left from a former model."""
+def check_re_embedding(pending: Sequence[Encoder], dismissed: int) -> Iterator[Check]:
+    """Warn about an unfinished re-embedding, or about vectors left from an earlier model."""
     command = "run `recollect admin re-embed --embedder NAME`"
-    for encoder in begun:
+    for encoder in pending:
         remedy = f"{command} with that embedder to finish it, or with the current one to cancel it"
         yield warning("re-embedding", f"started with {encoder}, but not finished", remedy)
     if dismissed:
@@ -227,22 +227,22 @@ def check_keys(settings: Settings) -> Check:
     """Check that a server can read its API keys, and warn about expired ones."""
     try:
         file = KeyFile(keys_path(settings.server))
-        found = list(file.keys().values())
-        return _check_key_expiry(found, file) if found else _check_token(settings, file)
+        keys = list(file.keys().values())
+        return _check_key_expiry(keys, file) if keys else _check_token(settings, file)
     except RecollectError as error:
         return check_from_error("keys", error)
 
 
-def _check_key_expiry(found: Sequence[ApiKey], file: KeyFile) -> Check:
+def _check_key_expiry(keys: Sequence[ApiKey], file: KeyFile) -> Check:
     at = datetime.now(UTC)
-    over = [one for one in found if not one.is_valid(at)]
-    seen = f"{len(found)} in {file.path}"
-    if len(over) == len(found):
+    expired = [key for key in keys if not key.is_valid(at)]
+    seen = f"{len(keys)} in {file.path}"
+    if len(expired) == len(keys):
         return problem(
             "keys", f"{seen}, all expired, so no request is accepted", "create one with `recollect keys add`"
         )
-    if over:
-        named = ", ".join(f"{one.id} of {one.name}" for one in over)
+    if expired:
+        named = ", ".join(f"{key.id} of {key.name}" for key in expired)
         return warning("keys", f"{seen}; these have expired: {named}", "run `recollect keys revoke ID` for each")
     return ok("keys", seen)
 
@@ -260,13 +260,13 @@ def check_frameworks() -> Check:
 
 
 def _describe_frameworks() -> Iterator[str]:
-    found = {extra: _installed_version(package) for extra, package in FRAMEWORK_PACKAGES.items()}
-    here = [f"{extra} {number}" for extra, number in found.items() if number is not None]
-    gone = [extra for extra, number in found.items() if number is None]
-    if here:
-        yield f"installed: {', '.join(here)}"
-    if gone:
-        yield f"not installed: {', '.join(gone)}; each is an extra of the same name"
+    versions = {extra: _installed_version(package) for extra, package in FRAMEWORK_PACKAGES.items()}
+    installed = [f"{extra} {number}" for extra, number in versions.items() if number is not None]
+    missing = [extra for extra, number in versions.items() if number is None]
+    if installed:
+        yield f"installed: {', '.join(installed)}"
+    if missing:
+        yield f"not installed: {', '.join(missing)}; each is an extra of the same name"
 
 
 def _installed_version(package: str) -> str | None:

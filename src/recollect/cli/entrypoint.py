@@ -1,4 +1,4 @@
-"""The entry point of the command line: starts agent commands fast, loads the rest on demand."""
+"""The entry point of the command line: starts agent commands fast and loads the rest on demand."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from typing import Any, Final
 from recollect.cli.hook_runner import HOOK_EVENTS, parse_plain_arguments, run_hook, warn_skipped
 
 GLOBAL_OPTIONS: Final = ("--db", "--config", "--setting")
-"""The options that may stand before a command; each takes one value."""
+"""The options allowed before a command; each takes one value."""
 
 HELP_FLAGS: Final = ("-h", "--help")
 
@@ -20,39 +20,39 @@ Launcher = Callable[[], None]
 
 def main() -> None:
     """Run the command line."""
-    typed = sys.argv[1:]
-    before, rest = split_command(typed)
-    quick = None if not rest or set(HELP_FLAGS) & set(rest) else FAST_COMMANDS.get(rest[0])
-    begin = None if quick is None else quick(before, rest[1:])
-    if begin is None and is_misplaced_hook(typed, rest):
-        begin = _warn_misplaced_hook
-    if begin is None:
-        begin = import_module("recollect.cli.main").main
-    begin()
+    arguments = sys.argv[1:]
+    global_options, command = split_command(arguments)
+    prepare = None if not command or set(HELP_FLAGS) & set(command) else FAST_COMMANDS.get(command[0])
+    launch = None if prepare is None else prepare(global_options, command[1:])
+    if launch is None and is_misplaced_hook(arguments, command):
+        launch = _warn_misplaced_hook
+    if launch is None:
+        launch = import_module("recollect.cli.main").main
+    launch()
 
 
-def split_command(typed: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_command(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split arguments into the global options, and the command with its arguments.
 
     The second list is empty if an unknown option, or one without its value, comes before the command.
     """
-    before, rest = list[str](), list(typed)
-    while rest and rest[0].startswith("-"):
-        name, given, _ = rest[0].partition("=")
-        taken = 1 if given else 2
-        if name not in GLOBAL_OPTIONS or len(rest) < taken:
-            return before, []
-        before, rest = before + rest[:taken], rest[taken:]
-    return before, rest
+    global_options, command = list[str](), list(arguments)
+    while command and command[0].startswith("-"):
+        name, equals, _ = command[0].partition("=")
+        words = 1 if equals else 2
+        if name not in GLOBAL_OPTIONS or len(command) < words:
+            return global_options, []
+        global_options, command = global_options + command[:words], command[words:]
+    return global_options, command
 
 
-def is_misplaced_hook(typed: Sequence[str], rest: Sequence[str]) -> bool:
-    """Return whether `hook` is meant but the options before it are wrong.
+def is_misplaced_hook(arguments: Sequence[str], command: Sequence[str]) -> bool:
+    """Return whether the command is `hook`, but the options before it are wrong.
 
     Such a call is only warned about, so that it never blocks an agent's prompt.
     """
-    meant = any(one == "hook" and event in HOOK_EVENTS for one, event in pairwise(typed))
-    return meant and not set(HELP_FLAGS) & set(typed) and (not rest or rest[0] in HOOK_EVENTS)
+    has_hook = any(word == "hook" and event in HOOK_EVENTS for word, event in pairwise(arguments))
+    return has_hook and not set(HELP_FLAGS) & set(arguments) and (not command or command[0] in HOOK_EVENTS)
 
 
 def _warn_misplaced_hook() -> None:
@@ -62,19 +62,19 @@ def _warn_misplaced_hook() -> None:
     os._exit(0)
 
 
-def _prepare_mcp(before: Sequence[str], typed: Sequence[str]) -> Launcher | None:
-    begin: Launcher | None = _load_agent_commands().prepare_mcp(before, typed)
-    return begin
+def _prepare_mcp(global_options: Sequence[str], arguments: Sequence[str]) -> Launcher | None:
+    launch: Launcher | None = _load_agent_commands().prepare_mcp(global_options, arguments)
+    return launch
 
 
-def _prepare_hook(before: Sequence[str], typed: Sequence[str]) -> Launcher:
+def _prepare_hook(global_options: Sequence[str], arguments: Sequence[str]) -> Launcher:
     """Return a function that answers the hook, whatever its arguments are."""
-    asked = parse_plain_arguments(typed)
-    if asked is None:
-        asked = _load_agent_commands().parse_hook(typed)
-    if asked is None:
+    options = parse_plain_arguments(arguments)
+    if options is None:
+        options = _load_agent_commands().parse_hook(arguments)
+    if options is None:
         return partial(os._exit, 0)
-    return partial(run_hook, lambda: _load_agent_commands().resolve_target(before), **asked)
+    return partial(run_hook, lambda: _load_agent_commands().resolve_target(global_options), **options)
 
 
 def _load_agent_commands() -> Any:

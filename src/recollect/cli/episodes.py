@@ -42,9 +42,9 @@ _explain_option = click.option("--explain", is_flag=True, help="Show what gives 
 @click.group(cls=options.OrderedGroup, short_help="Keep tasks and how they went.")
 @click.pass_context
 @pass_target
-def episodes(place: StoreTarget, ctx: click.Context) -> None:
+def episodes(store: StoreTarget, ctx: click.Context) -> None:
     """Keep tasks with what was done for them and how they went, and find what similar ones taught."""
-    ctx.obj = replace(place, create_hint="`recollect episodes start`")
+    ctx.obj = replace(store, create_hint="`recollect episodes start`")
 
 
 @episodes.command(cls=options.TextCommand, short_help="Begin a task.")
@@ -60,17 +60,17 @@ def episodes(place: StoreTarget, ctx: click.Context) -> None:
 @click.option("--key", help="Makes a retry harmless: the same call with the same key is done once.")
 @options.as_json
 @pass_target
-def start(place: StoreTarget, /, task: str, as_json: bool, **given: Any) -> None:
+def start(store: StoreTarget, /, task: str, as_json: bool, **fields: Any) -> None:
     """Begin TASK, or what standard input says if TASK is -, and print the id of its episode.
 
     \b
     recollect episodes start "Book the flights" --scope acme/ana --plan "book"
     """
-    said = options.read_text(task)
-    with place.open_or_create() as engine:
-        episode = engine.episodes.start(said, **_drop_missing(given))
-        kept = engine.get(episode.id, scope=episode.scope)
-    _print_episode(episode, _explain_quarantine(kept), as_json=as_json)
+    task_text = options.read_text(task)
+    with store.open_or_create() as engine:
+        episode = engine.episodes.start(task_text, **_drop_missing(fields))
+        memory = engine.get(episode.id, scope=episode.scope)
+    _print_episode(episode, _explain_quarantine(memory), as_json=as_json)
 
 
 @episodes.command(cls=options.TextCommand, short_help="Record what was done for a task.")
@@ -93,7 +93,7 @@ def start(place: StoreTarget, /, task: str, as_json: bool, **given: Any) -> None
 @options.as_json
 @pass_target
 def record(
-    place: StoreTarget, /, id: str, type: str, input: str | None, output: str | None, as_json: bool, **given: Any
+    store: StoreTarget, /, id: str, type: str, input: str | None, output: str | None, as_json: bool, **fields: Any
 ) -> None:
     """Record an action for the task of the episode ID, which is under way. TYPE says in a word what was done.
 
@@ -102,9 +102,9 @@ def record(
     """
     if input == output == options.STDIN:
         raise click.UsageError("Only one of --input and --output can be read from standard input.")
-    said = {name: options.read_text(one) for name, one in (("input", input), ("output", output)) if one is not None}
-    with place.open_existing() as engine:
-        episode = engine.episodes.record(id, type, **_drop_missing({**given, **said}))
+    texts = {name: options.read_text(one) for name, one in (("input", input), ("output", output)) if one is not None}
+    with store.open_existing() as engine:
+        episode = engine.episodes.record(id, type, **_drop_missing({**fields, **texts}))
     _print_episode(episode, [], as_json=as_json)
 
 
@@ -119,7 +119,7 @@ def record(
 @options.provenance("Through whom the lessons came.")
 @options.as_json
 @pass_target
-def complete(place: StoreTarget, /, id: str, outcome: float, as_json: bool, **given: Any) -> None:
+def complete(store: StoreTarget, /, id: str, outcome: float, as_json: bool, **fields: Any) -> None:
     """End the task of the episode ID with its OUTCOME, from 0 (it failed) to 1.
 
     Each lesson and each failure becomes a memory that names the episode. In a pipe there is one line for each: id,
@@ -128,9 +128,9 @@ def complete(place: StoreTarget, /, id: str, outcome: float, as_json: bool, **gi
     \b
     recollect episodes complete $id 0.8 --scope acme/ana --lesson "Book early"
     """
-    with place.open_existing() as engine:
-        episode = engine.episodes.complete(id, outcome, **_drop_missing(given))
-        kept = engine.get(episode.id, scope=episode.scope)
+    with store.open_existing() as engine:
+        episode = engine.episodes.complete(id, outcome, **_drop_missing(fields))
+        memory = engine.get(episode.id, scope=episode.scope)
     if as_json:
         output.print_json(json_values.completed_episode_fields(episode))
         return
@@ -143,8 +143,8 @@ def complete(place: StoreTarget, /, id: str, outcome: float, as_json: bool, **gi
     for line in (
         describe_episode(episode),
         *ways,
-        *_explain_quarantine(kept),
-        output.undo_hint(episode.run, kept.scope),
+        *_explain_quarantine(memory),
+        output.undo_hint(episode.run, memory.scope),
     ):
         output.print_note(line)
 
@@ -157,7 +157,7 @@ def complete(place: StoreTarget, /, id: str, outcome: float, as_json: bool, **gi
 @_explain_option
 @options.as_json
 @pass_target
-def similar(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_json: bool, **asked: Any) -> None:
+def similar(store: StoreTarget, /, task: str, scope: Scope, explain: bool, as_json: bool, **criteria: Any) -> None:
     """Print finished episodes of tasks that are similar to TASK, by similarity × value, the best first.
 
     TASK of - reads standard input. In a pipe there is one line an episode: score, id, day, outcome, and task with what
@@ -166,9 +166,9 @@ def similar(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_js
     \b
     recollect episodes similar "Book the flights to Porto" --scope acme/ana
     """
-    said = options.read_text(task)
-    with place.open_existing() as engine:
-        found = engine.episodes.similar(said, scope=scope, **_drop_missing(asked))
+    task_text = options.read_text(task)
+    with store.open_existing() as engine:
+        found = engine.episodes.similar(task_text, scope=scope, **_drop_missing(criteria))
         hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
         output.print_json({"scope": str(scope), "episodes": [json_values.similar_episode_fields(one) for one in found]})
@@ -187,7 +187,7 @@ def similar(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_js
 @_explain_option
 @options.as_json
 @pass_target
-def failures(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_json: bool, **asked: Any) -> None:
+def failures(store: StoreTarget, /, task: str, scope: Scope, explain: bool, as_json: bool, **criteria: Any) -> None:
     """Print what went wrong when tasks that are similar to TASK were tried before, that of the most similar first.
 
     TASK of - reads standard input. In a pipe there is one line each: score, in how many episodes, the id of the most
@@ -196,9 +196,9 @@ def failures(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_j
     \b
     recollect episodes failures "Book the flights to Porto" --scope acme/ana
     """
-    said = options.read_text(task)
-    with place.open_existing() as engine:
-        found = engine.episodes.failure_modes(said, scope=scope, **_drop_missing(asked))
+    task_text = options.read_text(task)
+    with store.open_existing() as engine:
+        found = engine.episodes.failure_modes(task_text, scope=scope, **_drop_missing(criteria))
         hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
         output.print_json(
@@ -217,12 +217,12 @@ def failures(place: StoreTarget, /, task: str, scope: Scope, explain: bool, as_j
 @_limit_option(DEFAULT_LISTED_EPISODES)
 @options.as_json
 @pass_target
-def list_episodes(place: StoreTarget, scope: Scope, finished: bool | None, limit: int, as_json: bool) -> None:
+def list_episodes(store: StoreTarget, scope: Scope, finished: bool | None, limit: int, as_json: bool) -> None:
     """List the episodes of a scope that hold, the latest first.
 
     In a pipe there is one line an episode: id, day, outcome, value, marks and task, between tabs.
     """
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         found = engine.episodes.list(scope=scope, finished=finished, limit=limit)
         hints = [] if found else output.explain_empty_scope(engine, scope)
     if as_json:
@@ -238,9 +238,9 @@ def list_episodes(place: StoreTarget, scope: Scope, finished: bool | None, limit
 @options.scope
 @options.as_json
 @pass_target
-def show(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+def show(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Print the episode ID with its plan, what was done, and how it went, whatever became of it."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         episode = engine.episodes.show(id, scope=scope)
     if as_json:
         output.print_json(json_values.full_episode_fields(episode))
@@ -248,9 +248,9 @@ def show(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
         output.print_lines(format_episode(episode, output.paint, output.terminal_width()))
 
 
-def _drop_missing(given: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_missing(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were given; the engine has defaults for the others."""
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _print_episode(episode: Episode, more: list[str], *, as_json: bool) -> None:
@@ -291,7 +291,7 @@ def similar_episode_table(found: Sequence[Similar]) -> TextTable:
         (f"{one.score:.3f}", one.episode.id, _start_day(one.episode), _format_outcome(one.episode), one.episode.task)
         for one in found
     ]
-    learned = [tuple(f"{name}: {said}" for name, said in _list_lessons(one.episode)) for one in found]
+    learned = [tuple(f"{name}: {lesson}" for name, lesson in _list_lessons(one.episode)) for one in found]
     return TextTable(("score", "id", "started", "outcome", "task"), rows, learned, LongColumn.UNDER)
 
 
@@ -304,7 +304,7 @@ def format_similar_episodes(
             place, one.score, f"{one.episode.id}  {make_printable(one.episode.task)}", paint, width
         )
         yield from (f"     {line}" for line in formatting.format_explanation(one.explanation, paint))
-        yield from (_format_lesson(name, said, paint) for name, said in _list_lessons(one.episode))
+        yield from (_format_lesson(name, lesson, paint) for name, lesson in _list_lessons(one.episode))
         yield ""
 
 
@@ -329,17 +329,17 @@ def format_failures(
 def lesson_table(episode: Episode) -> TextTable:
     """Return the verdict on each lesson and failure of an episode as a table."""
     both = list(zip(_list_lessons(episode), episode.receipts, strict=True)) if episode.receipts else []
-    rows = [(one.id if one.kept else "", _verdict_name(one), name, said) for (name, said), one in both]
+    rows = [(one.id if one.kept else "", _verdict_name(one), name, text) for (name, text), one in both]
     return TextTable(("id", "verdict", "tag", "text"), rows, [_verdict_notes(one) for _, one in both], LongColumn.WHOLE)
 
 
 def describe_episode(episode: Episode) -> str:
     """Describe the state of an episode in one sentence."""
-    done = format_count(len(episode.actions), "action")
+    actions = format_count(len(episode.actions), "action")
     if episode.outcome is None:
-        return f"under way since {format_moment(episode.started_at)}, {done}"
+        return f"under way since {format_moment(episode.started_at)}, {actions}"
     again = "; it had already ended with the same outcome" if episode.again else ""
-    return f"outcome {_format_outcome(episode)}, value {_format_value(episode)}, {done}{again}"
+    return f"outcome {_format_outcome(episode)}, value {_format_value(episode)}, {actions}{again}"
 
 
 def format_episode(episode: Episode, paint: Paint = paint_plain, width: int | None = None) -> Iterator[str]:
@@ -375,8 +375,8 @@ def _episode_facts(episode: Episode, width: int | None) -> Iterator[tuple[str, l
 
 def _format_action(action: Action, width: int | None) -> Iterator[str]:
     yield f"{format_moment(action.at)}  {make_printable(action.type)}  {action.result.value}"
-    said = {"input": action.input, "output": action.output, "context": action.context or ""}
-    for name, value in said.items():
+    fields = {"input": action.input, "output": action.output, "context": action.context or ""}
+    for name, value in fields.items():
         if value:
             line = f"{name:<{_DETAIL_COLUMNS}} {make_printable(value)}"
             if width is not None:
@@ -390,8 +390,8 @@ def _list_lessons(episode: Episode) -> Iterator[tuple[str, str]]:
     yield from ((FAILURE_TAG, one) for one in episode.failure_modes)
 
 
-def _format_lesson(name: str, said: str, paint: Paint) -> str:
-    return f"     {paint(TextStyle.FAINT, f'{name:<{_DETAIL_COLUMNS}}')} {make_printable(said)}"
+def _format_lesson(name: str, text: str, paint: Paint) -> str:
+    return f"     {paint(TextStyle.FAINT, f'{name:<{_DETAIL_COLUMNS}}')} {make_printable(text)}"
 
 
 def _verdict_name(receipt: Receipt) -> str:

@@ -40,13 +40,13 @@ def store_option(metavar: str, keeps: str, example: str) -> Callable[[F], F]:
             factory.refuse_url(value)
         return value
 
-    told = f"{keeps}, and find them there the next time; {IN_MEMORY_TARGET} keeps nothing, as without it."
-    return click.option("--store", metavar=metavar, callback=check_target, help=told)
+    help_text = f"{keeps}, and find them there the next time; {IN_MEMORY_TARGET} keeps nothing, as without it."
+    return click.option("--store", metavar=metavar, callback=check_target, help=help_text)
 
 
-def warn_db_unused(place: StoreTarget, store: str | None, instead: str) -> None:
+def warn_db_unused(db: StoreTarget, store: str | None, instead: str) -> None:
     """Print a note that --db is not used here; call it before the slow loading starts."""
-    if place.is_explicit and store is None:
+    if db.is_explicit and store is None:
         output.print_note(f"--db is not used here: --store {instead}")
 
 
@@ -84,12 +84,12 @@ def _parse_ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int
     """Parse `5,10,20` into sorted, distinct numbers."""
     name = param.opts[0]
     try:
-        found = sorted({int(one) for one in value.split(",")})
+        numbers = sorted({int(one) for one in value.split(",")})
     except ValueError as error:
         raise FieldError(f"{show(value)} is not a list of whole numbers, such as 5,10,20", field=name) from error
-    if found[0] < 1 or found[-1] > options.MAX_K:
+    if numbers[0] < 1 or numbers[-1] > options.MAX_K:
         raise FieldError(f"{show(value)} has a number outside 1..{options.MAX_K}", field=name)
-    return tuple(found)
+    return tuple(numbers)
 
 
 @click.command("eval", short_help="Measure how well a profile finds what it should.")
@@ -121,7 +121,7 @@ def _parse_ks(_: click.Context, param: click.Parameter, value: str) -> tuple[int
 @options.as_json
 @pass_target
 def evaluate(
-    place: StoreTarget,
+    db: StoreTarget,
     folder: Path,
     profiles: tuple[str, ...],
     compare: tuple[str, str] | None,
@@ -152,31 +152,31 @@ def evaluate(
     if compare and profiles:
         raise InvalidInput("--compare names both profiles; remove --profile")
     chosen = _label_profiles(compare or profiles or ("default",))
-    judgements = read_judgments(folder)
-    warn_db_unused(place, store, "FILE would keep the memories of DIR there")
-    _refuse_overwrite(page, [*([] if store is None else [Path(store)]), *judgements.files])
-    some = judgements if limit_queries is None else judgements.sample_queries(limit_queries)
+    all_judgments = read_judgments(folder)
+    warn_db_unused(db, store, "FILE would keep the memories of DIR there")
+    _refuse_overwrite(page, [*([] if store is None else [Path(store)]), *all_judgments.files])
+    judgments = all_judgments if limit_queries is None else all_judgments.sample_queries(limit_queries)
     with ExitStack() as stack:
-        kept = stack.enter_context(open_store_file(store))
-        written = None
+        store_path = stack.enter_context(open_store_file(store))
+        report_file = None
         if page is not None:
-            written = stack.enter_context(files.write_atomically(page, store=kept, force=force))
-        made = _run_evaluation(some, chosen, ks, kept, embedder=embedder, compared=compare is not None)
-        if written is not None:
-            written.write_text(html.render_page(made), encoding="utf-8")
+            report_file = stack.enter_context(files.write_atomically(page, store=store_path, force=force))
+        evaluation = _run_evaluation(judgments, chosen, ks, store_path, embedder=embedder, compared=compare is not None)
+        if report_file is not None:
+            report_file.write_text(html.render_page(evaluation), encoding="utf-8")
     if as_json:
-        output.print_json(report.report_to_json(made))
+        output.print_json(report.report_to_json(evaluation))
     else:
-        output.print_lines(report.format_report(made, output.paint))
+        output.print_lines(report.format_report(evaluation, output.paint))
     if page is not None:
         output.print_note(f"the report is in {make_printable(str(page))}")
 
 
-def _refuse_overwrite(page: Path | None, used: list[Path]) -> None:
+def _refuse_overwrite(page: Path | None, inputs: list[Path]) -> None:
     """Raise InvalidInput if the report would overwrite a file that the evaluation reads."""
-    taken = next((path for path in used if page is not None and page.resolve() == path.resolve()), None)
-    if taken is not None:
-        raise InvalidInput(f"the report would replace {str(taken)!r}, which it is made from; name another file")
+    clash = next((path for path in inputs if page is not None and page.resolve() == path.resolve()), None)
+    if clash is not None:
+        raise InvalidInput(f"the report would replace {str(clash)!r}, which it is made from; name another file")
 
 
 def _label_profiles(sources: tuple[str, ...]) -> dict[str, Profile]:
@@ -188,13 +188,13 @@ def _label_profiles(sources: tuple[str, ...]) -> dict[str, Profile]:
     if twice is not None:
         raise InvalidInput(f"the profile {show(twice)} is named twice; name each once")
     settings = config.load_settings()
-    found = {source: config.load_configured_profile(settings, source) for source in sources}
-    names = [profile.name for profile in found.values()]
-    return {source if names.count(profile.name) > 1 else profile.name: profile for source, profile in found.items()}
+    profiles = {source: config.load_configured_profile(settings, source) for source in sources}
+    names = [profile.name for profile in profiles.values()]
+    return {source if names.count(profile.name) > 1 else profile.name: profile for source, profile in profiles.items()}
 
 
 def _run_evaluation(
-    judgements: "Judgments",
+    judgments: "Judgments",
     profiles: dict[str, Profile],
     ks: tuple[int, ...],
     store: str,
@@ -207,21 +207,23 @@ def _run_evaluation(
     from recollect.evaluation import runner
     from recollect.evaluation.report import EvaluationReport, compare_profiles, evaluate_answers
 
-    with progress_bar("loading") as tell:
-        there = runner.load_judgment_store(judgements, partial(factory.open, store, embedder=embedder), tell)
+    with progress_bar("loading") as show_progress:
+        judged_store = runner.load_judgment_store(
+            judgments, partial(factory.open, store, embedder=embedder), show_progress
+        )
     depth = max(DEFAULT_DEPTH, *ks)
     outcomes = []
     for label, profile in profiles.items():
-        with progress_bar(f"asking {make_printable(label)}") as tell:
-            answers = there.ask(profile, depth=depth, tell=tell)
+        with progress_bar(f"asking {make_printable(label)}") as show_progress:
+            answers = judged_store.ask(profile, depth=depth, tell=show_progress)
         outcomes.append(evaluate_answers(label, profile.version, depth, answers, ks))
     return EvaluationReport(
-        judgments=judgements,
+        judgments=judgments,
         outcomes=tuple(outcomes),
         comparison=compare_profiles(*outcomes) if compared else None,
-        embedder=there.embedder,
-        merged_count=there.merged_count,
-        invisible_count=there.invisible_count,
+        embedder=judged_store.embedder,
+        merged_count=judged_store.merged_count,
+        invisible_count=judged_store.invisible_count,
         command=shlex.join(["recollect", *sys.argv[1:]]),
         versions={"recollect": __version__, "Python": platform.python_version()},
         made_at=datetime.now(UTC),

@@ -50,7 +50,7 @@ from recollect.render.tables import Paint, TextStyle, TextTable, paint_plain
 @options.as_json
 @pass_target
 def observe(
-    place: StoreTarget, file: IO[bytes], scope: Scope, provenance: Provenance, skip_bad: bool, as_json: bool
+    store: StoreTarget, file: IO[bytes], scope: Scope, provenance: Provenance, skip_bad: bool, as_json: bool
 ) -> None:
     """Keep what happened in FILE, or on standard input if FILE is -, as events of the scope.
 
@@ -65,14 +65,14 @@ def observe(
         source = ImportSource(lines=lines, name=None, format=FORMATS["chat"], scope=scope, skip_bad=skip_bad)
         sessions, notes = read_conversations(source, stored=True, done="kept")
     receipts: list[Receipt] = []
-    with place.open_or_create() as engine, progress_bar("storing") as show:
+    with store.open_or_create() as engine, progress_bar("storing") as show:
         for done, turns in enumerate(sessions, start=1):
             receipts += engine.observe(map(_make_event, turns), scope=scope, provenance=provenance)
             show(done, len(sessions))
     redacted = Counter(kind for one in receipts for kind in one.redacted)
     if as_json:
-        told = [json_values.receipt_fields(one) for one in receipts]
-        output.print_json({"events": told, "redacted": dict(redacted), **extract.notes_fields(notes)})
+        events = [json_values.receipt_fields(one) for one in receipts]
+        output.print_json({"events": events, "redacted": dict(redacted), **extract.notes_fields(notes)})
     else:
         output.print_lines(
             [
@@ -103,7 +103,7 @@ def _tally_verdicts(receipts: list[Receipt]) -> str:
 @options.scope
 @options.as_json
 @pass_target
-def browse(place: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> None:
+def browse(store: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> None:
     """Show what happened: all years, or what is below KEY.
 
     KEY is a year, month, week or day, as 2026, 2026-03, 2026-W09 or 2026-03-01, or the id of a segment or a grip. In a
@@ -113,15 +113,15 @@ def browse(place: StoreTarget, key: str | None, scope: Scope, as_json: bool) -> 
     recollect browse --scope acme/ana
     recollect browse 2026-03 --scope acme/ana
     """
-    with place.open_existing() as engine:
-        found = engine.browse(key, scope=scope)
-        hints = [] if found.place is not None or found.parts else _explain_no_events(engine, scope)
+    with store.open_existing() as engine:
+        page = engine.browse(key, scope=scope)
+        hints = [] if page.place is not None or page.parts else _explain_no_events(engine, scope)
     if as_json:
-        output.print_json(json_values.timeline_fields(found))
+        output.print_json(json_values.timeline_fields(page))
         return
-    for line in format_place_heading(found, output.paint):
+    for line in format_place_heading(page, output.paint):
         output.print_note(line)
-    output.print_table(place_table(found))
+    output.print_table(place_table(page))
     for hint in hints:
         output.print_note(hint)
 
@@ -144,7 +144,7 @@ def _explain_no_events(engine: Engine, scope: Scope) -> list[str]:
 )
 @options.as_json
 @pass_target
-def expand(place: StoreTarget, id: str, scope: Scope, around: int, as_json: bool) -> None:
+def expand(store: StoreTarget, id: str, scope: Scope, around: int, as_json: bool) -> None:
     """Show the events that the grip or segment ID is made of, in order, word for word.
 
     In a pipe there is one line an event: * if it is one of them, id, moment, speaker and text, between tabs.
@@ -152,41 +152,41 @@ def expand(place: StoreTarget, id: str, scope: Scope, around: int, as_json: bool
     \b
     recollect expand grip-0c0ffee0 --scope acme/ana --around 2
     """
-    with place.open_existing() as engine:
-        found = engine.expand(id, scope=scope, around=around)
+    with store.open_existing() as engine:
+        expansion = engine.expand(id, scope=scope, around=around)
     if as_json:
-        output.print_json(json_values.expansion_fields(found))
+        output.print_json(json_values.expansion_fields(expansion))
         return
-    output.print_table(event_table(found))
-    if found.gone:
-        output.print_note(f"{format_count(len(found.gone), 'event')} of it archived or erased since")
+    output.print_table(event_table(expansion))
+    if expansion.gone:
+        output.print_note(f"{format_count(len(expansion.gone), 'event')} of it archived or erased since")
 
 
-def format_place_heading(found: TimelinePage, paint: Paint = paint_plain) -> Iterator[str]:
+def format_place_heading(page: TimelinePage, paint: Paint = paint_plain) -> Iterator[str]:
     """Yield the title of a timeline node, and the text of its record if it has one."""
-    place = found.place
-    if place is None:
+    node = page.place
+    if node is None:
         return
-    yield paint(TextStyle.STRONG, make_printable(place.title))
-    if place.record is None:
-        later = "not over or not summarized yet; `recollect admin rollup` summarizes"
-        yield paint(TextStyle.FAINT, later if found.parts else "no events")
-    elif place.level in (Level.EVENT, Level.GRIP):
-        yield paint(TextStyle.FAINT, format_moment(place.record.created_at))
-        yield from map(make_printable, place.record.text.splitlines())
+    yield paint(TextStyle.STRONG, make_printable(node.title))
+    if node.record is None:
+        pending = "not over or not summarized yet; `recollect admin rollup` summarizes"
+        yield paint(TextStyle.FAINT, pending if page.parts else "no events")
+    elif node.level in (Level.EVENT, Level.GRIP):
+        yield paint(TextStyle.FAINT, format_moment(node.record.created_at))
+        yield from map(make_printable, node.record.text.splitlines())
     else:
-        yield from map(make_printable, place.record.text.splitlines())
+        yield from map(make_printable, node.record.text.splitlines())
 
 
-def place_table(found: TimelinePage) -> TextTable:
+def place_table(page: TimelinePage) -> TextTable:
     """Return the children of a timeline node as a table of level, key and title."""
-    rows = [(one.level.value, one.key, one.title) for one in (*found.parts, *found.grips)]
+    rows = [(one.level.value, one.key, one.title) for one in (*page.parts, *page.grips)]
     return TextTable(("level", "key", "title"), rows)
 
 
-def event_table(found: GripExpansion) -> TextTable:
+def event_table(expansion: GripExpansion) -> TextTable:
     """Return the events of a grip as a table; events of the grip itself are marked with *."""
-    rows = [*_event_rows(found.before, ""), *_event_rows(found.events, "*"), *_event_rows(found.after, "")]
+    rows = [*_event_rows(expansion.before, ""), *_event_rows(expansion.events, "*"), *_event_rows(expansion.after, "")]
     return TextTable(("", "id", "moment", "speaker", "text"), rows)
 
 
@@ -200,7 +200,7 @@ def _event_rows(events: Sequence[Memory], mark: str) -> list[tuple[str, ...]]:
 @options.scope_filter
 @options.as_json
 @pass_target
-def extract_events(place: StoreTarget, scope: Scope | None, as_json: bool) -> None:
+def extract_events(store: StoreTarget, scope: Scope | None, as_json: bool) -> None:
     """Remember what is worth it in the events that were observed since the last time; each memory names its event.
 
     Who extracts, [extraction] says. The same again changes nothing. It may be stopped at any moment: the same command
@@ -210,23 +210,23 @@ def extract_events(place: StoreTarget, scope: Scope | None, as_json: bool) -> No
     recollect admin extract
     recollect admin extract --scope acme/ana
     """
-    done, failed = list[EventExtraction](), list[RecollectError]()
-    with place.open_existing() as engine:
+    results, failures = list[EventExtraction](), list[RecollectError]()
+    with store.open_existing() as engine:
         for one in engine.scopes(scope=scope):
             try:
                 with progress_bar(f"extracting {one}") as show:
-                    done.append(engine.extract_events(scope=one, progress=show))
+                    results.append(engine.extract_events(scope=one, progress=show))
             except RecollectError as error:  # one failed scope does not stop the others
                 output.print_note(f"{one}: {error}")
-                failed.append(error)
-    found = [one for one in done if one.extracted or one.waiting]
+                failures.append(error)
+    harvests = [one for one in results if one.extracted or one.waiting]
     if as_json:
-        output.print_json({"scopes": [_harvest_fields(one) for one in found]})
+        output.print_json({"scopes": [_harvest_fields(one) for one in harvests]})
     else:
-        output.print_lines(line for one in found for line in _format_harvest(one))
-    if failed:
-        raise failed[0]
-    if not found:
+        output.print_lines(line for one in harvests for line in _format_harvest(one))
+    if failures:
+        raise failures[0]
+    if not harvests:
         output.print_note("no new events; `recollect observe` adds them")
 
 
@@ -235,8 +235,8 @@ def _harvest_fields(harvest: EventExtraction) -> dict[str, Any]:
 
     A session is counted once for each stretch of it.
     """
-    read = {"scope": str(harvest.scope), "events": harvest.events, "waiting": harvest.waiting}
-    return {**read, **json_values.extraction_fields(_harvest_extractions(harvest))}
+    counts = {"scope": str(harvest.scope), "events": harvest.events, "waiting": harvest.waiting}
+    return {**counts, **json_values.extraction_fields(_harvest_extractions(harvest))}
 
 
 def _format_harvest(harvest: EventExtraction) -> Iterator[str]:
@@ -271,7 +271,7 @@ def _harvest_extractions(harvest: EventExtraction) -> Extractions:
 @options.as_json
 @pass_target
 def topics(
-    place: StoreTarget, id: str | None, scope: Scope | None, refresh: bool, pruned: bool, limit: int, as_json: bool
+    store: StoreTarget, id: str | None, scope: Scope | None, refresh: bool, pruned: bool, limit: int, as_json: bool
 ) -> None:
     """List what the memories of a scope are about, the most important first; with ID, the memories of a topic.
 
@@ -287,42 +287,46 @@ def topics(
     if scope is None:
         if id is not None or not refresh:
             raise options.missing_scope()
-        _refresh_all_scopes(place, as_json=as_json)
+        _refresh_all_scopes(store, as_json=as_json)
         return
-    with place.open_existing() as engine:
-        done = engine.refresh_topics(scope=scope) if refresh else None
+    with store.open_existing() as engine:
+        refresh_report = engine.refresh_topics(scope=scope) if refresh else None
         if id is not None:
             topic = engine.topic(id, scope=scope)
             memories = [engine.get(one, scope=scope) for one in topic.memories]
-            shown, table = (
+            fields, table = (
                 {**json_values.topic_fields(topic), "memories": list(map(json_values.memory_fields, memories))},
                 formatting.memory_table(memories),
             )
-            told = list(format_topic_heading(topic, output.paint))
+            notes = list(format_topic_heading(topic, output.paint))
         else:
             found = engine.topics(scope=scope, pruned=pruned, limit=limit)
-            shown, table = (
+            fields, table = (
                 {"scope": str(scope), "topics": list(map(json_values.topic_fields, found))},
                 topic_table(found),
             )
-            told = [] if found else _explain_no_topics(done is not None) + output.explain_empty_scope(engine, scope)
+            notes = (
+                []
+                if found
+                else _explain_no_topics(refresh_report is not None) + output.explain_empty_scope(engine, scope)
+            )
     if as_json:
-        output.print_json(shown if done is None else {**shown, "refreshed": refresh_fields(done)})
+        output.print_json(fields if refresh_report is None else {**fields, "refreshed": refresh_fields(refresh_report)})
         return
-    for line in ([] if done is None else [describe_refresh(done)]) + told:
+    for line in ([] if refresh_report is None else [describe_refresh(refresh_report)]) + notes:
         output.print_note(line)
     output.print_table(table)
 
 
-def _refresh_all_scopes(place: StoreTarget, *, as_json: bool) -> None:
+def _refresh_all_scopes(store: StoreTarget, *, as_json: bool) -> None:
     def refresh(engine: Engine, one: Scope, _: ReportProgress) -> TopicRefreshReport:
         return engine.refresh_topics(scope=one)
 
-    done, failed = output.run_for_each_scope(place, None, "looking at", refresh)
+    reports, failed = output.run_for_each_scope(store, None, "looking at", refresh)
     if as_json:
-        output.print_json({"scopes": [refresh_fields(one) for one in done]})
+        output.print_json({"scopes": [refresh_fields(one) for one in reports]})
     else:
-        output.print_lines(map(describe_refresh, done))
+        output.print_lines(map(describe_refresh, reports))
     if failed is not None:
         raise failed
 
@@ -332,10 +336,10 @@ def _explain_no_topics(refreshed: bool) -> list[str]:
     return [] if refreshed else ["no topics are known; --refresh finds them, and --pruned shows old ones"]
 
 
-def refresh_fields(found: TopicRefreshReport) -> dict[str, Any]:
+def refresh_fields(report: TopicRefreshReport) -> dict[str, Any]:
     """Return the result of a topic refresh as JSON fields."""
     names = ("memories", "grouped", "topics", "new", "gone")
-    return {"scope": str(found.scope), **{name: getattr(found, name) for name in names}}
+    return {"scope": str(report.scope), **{name: getattr(report, name) for name in names}}
 
 
 def topic_table(topics: Sequence[Topic]) -> TextTable:
@@ -365,11 +369,11 @@ def format_topic_heading(topic: Topic, paint: Paint = paint_plain) -> Iterator[s
     )
 
 
-def describe_refresh(found: TopicRefreshReport) -> str:
+def describe_refresh(report: TopicRefreshReport) -> str:
     """Describe the result of a topic refresh in one sentence."""
-    of = f"{found.grouped} of {format_count(found.memories, 'memory', 'memories')}"
-    changed = ", ".join(f"{count} {what}" for count, what in ((found.new, "new"), (found.gone, "gone")) if count)
-    return f"{found.scope}: {of} in {format_count(found.topics, 'topic')} ({changed or 'unchanged'})"
+    of = f"{report.grouped} of {format_count(report.memories, 'memory', 'memories')}"
+    changed = ", ".join(f"{count} {what}" for count, what in ((report.new, "new"), (report.gone, "gone")) if count)
+    return f"{report.scope}: {of} in {format_count(report.topics, 'topic')} ({changed or 'unchanged'})"
 
 
 def _mention_day(topic: Topic) -> str:
@@ -384,7 +388,7 @@ def _mention_day(topic: Topic) -> str:
 )
 @options.as_json
 @pass_target
-def graph(place: StoreTarget, name: str | None, scope: Scope, limit: int, as_json: bool) -> None:
+def graph(store: StoreTarget, name: str | None, scope: Scope, limit: int, as_json: bool) -> None:
     """List the names that the memories of a scope mention, the most mentioned first.
 
     With NAME, what is linked to it: the names that are mentioned with it, and the memories that mention it. With ID,
@@ -397,19 +401,19 @@ def graph(place: StoreTarget, name: str | None, scope: Scope, limit: int, as_jso
     recollect graph --scope acme/ana
     recollect graph "Access Bank" --scope acme/ana
     """
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         if name is not None:
-            found = engine.neighbours(name, scope=scope, limit=limit)
-            shown, table = json_values.neighbor_fields(found), neighbor_table(found)
+            neighbors = engine.neighbours(name, scope=scope, limit=limit)
+            fields, table = json_values.neighbor_fields(neighbors), neighbor_table(neighbors)
         else:
             entities = engine.entities(scope=scope, limit=limit)
-            shown, table = (
+            fields, table = (
                 {"scope": str(scope), "entities": json_values.entity_fields(entities)},
                 entity_table(entities),
             )
         hints = [] if table.rows else output.explain_empty_scope(engine, scope)
     if as_json:
-        output.print_json(shown)
+        output.print_json(fields)
     else:
         output.print_table(table)
     for hint in hints:
@@ -421,14 +425,17 @@ def entity_table(entities: Iterable[Entity]) -> TextTable:
     return TextTable(("memories", "name"), [(str(one.memories), one.name) for one in entities])
 
 
-def neighbor_table(found: EntityNeighbors) -> TextTable:
+def neighbor_table(neighbors: EntityNeighbors) -> TextTable:
     """Return linked names and then linked memories as a table, with the name that links each."""
-    of = "with it" if isinstance(found.of, str) else ""
+    of = "with it" if isinstance(neighbors.of, str) else ""
     rows = [
         *(
             ("name", "", one.name, f"{format_count(one.memories, 'memory', 'memories')} {of}".rstrip())
-            for one in found.entities
+            for one in neighbors.entities
         ),
-        *((one.memory.id, format_day(one.memory), one.through, format_headline(one.memory)) for one in found.memories),
+        *(
+            (one.memory.id, format_day(one.memory), one.through, format_headline(one.memory))
+            for one in neighbors.memories
+        ),
     ]
     return TextTable(("id", "date", "through", "text"), rows)

@@ -65,7 +65,7 @@ EXTRACTED_VERB = "extracted"
 @options.as_json
 @pass_target
 def extract(
-    place: StoreTarget,
+    store: StoreTarget,
     file: IO[bytes],
     scope: Scope,
     most: int | None,
@@ -86,25 +86,25 @@ def extract(
     with open_rereadable(file) as lines:
         source = ImportSource(lines=lines, name=None, format=FORMATS["chat"], scope=scope, skip_bad=skip_bad)
         sessions, notes = read_conversations(source, stored=False, done=EXTRACTED_VERB)
-    opened = (
-        factory.open(IN_MEMORY_TARGET, embedder="hashing") if dry_run else place.open_or_create()
+    opening = (
+        factory.open(IN_MEMORY_TARGET, embedder="hashing") if dry_run else store.open_or_create()
     )  # no memory outlives this store
-    with opened as engine, progress_bar("extracting") as show:
-        left = list(_extract_sessions(engine, sessions, scope, show, most=most, provenance=provenance))
-    found = [(one.receipts, one.extraction) for one in left]
-    redacted = sum((Counter(one.redacted) for one in left), Counter[str]())
+    with opening as engine, progress_bar("extracting") as show:
+        results = list(_extract_sessions(engine, sessions, scope, show, most=most, provenance=provenance))
+    extractions = [(one.receipts, one.extraction) for one in results]
+    redacted = sum((Counter(one.redacted) for one in results), Counter[str]())
     if as_json:
-        said = preview_fields(found) if dry_run else extraction_fields(found)
-        output.print_json({**said, "redacted": dict(redacted), **notes_fields(notes)})
+        fields = preview_fields(extractions) if dry_run else extraction_fields(extractions)
+        output.print_json({**fields, "redacted": dict(redacted), **notes_fields(notes)})
     else:
-        output.print_lines(format_preview(found) if dry_run else format_extractions(found, output.paint))
+        output.print_lines(format_preview(extractions) if dry_run else format_extractions(extractions, output.paint))
         output.print_lines([*format_redactions(redacted, "turn"), *format_notes(notes)])
 
 
-def extract_imported_turns(place: StoreTarget, source: ImportSource) -> Extractions:
+def extract_imported_turns(store: StoreTarget, source: ImportSource) -> Extractions:
     """Extract memories from conversations whose turns were just imported."""
     sessions, _ = read_conversations(source, stored=True, done=EXTRACTED_VERB)
-    with place.open_existing() as engine, progress_bar("extracting") as show:
+    with store.open_existing() as engine, progress_bar("extracting") as show:
         return [(one.receipts, one.extraction) for one in _extract_sessions(engine, sessions, source.scope, show)]
 
 
@@ -123,24 +123,24 @@ def _extract_sessions(
         show(done, len(sessions))
 
 
-def format_preview(found: Extractions) -> Iterator[str]:
+def format_preview(extractions: Extractions) -> Iterator[str]:
     """Yield the memories that would be proposed, each with the quote that supports it."""
-    ahead = preview_fields(found)
-    for one in ahead["extracts"]:
+    preview = preview_fields(extractions)
+    for one in preview["extracts"]:
         yield f"{output.paint(TextStyle.STRONG, one['kind'])}  {make_printable(shorten(one['text']))}"
         yield output.paint(TextStyle.FAINT, f"  quote: {make_printable(shorten(one['quote']))}")
-    for one in ahead["rejected"]:
+    for one in preview["rejected"]:
         yield output.paint(TextStyle.FAINT, f"rejected: {make_printable(shorten(one['text']))} ({one['reason']})")
-    memories = format_count(len(ahead["extracts"]), "memory", "memories")
-    yield f"{format_count(len(found), 'session')}: {memories} would be proposed; nothing was written"
-    if ahead["calls"]:
-        cost = "" if ahead["cost"] is None else f", cost {ahead['cost']:g}"
-        yield f"the model was called anyway: {format_count(ahead['calls'], 'call')}{cost}"
+    memories = format_count(len(preview["extracts"]), "memory", "memories")
+    yield f"{format_count(len(extractions), 'session')}: {memories} would be proposed; nothing was written"
+    if preview["calls"]:
+        cost = "" if preview["cost"] is None else f", cost {preview['cost']:g}"
+        yield f"the model was called anyway: {format_count(preview['calls'], 'call')}{cost}"
 
 
-def preview_fields(found: Extractions) -> dict[str, Any]:
+def preview_fields(extractions: Extractions) -> dict[str, Any]:
     """Return a preview of an extraction as JSON fields; its memories have no ids."""
-    told = extraction_fields([((), replace(each, extracts=())) for _, each in found])
+    fields = extraction_fields([((), replace(each, extracts=())) for _, each in extractions])
     extracts = [
         {
             "text": one.text,
@@ -150,10 +150,10 @@ def preview_fields(found: Extractions) -> dict[str, Any]:
             "importance": one.importance,
             "confidence": one.confidence,
         }
-        for _, each in found
+        for _, each in extractions
         for one in each.extracts
     ]
-    return {**told, "extracts": extracts, "dry_run": True}
+    return {**fields, "extracts": extracts, "dry_run": True}
 
 
 def read_conversations(
@@ -170,19 +170,19 @@ def read_conversations(
         readers.append(ChatReader(setting))
         return readers[-1]
 
-    reading = replace(source, format=replace(source.format, reader=reader)).read(datetime.now(UTC))
+    import_reading = replace(source, format=replace(source.format, reader=reader)).read(datetime.now(UTC))
     sessions: dict[str | None, list[ConversationTurn]] = defaultdict(list)
     try:
-        given = read_drafts(reading, source)
+        drafts = read_drafts(import_reading, source)
     except InvalidInput as error:
         if isinstance(error.__cause__, FieldError):
-            left = f"nothing was {done}; --skip-bad leaves out such lines"
-            raise InvalidInput(f"{error.__cause__}; {EXPECTED_LINE}; {left}") from error
+            remedy = f"nothing was {done}; --skip-bad leaves out such lines"
+            raise InvalidInput(f"{error.__cause__}; {EXPECTED_LINE}; {remedy}") from error
         raise
     roles = {id: role for one in readers for id, role in one.roles.items()}
-    for draft in given:
+    for draft in drafts:
         sessions[draft.session].append(_read_turn(draft, roles, stored=stored))
-    return list(sessions.values()), reading.notes
+    return list(sessions.values()), import_reading.notes
 
 
 def _read_turn(draft: Draft, roles: Mapping[MemoryId, Role], *, stored: bool) -> ConversationTurn:
@@ -230,15 +230,15 @@ def format_remainder(count: int) -> Iterator[str]:
         yield f"  and {count - MAX_LISTED_ERRORS} more"
 
 
-def format_extractions(found: Extractions, paint: Paint = paint_plain) -> Iterator[str]:
+def format_extractions(extractions: Extractions, paint: Paint = paint_plain) -> Iterator[str]:
     """Yield each memory with its verdict and supporting quote, then a summary line."""
-    yield from format_each_extraction(found, paint)
-    yield f"{format_count(len(found), 'session')}: {tally_extractions(found)}"
+    yield from format_each_extraction(extractions, paint)
+    yield f"{format_count(len(extractions), 'session')}: {tally_extractions(extractions)}"
 
 
-def format_each_extraction(found: Extractions, paint: Paint = paint_plain) -> Iterator[str]:
+def format_each_extraction(extractions: Extractions, paint: Paint = paint_plain) -> Iterator[str]:
     """Yield each memory with its verdict, and each rejected text with the reason."""
-    for receipts, extraction in found:
+    for receipts, extraction in extractions:
         for receipt, extract in zip(receipts, extraction.extracts, strict=True):
             yield f"{paint(TextStyle.STRONG, extract.kind.value)}  {make_printable(shorten(extract.text))}"
             yield paint(TextStyle.FAINT, f"  {make_printable(formatting.describe_verdict(receipt.verdict))}")
@@ -248,13 +248,13 @@ def format_each_extraction(found: Extractions, paint: Paint = paint_plain) -> It
             yield paint(TextStyle.FAINT, f"rejected: {make_printable(shorten(one.text))} ({one.reason.value})")
 
 
-def tally_extractions(found: Extractions) -> str:
+def tally_extractions(extractions: Extractions) -> str:
     """Describe how many memories got each verdict, and the calls to the model."""
-    verdicts = Counter(type(one.verdict).__name__.lower() for receipts, _ in found for one in receipts)
-    said = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to remember"
-    spent = sum_model_usage(found)
-    if not spent["calls"]:
-        return said
-    tokens = f"{spent['prompt_tokens']} and {spent['completion_tokens']} tokens"
-    cost = "" if spent["cost"] is None else f", cost {spent['cost']:g}"
-    return f"{said} ({format_count(spent['calls'], 'call')}, {tokens}{cost})"
+    verdicts = Counter(type(one.verdict).__name__.lower() for receipts, _ in extractions for one in receipts)
+    summary = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to remember"
+    usage = sum_model_usage(extractions)
+    if not usage["calls"]:
+        return summary
+    tokens = f"{usage['prompt_tokens']} and {usage['completion_tokens']} tokens"
+    cost = "" if usage["cost"] is None else f", cost {usage['cost']:g}"
+    return f"{summary} ({format_count(usage['calls'], 'call')}, {tokens}{cost})"

@@ -1,4 +1,4 @@
-"""Files that commands read and write: atomic writes, and input that can be read again."""
+"""Files that commands read and write: atomic writes, and input that can be read more than once."""
 
 import os
 import tempfile
@@ -15,7 +15,7 @@ from recollect.factory import is_database
 
 
 @contextmanager
-def write_atomically(named: Path, *, store: str | None, force: bool) -> Iterator[Path]:
+def write_atomically(path: Path, *, store: str | None, force: bool) -> Iterator[Path]:
     """Yield a temporary path to write to; the file gets its final name when the block succeeds.
 
     An existing file is replaced only with `force`, and never if it is the store, a store in use, or not a regular file.
@@ -23,30 +23,30 @@ def write_atomically(named: Path, *, store: str | None, force: bool) -> Iterator
     applies.
     """
     try:
-        target = Path(os.path.realpath(named))
-        kept = None if store is None or is_database(store) else Path(store)
-        _refuse_target(named, target, kept, force=force)
+        target = Path(os.path.realpath(path))
+        store_file = None if store is None or is_database(store) else Path(store)
+        _refuse_target(path, target, store_file, force=force)
         with temp_folder(target.parent) as folder:
-            made = folder / target.name
-            yield made
+            temporary = folder / target.name
+            yield temporary
             if store is not None:
-                made.chmod(_file_mode(kept))
-            _rename_into_place(made, target, force=force)
+                temporary.chmod(_file_mode(store_file))
+            _rename_into_place(temporary, target, force=force)
     except OSError as error:
         remedy = "check its folder and the free space"
-        raise RecollectError(f"{str(named)!r} cannot be written ({error.strerror}); {remedy}") from error
+        raise RecollectError(f"{str(path)!r} cannot be written ({error.strerror}); {remedy}") from error
 
 
-def _refuse_target(named: Path, target: Path, store: Path | None, *, force: bool) -> None:
+def _refuse_target(path: Path, target: Path, store: Path | None, *, force: bool) -> None:
     if store is not None and store.exists() and _is_store_file(target, store.resolve()):
-        raise InvalidInput(f"{str(named)!r} is the store itself; name another file")
+        raise InvalidInput(f"{str(path)!r} is the store itself; name another file")
     if target.exists() and not target.is_file():
-        raise InvalidInput(f"{str(named)!r} is not a regular file; name another file")
+        raise InvalidInput(f"{str(path)!r} is not a regular file; name another file")
     if target.exists() and not force:
-        raise _exists_error(named)
-    used = find_sqlite_log(target)
-    if used is not None:
-        raise Conflict(f"{str(named)!r} is a store in use ({used.name} exists); name another file")
+        raise _exists_error(path)
+    log = find_sqlite_log(target)
+    if log is not None:
+        raise Conflict(f"{str(path)!r} is a store in use ({log.name} exists); name another file")
 
 
 def _is_store_file(target: Path, store: Path) -> bool:
@@ -65,9 +65,9 @@ def _file_mode(store: Path | None) -> int:
     return store.stat().st_mode & 0o666 if store is not None and store.exists() else 0o600
 
 
-def _rename_into_place(made: Path, target: Path, *, force: bool) -> None:
+def _rename_into_place(temporary: Path, target: Path, *, force: bool) -> None:
     try:
-        move_into_place(made, target, replacing=force)
+        move_into_place(temporary, target, replacing=force)
     except FileExistsError as error:  # another process created the file first
         raise _exists_error(target) from error
 
@@ -90,9 +90,9 @@ def open_rereadable(file: IO[bytes]) -> Iterator[RereadableLines]:
     if file.seekable():
         yield RereadableLines(file)
         return
-    with tempfile.TemporaryFile() as kept:
-        kept.writelines(_read_lines(file))
-        yield RereadableLines(kept)
+    with tempfile.TemporaryFile() as copy:
+        copy.writelines(_read_lines(file))
+        yield RereadableLines(copy)
 
 
 def _read_lines(file: IO[bytes]) -> Iterator[bytes]:

@@ -83,12 +83,12 @@ def summarize_context(context: Context, width: int | None = None) -> Iterator[st
 
 
 def format_ranked_line(
-    place: int, score: float, said: str, paint: Paint = paint_plain, width: int | None = None
+    place: int, score: float, text: str, paint: Paint = paint_plain, width: int | None = None
 ) -> str:
     """Return the line of a ranked item: its rank, score and text, cut to the width."""
-    rank, points, shown = f"{place:>3}. ", f"{score:.3f}", f"  {said}"
+    rank, points, padded_text = f"{place:>3}. ", f"{score:.3f}", f"  {text}"
     room = None if width is None else max(width - len(rank) - len(points), MIN_TEXT_COLUMNS)
-    return f"{rank}{paint(TextStyle.SCORE, points)}{shown if room is None else truncate(shown, room)}"
+    return f"{rank}{paint(TextStyle.SCORE, points)}{padded_text if room is None else truncate(padded_text, room)}"
 
 
 def format_explanation(explanation: Explanation, paint: Paint = paint_plain) -> Iterator[str]:
@@ -109,8 +109,8 @@ def format_why(why: Why, paint: Paint = paint_plain, by: Memory | None = None) -
 
     `by` is the memory that replaced the candidate, if it is known.
     """
-    spoken = None if by is None else quote_memory(by)
-    yield f"{paint(TextStyle.STRONG, why.id)} {describe_fate(why.fate, why.candidate.memory, spoken)}"
+    quote = None if by is None else quote_memory(by)
+    yield f"{paint(TextStyle.STRONG, why.id)} {describe_fate(why.fate, why.candidate.memory, quote)}"
     if isinstance(why.fate, Barred):
         return  # a barred candidate is never scored
     yield f"score {paint(TextStyle.SCORE, f'{why.explanation.score:.3f}')}"
@@ -129,8 +129,8 @@ def format_memory(memory: Memory, usage: Usage, paint: Paint = paint_plain, by: 
     if memory.title is not None:
         yield f"  {make_printable(memory.title)}"
     yield from (f"  {line}" for line in split_printable_lines(memory.text))
-    said = {name: value for name, value in (*_memory_facts(memory, by), *_usage_facts(usage)) if value}
-    for name, value in said.items():
+    facts = {name: value for name, value in (*_memory_facts(memory, by), *_usage_facts(usage)) if value}
+    for name, value in facts.items():
         yield f"{paint(TextStyle.FAINT, f'{name:<10}')} {make_printable(value)}"
 
 
@@ -199,8 +199,8 @@ def format_marks(memory: Memory) -> str:
 
 def format_headline(memory: Memory) -> str:
     """Return the text of a memory on one line, after its title and its speaker if it has them."""
-    spoken = _text_with_speaker(memory)
-    return make_printable(spoken if memory.title is None else f"{memory.title}: {spoken}")
+    text = _text_with_speaker(memory)
+    return make_printable(text if memory.title is None else f"{memory.title}: {text}")
 
 
 def quote_memory(memory: Memory) -> str:
@@ -253,25 +253,25 @@ def split_printable_lines(text: str) -> list[str]:
 
 
 def _format_scored(place: int, scored: Scored, paint: Paint, width: int | None) -> Iterator[str]:
-    known = scored.candidate.memory
-    said = scored.id if known is None else f"{scored.id}  {make_printable(_text_with_speaker(known))}"
-    yield format_ranked_line(place, float(scored.score), said, paint, width)
-    if known is not None and (over := ", ".join(_format_ending(known))):
-        yield f"     {over}"
+    memory = scored.candidate.memory
+    text = scored.id if memory is None else f"{scored.id}  {make_printable(_text_with_speaker(memory))}"
+    yield format_ranked_line(place, float(scored.score), text, paint, width)
+    if memory is not None and (ending := ", ".join(_format_ending(memory))):
+        yield f"     {ending}"
     yield from (f"     {line}" for line in format_explanation(scored.explanation, paint))
 
 
 def _text_with_speaker(memory: Memory) -> str:
     """Return the text after its speaker's name, unless the text begins with that name."""
-    speaker, said = speaker_to_show(memory), _describe_action(memory) if memory.level is Level.ACTION else memory.text
-    return said if speaker is None else f"{speaker}: {said}"
+    speaker, text = speaker_to_show(memory), _describe_action(memory) if memory.level is Level.ACTION else memory.text
+    return text if speaker is None else f"{speaker}: {text}"
 
 
 def _describe_action(memory: Memory) -> str:
     """Describe an action of an episode."""
     action = read_action(memory)
-    given = action.input or action.output
-    return f"{action.type}, {action.result.value}{given and f': {given}'}"
+    detail = action.input or action.output
+    return f"{action.type}, {action.result.value}{detail and f': {detail}'}"
 
 
 def _draw_bar(value: float) -> str:
@@ -381,6 +381,6 @@ def _memory_text(memory: Memory, instead: Replacements | None) -> str:
     """Return the text of a memory with notes: its end of validity, replacement and quarantine."""
     until = "" if memory.valid_until is None else f"[until {memory.valid_until.astimezone(UTC).date().isoformat()}] "
     by = None if instead is None or memory.superseded_by is None else instead.get(memory.superseded_by)
-    apart = memory.remark if memory.status is Status.QUARANTINED else None
-    behind = "".join(f" [{make_printable(why)}]" for why in (describe_replacement(memory, by), apart) if why)
-    return f"{until}{format_headline(memory)}{behind}"
+    quarantine_reason = memory.remark if memory.status is Status.QUARANTINED else None
+    notes = "".join(f" [{make_printable(why)}]" for why in (describe_replacement(memory, by), quarantine_reason) if why)
+    return f"{until}{format_headline(memory)}{notes}"

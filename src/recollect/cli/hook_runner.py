@@ -30,7 +30,7 @@ class HookAnswer(NamedTuple):
 
     @property
     def prompt_text(self) -> str:
-        """All text for the model; empty if nothing is known."""
+        """All text for the model; empty if there are no memories."""
         return "\n".join(filter(None, (self.text, self.rating_hint))) if self.text else ""
 
 
@@ -59,7 +59,7 @@ DEFAULT_TOKENS: Final = 800
 """Default token budget."""
 
 MAX_PROMPT_CHARS: Final = 4_000
-"""Maximum number of characters of a prompt used as the query; its start says what is wanted."""
+"""Maximum number of characters of a prompt used as the query; its start has the request."""
 
 MAX_INPUT_BYTES: Final = 16_777_216
 """Maximum number of bytes read from standard input."""
@@ -83,46 +83,46 @@ HOOK_OPTIONS: Mapping[str, str] = {
 """The options of a hook, and their parameter names."""
 
 
-def parse_plain_arguments(typed: Sequence[str]) -> dict[str, Any] | None:
+def parse_plain_arguments(arguments: Sequence[str]) -> dict[str, Any] | None:
     """Parse the arguments without slow imports; None if they are wrong or unusual."""
-    asked: dict[str, Any] = {"event": None, "scope": None, "budget_ms": DEFAULT_BUDGET_MS, "tokens": DEFAULT_TOKENS}
-    asked |= {"server": None, "key_file": None}
-    words = iter(typed)
+    options: dict[str, Any] = {"event": None, "scope": None, "budget_ms": DEFAULT_BUDGET_MS, "tokens": DEFAULT_TOKENS}
+    options |= {"server": None, "key_file": None}
+    words = iter(arguments)
     for word in words:
-        name, given, value = word.partition("=")
-        if word in HOOK_EVENTS and asked["event"] is None:
-            asked["event"] = word
+        name, equals, value = word.partition("=")
+        if word in HOOK_EVENTS and options["event"] is None:
+            options["event"] = word
         elif name in HOOK_OPTIONS:
-            asked[HOOK_OPTIONS[name]] = value if given else next(words, None)
-            if asked[HOOK_OPTIONS[name]] is None:
+            options[HOOK_OPTIONS[name]] = value if equals else next(words, None)
+            if options[HOOK_OPTIONS[name]] is None:
                 return None
         else:
             return None
-    for name, most in (("budget_ms", MAX_BUDGET_MS), ("tokens", 10**9 - 1)):
-        if not 1 <= (count := _parse_count(asked[name])) <= most:
+    for name, maximum in (("budget_ms", MAX_BUDGET_MS), ("tokens", 10**9 - 1)):
+        if not 1 <= (count := _parse_count(options[name])) <= maximum:
             return None
-        asked[name] = count
-    return None if asked["event"] is None or asked["scope"] is None else asked
+        options[name] = count
+    return None if options["event"] is None or options["scope"] is None else options
 
 
-def _parse_count(said: str | int) -> int:
+def _parse_count(value: str | int) -> int:
     """Parse a count written in decimal digits; 0 if it is not one."""
-    if isinstance(said, int):
-        return said
-    return int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0
+    if isinstance(value, int):
+        return value
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else 0
 
 
-def run_hook(where: "OpenTarget", *, budget_ms: int, **asked: Any) -> NoReturn:
+def run_hook(open_target: "OpenTarget", *, budget_ms: int, **options: Any) -> NoReturn:
     """Answer a hook before its deadline or print a warning; always exit with 0."""
-    until = 0.0
+    deadline = 0.0
     try:
         _open_closed_streams()
-        until = time.monotonic() + budget_ms / 1000 - read_process_age()
-        whence = "" if asked["server"] is None else f" from {asked['server']}"
-        late = f"no answer within {budget_ms} ms{whence}; raise --budget-ms"
-        _call_with_deadline(until, late, partial(_answer_hook, where, **asked))
+        deadline = time.monotonic() + budget_ms / 1000 - read_process_age()
+        source = "" if options["server"] is None else f" from {options['server']}"
+        late = f"no answer within {budget_ms} ms{source}; raise --budget-ms"
+        _call_with_deadline(deadline, late, partial(_answer_hook, open_target, **options))
     except Exception as error:  # outermost handler: the agent must go on, whatever failed
-        warn_skipped(describe_failure(error), until)
+        warn_skipped(describe_failure(error), deadline)
     finally:
         os._exit(0)  # exit at once: there is nothing to clean up, and cleaning up takes time
 
@@ -136,7 +136,7 @@ def _open_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _call_with_deadline(until: float, late: str, answering: "Callable[[], AbstractContextManager[ChildReply]]") -> None:
+def _call_with_deadline(deadline: float, late: str, answer: "Callable[[], AbstractContextManager[ChildReply]]") -> None:
     """Run the work in a child process, so that nothing it does can delay the parent.
 
     Once the child has replied, it may finish closing the store. If there is no reply at the deadline, it is killed.
@@ -144,18 +144,18 @@ def _call_with_deadline(until: float, late: str, answering: "Callable[[], Abstra
     if not hasattr(os, "fork"):
         warn_skipped("this system has no fork, without which the hook cannot keep its deadline")
         return
-    ours, childs = os.pipe()
+    read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        _run_child(answering, childs)
-    os.close(childs)
-    match _read_reply(ours, until):
+        _run_child(answer, write_end)
+    os.close(write_end)
+    match _read_reply(read_end, deadline):
         case {"line": str() as line}:
-            _write_stdout(line.encode() + b"\n", until)
+            _write_stdout(line.encode() + b"\n", deadline)
         case {"why": str() as why}:
-            warn_skipped(why, until)
+            warn_skipped(why, deadline)
         case {"empty": str() as empty}:
-            write_stderr(empty, until)
+            write_stderr(empty, deadline)
         case None:
             with suppress(OSError):
                 os.kill(child, signal.SIGKILL)
@@ -164,16 +164,16 @@ def _call_with_deadline(until: float, late: str, answering: "Callable[[], Abstra
             pass
 
 
-def _run_child(answering: "Callable[[], AbstractContextManager[ChildReply]]", told: int) -> NoReturn:
+def _run_child(answer: "Callable[[], AbstractContextManager[ChildReply]]", pipe: int) -> NoReturn:
     """Send the answer, or the reason there is none, to the parent, and exit."""
     try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        with answering() as found:
-            _send_reply(told, found)
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, 1)
+        os.dup2(devnull, 2)
+        with answer() as reply:
+            _send_reply(pipe, reply)
     except BaseException as error:  # the agent must go on, whatever failed
-        _send_reply(told, {"why": describe_failure(error)})
+        _send_reply(pipe, {"why": describe_failure(error)})
     finally:
         os._exit(0)
 
@@ -187,34 +187,34 @@ def describe_failure(error: BaseException) -> str:
         return str(error) or type(error).__name__
     if isinstance(error, OSError):
         return describe_os_error(error)
-    places = list_frames(error)
-    return f"internal error: {type(error).__name__} at {', '.join(places[-1:])}"
+    frames = list_frames(error)
+    return f"internal error: {type(error).__name__} at {', '.join(frames[-1:])}"
 
 
-def _send_reply(file: int, told: "ChildReply") -> None:
+def _send_reply(pipe: int, reply: "ChildReply") -> None:
     """Write the reply to the pipe; a second reply is ignored because the pipe is closed."""
-    with suppress(OSError), open(file, "wb") as heard:
-        heard.write(json.dumps(told).encode())
+    with suppress(OSError), open(pipe, "wb") as file:
+        file.write(json.dumps(reply).encode())
 
 
-def _read_reply(file: int, until: float) -> Mapping[str, Any] | None:
+def _read_reply(pipe: int, deadline: float) -> Mapping[str, Any] | None:
     """Read the whole reply of the child, or return None at the deadline."""
-    heard = bytearray()
-    while select.select([file], [], [], max(until - time.monotonic(), 0.0))[0]:
-        if not (part := os.read(file, 65_536)):
+    received = bytearray()
+    while select.select([pipe], [], [], max(deadline - time.monotonic(), 0.0))[0]:
+        if not (part := os.read(pipe, 65_536)):
             try:
-                told: Mapping[str, Any] = json.loads(heard)
+                reply: Mapping[str, Any] = json.loads(received)
             except ValueError:
                 return {"why": "the worker process ended without an answer"}
-            return told
-        heard += part
+            return reply
+        received += part
     return None
 
 
-def _write_stdout(line: bytes, until: float) -> None:
+def _write_stdout(line: bytes, deadline: float) -> None:
     """Write the line to standard output until all is written or the deadline has passed."""
     rest = line
-    while rest and select.select([], [1], [], max(until - time.monotonic(), 0.0))[1]:
+    while rest and select.select([], [1], [], max(deadline - time.monotonic(), 0.0))[1]:
         rest = rest[os.write(1, rest[:PIPE_CHUNK_BYTES]) :]
     if len(rest) == len(line):
         warn_skipped("stdout was not read before the deadline")
@@ -224,94 +224,96 @@ def _write_stdout(line: bytes, until: float) -> None:
         )
 
 
-def warn_skipped(why: str, until: float = 0.0, *, what: str = "nothing recalled") -> None:
+def warn_skipped(why: str, deadline: float = 0.0, *, what: str = "nothing recalled") -> None:
     """Print one line on why nothing was recalled."""
-    write_stderr(f"{what}: {why}", until)
+    write_stderr(f"{what}: {why}", deadline)
 
 
-def write_stderr(what: str, until: float = 0.0) -> None:
+def write_stderr(message: str, deadline: float = 0.0) -> None:
     """Print one line on standard error if it takes output before the deadline."""
-    line = f"recollect hook: {make_printable(what)[:550]}\n"
+    line = f"recollect hook: {make_printable(message)[:550]}\n"
     with suppress(OSError):
-        if select.select([], [2], [], max(until - time.monotonic(), 0.0))[1]:
+        if select.select([], [2], [], max(deadline - time.monotonic(), 0.0))[1]:
             os.write(2, line.encode("utf-8", "backslashreplace"))
 
 
 def read_process_age() -> float:
-    """Return how many seconds ago this process started; 0 where the system does not tell."""
+    """Return how many seconds ago this process started; 0 if the system does not report it."""
     try:
         with open("/proc/self/stat", "rb") as stat:  # noqa: PTH123  # pathlib takes longer to load than all of this
             ticks = int(stat.read().rpartition(b")")[2].split()[19])
-        found = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
         return 0.0
-    return found if 0.0 <= found <= MAX_PROCESS_AGE_SECONDS else 0.0
+    return age if 0.0 <= age <= MAX_PROCESS_AGE_SECONDS else 0.0
 
 
 @contextmanager
 def _answer_hook(
-    where: "OpenTarget", *, event: str, scope: str, tokens: int, server: str | None, key_file: str | None
+    open_target: "OpenTarget", *, event: str, scope: str, tokens: int, server: str | None, key_file: str | None
 ) -> "Iterator[ChildReply]":
     """Yield the reply to the hook: a line to print, a note that the scope is empty, or nothing.
 
     The note is given only at the start of a session.
     """
-    with _connect_to_store(where) if server is None else connect_to_server(server, key_file) as ask:
+    with _connect_to_store(open_target) if server is None else connect_to_server(server, key_file) as call_tool:
         with open(0, "rb", closefd=False) as stdin:
-            told = _parse_hook_input(stdin.read(MAX_INPUT_BYTES + 1))
-        given: dict[str, Any] = {"scope": scope, "tokens": tokens}
+            hook_input = _parse_hook_input(stdin.read(MAX_INPUT_BYTES + 1))
+        arguments: dict[str, Any] = {"scope": scope, "tokens": tokens}
         if event == "prompt":
-            given["query"] = _read_prompt(told)
-        found = ask("recall" if event == "prompt" else "brief", given)
-        said = {"hookEventName": HOOK_EVENTS[event], "additionalContext": found.prompt_text}
-        line = json.dumps({"hookSpecificOutput": said})
+            arguments["query"] = _read_prompt(hook_input)
+        answer = call_tool("recall" if event == "prompt" else "brief", arguments)
+        fields = {"hookEventName": HOOK_EVENTS[event], "additionalContext": answer.prompt_text}
+        line = json.dumps({"hookSpecificOutput": fields})
         if len(line) >= MAX_OUTPUT_BYTES:
             raise InvalidInput(
                 f"the answer has {len(line)} bytes; at most {MAX_OUTPUT_BYTES} are allowed: lower --tokens"
             )
-        if found.prompt_text:
+        if answer.prompt_text:
             yield {"line": line}
         else:
-            yield {"empty": f"{scope} has no memories yet"} if found.is_empty and event != "prompt" else {}
+            yield {"empty": f"{scope} has no memories yet"} if answer.is_empty and event != "prompt" else {}
 
 
-def _parse_hook_input(said: bytes) -> Mapping[str, Any]:
-    if len(said) > MAX_INPUT_BYTES:
+def _parse_hook_input(data: bytes) -> Mapping[str, Any]:
+    if len(data) > MAX_INPUT_BYTES:
         raise InvalidInput(f"standard input has more than {MAX_INPUT_BYTES} bytes")
-    if not said.strip():
+    if not data.strip():
         raise InvalidInput("standard input is empty; pass the hook's JSON there")
     try:
-        told = json.loads(said)
+        value = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"standard input is not JSON: {error}") from error
-    if not isinstance(told, dict):
-        raise InvalidInput(f"standard input is {show(told)}, not a JSON object")
-    return told
+    if not isinstance(value, dict):
+        raise InvalidInput(f"standard input is {show(value)}, not a JSON object")
+    return value
 
 
-def _read_prompt(told: Mapping[str, Any]) -> str:
-    prompt = told.get("prompt")
+def _read_prompt(hook_input: Mapping[str, Any]) -> str:
+    prompt = hook_input.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
         raise InvalidInput("the JSON on standard input has no prompt")
     return prompt.strip()[:MAX_PROMPT_CHARS]
 
 
 @contextmanager
-def _connect_to_store(where: "OpenTarget") -> "Iterator[CallTool]":
+def _connect_to_store(open_target: "OpenTarget") -> "Iterator[CallTool]":
     """Yield a function that queries the store, which is opened on the first call.
 
     The store is closed after the answer was sent.
     """
-    with ExitStack() as opened:
+    with ExitStack() as stack:
 
-        def ask(name: str, given: Mapping[str, Any]) -> HookAnswer:
-            engine = opened.enter_context(opened.enter_context(where()).open_existing())
-            about = {field: value for field, value in given.items() if field != "query"}
-            context = engine.brief(**about) if name == "brief" else engine.recall(given["query"], **about)
-            rated = "" if context.id is None else f"{FEEDBACK_PREFIX}{context.id}"
-            return HookAnswer(context.text, rated, not (context.packed or context.omitted or context.ranking.excluded))
+        def call_tool(name: str, arguments: Mapping[str, Any]) -> HookAnswer:
+            engine = stack.enter_context(stack.enter_context(open_target()).open_existing())
+            options = {field: value for field, value in arguments.items() if field != "query"}
+            context = engine.brief(**options) if name == "brief" else engine.recall(arguments["query"], **options)
+            rating_hint = "" if context.id is None else f"{FEEDBACK_PREFIX}{context.id}"
+            return HookAnswer(
+                context.text, rating_hint, not (context.packed or context.omitted or context.ranking.excluded)
+            )
 
-        yield ask
+        yield call_tool
 
 
 MAX_ANSWER_BYTES: Final = 1_048_576
@@ -337,23 +339,23 @@ def connect_to_server(address: str, key_file: str | None) -> Iterator[Callable[[
     host = parts[1] if parts[2] is None else f"{parts[1]}:{parts[2]}"
     with _connect(parts[1].strip("[]"), int(parts[2] or 80), f"http://{host}") as connection:
 
-        def ask(name: str, given: Mapping[str, Any]) -> HookAnswer:
+        def call_tool(name: str, arguments: Mapping[str, Any]) -> HookAnswer:
             try:
-                connection.sendall(_build_request(host, parts[3] or "/", key, name, given))
-                heard = _read_response(connection)
+                connection.sendall(_build_request(host, parts[3] or "/", key, name, arguments))
+                response = _read_response(connection)
             except OSError as error:
                 raise InvalidInput(
                     f"the connection to http://{host} failed: {describe_os_error(error)}; try again"
                 ) from error
-            return _parse_response(heard, address)
+            return _parse_response(response, address)
 
-        yield ask
+        yield call_tool
 
 
 def describe_os_error(error: OSError) -> str:
     """Describe a system error and the file it is about."""
-    said = error.strerror or type(error).__name__
-    return said if error.filename is None else f"{said}: {show(error.filename)}"
+    problem = error.strerror or type(error).__name__
+    return problem if error.filename is None else f"{problem}: {show(error.filename)}"
 
 
 def _read_key(file: str) -> str:
@@ -378,13 +380,13 @@ def _connect(host: str, port: int, address: str) -> socket.socket:
         raise InvalidInput(f"the server at {address} cannot be reached ({why}); check --server") from error
 
 
-def _build_request(host: str, path: str, key: str | None, name: str, given: Mapping[str, Any]) -> bytes:
+def _build_request(host: str, path: str, key: str | None, name: str, arguments: Mapping[str, Any]) -> bytes:
     """Build an HTTP/1.0 request, which is answered in one piece on a closing connection."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": MCP_REVISION,
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    params = {"name": name, "arguments": dict(given), "_meta": meta}
+    params = {"name": name, "arguments": dict(arguments), "_meta": meta}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
     head = [
         f"POST {path} HTTP/1.0",
@@ -402,34 +404,34 @@ def _build_request(host: str, path: str, key: str | None, name: str, given: Mapp
 
 def _read_response(connection: socket.socket) -> bytes:
     """Read a response up to its Content-Length, or until the connection ends."""
-    heard = bytearray()
+    response = bytearray()
     while part := connection.recv(65_536):
-        heard += part
-        if len(heard) > MAX_ANSWER_BYTES:
+        response += part
+        if len(response) > MAX_ANSWER_BYTES:
             raise InvalidInput(f"the answer of the server has more than {MAX_ANSWER_BYTES} bytes; lower --tokens")
-        head, blank, body = heard.partition(b"\r\n\r\n")
+        head, blank, body = response.partition(b"\r\n\r\n")
         length = re.search(rb"(?i)\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*(?:\r\n|$)", head)
         if blank and length is not None and len(body) >= int(length[1]):
             break
-    return bytes(heard)
+    return bytes(response)
 
 
-def _parse_response(heard: bytes, address: str) -> HookAnswer:
+def _parse_response(response: bytes, address: str) -> HookAnswer:
     """Parse the response of the server into an answer, or raise InvalidInput."""
     try:
-        told = json.loads(heard.partition(b"\r\n\r\n")[2])
+        message = json.loads(response.partition(b"\r\n\r\n")[2])
     except (ValueError, RecursionError):
-        told = None
-    match told:
+        message = None
+    match message:
         case {"error": {"message": str() as problem}}:
-            unlocked = "; name a key file with --key-file" if re.match(rb"HTTP/1.\d 401 ", heard) else ""
-            raise InvalidInput(f"the server says: {problem}{unlocked}")
+            remedy = "; name a key file with --key-file" if re.match(rb"HTTP/1.\d 401 ", response) else ""
+            raise InvalidInput(f"the server says: {problem}{remedy}")
         case {"result": {"isError": True, "structuredContent": {"message": str() as problem}}}:
             raise InvalidInput(f"the server says: {problem}")
         case {"result": {"structuredContent": {"packed": [], "text": str()} as answer}}:
             return HookAnswer("", is_empty=answer.get("left_out") == {})
-        case {"result": {"structuredContent": {"packed": list(), "text": str() as text}, **around}}:
-            return HookAnswer(text, _parse_rating_hint(around.get("content")))
+        case {"result": {"structuredContent": {"packed": list(), "text": str() as text}, **result}}:
+            return HookAnswer(text, _parse_rating_hint(result.get("content")))
         case _:
             raise InvalidInput(
                 f"the server at {address} is not the MCP server of recollect, whose address ends in /mcp"

@@ -87,7 +87,7 @@ SUGGESTED_COMMANDS: Mapping[str, tuple[str, ...]] = {
 """Command names known from other programs, and the commands to suggest instead."""
 
 GLOBAL_OPTION_METAVARS: Mapping[str, str] = {"--db": "FILE", "--config": "FILE", "--setting": "NAME=VALUE"}
-"""The options that stand before any command, with their value placeholders."""
+"""The options that come before any command, with their value placeholders."""
 
 COMPLETION_HELP = """\b
 To have bash complete commands, options and names (zsh and fish likewise):
@@ -107,10 +107,10 @@ class MainGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        ours = SUGGESTED_COMMANDS.get(args[0])
-        if ours is not None and not ctx.resilient_parsing:
-            meant = " or ".join(f"`recollect {one}`" for one in ours)
-            raise click.UsageError(f"No such command {args[0]!r}; did you mean {meant}?", ctx)
+        suggested = SUGGESTED_COMMANDS.get(args[0])
+        if suggested is not None and not ctx.resilient_parsing:
+            commands = " or ".join(f"`recollect {name}`" for name in suggested)
+            raise click.UsageError(f"No such command {args[0]!r}; did you mean {commands}?", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -125,14 +125,14 @@ class MainGroup(click.Group):
             raise
         except RecollectError as error:
             command = self.commands.get(ctx.invoked_subcommand or "")
-            spelled = options.with_option_name(command, error) if isinstance(error, FieldError) else error
-            click.echo(f"Error: {make_printable(_hide_password(str(spelled)))}", err=True)
+            shown_error = options.with_option_name(command, error) if isinstance(error, FieldError) else error
+            click.echo(f"Error: {make_printable(_hide_password(str(shown_error)))}", err=True)
             ctx.exit(exit_code(error))
         except click.ClickException as error:
-            told = _hide_password(error.format_message())
-            if told == error.format_message():
+            message = _hide_password(error.format_message())
+            if message == error.format_message():
                 raise
-            raise click.UsageError(told, getattr(error, "ctx", None)) from None
+            raise click.UsageError(message, getattr(error, "ctx", None)) from None
         except OSError as error:
             if error.errno == errno.EPIPE:  # the reader closed the pipe; click exits quietly
                 raise
@@ -151,9 +151,9 @@ class MainGroup(click.Group):
 _PASSWORD_PATTERN = re.compile(r"(postgres\w*:?/{1,2}[^\s'\"@:/]*):[^\s'\"]*@")
 
 
-def _hide_password(told: str) -> str:
-    """Return a message without database passwords, wherever an address may be in it."""
-    return _PASSWORD_PATTERN.sub(r"\1:…@", told)
+def _hide_password(message: str) -> str:
+    """Return a message with the password of each database address in it replaced."""
+    return _PASSWORD_PATTERN.sub(r"\1:…@", message)
 
 
 def _parse_config_path(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:

@@ -54,7 +54,7 @@ from recollect.render.tables import Paint, TextStyle, paint_plain
 @click.option("--id", metavar="ID", help="The id it is to have; one is made if not given.")
 @options.as_json
 @pass_target
-def remember(place: StoreTarget, /, text: str, as_json: bool, **given: Any) -> None:
+def remember(store: StoreTarget, /, text: str, as_json: bool, **values: Any) -> None:
     """Remember TEXT, or what standard input says if TEXT is -.
 
     Prints the id of the memory that says it now.
@@ -63,9 +63,9 @@ def remember(place: StoreTarget, /, text: str, as_json: bool, **given: Any) -> N
     recollect remember "Ana prefers window seats" --scope acme/ana --kind preference
     git log -1 --format=%B | recollect remember - --scope acme/builds --kind event
     """
-    told = {name: value for name, value in given.items() if value is not None}
-    draft = read_draft({"text": options.read_text(text), **told})
-    with place.open_or_create() as engine:
+    fields = {name: value for name, value in values.items() if value is not None}
+    draft = read_draft({"text": options.read_text(text), **fields})
+    with store.open_or_create() as engine:
         (receipt,) = engine.remember_all([draft])
     if draft.key is None:
         output.print_new(receipt, as_json=as_json)
@@ -93,13 +93,13 @@ memory_id = click.argument("id")
 @options.as_json
 @pass_target
 def revise(
-    place: StoreTarget, /, id: str, text: str, scope: Scope, tags: tuple[str, ...], as_json: bool, **changes: Any
+    store: StoreTarget, /, id: str, text: str, scope: Scope, tags: tuple[str, ...], as_json: bool, **changes: Any
 ) -> None:
     """Give the memory ID the new TEXT, or what standard input says if TEXT is -.
 
     It keeps its id; what it said before stays in its history. What is not given stays as it was.
     """
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.revise(id, options.read_text(text), scope=scope, tags=tags or None, **changes)
     output.print_undoable(receipt, as_json=as_json)
 
@@ -109,9 +109,9 @@ def revise(
 @options.scope
 @options.as_json
 @pass_target
-def forget(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+def forget(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Recall the memory ID no more; `recollect restore` brings it back."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.forget(id, scope=scope)
     output.print_undoable(receipt, as_json=as_json)
 
@@ -121,9 +121,9 @@ def forget(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
 @options.scope
 @options.as_json
 @pass_target
-def restore(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+def restore(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Bring back the memory ID, which was forgotten or put away."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.restore(id, scope=scope)
     output.print_undoable(receipt, as_json=as_json)
 
@@ -133,9 +133,9 @@ def restore(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
 @options.scope
 @options.as_json
 @pass_target
-def pin(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+def pin(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Keep room for the memory ID in every context of its scope."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.pin(id, scope=scope)
     output.print_undoable(receipt, as_json=as_json)
 
@@ -145,9 +145,9 @@ def pin(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
 @options.scope
 @options.as_json
 @pass_target
-def unpin(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+def unpin(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Let the memory ID compete like any other."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         receipt = engine.unpin(id, scope=scope)
     output.print_undoable(receipt, as_json=as_json)
 
@@ -157,9 +157,9 @@ def unpin(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
 @options.scope
 @options.as_json
 @pass_target
-def show(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+def show(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Print the memory ID with all that is known of it, and what happened to it since."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         memory = engine.get(id, scope=scope)
         usage = engine.usage(id, scope=scope)
         by = engine.replacement(memory, scope=scope)
@@ -180,17 +180,17 @@ def show(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
 @options.scope
 @options.as_json
 @pass_target
-def history(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
+def history(store: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
     """Print every version of the memory ID, the oldest first, each with the run that `recollect admin undo` takes."""
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         versions = engine.history(id, scope=scope)
-        instead, last = find_replacements(engine, versions), versions[-1].superseded_by
+        replacements, last = find_replacements(engine, versions), versions[-1].superseded_by
     if as_json:
-        by = None if last is None else instead.get(last)
-        said = [json_values.memory_fields(version) for version in versions]
-        output.print_json({"id": id, "versions": said, "replacement": json_values.replacement_fields(by)})
+        by = None if last is None else replacements.get(last)
+        version_fields = [json_values.memory_fields(version) for version in versions]
+        output.print_json({"id": id, "versions": version_fields, "replacement": json_values.replacement_fields(by)})
     else:
-        output.print_table(formatting.version_table(versions, instead))
+        output.print_table(formatting.version_table(versions, replacements))
 
 
 @click.command("list", short_help="List the memories of a scope.")
@@ -207,19 +207,19 @@ def history(place: StoreTarget, id: str, scope: Scope, as_json: bool) -> None:
 )
 @options.as_json
 @pass_target
-def list_memories(place: StoreTarget, scope: Scope, below: bool, statuses: tuple[Status, ...], as_json: bool) -> None:
+def list_memories(store: StoreTarget, scope: Scope, below: bool, statuses: tuple[Status, ...], as_json: bool) -> None:
     """List the memories of a scope, sorted by id: ids that were made here sort by the time they were made.
 
     In a pipe there is one line a memory: id, scope, kind, date, marks and text, between tabs.
     """
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         memories = engine.memories(scope=scope, below=below, statuses=statuses)
         hints = [] if memories else output.explain_empty_scope(engine, scope)
-        instead = {} if as_json else find_replacements(engine, memories)
+        replacements = {} if as_json else find_replacements(engine, memories)
     if as_json:
         output.print_json({"scope": str(scope), "memories": [json_values.memory_fields(memory) for memory in memories]})
     else:
-        output.print_table(formatting.memory_table(memories, instead))
+        output.print_table(formatting.memory_table(memories, replacements))
     for hint in hints:
         output.print_note(hint)
 
@@ -248,7 +248,7 @@ UNSWEPT_REMEDY = (
 @click.pass_context
 @pass_target
 def erase(
-    place: StoreTarget,
+    store: StoreTarget,
     ctx: click.Context,
     scope: Scope,
     id: str | None,
@@ -270,7 +270,7 @@ def erase(
         raise click.UsageError("Use exactly one of --id ID, --source ID and --everything.")
     if not yes and not _can_prompt():
         raise click.UsageError("not a terminal; pass --yes to erase for good")
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         for hint in [] if id is not None else output.explain_empty_scope(engine, scope):
             output.print_note(hint)
         if not yes:
@@ -280,7 +280,7 @@ def erase(
             erasure = engine.prove_erased(erasure)
     _print_erasure(erasure, as_json=as_json)
     if not erasure.proven:
-        output.print_note(UNSWEPT_REMEDY if place.is_database else UNPROVED_REMEDY)
+        output.print_note(UNSWEPT_REMEDY if store.is_database else UNPROVED_REMEDY)
         ctx.exit(1)
 
 
@@ -363,7 +363,7 @@ def _name_some(names: Sequence[str]) -> str:
 @click.command(short_help="Rid the files of PostgreSQL of what was erased.")
 @options.as_json
 @pass_target
-def sweep(place: StoreTarget, as_json: bool) -> None:
+def sweep(store: StoreTarget, as_json: bool) -> None:
     """Write the files of PostgreSQL anew that still have what was erased, with the rows that stay alone.
 
     For a database of PostgreSQL, as the owner of its tables. Nobody else can use a table while it is written: about a
@@ -373,27 +373,27 @@ def sweep(place: StoreTarget, as_json: bool) -> None:
     \b
     recollect admin sweep
     """
-    swept = factory.sweep(place.target)
+    report = factory.sweep(store.target)
     if as_json:
-        output.print_json(sweep_fields(swept))
+        output.print_json(sweep_fields(report))
     else:
-        output.print_lines([describe_sweep(swept)])
+        output.print_lines([describe_sweep(report)])
 
 
-def sweep_fields(swept: SweepReport) -> dict[str, Any]:
+def sweep_fields(report: SweepReport) -> dict[str, Any]:
     """Return a sweep report as JSON fields."""
     return {
-        "tables": list(swept.tables),
-        "before": swept.before,
-        "after": swept.after,
-        "erasures": swept.erasures,
+        "tables": list(report.tables),
+        "before": report.before,
+        "after": report.after,
+        "erasures": report.erasures,
     }
 
 
-def describe_sweep(swept: SweepReport) -> str:
+def describe_sweep(report: SweepReport) -> str:
     """Describe the result of a sweep in one sentence."""
-    if not swept.erasures:
+    if not report.erasures:
         return "no file has erased data"
-    size = f"{swept.before / 1e6:,.1f} MB before, {swept.after / 1e6:,.1f} MB now"
-    proof = f"their files no longer have data of {format_count(swept.erasures, 'erasure')}"
-    return f"rewrote {format_count(len(swept.tables), 'table')}, {size}: {proof}"
+    size = f"{report.before / 1e6:,.1f} MB before, {report.after / 1e6:,.1f} MB now"
+    proof = f"their files no longer have data of {format_count(report.erasures, 'erasure')}"
+    return f"rewrote {format_count(len(report.tables), 'table')}, {size}: {proof}"

@@ -61,15 +61,15 @@ class NumberCommand(click.Command):
     """A command with a number argument that accepts negative numbers, which look like options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given = list(args)
+        original = list(args)  # parsing empties the list
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            number = next((one for one in given if one.startswith(error.option_name) and _is_number(one)), None)
+            number = next((one for one in original if one.startswith(error.option_name) and _is_number(one)), None)
             if number is None:
                 raise
-        given.remove(number)
-        return super().parse_args(ctx, [*given, "--", number])
+        original.remove(number)
+        return super().parse_args(ctx, [*original, "--", number])
 
 
 class OrderedGroup(click.Group):
@@ -181,15 +181,15 @@ def read_text(text: str) -> str:
         return text
     if sys.stdin.isatty():
         click.echo("reading the text; Ctrl-D ends it", err=True)
-    most = validation.MAX_TEXT_BYTES + len("\r\n")
+    max_bytes = validation.MAX_TEXT_BYTES + len("\r\n")
     try:
-        read = sys.stdin.buffer.read(most + 1)
+        data = sys.stdin.buffer.read(max_bytes + 1)
     except OSError as error:
         raise InvalidInput(f"standard input cannot be read: {error.strerror}") from error
-    if len(read) > most:
+    if len(data) > max_bytes:
         raise InvalidInput(f"standard input has more than {validation.MAX_TEXT_BYTES} bytes; split it")
     try:
-        return read.decode().removesuffix("\n").removesuffix("\r")
+        return data.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"standard input is not UTF-8: {error.reason}") from error
 
@@ -216,8 +216,8 @@ def _parse_moment(_: click.Context, param: click.Parameter, value: str | None) -
     if value is None:
         return None
     if not _is_moment(value):
-        known = "write a day, such as 2026-01-31, or a moment, such as 2026-01-31T09:00Z"
-        raise FieldError(f"{show(value)} is not a date; {known}", field=param.opts[0])
+        remedy = "write a day, such as 2026-01-31, or a moment, such as 2026-01-31T09:00Z"
+        raise FieldError(f"{show(value)} is not a date; {remedy}", field=param.opts[0])
     return parse_datetime(param.opts[0], validation.expand_day(value))
 
 
@@ -269,12 +269,12 @@ def _parse_json_object(_: click.Context, param: click.Parameter, value: str | No
     if value is None:
         return None
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except (ValueError, RecursionError) as error:
         raise FieldError(f"{show(value)} is not JSON: {error}", field=param.opts[0]) from error
-    if not isinstance(found, dict):
-        raise FieldError(f'{show(found)} is not a JSON object, such as {{"color": "blue"}}', field=param.opts[0])
-    return found
+    if not isinstance(parsed, dict):
+        raise FieldError(f'{show(parsed)} is not a JSON object, such as {{"color": "blue"}}', field=param.opts[0])
+    return parsed
 
 
 scope = click.option("--scope", metavar="SCOPE", callback=_parse_scope, help="Whose memory, as acme/ana.  [required]")
@@ -346,16 +346,16 @@ class StoreTarget:
         """
         if not self.target:
             raise InvalidInput("--db is empty; name a file, such as --db agent.db")
-        found = config.load_configuration()
-        named = found.settings.embedder is not None
-        if encoder is not None and not named and factory.can_embed(encoder):
+        configuration = config.load_configuration()
+        has_embedder = configuration.settings.embedder is not None
+        if encoder is not None and not has_embedder and factory.can_embed(encoder):
             return factory.open(self.target, embedder=encoder.name)
         try:
             return self.open_engine(self.target)
         except EmbedderMismatch as error:
-            if not named:
+            if not has_embedder:
                 raise
-            origin = found.origins["embedder"]
+            origin = configuration.origins["embedder"]
             remedy = "unset it" if isinstance(origin, config.EnvironmentOrigin) else "remove it"
             raise EmbedderMismatch(f"{error}; {origin} sets an embedder: {remedy}") from error
 
@@ -409,12 +409,12 @@ def expand_home(path: str) -> str:
 def strip_secrets(address: str) -> str:
     """Return a database address without passwords; the user supplies those some other way."""
     scheme, slashes, rest = address.partition("://")
-    who, at, place = rest.partition("@")
-    if at and "/" not in who:  # as PostgreSQL reads it: an @ after a slash is an ordinary character
-        rest = f"{who.partition(':')[0]}@{place}"
-    place, mark, options = rest.partition("?")
-    kept = [one for one in options.split("&") if unquote(one.partition("=")[0]) not in SECRET_PARAMETERS]
-    return f"{scheme}{slashes}{place}{mark if kept else ''}{'&'.join(kept)}"
+    user, at, host = rest.partition("@")
+    if at and "/" not in user:  # as PostgreSQL reads it: an @ after a slash is an ordinary character
+        rest = f"{user.partition(':')[0]}@{host}"
+    host, mark, options = rest.partition("?")
+    parameters = [one for one in options.split("&") if unquote(one.partition("=")[0]) not in SECRET_PARAMETERS]
+    return f"{scheme}{slashes}{host}{mark if parameters else ''}{'&'.join(parameters)}"
 
 
 pass_target = click.make_pass_decorator(StoreTarget)

@@ -1,6 +1,6 @@
 """Output of commands: data on standard output, notes and progress bars on standard error.
 
-Colors and aligned tables are used only on a terminal. Below the basic functions are: progress bars, running a function
+Colors and aligned tables are used only on a terminal. After the basic functions come progress bars, running a function
 for each scope, messages about writes, and hints for empty results.
 """
 
@@ -66,9 +66,9 @@ def print_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
     click.echo(json_values.dump_line(value))
 
 
-def print_lines(shown: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     """Print lines of text."""
-    for line in shown:
+    for line in lines:
         click.echo(line)
 
 
@@ -115,14 +115,14 @@ ReportProgress = Callable[[int, int], None]
 @contextmanager
 def stage_bars() -> Iterator[ShowProgress]:
     """Show a progress bar for each stage on standard error, if that is a terminal."""
-    with ExitStack() as opened:
-        begun: dict[ReembeddingStage, ReportProgress] = {}
+    with ExitStack() as stack:
+        bars: dict[ReembeddingStage, ReportProgress] = {}
 
         def show(progress: ReembeddingProgress) -> None:
-            if progress.stage not in begun and progress.total:
-                opened.close()  # this ends the line of the previous bar
-                begun[progress.stage] = _open_bar(opened, STAGE_LABELS[progress.stage], progress.total)
-            begun.get(progress.stage, _ignore_progress)(progress.done, progress.total)
+            if progress.stage not in bars and progress.total:
+                stack.close()  # this ends the line of the previous bar
+                bars[progress.stage] = _open_bar(stack, STAGE_LABELS[progress.stage], progress.total)
+            bars.get(progress.stage, _ignore_progress)(progress.done, progress.total)
 
         yield show if sys.stderr.isatty() else _ignore_stage
 
@@ -130,20 +130,20 @@ def stage_bars() -> Iterator[ShowProgress]:
 @contextmanager
 def progress_bar(label: str, *, wanted: bool = True) -> Iterator[ReportProgress]:
     """Show a progress bar on standard error if that is a terminal and the bar is wanted."""
-    with ExitStack() as opened:
-        begun: list[ReportProgress] = []
+    with ExitStack() as stack:
+        bars: list[ReportProgress] = []
 
         def show(done: int, total: int) -> None:
-            if not begun and total:
-                begun.append(_open_bar(opened, label, total))
-            for one in begun:
+            if not bars and total:
+                bars.append(_open_bar(stack, label, total))
+            for one in bars:
                 one(done, total)
 
         yield show if wanted and sys.stderr.isatty() else _ignore_progress
 
 
-def _open_bar(opened: ExitStack, label: str, total: int) -> ReportProgress:
-    bar = opened.enter_context(click.progressbar(length=total, label=label, file=sys.stderr))
+def _open_bar(stack: ExitStack, label: str, total: int) -> ReportProgress:
+    bar = stack.enter_context(click.progressbar(length=total, label=label, file=sys.stderr))
 
     def show(done: int, total: int) -> None:
         bar.length = total
@@ -164,22 +164,22 @@ T = TypeVar("T")
 
 
 def run_for_each_scope(
-    place: StoreTarget, scope: Scope | None, label: str, do: Callable[[Engine, Scope, ReportProgress], T]
+    store: StoreTarget, scope: Scope | None, label: str, do: Callable[[Engine, Scope, ReportProgress], T]
 ) -> tuple[list[T], RecollectError | None]:
     """Run a function for a scope and those below it, or for all scopes of the store.
 
     Returns the results, and the first error. A failed scope is noted and does not stop the others.
     """
-    done, failed = list[T](), list[RecollectError]()
-    with place.open_existing() as engine:
+    results, errors = list[T](), list[RecollectError]()
+    with store.open_existing() as engine:
         for one in engine.scopes(scope=scope):
             try:
                 with progress_bar(f"{label} {one}") as show:
-                    done.append(do(engine, one, show))
+                    results.append(do(engine, one, show))
             except RecollectError as error:  # one failed scope does not stop the others
                 print_note(f"{one}: {error}")
-                failed.append(error)
-    return done, next(iter(failed), None)
+                errors.append(error)
+    return results, next(iter(errors), None)
 
 
 EXIT_REFUSED = 1
@@ -199,10 +199,10 @@ def print_receipt(receipt: Receipt, *, as_json: bool) -> None:
         click.echo(
             f"Error: {make_printable(formatting.describe_verdict(receipt.verdict))}; nothing was written", err=True
         )
-    way = formatting.suggest_remedy(receipt)
-    if way is not None and not as_json:
-        what, words = way
-        print_note(f"{what}: {format_command(*words)}")
+    remedy = formatting.suggest_remedy(receipt)
+    if remedy is not None and not as_json:
+        purpose, words = remedy
+        print_note(f"{purpose}: {format_command(*words)}")
     if refused:
         click.get_current_context().exit(EXIT_REFUSED)
 
@@ -230,8 +230,8 @@ def undo_hint(run: int | None, scope: Scope, by: str = "curate") -> str:
 
 def format_command(*words: str) -> str:
     """Return a command line for the user to type, with --db if this command had it."""
-    place = click.get_current_context().find_object(StoreTarget)
-    before = ["--db", place.display_name] if place is not None and place.is_explicit else []
+    store = click.get_current_context().find_object(StoreTarget)
+    before = ["--db", store.display_name] if store is not None and store.is_explicit else []
     return make_printable(shlex.join(["recollect", *before, *words]))
 
 
@@ -268,10 +268,14 @@ def explain_empty_scope(engine: Engine, scope: Scope, *, below: bool = False) ->
     stats = engine.stats()
     if not stats.memories:
         return ["the store has no memories yet; `recollect remember` adds the first"]
-    known = [str(one) for one, _ in stats.largest]
-    told = suggest(str(scope), known)
-    more = f" and {stats.scopes - len(known)} more" if stats.scopes > len(known) and not told.endswith("?") else ""
-    return [f"{scope} has no memories; {told}{more}"]
+    largest = [str(one) for one, _ in stats.largest]
+    suggestion = suggest(str(scope), largest)
+    more = (
+        f" and {stats.scopes - len(largest)} more"
+        if stats.scopes > len(largest) and not suggestion.endswith("?")
+        else ""
+    )
+    return [f"{scope} has no memories; {suggestion}{more}"]
 
 
 def _explain_empty_moment(engine: Engine, ranking: Ranking, scope: Scope, known_at: datetime | None) -> list[str]:
@@ -286,8 +290,8 @@ def _explain_empty_moment(engine: Engine, ranking: Ranking, scope: Scope, known_
 
 def find_replacements(engine: Engine, memories: Iterable[Memory]) -> dict[MemoryId, Memory]:
     """Return the memories that replaced any of these, as far as they still exist."""
-    given = list(memories)
-    here = {one.id: one for one in given}
-    wanted = {one.superseded_by: one for one in given if one.superseded_by is not None}
-    found = {id: here.get(id) or engine.replacement(one, scope=one.scope) for id, one in wanted.items()}
-    return {id: one for id, one in found.items() if one is not None}
+    replaced = list(memories)
+    by_id = {one.id: one for one in replaced}
+    ids = {one.superseded_by: one for one in replaced if one.superseded_by is not None}
+    replacements = {id: by_id.get(id) or engine.replacement(one, scope=one.scope) for id, one in ids.items()}
+    return {id: one for id, one in replacements.items() if one is not None}

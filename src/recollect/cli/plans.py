@@ -42,7 +42,7 @@ DAYS_RANGE = click.IntRange(min=1)
 
 def override_options(*names: str) -> Callable[[F], F]:
     """Return a decorator that adds the named options, which override settings."""
-    known = {
+    available = {
         "level": options.choice(Level, "--level", help="Only records of this level."),
         "age_days": click.option("--age-days", type=DAYS_RANGE, metavar="N", help="Those of it older than N days."),
         "min_level": options.choice(Level, "--min-level", help="What is finer may leave once this level tells it."),
@@ -53,7 +53,7 @@ def override_options(*names: str) -> Callable[[F], F]:
 
     def add(command: F) -> F:
         for name in reversed(names):
-            command = known[name](command)
+            command = available[name](command)
         return command
 
     return add
@@ -69,7 +69,7 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Only say how many
 @options.as_json
 @pass_target
 def prune_vectors(
-    place: StoreTarget, scope: Scope | None, level: Level | None, age_days: int | None, dry_run: bool, as_json: bool
+    store: StoreTarget, scope: Scope | None, level: Level | None, age_days: int | None, dry_run: bool, as_json: bool
 ) -> None:
     """Remove the vectors of records that are older than [lifecycle.vector] keeps their level, and that a coarser record
     tells: they are no longer found by what they mean, and that one is found in their place. The records stay.
@@ -81,7 +81,7 @@ def prune_vectors(
     recollect admin prune-vectors --dry-run
     recollect admin prune-vectors --level segment --age-days 60
     """
-    _plan_or_run(place, scope, Job.PRUNE_VECTORS, dry=dry_run, as_json=as_json, level=level, age_days=age_days)
+    _plan_or_run(store, scope, Job.PRUNE_VECTORS, dry=dry_run, as_json=as_json, level=level, age_days=age_days)
 
 
 @click.command("rebuild-index", short_help="Bring what can be found to what [lifecycle] says.")
@@ -91,7 +91,7 @@ def prune_vectors(
 @options.as_json
 @pass_target
 def rebuild_index(
-    place: StoreTarget,
+    store: StoreTarget,
     scope: Scope | None,
     min_level: Level | None,
     max_age_days: int | None,
@@ -107,8 +107,8 @@ def rebuild_index(
     recollect admin rebuild-index
     recollect admin rebuild-index --min-level day --max-age-days 30
     """
-    wish = {"min_level": min_level, "max_age_days": max_age_days}
-    _plan_or_run(place, scope, Job.REBUILD_INDEX, dry=dry_run, as_json=as_json, **wish)
+    overrides = {"min_level": min_level, "max_age_days": max_age_days}
+    _plan_or_run(store, scope, Job.REBUILD_INDEX, dry=dry_run, as_json=as_json, **overrides)
 
 
 @click.command("prune-episodes", short_help="Let go of the episodes that teach least.")
@@ -116,7 +116,7 @@ def rebuild_index(
 @click.option("--dry-run", is_flag=True, help="Only say how many would be let go of.")
 @options.as_json
 @pass_target
-def prune_episodes(place: StoreTarget, scope: Scope | None, dry_run: bool, as_json: bool) -> None:
+def prune_episodes(store: StoreTarget, scope: Scope | None, dry_run: bool, as_json: bool) -> None:
     """Put finished episodes away whose value is below what [episodic] says, and of more than max_episodes those that
     teach least. They are found no more, and `recollect restore` brings one back; what they taught stays remembered.
 
@@ -126,7 +126,7 @@ def prune_episodes(place: StoreTarget, scope: Scope | None, dry_run: bool, as_js
     recollect admin prune-episodes --dry-run
     recollect admin prune-episodes --scope acme/ana
     """
-    _plan_or_run(place, scope, Job.PRUNE_EPISODES, dry=dry_run, as_json=as_json)
+    _plan_or_run(store, scope, Job.PRUNE_EPISODES, dry=dry_run, as_json=as_json)
 
 
 _IDLE_MESSAGES: Mapping[Job, tuple[str, str]] = {
@@ -142,32 +142,34 @@ _IDLE_MESSAGES: Mapping[Job, tuple[str, str]] = {
 """Messages for a job without work: the first for a dry run, the second for a real run."""
 
 
-def _plan_or_run(place: StoreTarget, scope: Scope | None, job: Job, *, dry: bool, as_json: bool, **wish: Any) -> None:
+def _plan_or_run(
+    store: StoreTarget, scope: Scope | None, job: Job, *, dry: bool, as_json: bool, **overrides: Any
+) -> None:
     """Plan the job for each scope, or run it, and print the result."""
 
     def planned(engine: Engine, one: Scope, _: ReportProgress) -> Plan:
-        return engine.plan(job, scope=one, **wish)
+        return engine.plan(job, scope=one, **overrides)
 
     def run(engine: Engine, one: Scope, show: ReportProgress) -> tuple[list[Run], list[str]]:
-        done = engine.run(job, scope=one, progress=show, **wish)
-        return done, describe_waiting(engine.plan(job, scope=one, **wish)) if job in INDEX_JOBS else []
+        done = engine.run(job, scope=one, progress=show, **overrides)
+        return done, describe_waiting(engine.plan(job, scope=one, **overrides)) if job in INDEX_JOBS else []
 
-    RetentionOverrides(**wish).for_job(job)  # refuse wrong values once, not for every scope
+    RetentionOverrides(**overrides).for_job(job)  # refuse wrong values once, not for every scope
     idle, unwritten = _IDLE_MESSAGES[job]
     if dry:
-        plans, failed = output.run_for_each_scope(place, scope, "looking at", planned)
+        plans, error = output.run_for_each_scope(store, scope, "looking at", planned)
         if as_json:
             output.print_json({"plans": [plan_fields(one) for one in plans]})
         else:
             output.print_lines(describe_plan(one) for one in plans if one.steps)
             output.print_note("nothing was written" if any(one.steps for one in plans) else idle)
     else:
-        found, failed = output.run_for_each_scope(place, scope, job.value, run)
-        runs, waiting = [one for some, _ in found for one in some], [line for _, lines in found for line in lines]
+        results, error = output.run_for_each_scope(store, scope, job.value, run)
+        runs, waiting = [one for some, _ in results for one in some], [line for _, lines in results for line in lines]
         if as_json:
             output.print_json({"runs": [run_id_fields(one) for one in runs]})
         else:
-            output.print_lines(describe_runs(some) for some, _ in found if some)
+            output.print_lines(describe_runs(some) for some, _ in results if some)
             for one in runs:
                 if one.run is not None:
                     output.print_note(output.undo_hint(one.run, one.scope, "admin"))
@@ -175,8 +177,8 @@ def _plan_or_run(place: StoreTarget, scope: Scope | None, job: Job, *, dry: bool
                 output.print_note(line)
             if not runs:
                 output.print_note("nothing was written" if waiting else unwritten)
-    if failed is not None:
-        raise failed
+    if error is not None:
+        raise error
 
 
 MAX_PLAN_BYTES = 256 * 1024 * 1024
@@ -208,7 +210,7 @@ def _complete_jobs(_: click.Context, __: click.Parameter, incomplete: str) -> li
 @options.as_json
 @pass_target
 def plan(
-    place: StoreTarget, /, job: Job, scope: Scope, file: Path | None, force: bool, as_json: bool, **wish: Any
+    store: StoreTarget, /, job: Job, scope: Scope, file: Path | None, force: bool, as_json: bool, **overrides: Any
 ) -> None:
     """Say what JOB would do to each memory of SCOPE, and why; nothing is written to the store. JOB is consolidate,
     prune-vectors (which takes --level and --age-days), rebuild-index (--min-level and --max-age-days) or
@@ -220,10 +222,10 @@ def plan(
     recollect admin plan consolidate --scope acme/ana
     recollect admin plan consolidate --scope acme/ana --output plan.json
     """
-    with place.open_existing() as engine:
-        made = engine.plan(job, scope=scope, **wish)
+    with store.open_existing() as engine:
+        made = engine.plan(job, scope=scope, **overrides)
     if file is not None:
-        with write_atomically(file, store=place.target, force=force) as path:
+        with write_atomically(file, store=store.target, force=force) as path:
             path.write_text(json_values.dump_line(plan_fields(made)) + "\n", encoding="utf-8")
     _print_plan(made, as_json=as_json)
     if file is not None and made.changes and not as_json:
@@ -234,7 +236,7 @@ def plan(
 @click.argument("file", type=click.File("rb"), metavar="FILE")
 @options.as_json
 @pass_target
-def apply(place: StoreTarget, file: IO[bytes], as_json: bool) -> None:
+def apply(store: StoreTarget, file: IO[bytes], as_json: bool) -> None:
     """Do exactly what the plan in FILE says, at once; - reads standard input.
 
     Refused, so that nothing is written, if any memory that the plan names has changed since it was made.
@@ -242,9 +244,9 @@ def apply(place: StoreTarget, file: IO[bytes], as_json: bool) -> None:
     \b
     recollect admin apply plan.json
     """
-    read = Plan.read(_read_plan(file))
-    with place.open_existing() as engine:
-        run = engine.apply(read)
+    planned = Plan.read(_read_plan(file))
+    with store.open_existing() as engine:
+        run = engine.apply(planned)
     _print_run(run, as_json=as_json)
 
 
@@ -253,7 +255,7 @@ def apply(place: StoreTarget, file: IO[bytes], as_json: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Only say what would be done.")
 @options.as_json
 @pass_target
-def consolidate(place: StoreTarget, scope: Scope | None, dry_run: bool, as_json: bool) -> None:
+def consolidate(store: StoreTarget, scope: Scope | None, dry_run: bool, as_json: bool) -> None:
     """Make one memory of each group in a scope that says the same: plan it, and do just that.
 
     Only memories that are near each other and agree word by word are put together; what may contradict is left, and
@@ -268,11 +270,11 @@ def consolidate(place: StoreTarget, scope: Scope | None, dry_run: bool, as_json:
         made = engine.plan(Job.CONSOLIDATE, scope=one)
         return made, None if dry_run else engine.apply(made)
 
-    found, failed = output.run_for_each_scope(place, scope, "consolidating", do)
-    plans, runs = [made for made, _ in found], [run for _, run in found if run is not None and run.run is not None]
+    results, error = output.run_for_each_scope(store, scope, "consolidating", do)
+    plans, runs = [made for made, _ in results], [run for _, run in results if run is not None and run.run is not None]
     if as_json:
-        told_plans = {"plans": [plan_fields(one) for one in plans]}
-        output.print_json(told_plans if dry_run else {"runs": [run_fields(one) for one in runs]})
+        plan_list = {"plans": [plan_fields(one) for one in plans]}
+        output.print_json(plan_list if dry_run else {"runs": [run_fields(one) for one in runs]})
     else:
         for one in plans if dry_run else ():
             if one.steps:
@@ -283,8 +285,8 @@ def consolidate(place: StoreTarget, scope: Scope | None, dry_run: bool, as_json:
             _suggest_review(plans)
         if not runs and not any(one.steps for one in plans if dry_run):
             output.print_note(describe_idle_plans(plans))
-    if failed is not None:
-        raise failed
+    if error is not None:
+        raise error
 
 
 def _suggest_review(plans: Sequence[Plan]) -> None:
@@ -296,12 +298,12 @@ def _suggest_review(plans: Sequence[Plan]) -> None:
             output.print_note(f"{count} {'needs' if count == 1 else 'need'} your review: {way}")
 
 
-def _print_plan(made: Plan, *, as_json: bool) -> None:
+def _print_plan(plan_to_print: Plan, *, as_json: bool) -> None:
     if as_json:
-        output.print_json(plan_fields(made))
+        output.print_json(plan_fields(plan_to_print))
         return
-    output.print_table(step_table(made))
-    output.print_note(describe_plan(made))
+    output.print_table(step_table(plan_to_print))
+    output.print_note(describe_plan(plan_to_print))
 
 
 def _print_run(run: Run, *, as_json: bool) -> None:
@@ -319,14 +321,14 @@ def _print_run(run: Run, *, as_json: bool) -> None:
 
 def _read_plan(file: IO[bytes]) -> bytes:
     try:
-        found = file.read(MAX_PLAN_BYTES + 1)
+        data = file.read(MAX_PLAN_BYTES + 1)
     except OSError as error:
         raise InvalidInput(f"the plan cannot be read: {error.strerror or error}") from error
-    if len(found) > MAX_PLAN_BYTES:
+    if len(data) > MAX_PLAN_BYTES:
         raise InvalidInput(
             f"the plan file has more than {MAX_PLAN_BYTES} bytes; name a file that `recollect admin plan` wrote"
         )
-    return found
+    return data
 
 
 def step_table(plan: Plan) -> TextTable:
@@ -340,12 +342,12 @@ def describe_plan(plan: Plan) -> str:
     if _is_too_small(plan):
         return f"plan {plan.hash[:12]} for {plan.scope}: {_describe_too_small(plan)}"
     acts = [(len(plan.of(act)), act) for act in Act]
-    doing = ", ".join(f"{format_count(count, 'memory', 'memories')} to {act.value}" for count, act in acts if count)
+    actions = ", ".join(f"{format_count(count, 'memory', 'memories')} to {act.value}" for count, act in acts if count)
     others = {name: count for name, count in plan.counts.items() if name not in (UNSUMMARIZED, *Act)}
-    given = {name: value for name, value in plan.parameters.items() if value is not None}
-    looked = ", ".join(f"{name} {value}" for name, value in {**others, **given}.items())
-    said = f"plan {plan.hash[:12]} for {plan.scope}: {doing or 'nothing to do'} ({make_printable(looked)})"
-    return "; ".join([said, *_describe_unsummarized(plan)])
+    parameters = {name: value for name, value in plan.parameters.items() if value is not None}
+    figures = ", ".join(f"{name} {value}" for name, value in {**others, **parameters}.items())
+    summary = f"plan {plan.hash[:12]} for {plan.scope}: {actions or 'nothing to do'} ({make_printable(figures)})"
+    return "; ".join([summary, *_describe_unsummarized(plan)])
 
 
 def describe_idle_plans(plans: Sequence[Plan]) -> str:
@@ -404,10 +406,10 @@ def describe_runs(runs: Sequence[Run]) -> str:
 
 
 def _describe_consolidation(scope: Scope, memories: Sequence[Memory]) -> str:
-    made = sum(one.status is Status.ACTIVE for one in memories)
-    rest = len(memories) - made
+    active = sum(one.status is Status.ACTIVE for one in memories)
+    rest = len(memories) - active
     are = "is" if rest == 1 else "are"
-    return f"{format_count(rest, 'memory', 'memories')} of {scope} {are} now recalled through {made}"
+    return f"{format_count(rest, 'memory', 'memories')} of {scope} {are} now recalled through {active}"
 
 
 def _describe_index_changes(scope: Scope, runs: Sequence[Run]) -> str:
@@ -416,11 +418,11 @@ def _describe_index_changes(scope: Scope, runs: Sequence[Run]) -> str:
         counts.update(run.counts)
     stands, stood = counts[STAND_IN_COUNT], counts[STOOD_IN_COUNT]
     no_longer = ("does" if stood == 1 else "do") if stands else "stand in" if stood > 1 else "stands in"
-    said = {
+    changes = {
         "left": counts[LEFT_COUNT],
         "came back": counts[RETURNED_COUNT],
         "stands in" if stands == 1 else "stand in": stands,
         f"no longer {no_longer}": stood,
     }
-    done = ", ".join(f"{count} {what}" for what, count in said.items() if count)
-    return f"{scope}: {done or 'the number of stand-ins is the same, but they stand in for other records'}"
+    parts = ", ".join(f"{count} {what}" for what, count in changes.items() if count)
+    return f"{scope}: {parts or 'the number of stand-ins is the same, but they stand in for other records'}"

@@ -55,7 +55,7 @@ MAX_SCOPES_CHECKED, MAX_SCOPES_NAMED = 50, 3
 
 
 def _parse_scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Scope, ...]:
-    """Parse the scopes, each once."""
+    """Parse the scopes and drop repeated ones."""
     return tuple(dict.fromkeys(as_scope(one) for one in values))
 
 
@@ -105,7 +105,7 @@ def _parse_scopes(_: click.Context, __: click.Parameter, values: tuple[str, ...]
 @options.as_json
 @pass_target
 def tune(
-    place: StoreTarget,
+    db: StoreTarget,
     folders: tuple[Path, ...],
     from_feedback: bool,
     scopes: tuple[Scope, ...],
@@ -138,50 +138,52 @@ def tune(
         _refuse_options("judgments", {"DIR": folders, "--store": store, "--embedder": embedder, "--k": k})
     else:
         _refuse_options("feedback", {"--scope": scopes, "--seed": seed})
-    start = config.profile(profile)
-    named = Path(f"{file_stem(start)}.toml") if out is None else out
-    if named.suffix != ".toml":
-        raise InvalidInput(f"the profile file {str(named)!r} does not end in .toml; rename it")
-    report = next_profile(start, named.stem).report or ""  # this refuses a name that no profile can have
+    base_profile = config.profile(profile)
+    target = Path(f"{file_stem(base_profile)}.toml") if out is None else out
+    if target.suffix != ".toml":
+        raise InvalidInput(f"the profile file {str(target)!r} does not end in .toml; rename it")
+    report = next_profile(base_profile, target.stem).report or ""  # this refuses a name that no profile can have
     if from_feedback:
-        find = _make_feedback_tuner(place, scopes, seed=DEFAULT_SEED if seed is None else seed)
+        tune_profile = _make_feedback_tuner(db, scopes, seed=DEFAULT_SEED if seed is None else seed)
     else:
-        find = _make_judgment_tuner(place, folders, store, embedder=embedder, k=DEFAULT_K if k is None else k)
-    told_from = place.target if from_feedback else None
+        tune_profile = _make_judgment_tuner(db, folders, store, embedder=embedder, k=DEFAULT_K if k is None else k)
+    source_store = db.target if from_feedback else None
     try:
         with ExitStack() as stack:
             # the last file here is renamed first, so a new profile never exists without its report
-            made = stack.enter_context(files.write_atomically(named, store=told_from, force=force))
-            told = stack.enter_context(files.write_atomically(named.with_name(report), store=told_from, force=force))
-            found = find(start, named.stem, folds)
-            _write_profile(found, made, told, force=force and not from_feedback)
+            profile_path = stack.enter_context(files.write_atomically(target, store=source_store, force=force))
+            report_path = stack.enter_context(
+                files.write_atomically(target.with_name(report), store=source_store, force=force)
+            )
+            tuned = tune_profile(base_profile, target.stem, folds)
+            _write_profile(tuned, profile_path, report_path, force=force and not from_feedback)
         better = True
-    except _NotBetter as refused:
-        found, better = refused.found, False
+    except _NotBetter as not_better:
+        tuned, better = not_better.tuned, False
     if as_json:
-        output.print_json({**tuning_report_to_json(found), "written": [named.name, report] if better else []})
+        output.print_json({**tuning_report_to_json(tuned), "written": [target.name, report] if better else []})
     else:
-        output.print_lines(tuned_profile.format_tuning(found, output.paint))
+        output.print_lines(tuned_profile.format_tuning(tuned, output.paint))
     if not better:
-        remedy = "; --force writes it anyway" if found.tuning.changed and not from_feedback else ""
-        raise RecollectError(f"{str(named)!r} was not written because the profile is no better than before{remedy}")
-    output.print_note(f"written to {make_printable(str(named))}, with {make_printable(report)} beside it")
+        remedy = "; --force writes it anyway" if tuned.tuning.changed and not from_feedback else ""
+        raise RecollectError(f"{str(target)!r} was not written because the profile is no better than before{remedy}")
+    output.print_note(f"written to {make_printable(str(target))}, with {make_printable(report)} beside it")
 
 
 Tuner = Callable[[Profile, str, int], "TunedProfile"]
 """Tunes a profile under a name, with a number of folds."""
 
 
-def _refuse_options(way: str, given: Mapping[str, object]) -> None:
+def _refuse_options(source: str, given: Mapping[str, object]) -> None:
     """Raise UsageError for an option of the other way to tune."""
-    odd = next((name for name, value in given.items() if value not in (None, ())), None)
-    if odd is not None:
-        one = "remove it or --from-feedback" if way == "judgments" else "add --from-feedback"
-        raise click.UsageError(f"{odd} is for tuning from {way}; {one}.")
+    misplaced = next((name for name, value in given.items() if value not in (None, ())), None)
+    if misplaced is not None:
+        remedy = "remove it or --from-feedback" if source == "judgments" else "add --from-feedback"
+        raise click.UsageError(f"{misplaced} is for tuning from {source}; {remedy}.")
 
 
 def _make_judgment_tuner(
-    place: StoreTarget, folders: Sequence[Path], store: str | None, *, embedder: str | None, k: int
+    db: StoreTarget, folders: Sequence[Path], store: str | None, *, embedder: str | None, k: int
 ) -> Tuner:
     """Return a tuner for folders of judgments, which are read at once."""
     from recollect.evaluation.judgments import read_judgments
@@ -189,44 +191,46 @@ def _make_judgment_tuner(
 
     if not folders:
         raise click.UsageError("Name a DIR of judgments, or use --from-feedback with --scope.")
-    judgements = [read_judgments(folder) for folder in folders]
-    refuse_duplicate_folders(judgements)
-    evaluate.warn_db_unused(place, store, "FOLDER would keep the memories of each DIR in a file there")
+    judgments = [read_judgments(folder) for folder in folders]
+    refuse_duplicate_folders(judgments)
+    evaluate.warn_db_unused(db, store, "FOLDER would keep the memories of each DIR in a file there")
 
     def find(start: Profile, name: str, folds: int) -> "TunedProfile":
-        with evaluate.open_store_folder(store) as kept:
-            return _fit_profile(judgements, start, kept, name=name, embedder=embedder, folds=folds, k=k)
+        with evaluate.open_store_folder(store) as store_folder:
+            return _fit_profile(judgments, start, store_folder, name=name, embedder=embedder, folds=folds, k=k)
 
     return find
 
 
-def _make_feedback_tuner(place: StoreTarget, scopes: Sequence[Scope], *, seed: int) -> Tuner:
+def _make_feedback_tuner(db: StoreTarget, scopes: Sequence[Scope], *, seed: int) -> Tuner:
     """Return a tuner for the feedback recorded in these scopes of an existing store."""
     if not scopes:
         raise click.UsageError("Name the scope whose contexts to learn from, for example: --scope acme/ana")
-    place.refuse_missing()
+    db.refuse_missing()
 
     def find(start: Profile, name: str, folds: int) -> "TunedProfile":
         from recollect.evaluation.feedback_data import tune_on_feedback
         from recollect.evaluation.tuned_profile import build_tuned_profile
         from recollect.model.training_example import TrainingSet
 
-        several: list[TrainingSet] = []
-        with place.open_existing() as engine:
+        training_sets: list[TrainingSet] = []
+        with db.open_existing() as engine:
             for scope in scopes:
-                with progress_bar(f"asking {make_printable(str(scope))} again") as tell:
-                    several.append(engine.experience(scope=scope, profile=start, progress=tell))
-            embedder, others = engine.embedder, _name_scopes_below(engine, several)
+                with progress_bar(f"asking {make_printable(str(scope))} again") as show_progress:
+                    training_sets.append(engine.experience(scope=scope, profile=start, progress=show_progress))
+            embedder, scopes_below = engine.embedder, _name_scopes_below(engine, training_sets)
         try:
-            with progress_bar("fitting") as tell:
-                learned = tune_on_feedback(TrainingSet.merge(several), start, folds=folds, seed=seed, tell=tell)
-        except InvalidInput as refused:
-            raise InvalidInput(f"{refused}{f', such as {others}' if others else ''}") from refused
+            with progress_bar("fitting") as show_progress:
+                result = tune_on_feedback(
+                    TrainingSet.merge(training_sets), start, folds=folds, seed=seed, tell=show_progress
+                )
+        except InvalidInput as error:
+            raise InvalidInput(f"{error}{f', such as {scopes_below}' if scopes_below else ''}") from error
         return build_tuned_profile(
-            learned.tuning,
-            [learned.training_set],
+            result.tuning,
+            [result.training_set],
             name=name,
-            origin=learned,
+            origin=result,
             embedder=embedder,
             made_at=datetime.now(UTC),
             versions=VERSIONS,
@@ -235,50 +239,57 @@ def _make_feedback_tuner(place: StoreTarget, scopes: Sequence[Scope], *, seed: i
     return find
 
 
-def _name_scopes_below(engine: Engine, several: "Sequence[TrainingSet]") -> str:
+def _name_scopes_below(engine: Engine, training_sets: "Sequence[TrainingSet]") -> str:
     """Name the first scopes that have contexts, below those without usable feedback."""
-    asked = {scope for one in several for scope in one.scopes}
-    empty = [scope for one in several if not one.told for scope in one.scopes]
-    below = dict.fromkeys(other for scope in empty for other in engine.scopes(scope=scope) if other not in asked)
+    searched = {scope for one in training_sets for scope in one.scopes}
+    empty = [scope for one in training_sets if not one.told for scope in one.scopes]
+    below = dict.fromkeys(other for scope in empty for other in engine.scopes(scope=scope) if other not in searched)
     near = islice(below, MAX_SCOPES_CHECKED)
-    found = (make_printable(str(one)) for one in near if engine.stats(scope=one, below=False).contexts)
-    return ", ".join(islice(found, MAX_SCOPES_NAMED))
+    names = (make_printable(str(one)) for one in near if engine.stats(scope=one, below=False).contexts)
+    return ", ".join(islice(names, MAX_SCOPES_NAMED))
 
 
-def _write_profile(found: "TunedProfile", profile: Path, report: Path, *, force: bool) -> None:
+def _write_profile(tuned: "TunedProfile", profile: Path, report: Path, *, force: bool) -> None:
     """Write the profile and its report; raise _NotBetter if the profile is no improvement."""
     from recollect.evaluation.tuned_profile import tuning_report_to_json
 
-    if not found.tuning.carries_over and not (found.tuning.changed and force):
-        raise _NotBetter(found)
-    profile.write_text(profile_to_toml(found.profile, found.comments), encoding="utf-8")
-    report.write_text(f"{json.dumps(tuning_report_to_json(found), indent=2)}\n", encoding="utf-8")
+    if not tuned.tuning.carries_over and not (tuned.tuning.changed and force):
+        raise _NotBetter(tuned)
+    profile.write_text(profile_to_toml(tuned.profile, tuned.comments), encoding="utf-8")
+    report.write_text(f"{json.dumps(tuning_report_to_json(tuned), indent=2)}\n", encoding="utf-8")
 
 
 class _NotBetter(Exception):
-    """Carries the result out of the block, and keeps the files from getting their names."""
+    """Raised so that the new files are discarded; carries the result out of the block that writes them."""
 
-    def __init__(self, found: "TunedProfile") -> None:
+    def __init__(self, tuned: "TunedProfile") -> None:
         super().__init__()
-        self.found = found
+        self.tuned = tuned
 
 
 def _fit_profile(
-    judgements: "list[Judgments]", start: Profile, kept: Path, *, name: str, embedder: str | None, folds: int, k: int
+    judgments: "list[Judgments]",
+    start: Profile,
+    store_folder: Path,
+    *,
+    name: str,
+    embedder: str | None,
+    folds: int,
+    k: int,
 ) -> "TunedProfile":
     """Load every folder, collect the signal values, and fit the profile."""
     from recollect.evaluation.tuned_profile import JudgmentOrigin, build_tuned_profile
     from recollect.evaluation.tuning import tune
 
-    gathered = [_gather_features(one, start, kept, embedder=embedder, k=k) for one in judgements]
-    models = {model for _, model in gathered}
+    results = [_gather_features(one, start, store_folder, embedder=embedder, k=k) for one in judgments]
+    models = {model for _, model in results}
     if len(models) > 1:
         raise InvalidInput(
             f"the stores have different embedders ({', '.join(sorted(models))}); choose one with --embedder"
         )
-    features = [one for one, _ in gathered]
-    with progress_bar("fitting") as tell:
-        tuning = tune(features, start, folds=folds, tell=tell)
+    features = [one for one, _ in results]
+    with progress_bar("fitting") as show_progress:
+        tuning = tune(features, start, folds=folds, tell=show_progress)
     return build_tuned_profile(
         tuning,
         features,
@@ -291,18 +302,22 @@ def _fit_profile(
 
 
 def _gather_features(
-    judgements: "Judgments", profile: Profile, kept: Path, *, embedder: str | None, k: int
+    judgments: "Judgments", profile: Profile, store_folder: Path, *, embedder: str | None, k: int
 ) -> "tuple[JudgmentTrainingSet, str]":
     """Return the signal values of a folder's candidates, and the name of the store's model."""
     from recollect.evaluation import runner
     from recollect.evaluation.training_set import build_training_set
 
-    name = judgements.folder.resolve().name
-    file = str(kept / f"{name}-{judgements.digest[:12]}.db")
-    with progress_bar(f"loading {make_printable(name)}") as tell:
-        there = runner.load_judgment_store(judgements, partial(factory.open, file, embedder=embedder), tell)
-    with there.open_engine() as engine, progress_bar(f"asking {make_printable(name)}") as tell:
-        return build_training_set(engine, judgements, there.loaded, profile, k=k, tell=tell), there.embedder
+    name = judgments.folder.resolve().name
+    file = str(store_folder / f"{name}-{judgments.digest[:12]}.db")
+    with progress_bar(f"loading {make_printable(name)}") as show_progress:
+        judged_store = runner.load_judgment_store(
+            judgments, partial(factory.open, file, embedder=embedder), show_progress
+        )
+    with judged_store.open_engine() as engine, progress_bar(f"asking {make_printable(name)}") as show_progress:
+        return build_training_set(
+            engine, judgments, judged_store.loaded, profile, k=k, tell=show_progress
+        ), judged_store.embedder
 
 
 REPORT_LINE_PATTERN = re.compile(r"^report *=.*\n", re.MULTILINE)
@@ -356,8 +371,8 @@ def check(file: Path, as_json: bool) -> None:
     if as_json:
         output.print_json({"name": profile.name, **profile_to_document(profile)})
     else:
-        measured = "" if profile.report is None else f" and matches its report {profile.report}"
-        click.echo(f"{profile.name} {profile.version} is a valid profile{measured}")
+        report = "" if profile.report is None else f" and matches its report {profile.report}"
+        click.echo(f"{profile.name} {profile.version} is a valid profile{report}")
 
 
 profiles.add_command(tune)
@@ -433,16 +448,16 @@ def _parse_overrides(changes: Iterable[str]) -> dict[str, Any]:
     return overrides
 
 
-def _parse_value(written: str) -> object:
+def _parse_value(text: str) -> object:
     try:
-        document = tomllib.loads(f"value = {written}")
+        document = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
-        return written or None
-    return document["value"] if len(document) == 1 else written
+        return text or None
+    return document["value"] if len(document) == 1 else text
 
 
-def _print_lines_or_json(shown: dict[str, Any] | Iterable[str]) -> None:
-    if isinstance(shown, dict):
-        output.print_json(shown)
+def _print_lines_or_json(result: dict[str, Any] | Iterable[str]) -> None:
+    if isinstance(result, dict):
+        output.print_json(result)
     else:
-        output.print_lines(shown)
+        output.print_lines(result)

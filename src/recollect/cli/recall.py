@@ -41,7 +41,7 @@ depth_option = click.option(
 @explain_option
 @options.as_json
 @pass_target
-def recall(place: StoreTarget, /, query: str, explain: bool, as_json: bool, **asked: Any) -> None:
+def recall(store: StoreTarget, /, query: str, explain: bool, as_json: bool, **criteria: Any) -> None:
     """Print the memories that best answer QUERY, ready for a prompt and within a budget of tokens.
 
     QUERY of - reads standard input. What was handed over counts as served; the id of the context, which
@@ -50,9 +50,9 @@ def recall(place: StoreTarget, /, query: str, explain: bool, as_json: bool, **as
     \b
     recollect recall "which seat should I book?" --scope acme/ana --tokens 800
     """
-    with place.open_existing() as engine:
-        context = engine.recall(options.read_text(query), **asked)
-        hints = output.explain_empty_result(engine, context.ranking, as_json=as_json, **asked)
+    with store.open_existing() as engine:
+        context = engine.recall(options.read_text(query), **criteria)
+        hints = output.explain_empty_result(engine, context.ranking, as_json=as_json, **criteria)
     _print_context(context, hints, explain=explain, as_json=as_json)
 
 
@@ -63,14 +63,14 @@ def recall(place: StoreTarget, /, query: str, explain: bool, as_json: bool, **as
 @explain_option
 @options.as_json
 @pass_target
-def brief(place: StoreTarget, /, explain: bool, as_json: bool, **asked: Any) -> None:
+def brief(store: StoreTarget, /, explain: bool, as_json: bool, **criteria: Any) -> None:
     """Print what to know before anyone asks, ready for a prompt and within a budget of tokens.
 
     It is `recollect recall` without a question, for the start of a session.
     """
-    with place.open_existing() as engine:
-        context = engine.brief(**asked)
-        hints = output.explain_empty_result(engine, context.ranking, as_json=as_json, **asked)
+    with store.open_existing() as engine:
+        context = engine.brief(**criteria)
+        hints = output.explain_empty_result(engine, context.ranking, as_json=as_json, **criteria)
     _print_context(context, hints, explain=explain, as_json=as_json)
 
 
@@ -110,7 +110,7 @@ def _print_context(context: Context, hints: Iterable[str], *, explain: bool, as_
 @options.as_json
 @pass_target
 def search(
-    place: StoreTarget, /, query: str, limit: int, exact: Exact, explain: bool, as_json: bool, **asked: Any
+    store: StoreTarget, /, query: str, limit: int, exact: Exact, explain: bool, as_json: bool, **criteria: Any
 ) -> None:
     """Print the memories that best match QUERY, best first; none of them counts as served.
 
@@ -120,16 +120,16 @@ def search(
     \b
     recollect search "window seats" --scope acme/ana --limit 3
     """
-    with place.open_existing() as engine:
-        ranking = engine.search(options.read_text(query), limit=limit, exact=exact, **asked)
-        hints = output.explain_empty_result(engine, ranking, as_json=as_json, **asked)
-        instead = {} if as_json or explain else find_replacements(engine, (one.memory for one in ranking))
+    with store.open_existing() as engine:
+        ranking = engine.search(options.read_text(query), limit=limit, exact=exact, **criteria)
+        hints = output.explain_empty_result(engine, ranking, as_json=as_json, **criteria)
+        replacements = {} if as_json or explain else find_replacements(engine, (one.memory for one in ranking))
     if as_json:
         output.print_json(json_values.search_fields(ranking))
     elif explain:
         output.print_lines(formatting.format_ranking(ranking, output.paint, width=output.terminal_width()))
     else:
-        output.print_table(formatting.ranking_table(ranking, instead))
+        output.print_table(formatting.ranking_table(ranking, replacements))
         output.print_note(formatting.tally_ranking(ranking))
     for hint in hints:
         output.print_note(hint)
@@ -142,20 +142,20 @@ def search(
 @options.tokens
 @options.as_json
 @pass_target
-def why(place: StoreTarget, /, id: str, query: str, tokens: int, as_json: bool, **asked: Any) -> None:
+def why(store: StoreTarget, /, id: str, query: str, tokens: int, as_json: bool, **criteria: Any) -> None:
     """Say at which step the memory ID stands or fell when QUERY is recalled, and what would change that.
 
     \b
     recollect why 0193e5b2-7e1c-7000-8000-0123456789ab "which seat?" --scope acme/ana --tokens 200
     """
-    with place.open_existing() as engine:
-        reason = engine.why(id, options.read_text(query), tokens=tokens, **asked)
+    with store.open_existing() as engine:
+        reason = engine.why(id, options.read_text(query), tokens=tokens, **criteria)
         memory = reason.candidate.memory
-        by = None if memory is None else engine.replacement(memory, scope=memory.scope)
+        replacement = None if memory is None else engine.replacement(memory, scope=memory.scope)
     if as_json:
         output.print_json(json_values.why_fields(reason))
     else:
-        output.print_lines(formatting.format_why(reason, output.paint, by))
+        output.print_lines(formatting.format_why(reason, output.paint, replacement))
 
 
 EXIT_DIFFERS = 1
@@ -169,22 +169,22 @@ EXIT_DIFFERS = 1
 @options.as_json
 @click.pass_context
 @pass_target
-def replay(place: StoreTarget, ctx: click.Context, context: str, scope: Scope, explain: bool, as_json: bool) -> None:
+def replay(store: StoreTarget, ctx: click.Context, context: str, scope: Scope, explain: bool, as_json: bool) -> None:
     """Make CONTEXT again from what was known when it was made, and say whether it is identical to the last bit.
 
     CONTEXT is the id that `recollect recall` tells. Nothing counts as served, and nothing is written. Where
     something has been erased or is another since, it is named, and the exit code is 1.
     """
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         again = engine.replay(context, scope=scope)
     if as_json:
         output.print_json(json_values.replay_fields(again))
     else:
         click.echo(again.context.text, nl=False)
         if explain:
-            apart = [""] if again.context.text else []
-            told = formatting.format_context(again.context, output.paint, width=output.terminal_width())
-            output.print_lines([*apart, *told, *list_differences(again)])
+            gap = [""] if again.context.text else []
+            explanation = formatting.format_context(again.context, output.paint, width=output.terminal_width())
+            output.print_lines([*gap, *explanation, *list_differences(again)])
         for line in formatting.summarize_context(again.context, output.terminal_width()):
             output.print_note(line)
     for line in describe_replay(again):
@@ -201,29 +201,30 @@ def describe_replay(replay: Replay) -> Iterator[str]:
     if replay.identical:
         yield IDENTICAL_MESSAGE
         return
-    effects = Counter(one.what for one in replay.differences if one.what.is_effect)
+    effects = Counter(difference.what for difference in replay.differences if difference.what.is_effect)
     counts = ", ".join(_count_places(what, effects[what]) for what in DifferenceKind if what in effects)
     yield f"not identical: {counts}"
-    causes = [one for one in replay.differences if not one.what.is_effect]
-    yield from (f"because {_describe_cause(one)}" for one in causes)
+    causes = [difference for difference in replay.differences if not difference.what.is_effect]
+    yield from (f"because {_describe_cause(difference)}" for difference in causes)
     if not causes:
         yield "the recorded context does not show why"
 
 
 def list_differences(replay: Replay) -> Iterator[str]:
     """Yield every part of the context that differs from the recorded one."""
-    causes = {one.what for one in replay.differences}
-    for one in replay.differences:
-        if one.what is DifferenceKind.TEXT:
-            yield f"text: {_describe_text_change(one, causes)}"
-        elif one.what.is_effect:
-            name = "" if one.name is None else f" {make_printable(one.name)}"
-            yield f"{one.what.value}{name}: was {one.was or 'missing'}, is {one.again or 'missing'}"
+    causes = {difference.what for difference in replay.differences}
+    for difference in replay.differences:
+        if difference.what is DifferenceKind.TEXT:
+            yield f"text: {_describe_text_change(difference, causes)}"
+        elif difference.what.is_effect:
+            name = "" if difference.name is None else f" {make_printable(difference.name)}"
+            was, now = difference.was or "missing", difference.again or "missing"
+            yield f"{difference.what.value}{name}: was {was}, is {now}"
 
 
-def _describe_text_change(one: ReplayDifference, causes: Collection[DifferenceKind]) -> str:
+def _describe_text_change(difference: ReplayDifference, causes: Collection[DifferenceKind]) -> str:
     """Describe how the text differs without showing its hashes, which mean nothing to people."""
-    if one.was is not None:
+    if difference.was is not None:
         return "changed"
     if DifferenceKind.NOT_RECORDED in causes:
         return "the recorded text was not stored"
@@ -238,8 +239,8 @@ def _count_places(what: DifferenceKind, count: int) -> str:
             return f"the {what.value}"
 
 
-def _describe_cause(one: ReplayDifference) -> str:
-    was, now = make_printable(one.was or ""), make_printable(one.again or "")
+def _describe_cause(difference: ReplayDifference) -> str:
+    was, now = make_printable(difference.was or ""), make_printable(difference.again or "")
     return {
         DifferenceKind.ELSEWHERE: (
             "it was recorded in another store, whose commits are unknown here; the replay used the present memories"
@@ -250,8 +251,10 @@ def _describe_cause(one: ReplayDifference) -> str:
         DifferenceKind.ERASED: (
             f"only {now} of the {was} memories that were visible still exist; the others were erased"
         ),
-        DifferenceKind.MISSING: f"the memory {make_printable(one.name or '')} does not exist here",
-        DifferenceKind.FORMULA: (f"this version computes the profile {make_printable(one.name or '')} differently"),
+        DifferenceKind.MISSING: f"the memory {make_printable(difference.name or '')} does not exist here",
+        DifferenceKind.FORMULA: (
+            f"this version computes the profile {make_printable(difference.name or '')} differently"
+        ),
         DifferenceKind.ENCODER: f"the model is now {now}, and was {was}",
         DifferenceKind.QUESTION: "the vectors of the question are different now",
         DifferenceKind.RESTORED_VECTORS: f"the vectors of {now} memories had left their index and were embedded again",
@@ -259,7 +262,7 @@ def _describe_cause(one: ReplayDifference) -> str:
         DifferenceKind.ANALYZER: f"the tokenizer is now version {now}, and was version {was}",
         DifferenceKind.NAMING: f"the name finder is now version {now}, and was version {was}",
         DifferenceKind.COUNTER: f"the token counter is now {now}, and was {was}",
-    }[one.what]
+    }[difference.what]
 
 
 REPEAT_REMEDY = "repeat --helped or --misled for each memory"
@@ -285,7 +288,7 @@ class FeedbackCommand(options.TextCommand):
 @options.as_json
 @pass_target
 def feedback(
-    place: StoreTarget,
+    store: StoreTarget,
     context: str,
     scope: Scope,
     helped: tuple[str, ...],
@@ -301,10 +304,10 @@ def feedback(
     """
     if not helped and not misled and answer is None:
         raise click.UsageError("Name what helped or misled with --helped ID or --misled ID, or give the --answer TEXT.")
-    said = None if answer is None else options.read_text(answer)
-    with place.open_existing() as engine:
+    answer_text = None if answer is None else options.read_text(answer)
+    with store.open_existing() as engine:
         try:
-            noted = engine.feedback(context, scope=scope, helped=helped, misled=misled, by=by, answer=said)
+            noted = engine.feedback(context, scope=scope, helped=helped, misled=misled, by=by, answer=answer_text)
         except NotFound as error:
             if not any("," in one for one in (*helped, *misled)):
                 raise
@@ -313,7 +316,7 @@ def feedback(
         output.print_json(json_values.feedback_fields(noted, context, scope, helped=helped, misled=misled))
     else:
         output.print_lines(noted.quoted)
-    found = "" if answer is None else f", {len(noted.quoted)} quoted"
-    output.print_note(f"{len(helped)} helped, {len(misled)} misled{found}")
+    quoted = "" if answer is None else f", {len(noted.quoted)} quoted"
+    output.print_note(f"{len(helped)} helped, {len(misled)} misled{quoted}")
     if noted.remark is not None:
         output.print_note(f"the answer was not recorded: {noted.remark}")

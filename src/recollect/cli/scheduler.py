@@ -56,7 +56,7 @@ def scheduler() -> None:
 @options.as_json
 @click.pass_context
 @pass_target
-def run(place: StoreTarget, ctx: click.Context, once: bool, as_json: bool) -> None:
+def run(store: StoreTarget, ctx: click.Context, once: bool, as_json: bool) -> None:
     """Run each job when it falls due, until Ctrl-C or SIGTERM; any number of them may do so at once.
 
     A job that is stopped ends between two scopes, and the next scheduler goes on with it.
@@ -65,18 +65,18 @@ def run(place: StoreTarget, ctx: click.Context, once: bool, as_json: bool) -> No
     recollect scheduler run
     recollect scheduler run --once
     """
-    place.refuse_missing()
-    said, states = SimpleQueue[SchedulerMessage](), set[JobState]()
+    store.refuse_missing()
+    messages, states = SimpleQueue[SchedulerMessage](), set[JobState]()
 
-    def tell(one: JobOccurrence | JobFailure) -> None:
+    def handle_message(one: JobOccurrence | JobFailure) -> None:
         _print_message(one, as_json=as_json)
         if isinstance(one, JobOccurrence):
             states.add(one.state)
 
-    with factory.scheduler(place.target, heard=said.put) as ours:
-        _run_in_thread(ours, said, tell, once=once)
+    with factory.scheduler(store.target, heard=messages.put) as job_scheduler:
+        _run_in_thread(job_scheduler, messages, handle_message, once=once)
         if once:
-            output.print_note(describe_next_job(ours.status()))
+            output.print_note(describe_next_job(job_scheduler.status()))
     if once and states & {JobState.FAILED, JobState.INTERRUPTED}:
         ctx.exit(EXIT_JOB_FAILED)
 
@@ -84,101 +84,103 @@ def run(place: StoreTarget, ctx: click.Context, once: bool, as_json: bool) -> No
 @scheduler.command(short_help="Print when jobs run, and what came of it.")
 @options.as_json
 @pass_target
-def status(place: StoreTarget, as_json: bool) -> None:
+def status(store: StoreTarget, as_json: bool) -> None:
     """Print of each job when it runs next, what is under way, and what came of the last time."""
-    place.refuse_missing()
-    with factory.scheduler(place.target) as ours:
-        _print_status(ours, as_json=as_json)
+    store.refuse_missing()
+    with factory.scheduler(store.target) as job_scheduler:
+        _print_status(job_scheduler, as_json=as_json)
 
 
 @scheduler.command(short_help="Let nothing of a job begin.")
 @job_argument
 @options.as_json
 @pass_target
-def pause(place: StoreTarget, job: str | None, as_json: bool) -> None:
+def pause(store: StoreTarget, job: str | None, as_json: bool) -> None:
     """Let nothing of JOB begin, or of any, on whatever scheduler of the store; what is under way goes on."""
-    place.refuse_missing()
-    with factory.scheduler(place.target) as ours:
-        ours.pause(job)
-        _print_status(ours, as_json=as_json)
+    store.refuse_missing()
+    with factory.scheduler(store.target) as job_scheduler:
+        job_scheduler.pause(job)
+        _print_status(job_scheduler, as_json=as_json)
 
 
 @scheduler.command(short_help="Let a job begin again.")
 @job_argument
 @options.as_json
 @pass_target
-def resume(place: StoreTarget, job: str | None, as_json: bool) -> None:
+def resume(store: StoreTarget, job: str | None, as_json: bool) -> None:
     """Let JOB begin again, or all of them; what fell due meanwhile is not made up for."""
-    place.refuse_missing()
-    with factory.scheduler(place.target) as ours:
-        ours.resume(job)
-        _print_status(ours, as_json=as_json)
+    store.refuse_missing()
+    with factory.scheduler(store.target) as job_scheduler:
+        job_scheduler.resume(job)
+        _print_status(job_scheduler, as_json=as_json)
 
 
-def _print_status(ours: Scheduler, *, as_json: bool) -> None:
-    found = ours.status()
+def _print_status(job_scheduler: Scheduler, *, as_json: bool) -> None:
+    statuses = job_scheduler.status()
     if as_json:
-        output.print_json({"jobs": [job_fields(one) for one in found]})
+        output.print_json({"jobs": [job_fields(one) for one in statuses]})
     else:
-        output.print_table(job_table(found))
+        output.print_table(job_table(statuses))
 
 
-def _print_message(one: JobOccurrence | JobFailure, *, as_json: bool) -> None:
-    match one:
+def _print_message(message: JobOccurrence | JobFailure, *, as_json: bool) -> None:
+    match message:
         case JobFailure(job, scope, error):
-            where = [str(one) for one in (job, scope) if one is not None]
+            where = [str(message) for message in (job, scope) if message is not None]
             what = str(error) if isinstance(error, RecollectError) else f"{type(error).__name__}: {error}"
             output.print_note(make_printable(": ".join([*where, what])))
-        case JobOccurrence() if one.ended_at is None:
-            output.print_note(describe_occurrence(one))
+        case JobOccurrence() if message.ended_at is None:
+            output.print_note(describe_occurrence(message))
         case _ if as_json:
-            output.print_json(finished_occurrence_fields(one))
+            output.print_json(finished_occurrence_fields(message))
         case _:
-            output.print_lines([describe_occurrence(one)])
-            for scope, run in one.runs:
+            output.print_lines([describe_occurrence(message)])
+            for scope, run in message.runs:
                 output.print_note(f"{scope}: {output.undo_hint(run, scope, 'admin')}")
 
 
-def _run_in_thread(ours: Scheduler, said: "SimpleQueue[SchedulerMessage]", tell: PrintMessage, *, once: bool) -> None:
+def _run_in_thread(
+    job_scheduler: Scheduler, messages: "SimpleQueue[SchedulerMessage]", handle_message: PrintMessage, *, once: bool
+) -> None:
     """Run the scheduler in a thread and print its messages; signals stop it.
 
     The main thread stays free to receive the signals.
     """
     failures: list[BaseException] = []
 
-    def working() -> None:
+    def work() -> None:
         try:
             if once:
-                ours.run_due()
+                job_scheduler.run_due()
             else:
-                ours.run()
+                job_scheduler.run()
         except BaseException as error:
             failures.append(error)
         finally:
-            said.put(None)
+            messages.put(None)
 
-    thread = threading.Thread(target=working, name="recollect-jobs", daemon=True)
+    thread = threading.Thread(target=work, name="recollect-jobs", daemon=True)
     logging.getLogger("recollect.jobs").addHandler(logging.NullHandler())  # job log records are already printed here
     with _interrupt_on_sigterm():
         try:
             if not once:
-                output.print_note(f"{describe_next_job(ours.status())}; Ctrl-C stops it")
+                output.print_note(f"{describe_next_job(job_scheduler.status())}; Ctrl-C stops it")
             thread.start()
-            _print_messages(said, tell)
+            _print_messages(messages, handle_message)
         except KeyboardInterrupt:
             output.print_note("stopping after the scope that a job is working on; Ctrl-C again stops at once")
             while thread.is_alive():
-                ours.stop()
+                job_scheduler.stop()
                 thread.join(STOP_RETRY_SECONDS)
-            said.put(None)
-            _print_messages(said, tell)
+            messages.put(None)
+            _print_messages(messages, handle_message)
     if failures:
         raise failures[0]
 
 
-def _print_messages(said: "SimpleQueue[SchedulerMessage]", tell: PrintMessage) -> None:
-    while (one := said.get()) is not None:
-        tell(one)
+def _print_messages(messages: "SimpleQueue[SchedulerMessage]", handle_message: PrintMessage) -> None:
+    while (message := messages.get()) is not None:
+        handle_message(message)
 
 
 @contextmanager
@@ -245,9 +247,9 @@ def describe_next_job(statuses: Sequence[JobStatus]) -> str:
 
 def _format_next(status: JobStatus) -> str:
     if status.under_way is not None:
-        begun = status.under_way
-        since = begun.started_at if begun.ended_at is None else begun.ended_at
-        return f"{begun.state.value} since {_format_minute(since)}{_format_attempt(begun)}"
+        occurrence = status.under_way
+        since = occurrence.started_at if occurrence.ended_at is None else occurrence.ended_at
+        return f"{occurrence.state.value} since {_format_minute(since)}{_format_attempt(occurrence)}"
     if status.paused:
         return "paused"
     return NO_VALUE if status.next_at is None else _format_minute(status.next_at)
@@ -264,9 +266,9 @@ def _format_last(status: JobStatus) -> str:
 
 def _describe_outcome(one: JobOccurrence) -> str:
     """Describe what went wrong, and how much was done."""
-    done = ", ".join(_format_count(name, count) for name, count in one.counts.items() if count)
-    told = "; ".join(text for text in (one.problem, done) if text)
-    return f": {told}" if told else ""
+    counts = ", ".join(_format_count(name, count) for name, count in one.counts.items() if count)
+    parts = "; ".join(text for text in (one.problem, counts) if text)
+    return f": {parts}" if parts else ""
 
 
 def _format_count(name: str, count: int) -> str:

@@ -36,7 +36,7 @@ PORT_RANGE = click.IntRange(0, 65_535)
 @click.pass_context
 @pass_target
 def serve(
-    place: StoreTarget,
+    store: StoreTarget,
     ctx: click.Context,
     host: str | None,
     port: int | None,
@@ -60,9 +60,9 @@ def serve(
         remedy = "install recollect with its extra server (in its folder: pip install '.[server]')"
         raise InvalidInput(f"the package {error.name}, which a server needs, is not installed; {remedy}") from error
 
-    wanted = server.build_options(
-        place.target,
-        shown=place.full_name,
+    server_options = server.build_options(
+        store.target,
+        shown=store.full_name,
         host=host,
         port=port,
         grpc_port=grpc_port,
@@ -70,7 +70,7 @@ def serve(
         grpc=not no_grpc,
         scheduler=not no_scheduler,
     )
-    ctx.exit(server.serve(wanted, place.open_or_create, lambda line: output.print_lines([line])))
+    ctx.exit(server.serve(server_options, store.open_or_create, lambda line: output.print_lines([line])))
 
 
 def _parse_rights(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[Right, ...]:
@@ -86,14 +86,14 @@ def _parse_reaches(_: click.Context, param: click.Parameter, value: tuple[str, .
 def _parse_expiry(_: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
     if value is None:
         return None
-    written = DURATION_PATTERN.fullmatch(value)
+    duration = DURATION_PATTERN.fullmatch(value)
     try:
-        if written is not None:
-            return datetime.now(UTC) + float(written[1]) * DURATION_UNITS[written[2]]
+        if duration is not None:
+            return datetime.now(UTC) + float(duration[1]) * DURATION_UNITS[duration[2]]
         return parse_datetime(param.opts[0], value)
     except (OverflowError, FieldError) as error:
-        known = "write a duration, such as 90d or 12h, or a moment, such as 2027-01-31T00:00Z"
-        raise FieldError(f"{show(value)} is not an expiry time; {known}", field=param.opts[0]) from error
+        remedy = "write a duration, such as 90d or 12h, or a moment, such as 2027-01-31T00:00Z"
+        raise FieldError(f"{show(value)} is not an expiry time; {remedy}", field=param.opts[0]) from error
 
 
 @click.group(cls=options.OrderedGroup, short_help="Say who may ask a server.")
@@ -160,18 +160,18 @@ def add(
         raise click.UsageError("Name the scope of the key with --scope acme/ana, or use --whole-store.")
     grants = [Grant(frozenset(rights), reach) for reach in (reaches or (WHOLE_STORE,))]
     file = _open_key_file()
-    before = file.keys().values()
-    made, text = issue_key(name, grants, at=datetime.now(UTC), expires_at=expires, provenance=provenance)
-    file.add(made)
+    existing = file.keys().values()
+    key, secret = issue_key(name, grants, at=datetime.now(UTC), expires_at=expires, provenance=provenance)
+    file.add(key)
     if as_json:
-        output.print_json({**describe_key(made), "key": text})
+        output.print_json({**describe_key(key), "key": secret})
     else:
-        output.print_lines([text])
-    output.print_note(f"key {made.id} of {made.name} was added to {file.path}; the key itself is shown only once")
-    if not before:
+        output.print_lines([secret])
+    output.print_note(f"key {key.id} of {key.name} was added to {file.path}; the key itself is shown only once")
+    if not existing:
         output.print_note("while there are keys, a server does not accept the token of its owner")
-    if any(one.name == made.name for one in before):
-        output.print_note(f"{made.name} already had a key; the votes of both count as one voter's")
+    if any(one.name == key.name for one in existing):
+        output.print_note(f"{key.name} already had a key; the votes of both count as one voter's")
 
 
 @keys.command("list", short_help="List the keys.")
@@ -179,13 +179,13 @@ def add(
 def list_keys(as_json: bool) -> None:
     """Print every key: its id, whose it is, what it allows where, and until when; never the key itself."""
     file = _open_key_file()
-    found = list(file.keys().values())
-    if not found:
+    api_keys = list(file.keys().values())
+    if not api_keys:
         output.print_note(f"there are no keys in {file.path}; `recollect keys add` creates one")
     if as_json:
-        output.print_json({"keys": [describe_key(one) for one in found]})
+        output.print_json({"keys": [describe_key(one) for one in api_keys]})
     else:
-        output.print_table(_key_table(found))
+        output.print_table(_key_table(api_keys))
 
 
 @keys.command(short_help="Let a key open nothing any more.")
@@ -193,20 +193,20 @@ def list_keys(as_json: bool) -> None:
 @options.as_json
 def revoke(id_or_name: str, as_json: bool) -> None:
     """Take a key out, by its id or by its name; a server that runs refuses it from the next request on."""
-    gone = _open_key_file().revoke(id_or_name)
+    revoked = _open_key_file().revoke(id_or_name)
     if as_json:
-        output.print_json({"revoked": describe_key(gone)})
+        output.print_json({"revoked": describe_key(revoked)})
     else:
-        output.print_lines([f"revoked {gone.id} of {gone.name}"])
+        output.print_lines([f"revoked {revoked.id} of {revoked.name}"])
 
 
 def _open_key_file() -> KeyFile:
     return KeyFile(keys_path(config.load_settings().server))
 
 
-def _key_table(found: list[ApiKey]) -> TextTable:
+def _key_table(api_keys: list[ApiKey]) -> TextTable:
     at = datetime.now(UTC)
-    rows = [(one.id, one.name, _format_expiry(one, at), one.provenance.value, _format_grants(one)) for one in found]
+    rows = [(one.id, one.name, _format_expiry(one, at), one.provenance.value, _format_grants(one)) for one in api_keys]
     return TextTable(("id", "name", "expires", "provenance", "allows"), rows)
 
 

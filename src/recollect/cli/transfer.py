@@ -61,7 +61,7 @@ from recollect.render.tables import Paint, TextStyle, paint_plain
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON what went into FILE.")
 @pass_target
-def export(place: StoreTarget, file: Path, scope: Scope | None, force: bool, as_json: bool) -> None:
+def export(store: StoreTarget, file: Path, scope: Scope | None, force: bool, as_json: bool) -> None:
     """Write all that the store knows to FILE, or to standard output: JSON, one memory or context a line.
 
     That is every version, vector, use and vote, as it is at one moment; others may go on writing. FILE is there only
@@ -71,13 +71,13 @@ def export(place: StoreTarget, file: Path, scope: Scope | None, force: bool, as_
     recollect export agent.jsonl
     recollect export --scope acme/ana | gzip > ana.jsonl.gz
     """
-    with place.open_existing() as engine:
+    with store.open_existing() as engine:
         hints = [] if scope is None else output.explain_empty_scope(engine, scope, below=True)
         if str(file) == options.STDIN:
             _write_export(engine, scope, sys.stdout)
             sys.stdout.flush()
         else:
-            inventory = _export_to_file(file, engine, scope, store=place.target, force=force)
+            inventory = _export_to_file(file, engine, scope, store=store.target, force=force)
             if as_json:
                 output.print_json({"path": str(file), "memories": inventory.memories, "contexts": inventory.contexts})
             output.print_note(describe_export(inventory))
@@ -103,7 +103,7 @@ def export(place: StoreTarget, file: Path, scope: Scope | None, force: bool, as_
 @options.as_json
 @pass_target
 def import_(
-    place: StoreTarget,
+    store: StoreTarget,
     file: IO[bytes],
     format_name: str | None,
     scope: str | None,
@@ -135,7 +135,7 @@ def import_(
         click.echo("reading an export; Ctrl-D ends it", err=True)
     with open_rereadable(file) as lines:
         if format_name is None or scope is None:
-            _import_archive(place, lines, as_json=as_json)
+            _import_archive(store, lines, as_json=as_json)
             return
         format = find_format("--format", format_name)
         if extract and format is not CHAT_FORMAT:
@@ -143,24 +143,26 @@ def import_(
         source = ImportSource(
             lines=lines, name=_file_name(file), format=format, scope=Scope.parse(scope), skip_bad=skip_bad
         )
-        taken = _import_foreign(place, source, dry_run=dry_run)
-        left: Extractions = []
+        report = _import_foreign(store, source, dry_run=dry_run)
+        extractions: Extractions = []
         if extract:
-            left = preview_extraction(source) if dry_run else extract_imported_turns(place, source)
+            extractions = preview_extraction(source) if dry_run else extract_imported_turns(store, source)
     if as_json:
-        extracted = preview_fields(left) if dry_run else extraction_fields(left)
-        output.print_json({**foreign_import_fields(taken), **({"extracted": extracted} if extract else {})})
+        extracted = preview_fields(extractions) if dry_run else extraction_fields(extractions)
+        output.print_json({**foreign_import_fields(report), **({"extracted": extracted} if extract else {})})
     else:
-        output.print_lines(format_foreign_import(taken))
+        output.print_lines(format_foreign_import(report))
         if extract:
-            output.print_lines(format_preview(left) if dry_run else format_extractions(left, output.paint))
+            output.print_lines(
+                format_preview(extractions) if dry_run else format_extractions(extractions, output.paint)
+            )
 
 
-def _import_foreign(place: StoreTarget, source: ImportSource, *, dry_run: bool) -> FileImportReport:
+def _import_foreign(store: StoreTarget, source: ImportSource, *, dry_run: bool) -> FileImportReport:
     """Import the export of another program, or preview the result."""
-    if not (dry_run or place.exists):
+    if not (dry_run or store.exists):
         read_drafts(source.read(datetime.now(UTC)), source)  # refuse wrong input before a store is created
-    with _open_trial(place) if dry_run else place.open_or_create() as engine, progress_bar("importing") as show:
+    with _open_trial(store) if dry_run else store.open_or_create() as engine, progress_bar("importing") as show:
         return engine.import_from(
             source.lines,
             format=source.format.name,
@@ -172,22 +174,22 @@ def _import_foreign(place: StoreTarget, source: ImportSource, *, dry_run: bool) 
         )
 
 
-def _open_trial(place: StoreTarget) -> AbstractContextManager[Engine]:
+def _open_trial(store: StoreTarget) -> AbstractContextManager[Engine]:
     """Open the store, or a temporary one if there is none: a dry run creates no store."""
-    return place.open_existing() if place.exists else factory.open(IN_MEMORY_TARGET)
+    return store.open_existing() if store.exists else factory.open(IN_MEMORY_TARGET)
 
 
-def _import_archive(place: StoreTarget, lines: RereadableLines, *, as_json: bool) -> None:
+def _import_archive(store: StoreTarget, lines: RereadableLines, *, as_json: bool) -> None:
     """Import an export of recollect; a foreign file is refused with its likely format."""
     refuse_foreign_format(lines)
     # check first, so that a refused export creates no store
-    encoder = None if place.exists else transfer.check_export(lines, datetime.now(UTC)).encoder
-    with place.open_or_create(encoder) as engine, progress_bar("importing") as show:
-        imported = engine.import_(lines, progress=show)
+    encoder = None if store.exists else transfer.check_export(lines, datetime.now(UTC)).encoder
+    with store.open_or_create(encoder) as engine, progress_bar("importing") as show:
+        report = engine.import_(lines, progress=show)
     if as_json:
-        output.print_json(json_values.import_fields(imported))
+        output.print_json(json_values.import_fields(report))
     else:
-        output.print_lines(describe_import(imported))
+        output.print_lines(describe_import(report))
 
 
 def _refuse_format_options(given: Mapping[str, bool]) -> None:
@@ -204,67 +206,71 @@ def _file_name(file: IO[bytes]) -> str | None:
 
 def _export_to_file(file: Path, engine: Engine, scope: Scope | None, *, store: str, force: bool) -> ArchiveInfo:
     """Write an export to a file that gets its name only when it is complete."""
-    with write_atomically(file, store=store, force=force) as path, path.open("w", encoding="ascii", newline="\n") as to:
-        inventory = _write_export(engine, scope, to)
-        to.flush()
-        os.fsync(to.fileno())
+    with (
+        write_atomically(file, store=store, force=force) as path,
+        path.open("w", encoding="ascii", newline="\n") as out,
+    ):
+        inventory = _write_export(engine, scope, out)
+        out.flush()
+        os.fsync(out.fileno())
     return inventory
 
 
-def _write_export(engine: Engine, scope: Scope | None, to: TextIO) -> ArchiveInfo:
+def _write_export(engine: Engine, scope: Scope | None, out: TextIO) -> ArchiveInfo:
     """Write an export, with a progress bar unless the export itself goes to the terminal."""
     lines = engine.export(scope=scope)
     first = next(lines)
     inventory = archive_format.read_header(first)
     total = inventory.memories + inventory.contexts
-    to.write(first)
-    with progress_bar("exporting", wanted=not to.isatty()) as show:
+    out.write(first)
+    with progress_bar("exporting", wanted=not out.isatty()) as show:
         for done, line in enumerate(lines, start=1):
-            to.write(line)
+            out.write(line)
             show(min(done, total), total)  # the last line is the checksum and not an item
     return inventory
 
 
-def format_foreign_import(taken: FileImportReport) -> Iterator[str]:
+def format_foreign_import(report: FileImportReport) -> Iterator[str]:
     """Yield the result of an import from another program as lines for people."""
-    became = ", ".join(f"{count} {verdict}" for verdict, count in taken.verdicts.items()) or "nothing was written"
-    ended = f"nothing was written; the result would be {became}" if taken.dry and taken.verdicts else became
-    yield f"read {format_count(taken.read, 'memory', 'memories')} in the format {taken.format}: {ended}"
-    for id, receipt in taken.telling[:MAX_LISTED_ERRORS]:
-        draft, verdict = _describe_draft(taken, id, receipt), formatting.describe_verdict(receipt.verdict)
+    verdicts = ", ".join(f"{count} {verdict}" for verdict, count in report.verdicts.items()) or "nothing was written"
+    outcome = f"nothing was written; the result would be {verdicts}" if report.dry and report.verdicts else verdicts
+    yield f"read {format_count(report.read, 'memory', 'memories')} in the format {report.format}: {outcome}"
+    for id, receipt in report.telling[:MAX_LISTED_ERRORS]:
+        draft, verdict = _describe_draft(report, id, receipt), formatting.describe_verdict(receipt.verdict)
         yield f"  {make_printable(draft)}: {make_printable(verdict)}"
-    yield from format_remainder(len(taken.telling))
-    yield from format_redactions(taken.redacted, "memory", "memories")
-    yield from format_notes(taken.notes)
+    yield from format_remainder(len(report.telling))
+    yield from format_redactions(report.redacted, "memory", "memories")
+    yield from format_notes(report.notes)
 
 
-def foreign_import_fields(taken: FileImportReport) -> dict[str, Any]:
+def foreign_import_fields(report: FileImportReport) -> dict[str, Any]:
     """Return the result of an import from another program as JSON fields."""
     return {
-        "format": taken.format,
-        "dry_run": taken.dry,
-        "read": taken.read,
-        "verdicts": dict(taken.verdicts),
+        "format": report.format,
+        "dry_run": report.dry,
+        "read": report.read,
+        "verdicts": dict(report.verdicts),
         "receipts": [
-            {**json_values.receipt_fields(one), "given": id, **_location_fields(taken, id)} for id, one in taken.telling
+            {**json_values.receipt_fields(one), "given": id, **_location_fields(report, id)}
+            for id, one in report.telling
         ],
-        "redacted": dict(taken.redacted),
-        **notes_fields(taken.notes),
+        "redacted": dict(report.redacted),
+        **notes_fields(report.notes),
     }
 
 
-def _describe_draft(taken: FileImportReport, id: MemoryId | None, receipt: Receipt) -> str:
+def _describe_draft(report: FileImportReport, id: MemoryId | None, receipt: Receipt) -> str:
     """Describe a draft by its text if it was stored, else by its place in the file.
 
     The text of a draft that was not stored may be secret.
     """
     if receipt.kept:
         return shorten(receipt.memory.text)
-    return str(id if id is None else taken.spots.get(id, id))
+    return str(id if id is None else report.spots.get(id, id))
 
 
-def _location_fields(taken: FileImportReport, id: MemoryId | None) -> dict[str, Any]:
-    spot = None if id is None else taken.spots.get(id)
+def _location_fields(report: FileImportReport, id: MemoryId | None) -> dict[str, Any]:
+    spot = None if id is None else report.spots.get(id)
     return {"line": None, "within": None} if spot is None else {"line": spot.line, "within": spot.path or None}
 
 
@@ -277,7 +283,7 @@ MAX_HEADER_BYTES = 65_536
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @options.as_json
 @pass_target
-def backup(place: StoreTarget, file: Path, force: bool, as_json: bool) -> None:
+def backup(store: StoreTarget, file: Path, force: bool, as_json: bool) -> None:
     """Copy the store as it is at one moment to FILE, while others go on reading and writing.
 
     FILE is there only when it is whole, and is a store like any other. `recollect verify` checks it.
@@ -285,12 +291,12 @@ def backup(place: StoreTarget, file: Path, force: bool, as_json: bool) -> None:
     \b
     recollect backup agent-backup.db && recollect verify agent-backup.db
     """
-    factory.refuse_url(place.target)
+    factory.refuse_url(store.target)
     if not validation.is_storable(str(file)):
-        raise InvalidInput(f"{str(file)!r} is not valid UTF-8, so the copy could not be opened; name another file")
+        raise InvalidInput(f"{str(file)!r} is not UTF-8, so the copy could not be opened; name another file")
     with (
-        place.open_existing() as engine,
-        write_atomically(file, store=place.target, force=force) as path,
+        store.open_existing() as engine,
+        write_atomically(file, store=store.target, force=force) as path,
         progress_bar("copying") as show,
     ):
         engine.backup(path, progress=show)
@@ -304,18 +310,18 @@ def backup(place: StoreTarget, file: Path, force: bool, as_json: bool) -> None:
 @options.as_json
 @click.pass_context
 @pass_target
-def verify(place: StoreTarget, ctx: click.Context, file: str | None, as_json: bool) -> None:
+def verify(store: StoreTarget, ctx: click.Context, file: str | None, as_json: bool) -> None:
     """Restore the backup FILE, or the store that --db names, in a temporary place, check every row of it, and recall.
 
     Neither FILE nor the store is changed. The exit code is 1 if there is any problem, and each is told.
     """
-    named = place.target if file is None else file
-    checked = Path(named)
+    path = store.target if file is None else file
+    file_path = Path(path)
     with progress_bar("checking") as show:
-        report = factory.verify(named, progress=show)
-    if not report.ok and _is_export(checked):
+        report = factory.verify(path, progress=show)
+    if not report.ok and _is_export(file_path):
         raise InvalidInput(
-            f"{str(checked)!r} is an export, not a store; `recollect --db NEW import FILE` checks it "
+            f"{str(file_path)!r} is an export, not a store; `recollect --db NEW import FILE` checks it "
             "and makes it a store"
         )
     if as_json:
@@ -341,13 +347,13 @@ def describe_export(inventory: ArchiveInfo) -> str:
     return f"exported {_count_items(inventory.memories, inventory.contexts)}"
 
 
-def describe_import(imported: ImportReport) -> Iterator[str]:
+def describe_import(report: ImportReport) -> Iterator[str]:
     """Yield what an import added and skipped."""
-    added = _count_items(imported.memories, imported.contexts)
-    were = "was" if imported.skipped == 1 else "were"
-    yield f"added {added}; skipped {imported.skipped} that {were} there already"
-    if imported.re_embedded is not None:
-        yield f"re-embedded: the vectors of the export were from {imported.re_embedded}"
+    added = _count_items(report.memories, report.contexts)
+    were = "was" if report.skipped == 1 else "were"
+    yield f"added {added}; skipped {report.skipped} that {were} there already"
+    if report.re_embedded is not None:
+        yield f"re-embedded: the vectors of the export were from {report.re_embedded}"
 
 
 def format_report(report: VerifyReport, paint: Paint = paint_plain) -> Iterator[str]:

@@ -34,10 +34,10 @@ MAX_FOUR_DIGIT_CODE = 0xFFFF
 
 def dump_line(value: Any) -> str:
     """Return a value as one line of JSON, with characters that could control a terminal escaped."""
-    written = json.dumps(value, ensure_ascii=False)
-    if written.isprintable():
-        return written
-    return "".join(one if one.isprintable() else _escape_character(one) for one in written)
+    line = json.dumps(value, ensure_ascii=False)
+    if line.isprintable():
+        return line
+    return "".join(one if one.isprintable() else _escape_character(one) for one in line)
 
 
 def memory_fields(memory: Memory) -> dict[str, Any]:
@@ -52,18 +52,18 @@ def replacement_fields(memory: Memory | None) -> dict[str, Any] | None:
 
 def usage_fields(usage: Usage) -> dict[str, Any]:
     """Return the usage of a memory as JSON fields."""
-    counted = {one.name: _to_json(getattr(usage, one.name)) for one in fields(usage)}
-    return {**counted, "usefulness": usage.usefulness}
+    counts = {one.name: _to_json(getattr(usage, one.name)) for one in fields(usage)}
+    return {**counts, "usefulness": usage.usefulness}
 
 
 def receipt_fields(receipt: Receipt) -> dict[str, Any]:
     """Return the verdict on a write as JSON fields, with the resulting memory if one is kept."""
-    kept = receipt.kept
+    is_kept = receipt.kept
     return {
-        "id": receipt.id if kept else None,
+        "id": receipt.id if is_kept else None,
         **_verdict_fields(receipt),
         "redacted": list(receipt.redacted),
-        "memory": memory_fields(receipt.memory) if kept else None,
+        "memory": memory_fields(receipt.memory) if is_kept else None,
     }
 
 
@@ -237,8 +237,8 @@ def _to_json(value: Any) -> Any:
 def _verdict_fields(receipt: Receipt) -> dict[str, Any]:
     """Return the name and the fields of a verdict as JSON fields."""
     verdict = receipt.verdict
-    said = {one.name: getattr(verdict, one.name) for one in fields(verdict)}
-    return {"verdict": type(verdict).__name__.lower(), **said}
+    details = {one.name: getattr(verdict, one.name) for one in fields(verdict)}
+    return {"verdict": type(verdict).__name__.lower(), **details}
 
 
 def _ranking_header(ranking: Ranking) -> dict[str, Any]:
@@ -290,8 +290,8 @@ def _omitted_fields(one: Omitted) -> dict[str, Any]:
 def _fate_fields(why: Why) -> dict[str, Any]:
     match why.fate:
         case Barred(barrier, status):
-            stands = {"barrier": barrier.value, "status": status.value, "superseded_by": why.superseded_by}
-            return {"step": "eligibility", **stands}
+            details = {"barrier": barrier.value, "status": status.value, "superseded_by": why.superseded_by}
+            return {"step": "eligibility", **details}
         case Gated(signal, value, at_least, otherwise):
             return {"step": "gate", "signal": signal, "value": value, "at_least": at_least, "or": dict(otherwise)}
         case BelowMinimum(min_score):
@@ -360,8 +360,8 @@ def similar_episode_fields(one: Similar) -> dict[str, Any]:
 
 def failure_mode_fields(one: FailureMode) -> dict[str, Any]:
     """Return a failure of similar tasks as JSON fields, with its score and explanation."""
-    told = {"text": one.text, "episodes": list(one.episodes)}
-    return {**told, "score": one.score, **explanation_fields(one.explanation)}
+    failure = {"text": one.text, "episodes": list(one.episodes)}
+    return {**failure, "score": one.score, **explanation_fields(one.explanation)}
 
 
 def _action_fields(action: Action) -> dict[str, Any]:
@@ -376,12 +376,12 @@ def _action_fields(action: Action) -> dict[str, Any]:
     }
 
 
-def timeline_fields(found: TimelinePage) -> dict[str, Any]:
+def timeline_fields(page: TimelinePage) -> dict[str, Any]:
     """Return a timeline node and its children as JSON fields."""
     return {
-        "place": None if found.place is None else _place_fields(found.place),
-        "parts": [_place_fields(one) for one in found.parts],
-        "grips": [_place_fields(one) for one in found.grips],
+        "place": None if page.place is None else _place_fields(page.place),
+        "parts": [_place_fields(one) for one in page.parts],
+        "grips": [_place_fields(one) for one in page.grips],
     }
 
 
@@ -396,12 +396,12 @@ def _place_fields(place: TimelineNode) -> dict[str, Any]:
     }
 
 
-def expansion_fields(found: GripExpansion) -> dict[str, Any]:
+def expansion_fields(expansion: GripExpansion) -> dict[str, Any]:
     """Return the events of a grip as JSON fields."""
     return {
-        "record": memory_fields(found.record),
-        **{name: [memory_fields(one) for one in getattr(found, name)] for name in ("before", "events", "after")},
-        "gone": list(found.gone),
+        "record": memory_fields(expansion.record),
+        **{name: [memory_fields(one) for one in getattr(expansion, name)] for name in ("before", "events", "after")},
+        "gone": list(expansion.gone),
     }
 
 
@@ -410,14 +410,14 @@ def entity_fields(entities: Iterable[Entity]) -> list[dict[str, Any]]:
     return [{"name": one.name, "memories": one.memories} for one in entities]
 
 
-def neighbor_fields(found: EntityNeighbors) -> dict[str, Any]:
+def neighbor_fields(neighbors: EntityNeighbors) -> dict[str, Any]:
     """Return what is linked to a name or a memory as JSON fields."""
-    is_name = isinstance(found.of, str)
+    is_name = isinstance(neighbors.of, str)
     return {
-        "name": found.of if is_name else None,
-        "id": None if isinstance(found.of, str) else found.of.id,
-        "entities": entity_fields(found.entities),
-        "memories": [{"through": one.through, "memory": memory_fields(one.memory)} for one in found.memories],
+        "name": neighbors.of if is_name else None,
+        "id": None if isinstance(neighbors.of, str) else neighbors.of.id,
+        "entities": entity_fields(neighbors.entities),
+        "memories": [{"through": one.through, "memory": memory_fields(one.memory)} for one in neighbors.memories],
     }
 
 
@@ -441,24 +441,26 @@ Extractions = Sequence[tuple[Sequence[Receipt], Extraction]]
 """For each conversation, the receipts of its memories and the extraction itself."""
 
 
-def extraction_fields(found: Extractions) -> dict[str, Any]:
+def extraction_fields(extractions: Extractions) -> dict[str, Any]:
     """Return the results of extractions as JSON fields, with the model usage."""
     return {
-        "sessions": len(found),
+        "sessions": len(extractions),
         "extracts": [
             {**receipt_fields(receipt), "quote": extract.quote, "turn": extract.turn}
-            for receipts, extraction in found
+            for receipts, extraction in extractions
             for receipt, extract in zip(receipts, extraction.extracts, strict=True)
         ],
         "rejected": [
-            {"text": one.text, "reason": one.reason.value} for _, extraction in found for one in extraction.rejected
+            {"text": one.text, "reason": one.reason.value}
+            for _, extraction in extractions
+            for one in extraction.rejected
         ],
-        **sum_model_usage(found),
+        **sum_model_usage(extractions),
     }
 
 
-def sum_model_usage(found: Extractions) -> dict[str, Any]:
-    each = [extraction for _, extraction in found]
+def sum_model_usage(extractions: Extractions) -> dict[str, Any]:
+    each = [extraction for _, extraction in extractions]
     costs = [one.cost for one in each if one.cost is not None]
     return {
         **{name: sum(getattr(one, name) for one in each) for name in _USAGE_COUNTS},
@@ -517,8 +519,8 @@ def run_fields(run: Run) -> dict[str, Any]:
 
 def run_id_fields(run: Run) -> dict[str, Any]:
     """Return one of many runs as JSON fields, with memory ids only and the changes to indexes."""
-    told = {"job": run.job.value, "scope": str(run.scope), "run": run.run}
-    return {**told, **(_index_change_fields(run) if run.job in INDEX_JOBS else {}), "memories": list(run.ids)}
+    header = {"job": run.job.value, "scope": str(run.scope), "run": run.run}
+    return {**header, **(_index_change_fields(run) if run.job in INDEX_JOBS else {}), "memories": list(run.ids)}
 
 
 INDEX_JOBS = (Job.PRUNE_VECTORS, Job.REBUILD_INDEX)

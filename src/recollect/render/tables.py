@@ -76,7 +76,7 @@ def format_aligned(table: TextTable, width: int, paint: Paint = paint_plain) -> 
     widths = [max(map(_text_width, column)) for column in zip(table.names, *rows, strict=True)][:-1]
     room = width - sum(widths) - len(COLUMN_GAP) * len(widths)
     stacked = room < MIN_TEXT_COLUMNS or table.long is not LongColumn.BESIDE
-    look = paint if table.long is LongColumn.BESIDE else paint_plain  # notes below a faint line stay plain
+    paint_note = paint if table.long is LongColumn.BESIDE else paint_plain  # notes below a faint line stay plain
     names = _join_cells(table.names[:-1], widths)
     yield paint(TextStyle.FAINT, names.rstrip() if stacked else f"{names}{table.names[-1]}")
     for row, notes in zip(rows, _row_notes(table), strict=True):
@@ -87,17 +87,17 @@ def format_aligned(table: TextTable, width: int, paint: Paint = paint_plain) -> 
         else:
             yield f"{short}{truncate(row[-1], room)}".rstrip()
         for note in notes:
-            yield from (look(TextStyle.FAINT, line) for line in _wrap_words(note, width, COLUMN_GAP + COLUMN_GAP))
+            yield from (paint_note(TextStyle.FAINT, line) for line in _wrap_words(note, width, COLUMN_GAP + COLUMN_GAP))
 
 
 def _row_notes(table: TextTable) -> Sequence[tuple[str, ...]]:
     return table.notes or [()] * len(table.rows)
 
 
-def _format_under(text: str, width: int, long: LongColumn) -> Iterable[str]:
+def _format_under(text: str, width: int, layout: LongColumn) -> Iterable[str]:
     return (
         _wrap_words(text, width, COLUMN_GAP)
-        if long is LongColumn.WHOLE
+        if layout is LongColumn.WHOLE
         else [f"{COLUMN_GAP}{truncate(text, width - len(COLUMN_GAP))}"]
     )
 
@@ -118,13 +118,13 @@ def truncate(text: str, width: int) -> str:
     """Return as much of the text as fits into the width, with an ellipsis if it is cut."""
     if _text_width(text) <= width:
         return text
-    kept, used = "", 0
+    start, used = "", 0
     for character in text:
         used += _text_width(character)
         if used >= width:
             break
-        kept += character
-    return f"{kept.rstrip()}…"
+        start += character
+    return f"{start.rstrip()}…"
 
 
 def wrap_at_commas(text: str, width: int | None) -> Iterator[str]:

@@ -149,7 +149,7 @@ def encoded_url(request: pytest.FixtureRequest, postgres_server: Server) -> Iter
 
 def test_a_database_that_cannot_keep_every_text_is_refused(encoded_url: str) -> None:
     told = opened(encoded_url)
-    assert "is encoded in" in told
+    assert "has the encoding" in told
     assert "create a database with ENCODING 'UTF8'" in told
     assert tables(encoded_url) == 0
 
