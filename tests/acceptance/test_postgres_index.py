@@ -25,14 +25,14 @@ def test_an_index_is_built_shown_and_dropped(filled: str) -> None:
     assert nothing.stdout == ""
     assert "`recollect admin index --scope SCOPE` builds one" in nothing.stderr
     built = typed(filled, *INDEX, *ANA).stdout
-    assert built.startswith("acme/ana has an index now: 1 vector of hashing-256, 0.0 MB")
+    assert built.startswith("acme/ana now has an index: 1 vector of hashing-256, 0.0 MB")
     assert typed(filled, *INDEX, *ANA).stdout == built.replace("now", "already")
     shown = typed(filled, *INDEX)
     name, *fields = shown.stdout.rstrip("\n").split("\t")
     assert fields == ["acme/ana", "hashing-256", "1", "0.0 MB", "in use"]
     assert "1 index, all in use" in shown.stderr
     assert typed(filled, *INDEX, "--drop").stdout == "there was no index to drop\n"
-    assert typed(filled, *INDEX, *ANA, "--drop").stdout == f"dropped {name}: 0.0 MB are free\n"
+    assert typed(filled, *INDEX, *ANA, "--drop").stdout == f"dropped {name}: 0.0 MB freed\n"
     assert typed(filled, *INDEX, *ANA, "--drop").stdout == "there was no index to drop\n"
     assert typed(filled, *INDEX).stdout == ""
 
@@ -65,7 +65,7 @@ def test_what_is_of_no_use_is_told_and_dropped_without_a_scope(filled: str) -> N
     }
     typed(filled, "erase", *BEN, "--everything", "--yes")
     shown = typed(filled, *INDEX)
-    assert shown.stdout.endswith("\tof a scope that was erased\n")
+    assert shown.stdout.endswith("\tscope was erased\n")
     assert "1 not usable unless still being built; `recollect admin index --drop` drops the others" in shown.stderr
     check = told(filled)["indexes"]
     assert check["finding"] == "warning"
@@ -74,7 +74,7 @@ def test_what_is_of_no_use_is_told_and_dropped_without_a_scope(filled: str) -> N
     typed(filled, *INDEX, "--drop")
     assert told(filled)["indexes"]["seen"] == "of acme/ana"
     typed(filled, "admin", "re-embed", "--embedder", "hashing-64")
-    assert typed(filled, *INDEX).stdout.endswith("\tof a former model\n")
+    assert typed(filled, *INDEX).stdout.endswith("\tfrom an earlier model\n")
     assert told(filled, RECOLLECT_EMBEDDER="hashing-64")["indexes"]["finding"] == "warning"
     assert "1 vector of hashing-64" in typed(filled, *INDEX, *ANA).stdout
     assert told(filled, RECOLLECT_EMBEDDER="hashing-64")["indexes"]["finding"] == "ok"
@@ -85,7 +85,7 @@ def test_one_that_was_interrupted_is_told(filled: str) -> None:
     statement(filled, "UPDATE pg_index SET indisvalid = false WHERE indexrelid::regclass::text LIKE '%near%'")
     assert typed(filled, *INDEX).stdout.endswith("\tbeing built, or interrupted\n")
     assert told(filled)["indexes"]["finding"] == "warning"
-    assert "has an index now" in typed(filled, *INDEX, *ANA).stdout
+    assert "now has an index" in typed(filled, *INDEX, *ANA).stdout
     assert told(filled)["indexes"]["finding"] == "ok"
 
 
