@@ -61,7 +61,7 @@ def test_all_is_well_before_there_is_a_store_and_none_is_made(shell: Shell) -> N
     assert list(checks) == [*INSTALLATION, "store", *AROUND]
     assert {checks[name]["finding"] for name in checks if name not in EMBEDDERS} == {"ok"}
     assert checks["embedding"]["seen"] == "hashing-256 (256 dimensions) works"
-    assert "is not there yet" in checks["store"]["seen"]
+    assert "does not exist yet" in checks["store"]["seen"]
     assert list(shell.store.parent.iterdir()) == []
 
 

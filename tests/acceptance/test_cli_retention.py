@@ -55,7 +55,7 @@ class TestPruneVectors:
         rolled("admin", "prune-vectors")
         again = rolled("admin", "prune-vectors")
         assert (again.stdout, again.stderr) == ("", "no record is past its retention; nothing was written\n")
-        assert rolled("admin", "prune-vectors", "--dry-run").stderr == "nothing would leave or come back\n"
+        assert rolled("admin", "prune-vectors", "--dry-run").stderr == "no index would change\n"
 
     def test_what_is_not_summed_up_yet_is_told_with_what_comes_first(self, shell: Shell) -> None:
         told = [json.dumps({"timestamp": at, "content": text, "session": at[:10]}) for at, text in SAID]

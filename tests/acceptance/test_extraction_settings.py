@@ -132,5 +132,5 @@ def test_the_command_asks_with_the_key_of_the_environment_and_prints_the_cost(sh
     assert {one.headers["Authorization"] for one in server.asked} == {"Bearer k-2"}
     assert "at most 3 memories" in server.asked[0].body["messages"][0]["content"]
     assert "the model was called anyway: 1 call, cost 0.004" in dry
-    assert "not taken: Anna prefers green tea. (its quote does not occur in the conversation)" in told
+    assert "rejected: Anna prefers green tea. (its quote does not occur in the conversation)" in told
     assert told.splitlines()[-1] == "1 session: 1 created (1 call, 1000 and 200 tokens, cost 0.004)"

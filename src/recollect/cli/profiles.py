@@ -422,7 +422,7 @@ def rank(
 
 
 def _read_candidates(file: BinaryIO) -> list[Candidate]:
-    """Read the candidates of a file; a user at a terminal is told to type them."""
+    """Read the candidates of a file; at a terminal, prompt for them."""
     if file.isatty():
         click.echo("reading candidates, one JSON object a line; Ctrl-D ends them", err=True)
     try:

@@ -34,7 +34,7 @@ def paint_plain(_: TextStyle, text: str) -> str:
 
 COLUMN_GAP = "  "
 MIN_TEXT_COLUMNS = 32
-"""Minimum width of the last column; if it has less room, it gets a line of its own."""
+"""Minimum width of the last column; if it has less room, it gets its own line."""
 
 _WIDE = frozenset({"W", "F"})
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
