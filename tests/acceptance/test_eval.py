@@ -402,12 +402,12 @@ def test_a_wrong_folder_is_refused_with_file_line_and_field(shell: Shell, folder
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (("--k", "0"), 2, "not within 1..1000"),
-        (("--k", "five"), 2, "no list of whole numbers"),
-        (("--k", ""), 2, "no list of whole numbers"),
+        (("--k", "0"), 2, "has a number outside 1..1000"),
+        (("--k", "five"), 2, "not a list of whole numbers"),
+        (("--k", ""), 2, "not a list of whole numbers"),
         (("--profile", "defualt"), 3, "default"),
         (("--profile", "nowhere.toml"), 3, "nowhere.toml"),
-        (("--compare", "default", "five-signal", "--profile", "default"), 2, "leave --profile out"),
+        (("--compare", "default", "five-signal", "--profile", "default"), 2, "remove --profile"),
         (("--compare", "default", "default"), 2, "twice"),
         (("--embedder", "nobody"), 3, "nobody"),
         (("--store", "postgresql://host/db"), 2, "--store takes a file, not a database"),

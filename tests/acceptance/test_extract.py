@@ -306,7 +306,7 @@ def test_a_dry_run_shows_what_would_be_remembered_and_makes_no_store(shell: Shel
     told = shell("extract", str(file), "--scope", ANA, "--dry-run").stdout
     assert told.splitlines() == [
         f"preference  {GARDEN}",
-        f"  rests on: {GARDEN}",
+        f"  quote: {GARDEN}",
         "1 session: 1 memory would be proposed; nothing was written",
     ]
     foreseen = shell.json("extract", str(file), "--scope", ANA, "--dry-run")

@@ -161,7 +161,9 @@ def test_who_does_not_own_the_tables_erases_and_the_owner_sweeps(
     typed(agent, "remember", "Ana is allergic to peanuts", *ANA, "--id", "peanuts")
     outcome = typed(agent, "erase", *ANA, "--id", "peanuts", "--yes", code=1)
     assert "run `recollect admin sweep` as recollect" in outcome.stdout
-    assert outcome.stderr.startswith("What is still to be done is noted in the database: `recollect admin sweep`")
+    assert outcome.stderr.startswith(
+        "The database has a record of what remains to be done: run `recollect admin sweep`"
+    )
     assert "run it as recollect" in typed(agent, "admin", "sweep", code=1).stderr
     checks = json.loads(typed(postgres_store_url, "doctor", "--json").stdout)["checks"]
     assert [one["seen"] for one in checks if one["name"] == "erased"] == [

@@ -60,7 +60,7 @@ def test_what_is_of_no_use_is_told_and_dropped_without_a_scope(filled: str) -> N
     assert told(filled)["indexes"] == {
         "name": "indexes",
         "finding": "ok",
-        "seen": "of acme/ana, acme/ben",
+        "seen": "in use for acme/ana, acme/ben",
         "remedy": None,
     }
     typed(filled, "erase", *BEN, "--everything", "--yes")
@@ -69,10 +69,10 @@ def test_what_is_of_no_use_is_told_and_dropped_without_a_scope(filled: str) -> N
     assert "1 not usable unless still being built; `recollect admin index --drop` drops the others" in shown.stderr
     check = told(filled)["indexes"]
     assert check["finding"] == "warning"
-    assert ", of 2, cannot be used: " in check["seen"]
+    assert " (1 of 2) cannot be used: " in check["seen"]
     assert "recollect admin index --drop" in check["remedy"]
     typed(filled, *INDEX, "--drop")
-    assert told(filled)["indexes"]["seen"] == "of acme/ana"
+    assert told(filled)["indexes"]["seen"] == "in use for acme/ana"
     typed(filled, "admin", "re-embed", "--embedder", "hashing-64")
     assert typed(filled, *INDEX).stdout.endswith("\tfrom an earlier model\n")
     assert told(filled, RECOLLECT_EMBEDDER="hashing-64")["indexes"]["finding"] == "warning"

@@ -539,7 +539,7 @@ class TestAtATerminal:
         assert "not identical: packed in" in told
         assert "because only 2 of the 3 memories that were visible still exist; the others were erased" in told
         explained = shell("replay", context, "--scope", ANA, "--explain", code=1).stdout
-        assert "text: what it was is no longer known, since something in it was erased" in explained
+        assert "text: the recorded text is unknown because part of it was erased" in explained
         found = json.loads(shell("replay", context, "--scope", ANA, "--json", code=1).stdout)
         assert found["identical"] is False
         assert found["differences"][0] == {"what": "erased", "name": None, "was": "3", "again": "2"}

@@ -408,18 +408,18 @@ class TestCommand:
 
     def test_it_says_what_to_do_where_nothing_is_known_and_what_a_refresh_came_to(self, shell: Shell) -> None:
         shell("remember", "Ana likes tea", "--scope", ANA)
-        assert "--refresh looks for them" in shell("topics", "--scope", ANA).stderr
+        assert "--refresh finds them" in shell("topics", "--scope", ANA).stderr
         for said in (("topics",), ("topics", "topic-x", "--refresh")):
             assert "Missing option '--scope'. Name the scope" in shell(*said, code=2).stderr
-        assert "0 of 1 memory in 0 topics (as before)" in shell("topics", "--scope", ANA, "--refresh").stderr
+        assert "0 of 1 memory in 0 topics (unchanged)" in shell("topics", "--scope", ANA, "--refresh").stderr
         assert "there is no topic 'topic-x' in acme/ana" in shell("topics", "topic-x", "--scope", ANA, code=3).stderr
 
     def test_without_a_scope_a_refresh_goes_through_all_of_them(self, shell: Shell, topic: str) -> None:
         shell("remember", "Ben likes tea", "--scope", BEN)
         told = shell("topics", "--refresh").stdout.splitlines()
         assert told == [
-            f"{ANA}: 3 of 3 memories in 1 topic (as before)",
-            f"{BEN}: 0 of 1 memory in 0 topics (as before)",
+            f"{ANA}: 3 of 3 memories in 1 topic (unchanged)",
+            f"{BEN}: 0 of 1 memory in 0 topics (unchanged)",
         ]
         found = shell.json("topics", "--refresh")
         assert [(one["scope"], one["topics"]) for one in found["scopes"]] == [(ANA, 1), (BEN, 0)]

@@ -327,7 +327,7 @@ def test_a_memory_that_was_replaced_counts_in_tuning_as_it_does_in_an_evaluation
         (["--profile", "nowhere"], "no profile is called"),
         (["--folds", "1"], "--folds"),
         (["--k", "0"], "--k"),
-        (["--store", ""], "--store is empty; name a folder, as --store judged"),
+        (["--store", ""], "--store is empty; name a folder, such as --store judged"),
         (["--store", "postgresql://host/db"], "--store takes a folder, not a database; name one"),
     ],
 )
