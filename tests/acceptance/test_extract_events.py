@@ -520,7 +520,7 @@ class TestCommand:
         out = shell("admin", "extract").stdout
         assert f"{ANA}: 1 event read, 1 created" in out
         assert f"{BEN}: 1 event read, 1 created" in out
-        assert "nothing was observed since the last time" in shell("admin", "extract").stderr
+        assert "no new events" in shell("admin", "extract").stderr
         (memory,) = [one for one in shell.json("list", "--scope", ANA)["memories"] if one["level"] is None]
         shown_one = shell.json("show", memory["id"], "--scope", ANA)
         assert shown_one["derived_from"]
