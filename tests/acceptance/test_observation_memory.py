@@ -11,8 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 import recollect
 from recollect import ContextScore, Kind, ObservationMemory, SearchScore
-from recollect.compat import observation_memory
-from recollect.compat.observation_memory import MemoryStats, SaveResult
+from recollect.compat import observations
+from recollect.compat.observations import MemoryStats, MethodResult, SaveResult
 from recollect.testing.builders import ManualClock
 
 from .stores import on_both_stores
@@ -65,8 +65,8 @@ def test_there_are_eight_methods_and_all_they_take_is_plain_json() -> None:
 
 
 def test_every_field_of_every_result_says_what_it_is() -> None:
-    models = [one for one in vars(observation_memory).values() if inspect.isclass(one) and issubclass(one, BaseModel)]
-    ours = [one for one in models if one.__module__ == observation_memory.__name__]
+    models = [one for one in vars(observations).values() if inspect.isclass(one) and issubclass(one, MethodResult)]
+    ours = [one for one in models if one is not MethodResult]
     assert len(ours) > len(EIGHT)
     assert [(one, name) for one in ours for name, field in one.model_fields.items() if not field.description] == []
     assert all(one.model_config["frozen"] and one.model_json_schema() for one in ours)

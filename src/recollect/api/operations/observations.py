@@ -21,8 +21,8 @@ from recollect.api.operation import (
     Toolset,
 )
 from recollect.api.operations.memories import require_trust
-from recollect.compat import observation_memory as dialect
-from recollect.compat.observation_memory import MAX_SEARCH_RESULTS, ObservationMemory
+from recollect.compat import observations as dialect
+from recollect.compat.observations import MAX_SEARCH_RESULTS, ObservationMemory
 from recollect.engine.engine import Engine
 from recollect.engine.sessions import DEFAULT_AROUND_MEMORIES, MAX_AROUND_MEMORIES
 from recollect.model.enums import Kind, Provenance
