@@ -123,7 +123,7 @@ def check_embedding(settings: Settings) -> Check:
 
 def check_model_cache() -> Check:
     """Check the folder in which built models are cached."""
-    from recollect.providers.embedder_assets import cache_folders
+    from recollect.providers.minilm import cache_folders
 
     return check_cache_folders(cache_folders())
 

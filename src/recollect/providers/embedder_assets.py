@@ -1,14 +1,9 @@
-"""The modules and files that an embedder needs, and the cache of files built from them.
+"""The modules and files that an embedder needs.
 
 Any of them may be missing; `EmbedderRequirements` reports which, and how to get them.
 """
 
 import hashlib
-import os
-import stat
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
@@ -137,90 +132,3 @@ MINILM_REQUIREMENTS = EmbedderRequirements(
     extra="minilm",
 )
 """The weights of all-MiniLM-L6-v2 as published, and the modules that run them."""
-
-HASH_DIGITS = 32
-"""How many hexadecimal digits of its SHA-256 the name of a cached file has."""
-
-
-def load_or_build(stem: str, make: Callable[[], bytes], folders: Sequence[Path]) -> bytes:
-    """Return the content from the first folder that has it intact, or build it.
-
-    Built content is written to the first folder that accepts it. If none does, it is built again the next time: a
-    cache that cannot be written is no error.
-    """
-    for folder in folders:
-        for path in sorted(folder.glob(f"{stem}-*")):
-            content = _read_or_none(path)
-            if content is not None and path.name == _hashed_name(stem, content):
-                return content
-    content = make()
-    for folder in folders:
-        if _write_whole(folder / _hashed_name(stem, content), content):
-            break
-    return content
-
-
-def cache_folders() -> list[Path]:
-    """Return the cache folders: the user's, then a private temporary folder."""
-    user = user_cache_folder(os.environ, sys.platform)
-    return [folder for folder in (user, _temporary_folder()) if folder is not None]
-
-
-def user_cache_folder(environment: Mapping[str, str], platform: str) -> Path | None:
-    """Return the user's cache folder on this platform, or `None`."""
-    for name, below in _cache_variables(platform):
-        folder = Path(environment.get(name, ""))
-        if folder.is_absolute():
-            return folder.joinpath(*below, "recollect")
-    return None
-
-
-def _cache_variables(platform: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the environment variables for the cache folder, and the path below each."""
-    if platform == "win32":
-        yield "LOCALAPPDATA", ()
-        return
-    yield "XDG_CACHE_HOME", ()
-    yield "HOME", ("Library", "Caches") if platform == "darwin" else (".cache",)
-
-
-def _temporary_folder() -> Path | None:
-    """Return this user's folder for temporary files, unless other users can write to it."""
-    user = os.getuid() if hasattr(os, "getuid") else None  # platforms without user ids have a temporary folder per user
-    folder = Path(tempfile.gettempdir()) / (f"recollect-{user}" if user is not None else "recollect")
-    try:
-        told = folder.lstat()
-    except FileNotFoundError:
-        return folder
-    private = user is None or (told.st_uid == user and not stat.S_IMODE(told.st_mode) & 0o077)
-    return folder if stat.S_ISDIR(told.st_mode) and private else None
-
-
-def _read_or_none(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
-
-
-def _write_whole(path: Path, content: bytes) -> bool:
-    """Write the file in one step, so that readers see all of it or none; return success."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".unfinished-")
-    except OSError:
-        return False
-    unfinished = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        unfinished.replace(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        return False
-    return True
-
-
-def _hashed_name(stem: str, content: bytes) -> str:
-    """Return a file name with the content's hash, so that a reader can verify the content."""
-    return f"{stem}-{hashlib.sha256(content).hexdigest()[:HASH_DIGITS]}"

@@ -1,7 +1,14 @@
-"""The embedder all-MiniLM-L6-v2 in this process: a small 8-bit transformer on the CPU."""
+"""The embedder all-MiniLM-L6-v2 in this process: a small 8-bit transformer on the CPU.
 
+The second half is the cache of the 8-bit graph, which is built once.
+"""
+
+import hashlib
 import os
-from collections.abc import Iterator, Sequence
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,13 +19,7 @@ from recollect.errors import ProviderError
 from recollect.protocols import Purpose
 from recollect.providers import minilm_graph
 from recollect.providers.base import Lazy, Vectors, clean_texts, normalize_rows
-from recollect.providers.embedder_assets import (
-    MINILM_REQUIREMENTS,
-    MINILM_TOKENIZER_FILE,
-    MINILM_WEIGHTS_FILE,
-    cache_folders,
-    load_or_build,
-)
+from recollect.providers.embedder_assets import MINILM_REQUIREMENTS, MINILM_TOKENIZER_FILE, MINILM_WEIGHTS_FILE
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -34,6 +35,9 @@ MAX_TEXT_CHARS = 20_000
 MAX_THREADS = 4
 ERROR_LOG_LEVEL = 3
 """The log level of onnxruntime: errors only."""
+
+HASH_DIGITS = 32
+"""How many hexadecimal digits of its SHA-256 the name of a cached file has."""
 
 
 class MiniLM:
@@ -148,3 +152,87 @@ def _create_session(graph: bytes) -> _OnnxSession:
 def _count_processors() -> int:
     """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def load_or_build(stem: str, make: Callable[[], bytes], folders: Sequence[Path]) -> bytes:
+    """Return the content from the first folder that has it intact, or build it.
+
+    Built content is written to the first folder that accepts it. If none does, it is built again the next time: a
+    cache that cannot be written is no error.
+    """
+    for folder in folders:
+        for path in sorted(folder.glob(f"{stem}-*")):
+            content = _read_or_none(path)
+            if content is not None and path.name == _hashed_name(stem, content):
+                return content
+    content = make()
+    for folder in folders:
+        if _write_whole(folder / _hashed_name(stem, content), content):
+            break
+    return content
+
+
+def cache_folders() -> list[Path]:
+    """Return the cache folders: the user's, then a private temporary folder."""
+    user = user_cache_folder(os.environ, sys.platform)
+    return [folder for folder in (user, _temporary_folder()) if folder is not None]
+
+
+def user_cache_folder(environment: Mapping[str, str], platform: str) -> Path | None:
+    """Return the user's cache folder on this platform, or `None`."""
+    for name, below in _cache_variables(platform):
+        folder = Path(environment.get(name, ""))
+        if folder.is_absolute():
+            return folder.joinpath(*below, "recollect")
+    return None
+
+
+def _cache_variables(platform: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the environment variables for the cache folder, and the path below each."""
+    if platform == "win32":
+        yield "LOCALAPPDATA", ()
+        return
+    yield "XDG_CACHE_HOME", ()
+    yield "HOME", ("Library", "Caches") if platform == "darwin" else (".cache",)
+
+
+def _temporary_folder() -> Path | None:
+    """Return this user's folder for temporary files, unless other users can write to it."""
+    user = os.getuid() if hasattr(os, "getuid") else None  # platforms without user ids have a temporary folder per user
+    folder = Path(tempfile.gettempdir()) / (f"recollect-{user}" if user is not None else "recollect")
+    try:
+        told = folder.lstat()
+    except FileNotFoundError:
+        return folder
+    private = user is None or (told.st_uid == user and not stat.S_IMODE(told.st_mode) & 0o077)
+    return folder if stat.S_ISDIR(told.st_mode) and private else None
+
+
+def _read_or_none(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _write_whole(path: Path, content: bytes) -> bool:
+    """Write the file in one step, so that readers see all of it or none; return success."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".unfinished-")
+    except OSError:
+        return False
+    unfinished = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        unfinished.replace(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _hashed_name(stem: str, content: bytes) -> str:
+    """Return a file name with the content's hash, so that a reader can verify the content."""
+    return f"{stem}-{hashlib.sha256(content).hexdigest()[:HASH_DIGITS]}"

@@ -13,8 +13,8 @@ from tokenizers import Tokenizer
 from recollect.errors import ProviderError
 from recollect.protocols import Embedder
 from recollect.providers import minilm_graph
-from recollect.providers.embedder_assets import MINILM_TOKENIZER_FILE, MINILM_WEIGHTS_FILE, load_or_build
-from recollect.providers.minilm import MODEL_NAME, MiniLM
+from recollect.providers.embedder_assets import MINILM_TOKENIZER_FILE, MINILM_WEIGHTS_FILE
+from recollect.providers.minilm import MODEL_NAME, MiniLM, load_or_build
 from recollect.testing.embedder_contract import HOSTILE_TEXTS, SAMPLE_TEXTS, EmbedderContract, embed
 from tests.tables import table
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.providers.embedder_assets import cache_folders, load_or_build, user_cache_folder
+from recollect.providers.minilm import cache_folders, load_or_build, user_cache_folder
 from tests.tables import table
 
 CONTENT = b"made" * 1000
@@ -81,7 +81,7 @@ def test_what_cannot_be_put_in_its_place_leaves_nothing_unfinished(tmp_path: Pat
 
 def test_two_processes_at_once_leave_one_whole_file(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from recollect.providers.embedder_assets import load_or_build\n"
+        "import sys; from pathlib import Path; from recollect.providers.minilm import load_or_build\n"
         "def make():\n    print(flush=True); sys.stdin.readline(); return b'made' * 10**6\n"
         "assert load_or_build('graph', make, [Path(sys.argv[1])]) == b'made' * 10**6"
     )
