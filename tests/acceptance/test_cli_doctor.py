@@ -212,7 +212,7 @@ def test_settings_that_cannot_be_are_a_problem_and_all_else_is_still_looked_at(f
 def test_an_embedder_that_is_not_there_is_a_problem(shell: Shell) -> None:
     embedding = told(shell, code=1, RECOLLECT_EMBEDDER="no-such-model")["embedding"]
     assert embedding["finding"] == "problem"
-    assert "no embedder is called 'no-such-model'" in embedding["seen"]
+    assert "'no-such-model' is neither an embedder nor an address" in embedding["seen"]
 
 
 def test_an_embedder_behind_an_address_is_never_asked(shell: Shell) -> None:

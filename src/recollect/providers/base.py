@@ -28,17 +28,17 @@ Vectors = NDArray[np.float32]
 """Vectors of length 1, one per row."""
 
 
-def check_rows(given: object, shape: tuple[int, int], name: str) -> NDArray[np.floating[Any]]:
-    """Return an embedder's rows as an array of floats; refuse another shape or type."""
-    wanted = f"it promised {shape[0]} rows of {shape[1]} numbers"
+def check_rows(vectors: object, shape: tuple[int, int], name: str) -> NDArray[np.floating[Any]]:
+    """Return an embedder's vectors as an array of floats; raise for another shape or type."""
+    expected = f"expected {shape[0]} rows of {shape[1]} numbers"
     try:
-        found = np.asarray(given)
+        rows = np.asarray(vectors)
     except (TypeError, ValueError) as error:
-        raise ProviderError(f"embedder {name!r} gave rows of different lengths; {wanted}") from error
-    if found.shape != shape or found.dtype.kind not in "fiu":
-        what = f"{type(given).__name__} of {found.dtype}, shape {found.shape}"
-        raise ProviderError(f"embedder {name!r} gave {what}; {wanted}")
-    return found if found.dtype in (np.float32, np.float64) else found.astype(np.float64)
+        raise ProviderError(f"embedder {name!r} returned rows of different lengths; {expected}") from error
+    if rows.shape != shape or rows.dtype.kind not in "fiu":
+        description = f"{type(vectors).__name__} of {rows.dtype}, shape {rows.shape}"
+        raise ProviderError(f"embedder {name!r} returned {description}; {expected}")
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
 
 
 def normalize_rows(rows: NDArray[Any]) -> Vectors:
@@ -52,23 +52,23 @@ def normalize_rows(rows: NDArray[Any]) -> Vectors:
 
 
 def blank_vector(dimensions: int) -> Vectors:
-    """Return the vector of a blank text: the last axis, which is far from that of other texts."""
+    """Return the vector of a blank text: the last axis, which is far from the vectors of other texts."""
     vector = np.zeros(dimensions, dtype=np.float32)
     vector[-1] = 1.0
     return vector
 
 
 def clean_texts(texts: Sequence[str]) -> list[str]:
-    """Return the texts, each well formed; refuse a single string instead of a list."""
+    """Return the texts as well-formed Unicode; raise for a single string instead of a list."""
     if isinstance(texts, str | bytes) or not isinstance(texts, Sequence):
         raise InvalidInput(f"texts is {show(texts)}; give a list of texts")
-    return [_repair_surrogates(place, text) for place, text in enumerate(texts)]
+    return [_repair_surrogates(index, text) for index, text in enumerate(texts)]
 
 
-def _repair_surrogates(place: int, text: str) -> str:
-    """Replace lone surrogates by U+FFFD, as decoders do; join surrogate pairs."""
+def _repair_surrogates(index: int, text: str) -> str:
+    """Replace lone surrogates with U+FFFD, as decoders do, and join surrogate pairs."""
     if not isinstance(text, str):
-        raise InvalidInput(f"texts has {show(text)} at {place}, which is no text")
+        raise InvalidInput(f"texts[{index}] is {show(text)}; give a text")
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -87,14 +87,14 @@ def read_tensors(content: bytes) -> dict[str, NDArray[Any]]:
     """
     start = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:start])
-    return {name: _read_tensor(content, start, told) for name, told in header.items() if name != "__metadata__"}
+    return {name: _read_tensor(content, start, entry) for name, entry in header.items() if name != "__metadata__"}
 
 
-def _read_tensor(content: bytes, start: int, told: Mapping[str, Any]) -> NDArray[Any]:
-    first, end = told["data_offsets"]
-    type_ = np.dtype(NUMPY_TYPES[told["dtype"]])
+def _read_tensor(content: bytes, start: int, entry: Mapping[str, Any]) -> NDArray[Any]:
+    first, end = entry["data_offsets"]
+    type_ = np.dtype(NUMPY_TYPES[entry["dtype"]])
     numbers = np.frombuffer(content, type_, count=(end - first) // type_.itemsize, offset=start + first)
-    return numbers.reshape(told["shape"])
+    return numbers.reshape(entry["shape"])
 
 
 T = TypeVar("T")
@@ -106,18 +106,18 @@ class Lazy(Generic[T]):
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._lock = ForkSafeLock()
-        self._made: list[T] = []
+        self._values: list[T] = []
 
     def __call__(self) -> T:
         with self._lock.rlock:
-            if not self._made:
-                self._made.append(self._make())
-            return self._made[0]
+            if not self._values:
+                self._values.append(self._make())
+            return self._values[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstantEmbedder:
-    """Returns one known vector for every text, in place of a model that may not be installed."""
+    """Returns the same vector for every text, in place of a model that may not be installed."""
 
     name: str
     vector: Vector
@@ -172,9 +172,9 @@ class CachedEmbedder:
         self._embedder = embedder
         self._size = size
         self._lock = ForkSafeLock()
-        self._known: OrderedDict[bytes, FloatRows] = OrderedDict()
+        self._cache: OrderedDict[bytes, FloatRows] = OrderedDict()
         self._failed = False
-        self._asked_at: dict[object, float] = {}
+        self._started_at: dict[object, float] = {}
         self.failures = 0
         """How often the embedder has failed."""
         register_fork_aware(self)
@@ -194,27 +194,27 @@ class CachedEmbedder:
     def failing(self) -> bool:
         """Whether the last request failed, or one has been waiting for too long."""
         with self._lock.rlock:
-            oldest = min(self._asked_at.values(), default=None)
+            oldest = min(self._started_at.values(), default=None)
         return self._failed or (oldest is not None and time.monotonic() - oldest > MAX_SILENT_SECONDS)
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> FloatRows:
         """Return a row of numbers for each text, in order."""
         texts = clean_texts(texts)
         keys = [self._key(text, purpose) for text in texts]
-        found, known = self._get_cached(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        vectors, cache = self._get_cached(keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
         if missing:
             new = dict(zip(missing, self._embed_checked(list(missing.values()), purpose), strict=True))
-            self._add_to_cache(new, known)
-            found |= new
-        return np.array([found[key] for key in keys]) if keys else np.empty((0, self.dimensions), np.float32)
+            self._add_to_cache(new, cache)
+            vectors |= new
+        return np.array([vectors[key] for key in keys]) if keys else np.empty((0, self.dimensions), np.float32)
 
     def _embed_checked(self, texts: list[str], purpose: Purpose) -> FloatRows:
-        """Embed the texts and record failures; a refused text is not a failure of the embedder."""
+        """Embed the texts and count failures; rejecting a text is not a failure of the embedder."""
         try:
             with self._track_request():
-                given = self._embedder.embed(texts, purpose)
-            rows = check_rows(given, (len(texts), self.dimensions), self.name)
+                vectors = self._embedder.embed(texts, purpose)
+            rows = check_rows(vectors, (len(texts), self.dimensions), self.name)
         except InvalidInput:
             raise
         except BaseException:
@@ -227,42 +227,42 @@ class CachedEmbedder:
 
     @contextmanager
     def _track_request(self) -> Iterator[None]:
-        """Record since when a request has been waiting."""
-        one = object()
+        """Record when a request started, until it ends."""
+        request = object()
         with self._lock.rlock:
-            self._asked_at[one] = time.monotonic()
+            self._started_at[request] = time.monotonic()
         try:
             yield
         finally:
             with self._lock.rlock:
-                self._asked_at.pop(one, None)  # a forked child has no entry of its parent's requests
+                self._started_at.pop(request, None)  # a forked child has no entry of its parent's requests
 
     def after_fork(self) -> None:
         """Forget the requests of the parent process."""
-        self._asked_at = {}
+        self._started_at = {}
 
     def forget(self) -> None:
         """Empty the cache; vectors that are being computed now are not added either."""
         with self._lock.rlock:
-            self._known = OrderedDict()
+            self._cache = OrderedDict()
 
     def _get_cached(self, keys: Sequence[bytes]) -> tuple[dict[bytes, FloatRows], object]:
         """Return the cached vectors, and the cache they came from; `forget` replaces the cache."""
         with self._lock.rlock:
-            found = {key: self._known[key] for key in keys if key in self._known}
-            for key in found:
-                self._known.move_to_end(key)
-            return found, self._known
+            vectors = {key: self._cache[key] for key in keys if key in self._cache}
+            for key in vectors:
+                self._cache.move_to_end(key)
+            return vectors, self._cache
 
-    def _add_to_cache(self, new: dict[bytes, FloatRows], known: object) -> None:
+    def _add_to_cache(self, new: dict[bytes, FloatRows], cache: object) -> None:
         with self._lock.rlock:
-            if self._known is not known:
+            if self._cache is not cache:
                 return
             for key, vector in new.items():
-                self._known[key] = vector.copy()  # a view would keep the whole batch alive
-                self._known.move_to_end(key)
-            while len(self._known) > self._size:
-                self._known.popitem(last=False)
+                self._cache[key] = vector.copy()  # a view would keep the whole batch alive
+                self._cache.move_to_end(key)
+            while len(self._cache) > self._size:
+                self._cache.popitem(last=False)
 
     def _key(self, text: str, purpose: Purpose) -> bytes:
         return hashlib.sha256("\0".join((self.name, purpose, text)).encode()).digest()

@@ -35,13 +35,13 @@ MAX_ATTEMPTS = 2
 """How often one request is sent: after an unreadable answer it is repeated once."""
 
 MAX_ANSWER_CHARS = 2**18
-"""The longest answer that is read, in characters."""
+"""Limit of an answer in characters."""
 
 MAX_OVERHEAD_TOKENS = 4096
 """How many tokens a server may add to a request, such as its template and the schema."""
 
 MAX_COMPLETION_TOKENS = 2**20
-"""More tokens than any model writes for one answer, including its reasoning."""
+"""Upper bound of the tokens of one answer, including reasoning, for any model."""
 
 UNSUPPORTED_PARAMETER_STATUSES = {400, 422}
 """The statuses with which servers refuse a parameter."""
@@ -69,7 +69,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class BadAnswer:
-    """What is wrong with an answer: our description, sent to the model, and the server's text."""
+    """An unusable answer: what is wrong with it, which the model is told, and the server's text."""
 
     problem: str
     server_message: str = ""
@@ -99,14 +99,12 @@ class _ParameterChoice:
 
     def step_down(self, refusal: ErrorResponse) -> "_ParameterChoice | None":
         """Return the next fallback of the parameter that the refusal names, or `None`."""
-        told = (
-            refusal.body.decode("utf-8", "replace").casefold()
-            if refusal.status in UNSUPPORTED_PARAMETER_STATUSES
-            else ""
-        )
-        for place, (ladder, rung) in enumerate(zip(PARAMETER_FALLBACKS, self.fallbacks, strict=True)):
-            if any(word in told for word in ladder[rung]):
-                return _ParameterChoice((*self.fallbacks[:place], rung + 1, *self.fallbacks[place + 1 :]))
+        if refusal.status not in UNSUPPORTED_PARAMETER_STATUSES:
+            return None
+        message = refusal.body.decode("utf-8", "replace").casefold()
+        for index, (ladder, rung) in enumerate(zip(PARAMETER_FALLBACKS, self.fallbacks, strict=True)):
+            if any(word in message for word in ladder[rung]):
+                return _ParameterChoice((*self.fallbacks[:index], rung + 1, *self.fallbacks[index + 1 :]))
         return None
 
 
@@ -134,9 +132,9 @@ class ChatClient:
         self.model = validation.require_id("model", model)
         self._endpoint = Endpoint(complete_url(url, COMPLETIONS_PATH), key=key, timeout=timeout, patience=patience)
         self._longest = longest
-        self._manner = _ParameterChoice()
+        self._choice = _ParameterChoice()
         self._lock = ForkSafeLock()
-        self._spent = LlmUsage()
+        self._total_usage = LlmUsage()
 
     def __str__(self) -> str:
         return f"{self.model} at {self._endpoint}"
@@ -152,58 +150,58 @@ class ChatClient:
     @property
     def total_usage(self) -> LlmUsage:
         """The usage of all answers so far, from all threads, including unreadable answers."""
-        return self._spent
+        return self._total_usage
 
     def ask(self, question: ChatRequest, read: Callable[[Any], T | BadAnswer]) -> tuple[T, LlmUsage]:
-        """Return what `read` makes of the model's JSON; after one failed retry, raise.
+        """Parse the model's JSON with `read`, and return the result and the usage.
 
-        The retry tells the model what was wrong.
+        After an unreadable answer the request is repeated once, with what was wrong; then an error is raised.
         """
         tally = LlmUsage()
-        wrong: BadAnswer | None = None
+        bad: BadAnswer | None = None
         for _ in range(MAX_ATTEMPTS):
-            body, refused, most = self._request_answer(question, wrong)
+            body, refusals, max_tokens = self._request_answer(question, bad)
             answer = _parse_json(body)
-            tally += self._add_usage(LlmUsage(calls=refused) + _read_usage(answer, most))
-            found = self._read_message(answer, body)
-            if not isinstance(found, BadAnswer):
-                found = read(found)
-            if not isinstance(found, BadAnswer):
-                return found, tally
-            wrong = found
-        told = f"{wrong.problem}{wrong.server_message}" if wrong else "nothing"
-        raise ProviderError(f"{self} gave {told}; asked {tally.calls} times, try another model")
+            tally += self._add_usage(LlmUsage(calls=refusals) + _read_usage(answer, max_tokens))
+            result = self._read_message(answer, body)
+            if not isinstance(result, BadAnswer):
+                result = read(result)
+            if not isinstance(result, BadAnswer):
+                return result, tally
+            bad = result
+        problem = f"{bad.problem}{bad.server_message}" if bad else "nothing"
+        raise ProviderError(f"{self} returned {problem}; tried {tally.calls} times, try another model")
 
     def _add_usage(self, tally: LlmUsage) -> LlmUsage:
         """Add the usage to the total and return it."""
         with self._lock.rlock:
-            self._spent += tally
+            self._total_usage += tally
         return tally
 
-    def _request_answer(self, question: ChatRequest, wrong: BadAnswer | None) -> tuple[bytes, int, int]:
-        """Return the answer, the number of refusals before it, and the most tokens it can have read."""
-        refused, manner = 0, self._manner
+    def _request_answer(self, question: ChatRequest, bad: BadAnswer | None) -> tuple[bytes, int, int]:
+        """Return the answer, the number of refusals before it, and an upper bound of the tokens in the prompt."""
+        refusals, choice = 0, self._choice
         while True:
-            messages = _build_messages(question, wrong, manner)
-            asked = {"model": self.model, "messages": messages, "stream": False}
+            messages = _build_messages(question, bad, choice)
+            body = {"model": self.model, "messages": messages, "stream": False}
             try:
-                outcome = self._endpoint.ask(asked | manner.build_parameters(question, self._longest))
+                outcome = self._endpoint.ask(body | choice.build_parameters(question, self._longest))
             except ProviderError as error:
                 raise type(error)(f"{self.model}: {error}") from error.__cause__
             if not isinstance(outcome, ErrorResponse):
-                return outcome, refused, sum(len(one["content"].encode()) for one in messages) + MAX_OVERHEAD_TOKENS
-            lower = manner.step_down(outcome)
-            if lower is None:
+                return outcome, refusals, sum(len(one["content"].encode()) for one in messages) + MAX_OVERHEAD_TOKENS
+            fallback = choice.step_down(outcome)
+            if fallback is None:
                 raise ProviderError(f"{self.model}: {outcome.problem}")
-            refused, manner = refused + 1, lower
-            self._manner = manner  # another thread may have fallen back further; that is then found again
+            refusals, choice = refusals + 1, fallback
+            self._choice = choice  # may undo a further fallback of another thread, which the next request repeats
 
     def _read_message(self, answer: Any, body: bytes) -> Any:
         """Return the JSON in the model's message, or what is wrong with it."""
         match answer:
             case BadAnswer():
                 return answer
-            case {"error": told} if told:
+            case {"error": error} if error:
                 return BadAnswer("an error instead of an answer", self._endpoint.describe_error(body))
             case {"choices": []}:
                 return BadAnswer("no choices")
@@ -213,14 +211,14 @@ class ChatClient:
                 return BadAnswer("no 'choices' with a 'message'")
 
 
-def _build_messages(question: ChatRequest, wrong: BadAnswer | None, manner: _ParameterChoice) -> list[dict[str, str]]:
+def _build_messages(question: ChatRequest, bad: BadAnswer | None, choice: _ParameterChoice) -> list[dict[str, str]]:
     """Build the two messages of a request; some servers accept no other number."""
     instructions, data = question.instructions, question.data
-    if wrong or manner.format != "json_schema":
+    if bad or choice.format != "json_schema":
         instructions += f"\nThe JSON schema of your answer: {json.dumps(question.schema)}\n"
-    if wrong:
+    if bad:
         data += (
-            f"\nYour last answer to this was {wrong.problem}. Answer again, with the JSON object and nothing else: "
+            f"\nYour last answer to this was {bad.problem}. Answer again, with the JSON object and nothing else: "
             "no prose, no Markdown, every field as the schema has it, and shorter if it was cut off.\n"
         )
     return [{"role": "system", "content": instructions}, {"role": "user", "content": data}]
@@ -233,7 +231,7 @@ def _read_choice(choice: Any) -> Any:
             return BadAnswer("an answer that was cut off at its limit")
         case {"finish_reason": "content_filter"}:
             return BadAnswer("an answer that a filter stopped")
-        case {"message": {"refusal": told}} if told:
+        case {"message": {"refusal": refusal}} if refusal:
             return BadAnswer("a refusal")
         case {"message": {"content": str(text)}} if len(text) > MAX_ANSWER_CHARS:
             return BadAnswer(f"an answer of more than {MAX_ANSWER_CHARS} characters")
@@ -244,7 +242,7 @@ def _read_choice(choice: Any) -> Any:
 
 
 def _parse_json(text: str | bytes) -> Any:
-    """Parse the JSON; refuse NaN and infinities."""
+    """Parse JSON without NaN and infinities."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -252,14 +250,15 @@ def _parse_json(text: str | bytes) -> Any:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
-def _read_usage(answer: Any, most: int) -> LlmUsage:
+def _read_usage(answer: Any, max_prompt_tokens: int) -> LlmUsage:
     """Return the tokens that an answer reports; missing or impossible counts are 0."""
     match answer:
         case {"usage": {"prompt_tokens": prompt, "completion_tokens": completion}}:
-            read, written = _read_token_count(prompt, most), _read_token_count(completion, MAX_COMPLETION_TOKENS)
+            read = _read_token_count(prompt, max_prompt_tokens)
+            written = _read_token_count(completion, MAX_COMPLETION_TOKENS)
         case _:
             read = written = None
     return LlmUsage(
@@ -267,22 +266,22 @@ def _read_usage(answer: Any, most: int) -> LlmUsage:
     )
 
 
-def _read_token_count(told: object, most: int) -> int | None:
+def _read_token_count(count: object, limit: int) -> int | None:
     """Return the count, or `None` if it is impossible."""
-    return told if type(told) is int and 0 <= told <= most else None
+    return count if type(count) is int and 0 <= count <= limit else None
 
 
 WINDOW_CHARS = 24_000
 """How many escaped characters a window has; a single long line may exceed it."""
 
 MAX_WINDOWS = 64
-"""The most windows that are read."""
+"""Maximum number of windows."""
 
 PIECE_CHARS = WINDOW_CHARS // 12
 """How long the pieces of a long text are, so that one fits a window even if all is escaped."""
 
 _UNSAFE_CHARACTER = re.compile(
-    "[<>"  # tags, and what some servers take for the end of a message
+    "[<>"  # tags, and the end of a message on some servers
     "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb\U000e0000-\U000e0fff"  # invisible characters
     "]"
@@ -335,16 +334,16 @@ class WindowFormat(Generic[TextT]):
 
 
 def split_into_windows(things: Sequence[TextT], form: WindowFormat[TextT]) -> list[Window[TextT]]:
-    """Split the items into as few windows as possible, in order; refuse too many before reading."""
-    found = list(islice(_iterate_windows(things, form), MAX_WINDOWS + 1))
-    if len(found) > MAX_WINDOWS:
-        raise FieldError(f"more than {MAX_WINDOWS * WINDOW_CHARS} characters; {form.remedy}", field=form.field)
-    return found
+    """Split the items into as few windows as possible, in order; raise before a model reads too many."""
+    windows = list(islice(_iterate_windows(things, form), MAX_WINDOWS + 1))
+    if len(windows) > MAX_WINDOWS:
+        raise FieldError(f"has more than {MAX_WINDOWS * WINDOW_CHARS} characters; {form.remedy}", field=form.field)
+    return windows
 
 
-def to_safe_json(told: object) -> str:
+def to_safe_json(value: object) -> str:
     """Encode a value as one line of JSON without tags or invisible characters."""
-    return _UNSAFE_CHARACTER.sub(_escape_character, json.dumps(told, ensure_ascii=False))
+    return _UNSAFE_CHARACTER.sub(_escape_character, json.dumps(value, ensure_ascii=False))
 
 
 def _iterate_windows(things: Sequence[TextT], form: WindowFormat[TextT]) -> Iterator[Window[TextT]]:
@@ -365,17 +364,17 @@ def _iterate_windows(things: Sequence[TextT], form: WindowFormat[TextT]) -> Iter
 def _format_lines(things: Sequence[TextT], form: WindowFormat[TextT]) -> Iterator[tuple[int, str]]:
     """Yield each item as a line of JSON with its position; a long one as several lines."""
     for place, thing in enumerate(things):
-        told = {name: value for name, value in form.describe(place, thing).items() if value is not None}
-        line = _format_line(told, thing.text)
-        pieces = (
-            [line] if len(line) <= WINDOW_CHARS else [_format_line(told, piece) for piece in _split_text(thing.text)]
+        fields = {name: value for name, value in form.describe(place, thing).items() if value is not None}
+        line = _format_line(fields, thing.text)
+        lines = (
+            [line] if len(line) <= WINDOW_CHARS else [_format_line(fields, piece) for piece in _split_text(thing.text)]
         )
-        for piece in pieces:
-            yield place, piece
+        for one in lines:
+            yield place, one
 
 
-def _format_line(told: Mapping[str, object], text: str) -> str:
-    return f"{to_safe_json({**told, 'text': text})}\n"
+def _format_line(fields: Mapping[str, object], text: str) -> str:
+    return f"{to_safe_json({**fields, 'text': text})}\n"
 
 
 def _escape_character(match: re.Match[str]) -> str:

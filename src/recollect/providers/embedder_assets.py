@@ -31,8 +31,8 @@ class PackageFile:
             files = metadata.files(self.distribution) or []
         except metadata.PackageNotFoundError:
             return None
-        places = (Path(str(found.locate())) for found in files if found.name == self.file)
-        return next((place for place in places if place.is_file()), None)
+        paths = (Path(str(file.locate())) for file in files if file.name == self.file)
+        return next((path for path in paths if path.is_file()), None)
 
     def read(self) -> bytes:
         return _read_checked(self)
@@ -51,7 +51,7 @@ class BundledFile:
         return self.file
 
     def find(self) -> Path | None:
-        """Return the path of the file if it is there."""
+        """Return the path of the file if it exists."""
         path = self.folder / self.file
         return path if path.is_file() else None
 
@@ -60,7 +60,7 @@ class BundledFile:
 
 
 def _read_checked(part: PackageFile | BundledFile) -> bytes:
-    """Read the file and refuse unexpected content, because every byte changes the vectors."""
+    """Return the content of the file; raise if it is not the expected one, since every byte changes the vectors."""
     path = part.find()
     if path is None:
         raise ProviderError(f"{part} is not installed; install {part.distribution} again")
@@ -97,10 +97,10 @@ class EmbedderRequirements:
             raise ProviderError(f"the embedder {self.embedder!r} {self._describe_missing(missing)}; {self.fix}")
 
     def _describe_missing(self, missing: list[str]) -> str:
-        """Describe what is missing: the extra if none of its files is there, else each part."""
+        """Describe what is missing: the extra if it has no file installed, else each part."""
         if self.extra is not None and all(part.find() is None for part in self.files):
             return f"needs the extra {self.extra}, which is not installed"
-        return f"lacks {', '.join(missing)}"
+        return f"is missing {', '.join(missing)}"
 
 
 TABLE_FOLDER = Path(static_table.__file__).parent

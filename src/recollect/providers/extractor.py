@@ -35,10 +35,10 @@ from recollect.text.data_files import load_data_file
 from recollect.text.grounding import SPACED_SCRIPTS_END, find_quote, fold_quotes
 
 MAX_REQUESTED_MEMORIES = 50
-"""The most memories that a model is asked for at once."""
+"""Maximum number of memories that one request asks for."""
 
 MAX_PROPOSED_MEMORIES = 200
-"""The most memories that an answer may have."""
+"""Maximum number of memories in one answer."""
 
 MAX_TEXT_CHARS = 1_000
 MAX_QUOTE_CHARS = 2_000
@@ -185,23 +185,23 @@ class ChatExtractor:
         """
         validation.require_limit("most", most)
         conversation = _require_turns(turns)
-        taken: list[Extract] = []
+        accepted: list[Extract] = []
         rejected: list[RejectedExtract] = []
         tally = LlmUsage()
         for window in split_conversation(conversation):
-            proposals, spent = self._chat.ask(self._build_request(window, most), _read_proposals)
-            tally += spent
+            proposals, usage = self._chat.ask(self._build_request(window, most), _read_proposals)
+            tally += usage
             texts = {place: fold_quotes(turn.text) for place, turn in window.items.items()}
             for proposal in proposals:
                 outcome = self._check_proposal(proposal, window, texts)
                 if isinstance(outcome, RejectionReason):
                     rejected.append(_reject(proposal.text, outcome))
                 else:
-                    taken.append(outcome)
-        chosen, left = _select_extracts(taken, most)
+                    accepted.append(outcome)
+        selected, dropped = _select_extracts(accepted, most)
         return Extraction(
-            extracts=tuple(chosen),
-            rejected=(*rejected, *left),
+            extracts=tuple(selected),
+            rejected=(*rejected, *dropped),
             calls=tally.calls,
             prompt_tokens=tally.prompt_tokens,
             completion_tokens=tally.completion_tokens,
@@ -223,10 +223,10 @@ class ChatExtractor:
         self, proposal: ProposedMemory, window: Window[ConversationTurn], texts: Mapping[int, str]
     ) -> Extract | RejectionReason:
         """Check a proposal; return the memory, or the reason to reject it."""
-        found = _locate_quote(proposal, window.items, texts)
-        if isinstance(found, RejectionReason):
-            return found
-        place, quote = found
+        location = _locate_quote(proposal, window.items, texts)
+        if isinstance(location, RejectionReason):
+            return location
+        place, quote = location
         turn = window.items[place]
         others = {one.speaker for one in window.items.values() if one.speaker is not None} - {turn.speaker}
         return _find_rejection_reason(proposal, turn, others) or self._build_extract(proposal, turn, place, quote)
@@ -244,9 +244,9 @@ class ChatExtractor:
             subject=_build_subject(proposal, turn),
         )
 
-    def _confidence_value(self, told: str) -> float:
-        """Return the confidence value of the model's level; unknown levels are uncertain."""
-        match told.strip().casefold():
+    def _confidence_value(self, level: str) -> float:
+        """Return the confidence of the model's level; an unknown level counts as uncertain."""
+        match level.strip().casefold():
             case "stated":
                 return self._confidence.stated
             case "implied":
@@ -256,25 +256,25 @@ class ChatExtractor:
 
 
 def _require_turns(turns: Sequence[ConversationTurn]) -> tuple[ConversationTurn, ...]:
-    """Return the turns; refuse other values."""
+    """Return the turns; raise for other values."""
     conversation = validation.require_several("turns", turns)
     for place, turn in enumerate(conversation):
         if not isinstance(turn, ConversationTurn):
-            raise FieldError(f"has {show(turn)} at {place}, which is no turn; give values of Said", field="turns")
+            raise FieldError(f"has {show(turn)} at {place}; give ConversationTurn values", field="turns")
     return conversation
 
 
-def _read_proposals(told: Any) -> tuple[ProposedMemory, ...] | BadAnswer:
+def _read_proposals(answer: Any) -> tuple[ProposedMemory, ...] | BadAnswer:
     """Read the proposals in an answer; one malformed proposal makes the whole answer bad."""
-    match told:
+    match answer:
         case {"memories": [*items]} if len(items) > MAX_PROPOSED_MEMORIES:
             return BadAnswer(f"more than {MAX_PROPOSED_MEMORIES} memories")
         case {"memories": [*items]}:
             proposals = [_read_proposal(place, item) for place, item in enumerate(items)]
         case _:
             return BadAnswer("JSON without a list called 'memories'")
-    wrong = next((one for one in proposals if isinstance(one, BadAnswer)), None)
-    return wrong or tuple(one for one in proposals if isinstance(one, ProposedMemory))
+    bad = next((one for one in proposals if isinstance(one, BadAnswer)), None)
+    return bad or tuple(one for one in proposals if isinstance(one, ProposedMemory))
 
 
 FIELD_TYPES: Mapping[str, tuple[set[type], str]] = {
@@ -292,7 +292,7 @@ FIELD_TYPES: Mapping[str, tuple[set[type], str]] = {
 def _read_proposal(place: int, item: Any) -> ProposedMemory | BadAnswer:
     """Read the proposal at this position of an answer, or return what is wrong with it."""
     if not isinstance(item, Mapping):
-        return BadAnswer(f"JSON in which memories[{place}] is no object")
+        return BadAnswer(f"JSON in which memories[{place}] is not an object")
     for name, (types, what) in FIELD_TYPES.items():
         if type(item.get(name)) not in types:
             return BadAnswer(f"JSON in which {name!r} of memories[{place}] is not {what}")
@@ -306,10 +306,10 @@ def _locate_quote(
     """Find the quote in the named turn, or else in the nearest one; return its exact words."""
     if len(proposal.quote) > MAX_QUOTE_CHARS:
         return RejectionReason.TOO_LONG
-    wanted = fold_quotes(proposal.quote)
+    folded = fold_quotes(proposal.quote)
     for place in sorted(turns, key=lambda place: (abs(place - proposal.turn), place)):
         text = turns[place].text
-        quote = find_quote(wanted, text, texts[place])
+        quote = find_quote(folded, text, texts[place])
         if quote is not None and len(quote) > MAX_QUOTE_CHARS:  # longer by its spaces
             return RejectionReason.TOO_LONG
         if quote is not None:
@@ -336,12 +336,12 @@ def _find_rejection_reason(
     if not 0 <= proposal.importance <= 1:
         return RejectionReason.BAD_IMPORTANCE
     other = _find_other_person(proposal, turn)
-    says_so = (
+    is_attributed = (
         not _starts_with_other_name(text, turn.speaker, others)
         if other is None
         else _names_person(other, text, turn.speaker)
     )
-    return None if says_so else RejectionReason.THIRD_PARTY
+    return None if is_attributed else RejectionReason.THIRD_PARTY
 
 
 def _word_set(text: str | None) -> set[str]:
@@ -350,16 +350,16 @@ def _word_set(text: str | None) -> set[str]:
 
 def _find_other_person(proposal: ProposedMemory, turn: ConversationTurn) -> str | None:
     """Return the person the memory is about, if that is neither the speaker nor the user."""
-    whom = proposal.about.strip().casefold()
-    ours = _word_set(turn.speaker) | {SPEAKER, NOBODY, USER, "the"}
-    return None if whom and _word_set(whom) <= ours else whom
+    person = proposal.about.strip().casefold()
+    speaker_words = _word_set(turn.speaker) | {SPEAKER, NOBODY, USER, "the"}
+    return None if person and _word_set(person) <= speaker_words else person
 
 
 def _names_person(other: str, text: str, speaker: str | None) -> bool:
     """Return whether the text names the person by a word that the speaker's name lacks."""
-    there = _word_set(text)
+    text_words = _word_set(text)
     words = _word_set(other) - _NON_NAME_WORDS - _word_set(speaker)
-    return any(word in there or (max(word) >= SPACED_SCRIPTS_END and word in text.casefold()) for word in words)
+    return any(word in text_words or (max(word) >= SPACED_SCRIPTS_END and word in text.casefold()) for word in words)
 
 
 def _starts_with_other_name(text: str, speaker: str | None, others: Set[str]) -> bool:
@@ -371,53 +371,52 @@ def _starts_with_other_name(text: str, speaker: str | None, others: Set[str]) ->
 
 
 def _starts_with_name(text: str, name: str) -> bool:
-    begun = text[: len(name)].casefold() == name.casefold()
-    return begun and not text[len(name) : len(name) + 1].isalnum()
+    has_prefix = text[: len(name)].casefold() == name.casefold()
+    return has_prefix and not text[len(name) : len(name) + 1].isalnum()
 
 
 def _build_subject(proposal: ProposedMemory, turn: ConversationTurn) -> str | None:
-    """Return what the memory settles and for which person, such as `anna: home town`.
+    """Return the subject of the memory with its person, such as `anna: home town`.
 
     A new fact about one person must not replace one about another.
     """
-    settled = " ".join((proposal.subject or "").casefold().split())
+    subject = " ".join((proposal.subject or "").casefold().split())
     about = _word_set(proposal.about)
-    if not settled or NOBODY in about:
-        return settled or None
-    of_user = USER in about and turn.role is not Role.USER
-    whom = _find_other_person(proposal, turn) or (USER if of_user else turn.speaker or USER).casefold()
-    return f"{whom}: {fold_quotes(settled).removeprefix(f'{whom}{_POSSESSIVE}')}"
+    if not subject or NOBODY in about:
+        return subject or None
+    is_user = USER in about and turn.role is not Role.USER
+    person = _find_other_person(proposal, turn) or (USER if is_user else turn.speaker or USER).casefold()
+    return f"{person}: {fold_quotes(subject).removeprefix(f'{person}{_POSSESSIVE}')}"
 
 
-def _parse_kind(told: str) -> Kind:
+def _parse_kind(name: str) -> Kind:
     """Return the kind of that name; an unknown one is an observation, as in imports."""
     try:
-        return Kind(told.strip().casefold())
+        return Kind(name.strip().casefold())
     except ValueError:
         return Kind.OBSERVATION
 
 
-def _select_extracts(taken: Sequence[Extract], most: int) -> tuple[list[Extract], list[RejectedExtract]]:
+def _select_extracts(extracts: Sequence[Extract], most: int) -> tuple[list[Extract], list[RejectedExtract]]:
     """Return the most important memories in order, without duplicates, and the rejected ones."""
-    once: dict[str, Extract] = {}
-    kept = [once.setdefault(fold_quotes(extract.text).casefold(), extract) for extract in taken]
-    twice = [extract for extract, first in zip(taken, kept, strict=True) if extract is not first]
-    ordered = sorted(once.values(), key=lambda extract: -(extract.importance or 0.0))
-    rejected = [_reject(extract.text, RejectionReason.DUPLICATE) for extract in twice]
+    by_text: dict[str, Extract] = {}
+    firsts = [by_text.setdefault(fold_quotes(extract.text).casefold(), extract) for extract in extracts]
+    duplicates = [extract for extract, first in zip(extracts, firsts, strict=True) if extract is not first]
+    ordered = sorted(by_text.values(), key=lambda extract: -(extract.importance or 0.0))
+    rejected = [_reject(extract.text, RejectionReason.DUPLICATE) for extract in duplicates]
     rejected += [_reject(extract.text, RejectionReason.TOO_MANY) for extract in ordered[most:]]
     return sorted(ordered[:most], key=lambda extract: extract.turn), rejected
 
 
 def _reject(text: str, reason: RejectionReason) -> RejectedExtract:
-    return RejectedExtract(
-        shorten(text, MAX_TEXT_CHARS), reason
-    )  # far longer than is shown, so that no secret is cut in two there
+    # Messages show far less, so shortening here does not split a secret that is redacted before it is shown.
+    return RejectedExtract(shorten(text, MAX_TEXT_CHARS), reason)
 
 
 def split_conversation(turns: Sequence[ConversationTurn]) -> list[Window[ConversationTurn]]:
     """Split the conversation into as few windows as possible, in order.
 
-    Too many windows are refused before any is read.
+    If there are too many windows, it raises an error before any is read.
     """
     return split_into_windows(turns, _CONVERSATION_FORMAT)
 
@@ -432,5 +431,5 @@ def _describe_turn(place: int, turn: ConversationTurn) -> Mapping[str, object]:
 
 
 _CONVERSATION_FORMAT = WindowFormat(
-    tag="conversation", describe=_describe_turn, field="turns", remedy="extract from its parts one by one"
+    tag="conversation", describe=_describe_turn, field="turns", remedy="extract from its parts separately"
 )

@@ -1,4 +1,4 @@
-"""An embedder that only hashes: deterministic, offline, and without any meaning."""
+"""An embedder that hashes words: deterministic, offline, and without any meaning."""
 
 import hashlib
 import math
@@ -58,7 +58,7 @@ class HashingEmbedder:
 
 
 def _extract_features(text: str) -> dict[str, float]:
-    """Return words and parts of words with weights that grow with the root of their counts."""
+    """Return words and parts of words, weighted by the square root of their counts."""
     words = Counter(WORD_PATTERN.findall(unicodedata.normalize("NFKC", to_stream_safe(text)).casefold()))
     grams: Counter[str] = Counter()
     for word, times in words.items():

@@ -19,11 +19,11 @@ DEFAULT_TIMEOUT = timedelta(seconds=30)
 """The time limit of one attempt, from connecting to the last byte of the answer."""
 
 MAX_RESPONSE_BYTES = 64 * 2**20
-"""The most bytes of an answer: more than 64 written vectors of 16,384 dimensions take."""
+"""Limit of a response in bytes: more than 64 vectors of 16,384 dimensions take as JSON."""
 
 READ_CHUNK_BYTES = 2**16
 MAX_DOUBLINGS = 12
-"""How often a pause doubles at most."""
+"""Maximum number of times that a pause doubles."""
 
 RETRYABLE_STATUSES = {408, 425, 429, *range(500, 600)}
 """The statuses after which the same request may succeed later."""
@@ -44,9 +44,9 @@ def sleep_with_jitter(pause: timedelta) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often a busy server is tried, and the pauses between: `first_pause`, then doubled.
+    """How often a request to a busy server is tried; the pause is `first_pause` and doubles each time.
 
-    If the server names a pause, that is used, unless it is longer than `max_pause`; then the request fails at once.
+    A pause that the server asks for is used instead. If it is longer than `max_pause`, the request fails at once.
     `wait` sleeps for a pause, and `clock` is a monotonic clock in seconds.
     """
 
@@ -60,7 +60,10 @@ class RetryPolicy:
         if type(self.attempts) is not int or self.attempts < 1:
             raise InvalidInput(f"attempts is {show(self.attempts)}; give a whole number of at least 1")
         if not timedelta(0) <= self.first_pause <= self.max_pause:
-            raise InvalidInput(f"the pauses go from {self.first_pause} to {self.max_pause}; give two that are in order")
+            raise InvalidInput(
+                f"first_pause is {self.first_pause} and max_pause is {self.max_pause}; "
+                "give durations with 0 <= first_pause <= max_pause"
+            )
 
     def pause_after(self, attempt: int) -> timedelta:
         """Return the default pause after this attempt; the first attempt is 1."""
@@ -73,7 +76,7 @@ DEFAULT_RETRY_POLICY = RetryPolicy()
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """A response that refuses a request: its status, a description, and the server's body."""
+    """An error response: its status, a description, and the body."""
 
     status: int
     problem: str
@@ -105,7 +108,7 @@ class Endpoint:
     ) -> None:
         parts = _parse_url(url)
         if key is not None and not VISIBLE_ASCII.fullmatch(key):
-            raise InvalidInput("the key is empty, or has blanks or characters other than ASCII; give it as issued")
+            raise InvalidInput("the key is empty, or has spaces or non-ASCII characters; copy it as it was issued")
         if timeout <= timedelta(0):
             raise InvalidInput(f"timeout is {timeout}; give a duration above zero")
         self._secure = parts.scheme == "https"
@@ -130,7 +133,7 @@ class Endpoint:
         return self._parse_json(outcome)
 
     def ask(self, body: object) -> bytes | ErrorResponse:
-        """Return the raw answer or the refusal, so the caller can adapt; retries like `post`."""
+        """Return the raw response or the refusal; retry as `post` does."""
         content = json.dumps(body).encode()
         attempt = 0
         while True:
@@ -140,9 +143,11 @@ class Endpoint:
                 return outcome
             pause = outcome.pause if outcome.pause is not None else self._patience.pause_after(attempt)
             if attempt == self._patience.attempts or pause > self._patience.max_pause:
-                asked = "once" if attempt == 1 else f"{attempt} times"
-                wish = f" and wants {pause} of peace" if pause > self._patience.max_pause else ""
-                raise ProviderBusy(f"{self} {outcome.reason}{wish}; asked {asked}, try later") from outcome.cause
+                attempts = "once" if attempt == 1 else f"{attempt} times"
+                wait = f" and asks to wait {pause}" if pause > self._patience.max_pause else ""
+                raise ProviderBusy(
+                    f"{self} {outcome.reason}{wait}; tried {attempts}, try again later"
+                ) from outcome.cause
             self._patience.wait(pause)
 
     def _attempt(self, content: bytes) -> bytes | ErrorResponse | _RetryableFailure:
@@ -154,13 +159,13 @@ class Endpoint:
             with connection.getresponse() as response:
                 body = self._read_body(response, deadline)
         except (ssl.SSLEOFError, ssl.SSLZeroReturnError, IncompleteRead) as error:
-            return _RetryableFailure("broke off", cause=error)
+            return _RetryableFailure("closed the connection early", cause=error)
         except ssl.SSLError as error:
             raise ProviderError(f"{self} cannot be trusted or does not speak TLS: {error}") from error
         except OSError as error:
             return _RetryableFailure(f"cannot be reached ({str(error) or type(error).__name__})", cause=error)
-        except HTTPException:  # not shown, even as a cause: such a server may echo our own headers
-            raise ProviderError(f"{self} does not speak HTTP; is it the right address?") from None
+        except HTTPException:  # hidden, even as a cause: the server may echo our headers, and so the key
+            raise ProviderError(f"{self} does not speak HTTP; check the address") from None
         finally:
             connection.close()
         return self._classify_response(response, body)
@@ -175,15 +180,13 @@ class Endpoint:
         return headers if self._key is None else headers | {"Authorization": f"Bearer {self._key}"}
 
     def _read_body(self, response: HTTPResponse, deadline: float) -> bytes:
-        """Read the whole body; refuse one that is too large or slower than the deadline."""
+        """Read the whole body; raise if it is too large or later than the deadline."""
         content, part = bytearray(), b"unread"
         while part:
             if len(content) + (response.length or 0) > MAX_RESPONSE_BYTES:
-                raise ProviderError(
-                    f"{self} answers with more than {MAX_RESPONSE_BYTES} bytes; is it the right address?"
-                )
+                raise ProviderError(f"{self} returned more than {MAX_RESPONSE_BYTES} bytes; check the address")
             if self._patience.clock() > deadline:
-                raise TimeoutError("the answer did not end in time")
+                raise TimeoutError("the response did not end in time")
             part = response.read1(READ_CHUNK_BYTES)
             content += part
         if response.length:
@@ -194,35 +197,35 @@ class Endpoint:
         status = response.status
         if 200 <= status < 300:
             return body
-        reason = f"answers {status}{self.describe_error(body)}"
+        reason = f"returned {status}{self.describe_error(body)}"
         if status in RETRYABLE_STATUSES:
             return _RetryableFailure(reason, pause=_read_retry_after(response.headers))
         if 300 <= status < 400:
-            return ErrorResponse(status, f"{self} answers {status}: it has moved; give the address it moved to", body)
+            return ErrorResponse(status, f"{self} returned {status}: it has moved; give the new address", body)
         return ErrorResponse(
-            status, f"{self} {reason}; {REMEDY_BY_STATUS.get(status, 'the request was not understood')}", body
+            status, f"{self} {reason}; {REMEDY_BY_STATUS.get(status, 'the server rejects the request')}", body
         )
 
     def describe_error(self, body: bytes) -> str:
         """Return the server's error message, shortened and without the key."""
         try:
-            told = json.loads(body)
+            answer = json.loads(body)
         except (ValueError, RecursionError):
-            told = body.decode("utf-8", "replace")
-        match told:
-            case {"error": {"message": str(words)}} | {"error": str(words)} | {"message": str(words)}:
+            answer = body.decode("utf-8", "replace")
+        match answer:
+            case {"error": {"message": str(message)}} | {"error": str(message)} | {"message": str(message)}:
                 pass
             case _:
-                words = told if isinstance(told, str) else ""
+                message = answer if isinstance(answer, str) else ""
         if self._key is not None:
-            words = words.replace(self._key, "…")
-        return f" ({show(words)})" if words else ""
+            message = message.replace(self._key, "…")
+        return f" ({show(message)})" if message else ""
 
     def _parse_json(self, body: bytes) -> Any:
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise ProviderError(f"{self} answers with something that is not JSON; is it the right address?") from error
+            raise ProviderError(f"{self} returned something other than JSON; check the address") from error
 
 
 def redact_url(url: str) -> str:
@@ -236,27 +239,26 @@ def complete_url(url: str, path: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return url  # `Endpoint` refuses it with a reason
-    given = parts.path.rstrip("/")
-    if not given.endswith(path):
-        given = f"{given or '/v1'}{path}"
-    return parts._replace(path=given).geturl()
+    base = parts.path.rstrip("/")
+    whole = base if base.endswith(path) else f"{base or '/v1'}{path}"
+    return parts._replace(path=whole).geturl()
 
 
 def _parse_url(url: str) -> SplitResult:
-    """Parse an address; refuse one that cannot be requested or contains credentials."""
+    """Parse an address; raise if it is invalid or contains credentials."""
     if not VISIBLE_ASCII.fullmatch(url):
-        raise InvalidInput(f"the address {redact_url(url)} is empty, or has blanks or characters other than ASCII")
+        raise InvalidInput(f"the address {redact_url(url)} is empty, or has spaces or non-ASCII characters")
     try:
         parts = urlsplit(url)
-        known = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError as error:
-        raise InvalidInput(f"{redact_url(url)} is no address; give one such as https://host/v1") from error
-    if not known:
-        raise InvalidInput(f"{redact_url(url)} is no address; give one such as https://host/v1")
+        raise InvalidInput(f"{redact_url(url)} is not an address; give one such as https://host/v1") from error
+    if not valid:
+        raise InvalidInput(f"{redact_url(url)} is not an address; give one such as https://host/v1")
     if "@" in parts.netloc:
-        raise InvalidInput(f"the address {redact_url(url)} has a name or password in it; give the key apart from it")
+        raise InvalidInput(f"the address {redact_url(url)} contains credentials; give the key separately")
     if parts.fragment:
-        raise InvalidInput(f"the address {redact_url(url)} has a part after #, which is not sent; leave it out")
+        raise InvalidInput(f"the address {redact_url(url)} has a part after #, which is not sent; remove it")
     return parts
 
 
@@ -265,10 +267,10 @@ def _read_retry_after(headers: HTTPMessage) -> timedelta | None:
 
     A date is compared with the server's own `Date`.
     """
-    told = headers.get("Retry-After", "").strip()
-    if re.fullmatch("[0-9]{1,9}", told):
-        return timedelta(seconds=int(told))
+    value = headers.get("Retry-After", "").strip()
+    if re.fullmatch("[0-9]{1,9}", value):
+        return timedelta(seconds=int(value))
     try:
-        return max(parsedate_to_datetime(told) - parsedate_to_datetime(headers.get("Date", "")), timedelta(0))
+        return max(parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("Date", "")), timedelta(0))
     except (TypeError, ValueError):
         return None

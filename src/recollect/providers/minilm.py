@@ -66,7 +66,7 @@ class MiniLM:
             model = self._model()
             tokens = [model.tokenizer.encode(text[:MAX_TEXT_CHARS]).ids for text in texts]
             for batch in _group_by_length([len(ids) for ids in tokens]):
-                totals[batch] = model.run([tokens[place] for place in batch])
+                totals[batch] = model.run([tokens[index] for index in batch])
         return normalize_rows(totals)
 
 
@@ -87,21 +87,21 @@ class _LoadedModel:
         """Return the totals of some texts; the padding to the longest one does not count."""
         ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
         mask = np.zeros(ids.shape, dtype=np.float32)
-        for row, own in enumerate(tokens):
-            ids[row, : len(own)] = own
-            mask[row, : len(own)] = 1.0
+        for row, text_ids in enumerate(tokens):
+            ids[row, : len(text_ids)] = text_ids
+            mask[row, : len(text_ids)] = 1.0
         totals: Vectors = self.session.run(["totals"], {"ids": ids, "mask": mask})[0]
         return totals
 
 
 def _group_by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield batches of texts of similar length, as positions."""
+    """Yield batches of texts of similar length, as lists of indexes."""
     batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * lengths[place] > MAX_BATCH_TOKENS:
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[index] > MAX_BATCH_TOKENS:
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(index)
     yield batch
 
 
@@ -120,7 +120,7 @@ def _load_model(folders: Sequence[Path]) -> _LoadedModel:
 
 
 def _create_session(graph: bytes) -> _OnnxSession:
-    # Otherwise it queues facts about this machine in the home folder and tries to send them.
+    # Without this, onnxruntime queues facts about this machine in the home folder and tries to send them.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime  # type: ignore[import-untyped]
 
@@ -157,8 +157,8 @@ def _count_processors() -> int:
 def load_or_build(stem: str, make: Callable[[], bytes], folders: Sequence[Path]) -> bytes:
     """Return the content from the first folder that has it intact, or build it.
 
-    Built content is written to the first folder that accepts it. If none does, it is built again the next time: a
-    cache that cannot be written is no error.
+    Built content is written to the first writable folder. If there is none, it is built again the next time: a
+    read-only cache is not an error.
     """
     for folder in folders:
         for path in sorted(folder.glob(f"{stem}-*")):
@@ -201,11 +201,11 @@ def _temporary_folder() -> Path | None:
     user = os.getuid() if hasattr(os, "getuid") else None  # platforms without user ids have a temporary folder per user
     folder = Path(tempfile.gettempdir()) / (f"recollect-{user}" if user is not None else "recollect")
     try:
-        told = folder.lstat()
+        status = folder.lstat()
     except FileNotFoundError:
         return folder
-    private = user is None or (told.st_uid == user and not stat.S_IMODE(told.st_mode) & 0o077)
-    return folder if stat.S_ISDIR(told.st_mode) and private else None
+    private = user is None or (status.st_uid == user and not stat.S_IMODE(status.st_mode) & 0o077)
+    return folder if stat.S_ISDIR(status.st_mode) and private else None
 
 
 def _read_or_none(path: Path) -> bytes | None:
@@ -216,7 +216,7 @@ def _read_or_none(path: Path) -> bytes | None:
 
 
 def _write_whole(path: Path, content: bytes) -> bool:
-    """Write the file in one step, so that readers see all of it or none; return success."""
+    """Write the file atomically, and return whether that succeeded."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".unfinished-")

@@ -54,7 +54,7 @@ def build_onnx_graph(weights: bytes) -> bytes:
     graph.token_sum(state, "mask", "totals")
 
     shape = ["texts", "tokens"]
-    made = helper.make_graph(
+    onnx_graph = helper.make_graph(
         graph.nodes,
         "all-MiniLM-L6-v2",
         [
@@ -65,7 +65,7 @@ def build_onnx_graph(weights: bytes) -> bytes:
         graph.constants,
     )
     operators = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(made, opset_imports=operators, ir_version=9, producer_name="recollect")
+    model = helper.make_model(onnx_graph, opset_imports=operators, ir_version=9, producer_name="recollect")
     content: bytes = model.SerializeToString(deterministic=True)
     return content
 
@@ -113,11 +113,11 @@ class _GraphBuilder:
 
     def layer(self, name: str, state: str, hidden: str) -> str:
         """Build one layer of BERT: attention, then a feed-forward network per token."""
-        seen = self.dense(f"{name}.attention.output.dense", self.attention(f"{name}.attention.self", state, hidden))
-        state = self.norm(f"{name}.attention.output.LayerNorm", self.add_node("Add", [seen, state]))
-        thought = self.add_node("Gelu", [self.dense(f"{name}.intermediate.dense", state)])
-        thought = self.dense(f"{name}.output.dense", thought)
-        return self.norm(f"{name}.output.LayerNorm", self.add_node("Add", [thought, state]))
+        attended = self.dense(f"{name}.attention.output.dense", self.attention(f"{name}.attention.self", state, hidden))
+        state = self.norm(f"{name}.attention.output.LayerNorm", self.add_node("Add", [attended, state]))
+        output = self.add_node("Gelu", [self.dense(f"{name}.intermediate.dense", state)])
+        output = self.dense(f"{name}.output.dense", output)
+        return self.norm(f"{name}.output.LayerNorm", self.add_node("Add", [output, state]))
 
     def attention(self, name: str, state: str, hidden: str) -> str:
         """Build the attention of each token to the others, per head."""
@@ -131,9 +131,9 @@ class _GraphBuilder:
         scores = self.add_node("MatMul", [query, self.add_node("Transpose", [key], perm=[0, 2, 3, 1])])
         root = self.add_constant("root", np.sqrt(np.array(WIDTH // HEADS, dtype=np.float32)))
         scores = self.add_node("Add", [self.add_node("Div", [scores, root]), hidden])
-        taken = self.add_node("MatMul", [self.add_node("Softmax", [scores], axis=-1), value])
-        taken = self.add_node("Transpose", [taken], perm=[0, 2, 1, 3])
-        return self.add_node("Reshape", [taken, self.add_integers("joined", [0, 0, WIDTH])])
+        output = self.add_node("MatMul", [self.add_node("Softmax", [scores], axis=-1), value])
+        output = self.add_node("Transpose", [output], perm=[0, 2, 1, 3])
+        return self.add_node("Reshape", [output, self.add_integers("joined", [0, 0, WIDTH])])
 
     def dense(self, name: str, state: str) -> str:
         """Multiply the state by the 8-bit weights and add the bias."""
@@ -160,8 +160,8 @@ class _GraphBuilder:
     def token_sum(self, state: str, mask: str, output: str) -> None:
         """Sum the state over a text's own tokens."""
         own = self.add_node("Unsqueeze", [mask, self.add_integers("for each number", [2])])
-        kept = self.add_node("Mul", [state, own])
-        self.add_node("ReduceSum", [kept, self.add_integers("over tokens", [1])], output=output, keepdims=0)
+        masked = self.add_node("Mul", [state, own])
+        self.add_node("ReduceSum", [masked, self.add_integers("over tokens", [1])], output=output, keepdims=0)
 
     def add_node(self, operator: str, inputs: Sequence[str], *, output: str = "", **attributes: Any) -> str:
         """Add a node and return the name of its output."""

@@ -46,7 +46,7 @@ class OpenAIEmbedder:
         self.name = validation.require_id("model", f"{MODEL_NAME_PREFIX}{validation.require_id('model', model)}")
         self._endpoint = Endpoint(complete_url(url, EMBEDDINGS_PATH), key=key, timeout=timeout, patience=patience)
         self._request = {"model": model, "encoding_format": "float"}
-        self._asked: dict[str, int] = {} if dimensions is None else {"dimensions": dimensions}
+        self._dimensions_option: dict[str, int] = {} if dimensions is None else {"dimensions": dimensions}
         self._dimensions = dimensions
         self._lock = ForkSafeLock()
 
@@ -63,18 +63,18 @@ class OpenAIEmbedder:
     def embed(self, texts: Sequence[str], purpose: Purpose) -> Vectors:
         """Return a row of numbers for each text, in order."""
         texts = clean_texts(texts)
-        said = [place for place, text in enumerate(texts) if text.strip()]
+        filled = [index for index, text in enumerate(texts) if text.strip()]
         answers = [
-            self._request_vectors([texts[place] for place in batch]) for batch in _split_into_batches(said, texts)
+            self._request_vectors([texts[index] for index in batch]) for batch in _split_into_batches(filled, texts)
         ]
         vectors = np.tile(blank_vector(self.dimensions), (len(texts), 1))
         if answers:
-            vectors[said] = normalize_rows(np.concatenate(answers))
+            vectors[filled] = normalize_rows(np.concatenate(answers))
         return vectors
 
     def _request_vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Request the vectors of a batch and check them."""
-        answer = self._endpoint.post({**self._request, **self._asked, "input": list(texts)})
+        answer = self._endpoint.post({**self._request, **self._dimensions_option, "input": list(texts)})
         rows = self._read_rows(answer, len(texts))
         for row in rows:
             if len(row) != self._agree_on_dimensions(len(row)):
@@ -82,11 +82,11 @@ class OpenAIEmbedder:
         try:
             vectors = np.array(rows, dtype=np.float64)
         except OverflowError as error:
-            raise self._bad_answer("a number that is too large for one") from error
+            raise self._bad_answer("a number that is too large") from error
         if not np.isfinite(vectors).all():
             raise self._bad_answer("a number that is not finite")
         if not vectors.any(axis=1).all():
-            raise self._bad_answer("a vector of zeros, which points nowhere")
+            raise self._bad_answer("a vector of zeros")
         return vectors
 
     def _read_rows(self, answer: Any, texts: int) -> list[list[float]]:
@@ -95,7 +95,7 @@ class OpenAIEmbedder:
             case {"data": [*items]}:
                 pass
             case _:
-                raise self._bad_answer("no list called 'data'")
+                raise self._bad_answer("no list 'data'")
         if len(items) != texts:
             raise self._bad_answer(f"{len(items)} vectors for {texts} texts")
         rows: dict[int, list[float]] = {}
@@ -106,31 +106,32 @@ class OpenAIEmbedder:
                 case _:
                     raise self._bad_answer("an item without an 'index' and an 'embedding' of numbers")
             if not set(map(type, row)) <= {int, float}:
-                raise self._bad_answer("a vector with something in it that is no number")
+                raise self._bad_answer("a vector with a value that is not a number")
         if rows.keys() != set(range(texts)):
             raise self._bad_answer(f"the indexes {show(sorted(rows))} for {texts} texts")
         return [rows[place] for place in range(texts)]
 
-    def _agree_on_dimensions(self, found: int | None) -> int:
-        """Return the dimensions; unless they were given, the first vector determines them."""
+    def _agree_on_dimensions(self, length: int | None) -> int:
+        """Return the dimensions; unless they are configured, the first vector determines them."""
         with self._lock.rlock:
             if self._dimensions is None:
-                self._dimensions = found
+                self._dimensions = length
             return self._dimensions or 0
 
-    def _bad_answer(self, what: str) -> ProviderError:
-        return ProviderError(f"{self._endpoint} gave {what}; is {self._request['model']!r} an embedding model there?")
+    def _bad_answer(self, problem: str) -> ProviderError:
+        model = self._request["model"]
+        return ProviderError(f"{self._endpoint} returned {problem}; check that {model!r} is an embedding model")
 
 
-def _split_into_batches(places: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
-    """Yield batches of texts that are sent together, as positions."""
+def _split_into_batches(indexes: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
+    """Yield batches of texts to send together, as lists of indexes."""
     batch: list[int] = []
     characters = 0
-    for place in places:
-        if batch and (len(batch) == MAX_BATCH_TEXTS or characters + len(texts[place]) > MAX_BATCH_CHARS):
+    for index in indexes:
+        if batch and (len(batch) == MAX_BATCH_TEXTS or characters + len(texts[index]) > MAX_BATCH_CHARS):
             yield batch
             batch, characters = [], 0
-        batch.append(place)
-        characters += len(texts[place])
+        batch.append(index)
+        characters += len(texts[index])
     if batch:
         yield batch

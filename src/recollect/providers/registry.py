@@ -14,9 +14,9 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A kind of embedder: its name, its recorded models, and how to load one of them.
+    """A kind of embedder: its name, its models, and how to load them.
 
-    `model_pattern` matches the recorded model names; `load` takes such a name.
+    `model_pattern` matches the model names that stores record; `load` takes such a name.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Availability:
-    """Whether an embedder can be loaded, its model name, and how to fix it if it cannot."""
+    """An embedder with its model, and how to install what it is missing, if anything."""
 
     name: str
     about: str
@@ -100,7 +100,7 @@ AUTO_PROVIDERS = ("minilm", "wordllama")
 
 
 def find_embedder(name: str | None = None, *, key: str | None = None) -> Embedder:
-    """Return the embedder of that name; raise if something it needs is not installed.
+    """Return an embedder by name; raise if something it needs is not installed.
 
     Names are `auto` (also for `None`), `minilm`, `wordllama`, `hashing`, a recorded model, or
     `https://host/v1#model`; only an address takes a `key`. Models are loaded on first use.
@@ -109,7 +109,7 @@ def find_embedder(name: str | None = None, *, key: str | None = None) -> Embedde
     if name.startswith(("http://", "https://")):
         return _load_openai(name, key)
     if key is not None:
-        raise InvalidInput(f"a key was given for the embedder {show(name)}, which takes none; leave it out")
+        raise InvalidInput(f"embedder {show(name)} takes no key; leave it out")
     if name == AUTO:
         return _load_best_installed()
     if name in PROVIDERS:
@@ -120,8 +120,8 @@ def find_embedder(name: str | None = None, *, key: str | None = None) -> Embedde
 def find_embedder_for_model(model: str) -> Embedder:
     """Return the embedder whose vectors are recorded under that model name."""
     if model.startswith("http:"):
-        served = model.removeprefix("http:")
-        raise InvalidInput(f"the model {served!r} is behind an address; name it as https://host/v1#{served}")
+        name = model.removeprefix("http:")
+        raise InvalidInput(f"model {name!r} is on a server; give its address, such as https://host/v1#{name}")
     return _load_by_model(model, _default_models())
 
 
@@ -137,7 +137,7 @@ def _load_by_model(model: str, known: list[str]) -> Embedder:
     for provider in PROVIDERS.values():
         if re.fullmatch(provider.model_pattern, model):
             return provider.load(model)
-    raise NotFound(f"no embedder is called {show(model)}, nor is that an address; {suggest(model, known)}")
+    raise NotFound(f"{show(model)} is neither an embedder nor an address; {suggest(model, known)}")
 
 
 def _default_models() -> list[str]:
@@ -159,5 +159,5 @@ def _load_openai(address: str, key: str | None) -> Embedder:
 
     url, _, model = address.partition("#")
     if not model:
-        raise InvalidInput(f"{redact_url(url)} names no model; write it after a #, as https://host/v1#model")
+        raise InvalidInput(f"{redact_url(url)} has no model; add one after a #, such as https://host/v1#model")
     return OpenAIEmbedder(url, unquote(model), key=key)

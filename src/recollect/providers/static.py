@@ -66,8 +66,8 @@ class BytePairTokenizer:
     def _merge(self, symbols: list[str]) -> Iterator[str]:
         """Merge neighbors, lowest rank first and then leftmost, until no pair has a rank.
 
-        The merged symbol takes the place of the left one, and the place of the right one becomes empty. `before` and
-        `after` link the other places. The heap holds every pair with a rank, so n symbols take n log n steps.
+        The merged symbol replaces the left one, and the right one becomes empty. `before` and `after` link the
+        symbols that are left. The heap holds every pair with a rank, so n symbols take n log n steps.
         """
         end = len(symbols)
         before, after = list(range(-1, end - 1)), list(range(1, end + 1))

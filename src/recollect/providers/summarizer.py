@@ -35,14 +35,14 @@ from recollect.providers.http_client import DEFAULT_RETRY_POLICY, RetryPolicy
 from recollect.text.grounding import ClaimSupport, fold_quotes
 
 MAX_PROPOSED_POINTS = 100
-"""The most points that an answer may have."""
+"""Maximum number of points in one answer."""
 
 MAX_ESCAPED_CHARS = 2 * MAX_BULLET_CHARS
-"""The longest point in escaped form, so that the points of several windows fit into fewer."""
+"""Limit of a point in escaped form; the points of several windows must fit into fewer windows."""
 
 MAX_KEYWORD_CHARS = 60
 TITLE_KEYWORDS = 4
-"""How many keywords make a title if the model gives none."""
+"""Number of keywords in the title if the model gives no title."""
 
 LEVEL_DESCRIPTIONS: Mapping[Level, str] = {
     Level.SEGMENT: "one stretch of a conversation",
@@ -90,10 +90,10 @@ passwords and keys.
 
 
 class PointFlaw(StrEnum):
-    """Why a point is rejected, in the words sent to the model."""
+    """Why a point is rejected, as the model is told."""
 
     NO_PASSAGE = "names no passage, or one that was not shown"
-    NO_TEXT = "says nothing, or has characters that cannot be kept"
+    NO_TEXT = "says nothing, or has characters that cannot be stored"
     TOO_LONG = f"has more than {MAX_BULLET_CHARS} characters"
     INSTRUCTION = "speaks to an assistant"
     UNSUPPORTED = "says what the passages it names do not say"
@@ -124,7 +124,7 @@ class ChatSummarizer:
     """
 
     verbatim = False
-    """The words are the model's."""
+    """The model writes the texts."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class ChatSummarizer:
     def cost(self, spent: LlmUsage) -> float | None:
         """Return the cost of a usage; `None` without prices or if token counts are unknown.
 
-        The usage may be `spent` less an earlier value of it.
+        To get the cost of some requests, pass the difference of `spent` after and before them.
         """
         return spent.cost(self._prices)
 
@@ -165,20 +165,20 @@ class ChatSummarizer:
         """
         validation.require_limit("most", most)
         _describe_level(level)
-        shown = _sort_passages(passages)
-        windows = split_into_windows(shown, _PASSAGES_FORMAT)
+        remaining = _sort_passages(passages)
+        windows = split_into_windows(remaining, _PASSAGES_FORMAT)
         while len(windows) > 1:
-            bearing = ClaimSupport(shown)
-            shown = [
-                point for one in windows for point in self._summarize_window(one, bearing, level, MAX_BULLETS).points
+            support = ClaimSupport(remaining)
+            remaining = [
+                point for one in windows for point in self._summarize_window(one, support, level, MAX_BULLETS).points
             ]
-            windows = split_into_windows(shown, _PASSAGES_FORMAT)
-        answer = self._summarize_window(windows[0], ClaimSupport(shown), level, min(most, MAX_BULLETS))
+            windows = split_into_windows(remaining, _PASSAGES_FORMAT)
+        answer = self._summarize_window(windows[0], ClaimSupport(remaining), level, min(most, MAX_BULLETS))
         bullets = tuple(Bullet(point.text, point.cites) for point in answer.points)
         return Summary(title=answer.title, bullets=bullets, keywords=answer.keywords)
 
     def _summarize_window(
-        self, window: Window[Passage], bearing: ClaimSupport, level: Level, most: int
+        self, window: Window[Passage], support: ClaimSupport, level: Level, most: int
     ) -> _WindowSummary:
         """Ask the model to summarize one window."""
         instructions = INSTRUCTIONS.format(
@@ -192,12 +192,12 @@ class ChatSummarizer:
         )
         question = ChatRequest(instructions, window.fenced_text, "summary", ANSWER_SCHEMA)
 
-        def read(told: Any) -> _WindowSummary | BadAnswer:
-            match told:
+        def read(answer: Any) -> _WindowSummary | BadAnswer:
+            match answer:
                 case {"bullets": [*items]} if len(items) > MAX_PROPOSED_POINTS:
                     return BadAnswer(f"more than {MAX_PROPOSED_POINTS} points")
                 case {"title": str(title), "bullets": [*items], "keywords": [*words]} if _are_texts(words):
-                    points = self._read_points(items, window, bearing)
+                    points = self._read_points(items, window, support)
                     return (
                         points
                         if isinstance(points, BadAnswer)
@@ -210,7 +210,7 @@ class ChatSummarizer:
         return answer
 
     def _read_points(
-        self, items: Sequence[Any], window: Window[Passage], bearing: ClaimSupport
+        self, items: Sequence[Any], window: Window[Passage], support: ClaimSupport
     ) -> list[Passage] | BadAnswer:
         """Return the valid points without duplicates, in chronological order; none is an error."""
         texts: dict[str, str] = {}
@@ -220,22 +220,22 @@ class ChatSummarizer:
             proposed = _read_point(place, item)
             if isinstance(proposed, BadAnswer):
                 return proposed
-            flaw = self._find_flaw(proposed, window, bearing)
+            flaw = self._find_flaw(proposed, window, support)
             if flaw is None:
-                same = texts.setdefault(fold_quotes(proposed.text).casefold(), proposed.text)
-                places.setdefault(same, set()).update(proposed.passages)
+                first_text = texts.setdefault(fold_quotes(proposed.text).casefold(), proposed.text)
+                places.setdefault(first_text, set()).update(proposed.passages)
             else:
                 flaws[flaw] = None
         if not places:
-            told = ", ".join(f"one {flaw.value}" for flaw in flaws) or "there is none"
-            return BadAnswer(f"JSON without a point that can be taken: {told}")
-        named = sorted(((sorted(of), text) for text, of in places.items()), key=lambda one: one[0][0])
-        return [_build_point(text, [window.items[place] for place in of]) for of, text in named]
+            reasons = ", ".join(f"one {flaw.value}" for flaw in flaws) or "there is none"
+            return BadAnswer(f"JSON without a valid point: {reasons}")
+        points = sorted(((sorted(cited), text) for text, cited in places.items()), key=lambda point: point[0][0])
+        return [_build_point(text, [window.items[place] for place in cited]) for cited, text in points]
 
-    def _find_flaw(self, proposed: _ProposedPoint, window: Window[Passage], bearing: ClaimSupport) -> PointFlaw | None:
+    def _find_flaw(self, proposed: _ProposedPoint, window: Window[Passage], support: ClaimSupport) -> PointFlaw | None:
         """Return what is wrong with a point, or `None`."""
         text, passages = proposed.text, proposed.passages
-        if not _says_something(text):
+        if not _has_content(text):
             return PointFlaw.NO_TEXT
         if len(text) > MAX_BULLET_CHARS or len(to_safe_json(text)) > MAX_ESCAPED_CHARS:
             return PointFlaw.TOO_LONG
@@ -243,7 +243,7 @@ class ChatSummarizer:
             return PointFlaw.NO_PASSAGE
         if self._orders_in(text) is not None:
             return PointFlaw.INSTRUCTION
-        return None if bearing.supports(text, passages) else PointFlaw.UNSUPPORTED
+        return None if support.supports(text, passages) else PointFlaw.UNSUPPORTED
 
     def _build_summary(self, title: str, points: Sequence[Passage], words: Sequence[str]) -> _WindowSummary:
         keywords = self._clean_keywords(words)
@@ -251,23 +251,23 @@ class ChatSummarizer:
             _truncate(one, MAX_SUMMARY_TITLE_CHARS)
             for one in (_collapse_blanks(title), ", ".join(keywords[:TITLE_KEYWORDS]), points[0].text)
         ]
-        sound = next((one for one in titles if self._is_sound(one)), titles[-1])
-        return _WindowSummary(sound, tuple(points), keywords)
+        valid_title = next((one for one in titles if self._is_valid(one)), titles[-1])
+        return _WindowSummary(valid_title, tuple(points), keywords)
 
     def _clean_keywords(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return the valid keywords, each once, ignoring case."""
-        once: dict[str, str] = {}
+        keywords: dict[str, str] = {}
         for word in map(_collapse_blanks, words):
-            if len(word) <= MAX_KEYWORD_CHARS and self._is_sound(word):
-                once.setdefault(word.casefold(), word)
-        return tuple(once.values())[:MAX_KEYWORDS]
+            if len(word) <= MAX_KEYWORD_CHARS and self._is_valid(word):
+                keywords.setdefault(word.casefold(), word)
+        return tuple(keywords.values())[:MAX_KEYWORDS]
 
-    def _is_sound(self, text: str) -> bool:
-        return _says_something(text) and self._orders_in(text) is None
+    def _is_valid(self, text: str) -> bool:
+        return _has_content(text) and self._orders_in(text) is None
 
 
 def _describe_level(level: Level) -> str:
-    """Describe what a level covers; refuse a level without summaries."""
+    """Describe what a level covers; raise for a level without summaries."""
     if require_choice("level", level, Level) not in LEVEL_DESCRIPTIONS:
         known = ", ".join(one.value for one in LEVEL_DESCRIPTIONS)
         raise FieldError(f"{show(level)} has no summaries; give one of {known}", field="level")
@@ -275,16 +275,16 @@ def _describe_level(level: Level) -> str:
 
 
 def _sort_passages(passages: Sequence[Passage]) -> list[Passage]:
-    """Return the passages in chronological order; refuse an empty list and other values."""
-    found = validation.require_several("passages", passages)
-    for place, one in enumerate(found):
-        if not isinstance(one, Passage):
-            raise FieldError(f"has {show(one)} at {place}; give values of Passage", field="passages")
-        if one.speaker is not None:
-            validation.require_id("speaker", one.speaker)
-    if not found:
-        raise FieldError("is empty; there is nothing to sum up", field="passages")
-    return sorted(found, key=lambda one: one.at)
+    """Return the passages in chronological order; raise for an empty list and other values."""
+    checked = validation.require_several("passages", passages)
+    for place, passage in enumerate(checked):
+        if not isinstance(passage, Passage):
+            raise FieldError(f"has {show(passage)} at {place}; give Passage values", field="passages")
+        if passage.speaker is not None:
+            validation.require_id("speaker", passage.speaker)
+    if not checked:
+        raise FieldError("is empty; give at least one passage", field="passages")
+    return sorted(checked, key=lambda passage: passage.at)
 
 
 def _describe_passage(place: int, passage: Passage) -> Mapping[str, object]:
@@ -292,7 +292,7 @@ def _describe_passage(place: int, passage: Passage) -> Mapping[str, object]:
 
 
 _PASSAGES_FORMAT = WindowFormat(
-    tag="passages", describe=_describe_passage, field="passages", remedy="summarise their parts one by one"
+    tag="passages", describe=_describe_passage, field="passages", remedy="summarize their parts separately"
 )
 
 
@@ -313,7 +313,7 @@ def _collapse_blanks(text: str) -> str:
     return " ".join(text.split())
 
 
-def _says_something(text: str) -> bool:
+def _has_content(text: str) -> bool:
     return any(map(str.isalnum, text)) and validation.is_storable(text)
 
 
@@ -325,8 +325,8 @@ def _build_point(text: str, passages: Sequence[Passage]) -> Passage:
 
 def _select_points(points: Sequence[Passage], most: int) -> list[Passage]:
     """Return the points with the most sources, in their order, if there are too many."""
-    weighty = sorted(range(len(points)), key=lambda place: (-len(points[place].cites), place))
-    return [points[place] for place in sorted(weighty[:most])]
+    by_sources = sorted(range(len(points)), key=lambda index: (-len(points[index].cites), index))
+    return [points[index] for index in sorted(by_sources[:most])]
 
 
 def _truncate(line: str, most: int) -> str:

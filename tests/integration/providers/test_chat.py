@@ -120,7 +120,7 @@ def test_garbage_is_complained_of_once_and_then_an_error_that_names_the_model(ca
     act, told = GARBAGE[case]
     waited: list[timedelta] = []
     with serving(act) as server:
-        with pytest.raises(ProviderError, match=f"^wise-one at .* gave .*{told}.*; asked 2 times") as refused:
+        with pytest.raises(ProviderError, match=f"^wise-one at .* returned .*{told}.*; tried 2 times") as refused:
             ChatClient(server.url, "wise-one", patience=patient(waited)).ask(QUESTION, whatever)
         assert server.url in str(refused.value)
     assert type(refused.value) is ProviderError
@@ -150,17 +150,17 @@ def test_a_complaint_says_what_was_wrong_and_shows_the_shape_in_the_same_two_mes
 
 
 def test_what_the_reader_finds_wrong_is_complained_of_too() -> None:
-    with serving(YES) as server, pytest.raises(ProviderError, match=r"m at .* gave a yes; asked 2 times"):
+    with serving(YES) as server, pytest.raises(ProviderError, match=r"m at .* returned a yes; tried 2 times"):
         ChatClient(server.url, "m").ask(QUESTION, lambda _: BadAnswer("a yes"))
     assert "Your last answer to this was a yes." in server.asked[1].body["messages"][1]["content"]
 
 
 BUSY: dict[str, tuple[Act, str]] = {
-    "too many requests": (saying({"error": {"message": "slow down"}}, 429), r"answers 429 \('slow down'\)"),
-    "an error of the server": (saying(b"oops", 500), r"answers 500 \('oops'\)"),
+    "too many requests": (saying({"error": {"message": "slow down"}}, 429), r"returned 429 \('slow down'\)"),
+    "an error of the server": (saying(b"oops", 500), r"returned 500 \('oops'\)"),
     "hanging up": (hanging_up, "cannot be reached"),
-    "breaking off": (breaking_off, "broke off"),
-    "a cut chunk": (cutting_a_chunk, "broke off"),
+    "breaking off": (breaking_off, "closed the connection early"),
+    "a cut chunk": (cutting_a_chunk, "closed the connection early"),
     "a reset": (resetting, "cannot be reached"),
 }
 
@@ -169,7 +169,7 @@ BUSY: dict[str, tuple[Act, str]] = {
 def test_a_busy_server_is_asked_within_patience_and_then_it_is_busy(case: str) -> None:
     act, told = BUSY[case]
     waited: list[timedelta] = []
-    with serving(act) as server, pytest.raises(ProviderBusy, match=f"^m: .*{told}.*asked 4 times") as refused:
+    with serving(act) as server, pytest.raises(ProviderBusy, match=f"^m: .*{told}.*tried 4 times") as refused:
         ChatClient(server.url, "m", patience=patient(waited)).ask(QUESTION, whatever)
     assert refused.value.retryable
     assert len(waited) == 3
@@ -188,7 +188,10 @@ def test_a_pause_that_the_server_names_is_kept_and_one_that_is_too_long_is_not_w
     with serving(saying(b"", 429, Retry_After="7"), YES) as server:
         ChatClient(server.url, "m", patience=patient(waited)).ask(QUESTION, whatever)
     assert waited == [timedelta(seconds=7)]
-    with serving(saying(b"", 429, Retry_After="3600")) as server, pytest.raises(ProviderBusy, match="1:00:00 of peace"):
+    with (
+        serving(saying(b"", 429, Retry_After="3600")) as server,
+        pytest.raises(ProviderBusy, match="asks to wait 1:00:00"),
+    ):
         ChatClient(server.url, "m", patience=patient(waited)).ask(QUESTION, whatever)
     assert len(waited) == 1
 
@@ -196,7 +199,7 @@ def test_a_pause_that_the_server_names_is_kept_and_one_that_is_too_long_is_not_w
 def test_a_server_that_says_nothing_in_time_is_busy() -> None:
     waited: list[timedelta] = []
     moment = timedelta(milliseconds=50)
-    with serving(keeping_silent) as server, pytest.raises(ProviderBusy, match=r"timed out\); asked 2 times"):
+    with serving(keeping_silent) as server, pytest.raises(ProviderBusy, match=r"timed out\); tried 2 times"):
         ChatClient(server.url, "m", timeout=moment, patience=patient(waited, attempts=2)).ask(QUESTION, whatever)
     assert len(waited) == 1
 
@@ -204,13 +207,13 @@ def test_a_server_that_says_nothing_in_time_is_busy() -> None:
 @table(
     ("act", "told"),
     [
-        (never_ending, f"m: .* answers with more than {MAX_RESPONSE_BYTES} bytes"),
+        (never_ending, f"m: .* returned more than {MAX_RESPONSE_BYTES} bytes"),
         (talking_nonsense, "m: .* does not speak HTTP"),
-        (saying({"error": {"message": "who are you?"}}, 401), "m: .* answers 401 .*; check the key"),
+        (saying({"error": {"message": "who are you?"}}, 401), "m: .* returned 401 .*; check the key"),
         (saying({"error": {"message": "no such model"}}, 404), "m: .*; check the address and the model"),
-        (saying(b"", 307, Location="http://127.0.0.1:9/"), "m: .* answers 307: it has moved"),
-        (saying({"error": {"message": "context length exceeded"}}, 400), "m: .* answers 400"),
-        (saying({"error": {"message": "response_format"}}, 403), "m: .* answers 403"),
+        (saying(b"", 307, Location="http://127.0.0.1:9/"), "m: .* returned 307: it has moved"),
+        (saying({"error": {"message": "context length exceeded"}}, 400), "m: .* returned 400"),
+        (saying({"error": {"message": "response_format"}}, 403), "m: .* returned 403"),
     ],
 )
 def test_what_would_only_happen_again_is_an_error_at_once(act: Act, told: str) -> None:
@@ -265,7 +268,7 @@ def test_other_parameters_that_a_server_refuses_are_left_out_or_called_otherwise
 def test_a_server_that_refuses_whatever_is_left_out_is_given_up() -> None:
     told = "response_format max_tokens max_completion_tokens temperature"
     refused = saying({"error": {"message": told}}, 400)
-    with serving(refused) as server, pytest.raises(ProviderError, match="answers 400"):
+    with serving(refused) as server, pytest.raises(ProviderError, match="returned 400"):
         ChatClient(server.url, "m").ask(QUESTION, whatever)
     assert len(server.asked) == 1 + 2 + 2 + 1
 

@@ -98,7 +98,7 @@ def test_a_bundled_file_is_found_in_its_folder_and_checked(tmp_path: Path) -> No
 
 def test_a_kit_names_all_that_is_missing_and_the_fix(site: Path) -> None:
     kit = EmbedderRequirements(embedder="e", modules=("json", "no_such_module"), files=(PART,), fix="run it")
-    with pytest.raises(ProviderError, match=r"'e' lacks no_such_module, weights\.bin of carrier-of-tests; run it"):
+    with pytest.raises(ProviderError, match=r"'e' is missing no_such_module, weights\.bin of carrier-of-tests; run it"):
         kit.check()
     install(site)
     assert kit.find_missing() == ["no_such_module"]
@@ -109,7 +109,7 @@ def test_a_kit_of_an_extra_that_is_not_installed_names_the_extra_and_no_files(si
     with pytest.raises(ProviderError, match=r"^the embedder 'e' needs the extra more, which is not installed; run it$"):
         kit.check()
     install(site)
-    with pytest.raises(ProviderError, match="'e' lacks no_such_module; run it"):
+    with pytest.raises(ProviderError, match="'e' is missing no_such_module; run it"):
         kit.check()
 
 

@@ -344,7 +344,7 @@ GARBAGE: dict[str, tuple[Act, str]] = {
     "no list": (completing('{"memories": {}}'), "JSON without a list called 'memories'"),
     "another name": (completing('{"facts": []}'), "JSON without a list called 'memories'"),
     "null": (completing("null"), "JSON without a list called 'memories'"),
-    "a text": (proposing(TEA, "Anna prefers green tea."), r"memories\[1\] is no object"),
+    "a text": (proposing(TEA, "Anna prefers green tea."), r"memories\[1\] is not an object"),
     "too many": (proposing(*[TEA] * (MAX_PROPOSED_MEMORIES + 1)), f"more than {MAX_PROPOSED_MEMORIES} memories"),
     "a number as a text": (proposing({**TEA, "importance": "0.5"}), "'importance' of .*0. is not a number"),
     "a truth as a number": (proposing({**TEA, "importance": True}), "'importance' of .* is not a number"),
@@ -364,7 +364,7 @@ GARBAGE: dict[str, tuple[Act, str]] = {
 @table("case", GARBAGE)
 def test_an_answer_of_which_a_part_cannot_be_read_is_complained_of_and_then_an_error(case: str) -> None:
     act, told = GARBAGE[case]
-    with serving(act) as server, pytest.raises(ProviderError, match=f"^m at .* gave .*{told}; asked 2 times"):
+    with serving(act) as server, pytest.raises(ProviderError, match=f"^m at .* returned .*{told}; tried 2 times"):
         extractor(server).extract(TALK, most=10)
     assert len(server.asked) == 2
     with serving(act, proposing(TEA)) as server:

@@ -108,7 +108,7 @@ def test_dimensions_that_are_given_are_asked_for_and_insisted_on() -> None:
         assert server.asked == []
         embed(embedder, "a")
         assert server.asked[0].body["dimensions"] == 64
-        with pytest.raises(ProviderError, match="gave a vector of 64 dimensions, not 32"):
+        with pytest.raises(ProviderError, match="returned a vector of 64 dimensions, not 32"):
             embed(OpenAIEmbedder(server.url, "m", 32), "a")
 
 
@@ -117,7 +117,7 @@ def test_a_model_that_changes_its_dimensions_is_not_believed() -> None:
     with serving(well, shorter) as server:
         embedder = OpenAIEmbedder(server.url, "m")
         embed(embedder, "a")
-        with pytest.raises(ProviderError, match="gave a vector of 32 dimensions, not 64"):
+        with pytest.raises(ProviderError, match="returned a vector of 32 dimensions, not 64"):
             embed(embedder, "a")
 
 
@@ -159,33 +159,36 @@ def part(value: Any) -> Callable[[list[dict[str, Any]]], Any]:
 
 
 LIES: dict[str, tuple[Act, str]] = {
-    "too few": (answering(lambda right: right[:-1]), "gave 1 vectors for 2 texts"),
-    "too many": (answering(lambda right: [*right, right[0]]), "gave 3 vectors for 2 texts"),
-    "an index twice": (answering(changed(index=1)), r"gave the indexes \[1\] for 2 texts"),
-    "an index beyond": (answering(changed(index=2)), r"gave the indexes \[1, 2\] for 2 texts"),
-    "a negative index": (answering(changed(index=-1)), r"gave the indexes \[-1, 1\]"),
+    "too few": (answering(lambda right: right[:-1]), "returned 1 vectors for 2 texts"),
+    "too many": (answering(lambda right: [*right, right[0]]), "returned 3 vectors for 2 texts"),
+    "an index twice": (answering(changed(index=1)), r"returned the indexes \[1\] for 2 texts"),
+    "an index beyond": (answering(changed(index=2)), r"returned the indexes \[1, 2\] for 2 texts"),
+    "a negative index": (answering(changed(index=-1)), r"returned the indexes \[-1, 1\]"),
     "an index that is none": (answering(changed(index="0")), "an item without an 'index'"),
     "a truth for an index": (answering(changed(index=False)), "an item without an 'index'"),
     "no index": (answering(lambda right: [{"embedding": i["embedding"]} for i in right]), "an item without an 'index'"),
     "no vector": (answering(changed(embedding=None)), "an item without an 'index' and an 'embedding'"),
     "an empty vector": (answering(changed(embedding=[])), "an item without an 'index' and an 'embedding'"),
     "a vector in base64": (answering(changed(embedding="AACAPw==")), "an item without an 'index' and an 'embedding'"),
-    "a shorter vector": (answering(changed(embedding=[1.0, 0.0])), "gave a vector of (64|2) dimensions, not (2|64)"),
-    "not a number": (answering(part(float("nan"))), "gave a number that is not finite"),
-    "infinity": (answering(part(float("-inf"))), "gave a number that is not finite"),
-    "a number beyond floats": (answering(part(10**400)), "gave a number that is too large"),
-    "a number as a text": (answering(part("0.5")), "something in it that is no number"),
-    "a truth as a number": (answering(part(True)), "something in it that is no number"),  # noqa: FBT003
-    "zeros": (answering(changed(embedding=[0.0] * 64)), "gave a vector of zeros"),
-    "no list": (answering(nothing), "gave no list called 'data'"),
-    "another shape": (saying({"embeddings": [[1.0]]}), "gave no list called 'data'"),
-    "a list": (saying([1, 2]), "gave no list called 'data'"),
-    "a page": (saying(b"<html>hello</html>"), "something that is not JSON; is it the right address"),
-    "nothing": (saying(b""), "something that is not JSON"),
-    "half": (saying(b'{"data": ['), "something that is not JSON"),
-    "bytes": (saying(b"\xff\xfe\x00"), "something that is not JSON"),
-    "a tower of brackets": (saying(b"[" * 100_000), "something that is not JSON"),
-    "no end": (never_ending, f"answers with more than {MAX_RESPONSE_BYTES} bytes"),
+    "a shorter vector": (
+        answering(changed(embedding=[1.0, 0.0])),
+        "returned a vector of (64|2) dimensions, not (2|64)",
+    ),
+    "not a number": (answering(part(float("nan"))), "returned a number that is not finite"),
+    "infinity": (answering(part(float("-inf"))), "returned a number that is not finite"),
+    "a number beyond floats": (answering(part(10**400)), "returned a number that is too large"),
+    "a number as a text": (answering(part("0.5")), "value that is not a number"),
+    "a truth as a number": (answering(part(True)), "value that is not a number"),  # noqa: FBT003
+    "zeros": (answering(changed(embedding=[0.0] * 64)), "returned a vector of zeros"),
+    "no list": (answering(nothing), "returned no list 'data'"),
+    "another shape": (saying({"embeddings": [[1.0]]}), "returned no list 'data'"),
+    "a list": (saying([1, 2]), "returned no list 'data'"),
+    "a page": (saying(b"<html>hello</html>"), "something other than JSON; check the address"),
+    "nothing": (saying(b""), "something other than JSON"),
+    "half": (saying(b'{"data": ['), "something other than JSON"),
+    "bytes": (saying(b"\xff\xfe\x00"), "something other than JSON"),
+    "a tower of brackets": (saying(b"[" * 100_000), "something other than JSON"),
+    "no end": (never_ending, f"returned more than {MAX_RESPONSE_BYTES} bytes"),
     "another protocol": (talking_nonsense, "does not speak HTTP"),
 }
 
@@ -211,19 +214,19 @@ def test_a_length_that_is_too_large_is_refused_before_it_is_read() -> None:
         handler.told.over.wait()
         handler.close_connection = True
 
-    with serving(boasting) as server, pytest.raises(ProviderError, match="answers with more than"):
+    with serving(boasting) as server, pytest.raises(ProviderError, match="returned more than"):
         embed(OpenAIEmbedder(server.url, "m"), "a")
 
 
 BUSY: dict[str, tuple[Act, str]] = {
-    "too many requests": (saying({"error": {"message": "slow down"}}, 429), r"answers 429 \('slow down'\)"),
-    "an error of the server": (saying(b"oops", 500), r"answers 500 \('oops'\)"),
-    "a bad gateway": (saying(b"", 502), "answers 502;"),
-    "unavailable": (saying({"message": "loading"}, 503), r"answers 503 \('loading'\)"),
-    "a gateway's timeout": (saying({"error": "late"}, 504), r"answers 504 \('late'\)"),
-    "a request's timeout": (saying({"other": 1}, 408), "answers 408;"),
+    "too many requests": (saying({"error": {"message": "slow down"}}, 429), r"returned 429 \('slow down'\)"),
+    "an error of the server": (saying(b"oops", 500), r"returned 500 \('oops'\)"),
+    "a bad gateway": (saying(b"", 502), "returned 502;"),
+    "unavailable": (saying({"message": "loading"}, 503), r"returned 503 \('loading'\)"),
+    "a gateway's timeout": (saying({"error": "late"}, 504), r"returned 504 \('late'\)"),
+    "a request's timeout": (saying({"other": 1}, 408), "returned 408;"),
     "hanging up": (hanging_up, "cannot be reached"),
-    "breaking off": (breaking_off, "broke off"),
+    "breaking off": (breaking_off, "closed the connection early"),
 }
 
 
@@ -232,7 +235,7 @@ def test_a_busy_server_is_asked_again_with_longer_and_longer_pauses_before_we_gi
     act, told = BUSY[case]
     waited: list[timedelta] = []
     with serving(act) as server:
-        with pytest.raises(ProviderBusy, match=rf"{told}.*asked 4 times, try later") as refused:
+        with pytest.raises(ProviderBusy, match=rf"{told}.*tried 4 times, try again later") as refused:
             embed(OpenAIEmbedder(server.url, "m", key=KEY, patience=patient(waited)), "a")
         assert server.url in str(refused.value)
     assert refused.value.retryable
@@ -283,14 +286,14 @@ def test_a_pause_that_the_server_names_is_kept(headers: dict[str, str], pause: t
 
 def test_a_server_that_wants_a_longer_pause_than_we_have_is_given_up_at_once() -> None:
     waited: list[timedelta] = []
-    told = "answers 429 and wants 1:00:00 of peace; asked once, try later"
+    told = "returned 429 and asks to wait 1:00:00; tried once, try again later"
     with serving(saying(b"", 429, Retry_After="3600")) as server, pytest.raises(ProviderBusy, match=told):
         embed(OpenAIEmbedder(server.url, "m", patience=patient(waited)), "a")
     assert waited == []
 
 
 def test_a_server_that_says_nothing_in_time_is_busy() -> None:
-    told = r"cannot be reached \(timed out\); asked once"
+    told = r"cannot be reached \(timed out\); tried once"
     with serving(keeping_silent) as server, pytest.raises(ProviderBusy, match=told):
         embed(OpenAIEmbedder(server.url, "m", timeout=MOMENT, patience=IMPATIENT), "a")
 
@@ -298,7 +301,7 @@ def test_a_server_that_says_nothing_in_time_is_busy() -> None:
 def test_an_answer_that_does_not_end_in_time_is_broken_off() -> None:
     seconds = count()
     patience = RetryPolicy(attempts=1, clock=lambda: float(next(seconds)))
-    with serving(never_ending) as server, pytest.raises(ProviderBusy, match="the answer did not end in time"):
+    with serving(never_ending) as server, pytest.raises(ProviderBusy, match="the response did not end in time"):
         embed(OpenAIEmbedder(server.url, "m", timeout=timedelta(seconds=10), patience=patience), "a")
 
 
@@ -312,7 +315,7 @@ def test_nobody_at_the_address_is_a_reason_to_try_later() -> None:
 @table(
     ("status", "remedy"),
     [
-        (400, "the request was not understood"),
+        (400, "the server rejects the request"),
         (401, "check the key"),
         (403, "check the key"),
         (404, "check the address and the model"),
@@ -320,7 +323,7 @@ def test_nobody_at_the_address_is_a_reason_to_try_later() -> None:
     ],
 )
 def test_a_refusal_is_told_with_the_servers_words_and_a_remedy(status: int, remedy: str) -> None:
-    told = rf"answers {status} \('no such thing'\); {remedy}"
+    told = rf"returned {status} \('no such thing'\); {remedy}"
     refusing = saying({"error": {"message": "no such thing"}}, status)
     with serving(refusing) as server, pytest.raises(ProviderError, match=told) as refused:
         embed(OpenAIEmbedder(server.url, "m"), "a")
@@ -330,7 +333,7 @@ def test_a_refusal_is_told_with_the_servers_words_and_a_remedy(status: int, reme
 
 def test_a_redirect_is_not_followed_for_the_key_would_go_with_it() -> None:
     with serving(well) as other, serving(saying(b"", 307, Location=f"{other.url}/embeddings")) as server:
-        with pytest.raises(ProviderError, match="answers 307: it has moved"):
+        with pytest.raises(ProviderError, match="returned 307: it has moved"):
             embed(OpenAIEmbedder(server.url, "m", key=KEY), "a")
         assert other.asked == []
 
@@ -364,7 +367,7 @@ def test_the_key_is_in_no_error_whatever_the_server_says(act: Act) -> None:
 
 @table("key", ["", "two words", f"{KEY}\n", f"{KEY}\r\nX-Evil: 1", "schlüssel", "\0"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> None:
-    with pytest.raises(InvalidInput, match="the key is empty, or has blanks or characters other than ASCII") as refused:
+    with pytest.raises(InvalidInput, match="the key is empty, or has spaces or non-ASCII characters") as refused:
         OpenAIEmbedder("https://host/v1", "m", key=key)
     assert KEY not in "".join(traceback.format_exception(refused.value))
 
@@ -372,21 +375,21 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_shown(key: str) -> No
 @table(
     ("url", "told"),
     [
-        ("", "is no address"),
-        ("host/v1", "is no address"),
-        ("ftp://host/v1", "is no address"),
-        ("https:///v1", "is no address"),
-        ("https://host:port/v1", "is no address"),
-        ("https://host:0/v1", "is no address"),
-        ("https://host:99999/v1", "is no address"),
-        ("https://[::1/v1", "is no address"),
-        ("https://host/a path", "blanks or characters other than ASCII"),
-        ("https://hóst/v1", "blanks or characters other than ASCII"),
-        ("https://host/v1\r\nX-Evil: 1", "blanks or characters other than ASCII"),
+        ("", "is not an address"),
+        ("host/v1", "is not an address"),
+        ("ftp://host/v1", "is not an address"),
+        ("https:///v1", "is not an address"),
+        ("https://host:port/v1", "is not an address"),
+        ("https://host:0/v1", "is not an address"),
+        ("https://host:99999/v1", "is not an address"),
+        ("https://[::1/v1", "is not an address"),
+        ("https://host/a path", "spaces or non-ASCII characters"),
+        ("https://hóst/v1", "spaces or non-ASCII characters"),
+        ("https://host/v1\r\nX-Evil: 1", "spaces or non-ASCII characters"),
         ("https://host/v1#model", "has a part after #"),
-        (f"https://ana:{KEY}@host/v1", "a name or password in it; give the key apart"),
-        (f"https://{KEY}@host/v1", "a name or password in it; give the key apart"),
-        (f"ftp://ana:{KEY}@host/v1?token={KEY}", "'ftp://…@host/v1/embeddings' is no address"),
+        (f"https://ana:{KEY}@host/v1", "contains credentials; give the key separately"),
+        (f"https://{KEY}@host/v1", "contains credentials; give the key separately"),
+        (f"ftp://ana:{KEY}@host/v1?token={KEY}", "'ftp://…@host/v1/embeddings' is not an address"),
     ],
 )
 def test_an_address_that_cannot_be_asked_is_refused_without_showing_what_may_be_secret(url: str, told: str) -> None:
@@ -412,7 +415,7 @@ def test_a_timeout_and_pauses_that_cannot_be_are_refused() -> None:
         OpenAIEmbedder("https://host/v1", "m", timeout=timedelta(0))
     with pytest.raises(InvalidInput, match="attempts is 0"):
         RetryPolicy(attempts=0)
-    with pytest.raises(InvalidInput, match="give two that are in order"):
+    with pytest.raises(InvalidInput, match="give durations with 0 <= first_pause <= max_pause"):
         RetryPolicy(first_pause=timedelta(seconds=2), max_pause=timedelta(seconds=1))
 
 

@@ -82,7 +82,7 @@ def test_without_its_files_it_says_what_to_do_and_auto_does_not_become_hashing(t
     fix = "install recollect again (in its folder: pip install .)"
     problems = {
         "auto": f"no embedder is installed; {fix}",
-        "wordllama": f"the embedder 'wordllama' lacks {STATIC_TABLE_FILE.file}, {STATIC_TOKENIZER_FILE.file}; {fix}",
+        "wordllama": f"the embedder 'wordllama' is missing {STATIC_TABLE_FILE.file}, {STATIC_TOKENIZER_FILE.file}; {fix}",
     }
     for name, problem in problems.items():
         command = [sys.executable, "-c", f"{script}find_embedder({name!r})"]

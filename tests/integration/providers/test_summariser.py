@@ -183,7 +183,7 @@ def test_a_point_with_a_flaw_is_left_out_and_if_none_is_left_it_is_a_wrong_answe
     change, flaw = FLAWED[case]
     flawed = {**TEA, **change}
     assert [one.text for one in summary(flawed, TRIP).bullets] == [TRIP["text"]]
-    assert f"gave JSON without a point that can be taken: one {flaw.value}; asked 2 times" in refused(flawed, flawed)
+    assert f"returned JSON without a valid point: one {flaw.value}; tried 2 times" in refused(flawed, flawed)
 
 
 def test_a_model_is_told_what_was_wrong_in_our_words_and_may_do_better() -> None:
@@ -199,7 +199,7 @@ def test_a_model_is_told_what_was_wrong_in_our_words_and_may_do_better() -> None
 
 
 def test_no_points_are_a_wrong_answer() -> None:
-    assert "without a point that can be taken: there is none" in refused()
+    assert "without a valid point: there is none" in refused()
 
 
 def test_blanks_in_a_point_are_one_blank() -> None:
@@ -307,7 +307,7 @@ def test_an_answer_of_which_a_part_cannot_be_read_is_complained_of_and_then_an_e
     act, told = GARBAGE[case]
     with serving(act) as server:
         asked = summariser(server)
-        with pytest.raises(ProviderError, match=f"^m at .* gave .*{told}.*; asked 2 times") as error:
+        with pytest.raises(ProviderError, match=f"^m at .* returned .*{told}.*; tried 2 times") as error:
             asked.summarise(TALK, level=Level.DAY, most=5)
     assert not error.value.retryable
     assert len(server.asked) == 2
@@ -323,7 +323,7 @@ def test_a_busy_server_is_a_reason_to_try_later(status: int) -> None:
     patience = RetryPolicy(attempts=3, wait=waited.append)
     with serving(saying({"error": {"message": "slow down"}}, status)) as server:
         asked = summariser(server, patience=patience)
-        with pytest.raises(ProviderBusy, match=f"^m: .* answers {status} .*asked 3 times") as error:
+        with pytest.raises(ProviderBusy, match=f"^m: .* returned {status} .*tried 3 times") as error:
             asked.summarise(TALK, level=Level.DAY, most=5)
     assert error.value.retryable
     assert len(waited) == 2
@@ -503,7 +503,7 @@ def test_a_passage_of_another_window_was_not_shown() -> None:
 
 def test_what_is_endless_is_refused_before_anybody_is_asked() -> None:
     passages = said(*["a" * (WINDOW_CHARS - 100)] * (MAX_WINDOWS + 1))
-    with serving(summing_up(TEA)) as server, pytest.raises(FieldError, match=r"'passages'.*summarise their parts"):
+    with serving(summing_up(TEA)) as server, pytest.raises(FieldError, match=r"'passages'.*summarize their parts"):
         summariser(server).summarise(passages, level=Level.DAY, most=5)
     assert server.asked == []
 

@@ -15,7 +15,7 @@ SERVED = Encoder("http:some-model", 512)
         (HASHING, None, CheckStatus.OK, "which is installed"),
         (HASHING, "hashing-64", CheckStatus.OK, "as in the settings"),
         (HASHING, "hashing", CheckStatus.PROBLEM, "but the settings name hashing-256"),
-        (HASHING, "hashin", CheckStatus.PROBLEM, "no embedder is called 'hashin'"),
+        (HASHING, "hashin", CheckStatus.PROBLEM, "'hashin' is neither an embedder nor an address"),
         (SERVED, None, CheckStatus.WARNING, "a remote model"),
         (SERVED, "https://nobody.invalid/v1#some-model", CheckStatus.OK, "as in the settings"),
         (SERVED, "https://nobody.invalid/v1#other", CheckStatus.PROBLEM, "but the settings name http:other"),

@@ -49,5 +49,5 @@ def test_anything_but_a_list_of_texts_is_refused(texts: Any) -> None:
 
 def test_what_is_no_text_is_refused_with_its_place() -> None:
     texts: Any = ["a", None]
-    with pytest.raises(InvalidInput, match="None at 1, which is no text"):
+    with pytest.raises(InvalidInput, match=r"texts\[1\] is None; give a text"):
         clean_texts(texts)

@@ -168,7 +168,7 @@ def test_what_was_being_embedded_while_it_forgot_is_not_remembered() -> None:
 
 def test_an_embedder_that_gives_too_few_vectors_is_not_believed() -> None:
     cached = CachedEmbedder(Liar())
-    with pytest.raises(ProviderError, match=r"shape \(1, 64\); it promised 2 rows of 64 numbers"):
+    with pytest.raises(ProviderError, match=r"shape \(1, 64\); expected 2 rows of 64 numbers"):
         embed(cached, "a", "b")
 
 
@@ -212,7 +212,7 @@ def test_numbers_are_kept_as_precise_as_they_came(size: float) -> None:
         ([["a", "b"]], "list of <U1"),
         (np.array([[1j, 2.0]]), "ndarray of complex128"),
         ([[True, False]], "list of bool"),
-        ([[1.0, 2.0, 3.0]], "shape (1, 3); it promised 1 rows of 2 numbers"),
+        ([[1.0, 2.0, 3.0]], "shape (1, 3); expected 1 rows of 2 numbers"),
     ],
 )
 def test_what_is_no_row_of_numbers_for_each_text_is_refused(rows: Any, told: str) -> None:
