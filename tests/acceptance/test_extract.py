@@ -327,7 +327,7 @@ def test_a_dry_run_leaves_a_store_as_it_is(shell: Shell, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("second", "told"), [("oops", "line 2: this is no JSON"), ("7", "line 2: 7 is no JSON object")]
+    ("second", "told"), [("oops", "line 2: invalid JSON"), ("7", "line 2: 7 is not a JSON object")]
 )
 def test_a_line_that_is_no_turn_is_named_with_what_was_expected(
     second: str, told: str, shell: Shell, tmp_path: Path
@@ -372,8 +372,8 @@ def test_what_the_command_left_out_is_told_line_by_line_as_an_import_tells_it(
     assert told[-4:] == [
         "skipped  1: turns of the system",
         "left out 2: cannot be read",
-        "  line 3: this is no JSON (Expecting value)",
-        "  line 4, field 'content': 5 is no text",
+        "  line 3: invalid JSON (Expecting value)",
+        "  line 4, field 'content': 5 is not a text",
     ]
     assert theirs.splitlines()[-4:] == told[-4:]
     data = shell.json("extract", str(file), "--scope", ANA, "--skip-bad", *more)
@@ -386,7 +386,7 @@ def test_a_file_of_which_no_turn_can_be_read_is_an_error(more: list[str], shell:
     file = tmp_path / "chat.jsonl"
     file.write_text("dear diary\nit rained\n")
     refused = shell("extract", str(file), "--scope", ANA, "--skip-bad", *more, code=2)
-    assert "no record can be read, 2 skipped; the first: line 1: this is no JSON" in refused.stderr
+    assert "no record can be read, 2 skipped; the first: line 1: invalid JSON" in refused.stderr
     assert 'a line is a turn, such as {"role": "user"' in refused.stderr
     assert (refused.stdout, shell.store.exists()) == ("", False)
 

@@ -293,7 +293,7 @@ def test_what_is_refused_for_a_secret_is_named_by_its_line(shell: Shell, tmp_pat
 def test_a_file_of_which_nothing_can_be_read_is_an_error(more: list[str], shell: Shell, tmp_path: Path) -> None:
     file = a_file(tmp_path, "dear diary", "today it rained")
     refused = shell("import", file, "--format", "chat", *ANA, "--skip-bad", *more, code=2)
-    assert "no record can be read, 2 skipped; the first: line 1: this is no JSON" in refused.stderr
+    assert "no record can be read, 2 skipped; the first: line 1: invalid JSON" in refused.stderr
     assert (refused.stdout, shell.store.exists()) == ("", False)
     empty = shell("import", a_file(tmp_path), "--format", "chat", *ANA, "--skip-bad", "--dry-run").stdout
     assert empty.startswith("read 0 memories")
@@ -317,7 +317,7 @@ def test_an_export_that_is_not_read_yet_is_told_by_its_name(
     file = a_file(tmp_path, json.dumps([record], indent=2))
     for command in (("import", file, "--format", "chat"), ("extract", file), ("extract", file, "--skip-bad")):
         refused = shell(*command, *ANA, code=2).stderr
-        assert f"this looks like an export of {name}, which is not read yet" in refused
+        assert f"this looks like an export of {name}, which is not supported" in refused
         assert "one JSON object a line, with role and content" in refused
 
 

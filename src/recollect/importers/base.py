@@ -23,7 +23,7 @@ from recollect.model.memory import MAX_LIST_ITEMS, MemoryId, require_metadata, s
 from recollect.model.scope import Scope
 
 MAX_RECORD_CHARS = 64 * 1024**2
-"""The most characters of a line, or of a document of many lines, which is parsed as a whole."""
+"""Limit of a line in characters, or of a document of many lines, which is parsed as a whole."""
 
 _BYTE_ORDER_MARK = "\ufeff"
 """The byte order mark that some programs write at the start of a UTF-8 file."""
@@ -48,14 +48,14 @@ def read_records(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def strip_line_end(line: str) -> str:
-    """Return the line without its line end; refuse a value that is not a text."""
+    """Return the line without its line end; raise if it is not a text."""
     if not isinstance(line, str):
-        raise FieldError(f"{show(line)} is no text; open the file as text")
+        raise FieldError(f"{show(line)} is not a text; open the file in text mode")
     return line.rstrip("\r\n")
 
 
 def is_document_start(line: str) -> bool:
-    """Return whether the line leaves something open, as the first of a longer document does."""
+    """Return whether a bracket or value is open at the end of the line, so that a document goes on."""
     return line.rstrip().endswith(("{", "[", ",", ":"))
 
 
@@ -63,27 +63,27 @@ def parse_record(text: str, number: int) -> Any:
     """Parse the value of a record; NaN and infinities become null."""
     if len(text) > MAX_RECORD_CHARS:
         raise FieldError(
-            f"{len(text)} characters; at most {MAX_RECORD_CHARS} are read at once, so split it", line=number
+            f"the record has {len(text)} characters; at most {MAX_RECORD_CHARS} are allowed, so split it", line=number
         )
     try:
         return json.loads(text, parse_constant=_read_constant)
     except json.JSONDecodeError as error:
-        raise FieldError(f"this is no JSON ({error.msg})", line=number + error.lineno - 1) from error
+        raise FieldError(f"invalid JSON ({error.msg})", line=number + error.lineno - 1) from error
     except RecursionError as error:
-        raise FieldError("this is nested too deep to be read", line=number) from error
+        raise FieldError("the JSON is nested too deeply; flatten it", line=number) from error
     except ValueError as error:  # a number with more digits than Python parses
-        raise FieldError("this has a number that is too long to be read", line=number) from error
+        raise FieldError("a number has too many digits; shorten it", line=number) from error
 
 
 def _join_lines(number: int, first: str, rest: Iterable[str]) -> str:
-    """Join all lines; refuse them as soon as they are too long."""
-    kept, length = [first], len(first)
+    """Join all lines; raise as soon as they are too long."""
+    lines, length = [first], len(first)
     for line in rest:
         length += len(line) + 1
         if length > MAX_RECORD_CHARS:
-            raise FieldError(f"a document of more than {MAX_RECORD_CHARS} characters; split it", line=number)
-        kept.append(line)
-    return "\n".join(kept)
+            raise FieldError(f"the document has more than {MAX_RECORD_CHARS} characters; split it", line=number)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _read_constant(_: str) -> None:
@@ -99,29 +99,29 @@ As milliseconds, the limit is in 1973.
 """
 
 MAX_NUMERIC_ID = 10**20
-"""Integers below this limit are accepted as ids that were not written as text."""
+"""Integers below this limit are accepted as ids."""
 
 _UNIX_TIME = re.compile(r"\d{9,10}(?:\.\d{1,9})?|\d{12,13}", re.ASCII)
 """Matches a Unix time written as text."""
 
 
 def find_first_field(record: Mapping[str, Any], names: Iterable[str]) -> tuple[str, Any]:
-    """Return the first of these fields that has a value; else the first name and `None`."""
+    """Return the first of these fields with a value, and the value; else the first name and `None`."""
     fields = list(names)
     return next(((name, record[name]) for name in fields if record.get(name) not in (None, "")), (fields[0], None))
 
 
 def require_object(value: Any) -> Mapping[str, Any]:
-    """Return the value as an object with fields; refuse other values."""
+    """Return the value as a JSON object; raise for other values."""
     if not isinstance(value, dict):
-        raise FieldError(f"{show(value)} is no JSON object")
+        raise FieldError(f"{show(value)} is not a JSON object")
     return value
 
 
 def require_list(field: str, value: Any) -> list[Any]:
-    """Return the value as a list; refuse other values."""
+    """Return the value as a list; raise for other values."""
     if not isinstance(value, list):
-        raise FieldError(f"{show(value)} is no list", field=field)
+        raise FieldError(f"{show(value)} is not a list", field=field)
     return value
 
 
@@ -131,7 +131,7 @@ def read_label(field: str, value: Any) -> str | None:
         return None
     text = validation.require_text(field, _number_to_text(value))
     if len(text) > 4 * validation.MAX_ID_CHARS:
-        raise FieldError(f"{len(text)} characters; at most {validation.MAX_ID_CHARS} are allowed", field=field)
+        raise FieldError(f"has {len(text)} characters; at most {validation.MAX_ID_CHARS} are allowed", field=field)
     label = " ".join(text.split())
     if validation.find_invisible_character(label) is not None:
         label = " ".join("".join(one for one in label if validation.find_invisible_character(one) is None).split())
@@ -147,17 +147,17 @@ def read_tags(value: Any, assumed: Counter[str]) -> tuple[str, ...]:
     """Return the labels of a list, up to the limit of a memory; count the ones left out."""
     if value is None:
         return ()
-    found: dict[str, None] = {}
+    tags: dict[str, None] = {}
     for one in value if isinstance(value, list) else [value]:
         try:
             label = read_label("tags", one)
         except FieldError:
             label = None
-        if label is None or (label not in found and len(found) == MAX_LIST_ITEMS):
+        if label is None or (label not in tags and len(tags) == MAX_LIST_ITEMS):
             assumed["tags that cannot be kept were left out"] += 1
         else:
-            found[label] = None
-    return tuple(found)
+            tags[label] = None
+    return tuple(tags)
 
 
 def read_metadata(value: Mapping[str, Any], assumed: Counter[str]) -> Mapping[str, Any] | None:
@@ -172,7 +172,7 @@ def read_metadata(value: Mapping[str, Any], assumed: Counter[str]) -> Mapping[st
 def read_datetime(field: str, value: Any, now: datetime, assumed: Counter[str]) -> datetime | None:
     """Read a date: ISO 8601, or Unix seconds or milliseconds.
 
-    A date without a zone is taken as UTC and counted. A date after `now` is refused.
+    A date without a time zone is taken as UTC and counted. A date after `now` raises an error.
     """
     if value is None or value == "":
         return None
@@ -198,8 +198,8 @@ def _parse_datetime(field: str, value: Any) -> datetime:
         try:
             return datetime.fromisoformat(value.strip())
         except ValueError as error:
-            known = "ISO 8601, as 2026-01-31T09:00:00Z, and seconds or milliseconds of Unix are read"
-            raise FieldError(f"{show(value)} is no date; {known}", field=field) from error
+            remedy = "give ISO 8601, such as 2026-01-31T09:00:00Z, or Unix seconds or milliseconds"
+            raise FieldError(f"{show(value)} is not a date; {remedy}", field=field) from error
     return _from_unix_time(field, validation.require_number(field, value))
 
 
@@ -243,13 +243,12 @@ class ImportOptions:
     notes: ImportNotes
     redact: Redact
 
-    def make_id(self, name: str, text: str, *said: object, order: str = "") -> MemoryId:
-        """Return an id that is the same each time the text is read for this scope.
+    def make_id(self, name: str, text: str, *details: object, order: str = "") -> MemoryId:
+        """Return the id of a memory; importing the same text into this scope again gives the same id.
 
-        `order` is what it sorts by. The hash is made of the redacted text, because a secret could be guessed from its
-        hash.
+        Ids sort by `order`. The text is redacted before it is hashed, because a secret could be guessed from its hash.
         """
-        return MemoryId(f"{name}-{order}{digest(self.redact(text), str(self.scope), *said)}")
+        return MemoryId(f"{name}-{order}{digest(self.redact(text), str(self.scope), *details)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +271,9 @@ class RecordPart:
     record: Any = None
 
 
-def digest(*said: object) -> str:
+def digest(*values: object) -> str:
     """Return a short hash of the values."""
-    return hashlib.sha256(json.dumps(said, default=str).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest()[:32]
 
 
 class FormatReader(Protocol):
@@ -322,16 +321,15 @@ class DraftStream(Iterator[Draft]):
             if draft.id is not None:
                 self.spots[draft.id] = spot
             hash = bytes.fromhex(said_hash(draft.text, draft.speaker, draft.kind or Kind.OBSERVATION))
-            told = _without_extras(draft) if hash in texts else draft
-            yield (
-                self._with_key(told) if told.at is None else told
-            )  # a dated draft is recognized by its date when it is imported again
+            plain = _without_extras(draft) if hash in texts else draft
+            # A dated draft is recognized by its date when it is imported again.
+            yield self._with_key(plain) if plain.at is None else plain
             texts.add(hash)
 
     def _read_parts(self, lines: Iterable[str]) -> Iterator[tuple[RecordLocation, Draft]]:
         """Yield the draft of each part of each record, with its position.
 
-        An invalid part does not affect the others.
+        An invalid part does not stop the others.
         """
         for number, text in read_records(lines):
             for place, record in self._try_step(self._parse_records, (number, text), number) or ():
@@ -341,8 +339,8 @@ class DraftStream(Iterator[Draft]):
                     if draft is not None:
                         yield spot, draft
 
-    def _parse_records(self, written: tuple[int, str]) -> list[tuple[str, Any]]:
-        number, text = written
+    def _parse_records(self, numbered: tuple[int, str]) -> list[tuple[str, Any]]:
+        number, text = numbered
         return list(self._reader.split(parse_record(text, number)))
 
     def _list_parts(self, record: Any) -> list[RecordPart]:
@@ -351,22 +349,22 @@ class DraftStream(Iterator[Draft]):
     def _with_key(self, draft: Draft) -> Draft:
         """Return the draft with a unique key, so that importing it again has no effect.
 
-        Its id stands for its text.
+        The key covers the id, which is a hash of the text.
         """
-        beside = [getattr(draft, one.name) for one in fields(draft) if one.name not in ("text", "metadata")]
-        return replace(draft, key=f"import-{digest(self._redacted(json.dumps(draft.metadata)), *beside)}")
+        others = [getattr(draft, one.name) for one in fields(draft) if one.name not in ("text", "metadata")]
+        return replace(draft, key=f"import-{digest(self._redacted(json.dumps(draft.metadata)), *others)}")
 
-    def _try_step(self, step: Callable[[StepInput], T], given: StepInput, number: int, place: str = "") -> T | None:
+    def _try_step(self, step: Callable[[StepInput], T], value: StepInput, number: int, place: str = "") -> T | None:
         """Run a step; raise its error with line and path, or note it and return `None`."""
         try:
-            return step(given)
+            return step(value)
         except FieldError as error:
-            told = FieldError(error.problem, field=join_path(place, error.field) or None, line=error.line or number)
+            located = FieldError(error.problem, field=join_path(place, error.field) or None, line=error.line or number)
             if not self._skip_bad:
-                raise told from error
+                raise located from error
         self.notes.bad_count += 1
         if len(self.notes.errors) < MAX_LISTED_ERRORS:
-            self.notes.errors.append(told)
+            self.notes.errors.append(located)
         return None
 
 
@@ -405,12 +403,12 @@ class ImportFormat:
     ) -> DraftStream:
         """Read the drafts of these lines for the scope; no date may be after `now`.
 
-        `source` is the name of the file. Ids are made of the text as `redacted` returns it. With `skip_bad`, invalid
+        `source` is the name of the file. Ids are hashes of the text that `redacted` returns. With `skip_bad`, invalid
         parts are left out and noted.
         """
         notes = ImportNotes()
-        called = _source_label(source) or self.name
-        setting = ImportOptions(scope=scope, source=called, imported_at=now, notes=notes, redact=redacted)
+        label = _source_label(source) or self.name
+        setting = ImportOptions(scope=scope, source=label, imported_at=now, notes=notes, redact=redacted)
         return DraftStream(lines, self.reader(setting), setting, skip_bad=skip_bad)
 
 
@@ -423,20 +421,20 @@ def _source_label(name: str | None) -> str | None:
 
 
 def require_name(field: str, value: Any) -> str:
-    """Return a name; refuse a blank one."""
+    """Return a name; raise if it is blank."""
     name = read_label(field, value)
     if name is None:
-        raise FieldError("is missing or blank; a graph knows things by their names", field=field)
+        raise FieldError("is missing or blank; give a name", field=field)
     return name
 
 
 def to_words(name: str) -> str:
-    """Return a name as words: graphs write John_Smith and works_at."""
+    """Return a name as words; graphs write names such as John_Smith and works_at."""
     return " ".join(name.replace("_", " ").split()) or name
 
 
 def draft_relation(setting: ImportOptions, name: str, start: str, relation: str, end: str) -> Draft:
-    """Draft the relation of two things as a fact; `name` is the format."""
+    """Draft the relation between two entities as a fact; `name` is the name of the format."""
     text = " ".join(map(to_words, (start, relation, end)))
     return Draft(
         text=text,

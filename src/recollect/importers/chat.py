@@ -28,7 +28,7 @@ from recollect.model.memory import MemoryId
 FORMAT_NAME = "chat"
 TEXT_FIELDS = ("text", "content")
 NON_TEXT_FIELDS = ("tool_calls", "function_call", "refusal", "audio")
-"""What a turn may have in place of a text."""
+"""Fields that a turn may have in place of a text."""
 
 SPEAKER_FIELDS = ("speaker", "name", "author")
 DATE_FIELDS = ("timestamp", "created_at", "at", "create_time", "date")
@@ -79,35 +79,35 @@ class ChatReader:
             yield RecordPart(found)
             return
         messages = require_list("messages", found["messages"])
-        whole = {**found, "session": self._session_name(found, messages)}
-        for place, one in enumerate(messages):
-            yield RecordPart(one, f"messages[{place}]", whole)
+        conversation = {**found, "session": self._session_name(found, messages)}
+        for place, message in enumerate(messages):
+            yield RecordPart(message, f"messages[{place}]", conversation)
 
     def draft(self, part: RecordPart) -> Draft | None:
         """Return the turn as an event; `None` for a system turn or one without text."""
-        turn, whole = require_object(part.value), part.record or {}
+        turn, conversation = require_object(part.value), part.record or {}
         skipped, assumed = self._setting.notes.skipped, self._setting.notes.assumed
-        called = self._role_name(turn)
-        role = ROLE_BY_NAME.get(called) if called else None
+        role_name = self._role_name(turn)
+        role = ROLE_BY_NAME.get(role_name) if role_name else None
         if role is Role.SYSTEM:
             skipped["turns of the system"] += 1
             return None
         field, content = find_first_field(turn, TEXT_FIELDS)
         if not turn.keys() & {*TEXT_FIELDS, *NON_TEXT_FIELDS}:
-            raise FieldError("is missing; a turn has what was said as text or content", field="content")
+            raise FieldError("is missing; give the words of the turn as text or content", field="content")
         text = self._read_text(field, content)
         if not text.strip():
             skipped["turns without words"] += 1
             return None
 
         validation.require_content(field, text)
-        session = self._read_label(turn, SESSION_FIELDS) or self._read_label(whole, SESSION_FIELDS)
-        speaker = self._read_label(turn, SPEAKER_FIELDS) or called
-        stamp = find_first_field(turn, DATE_FIELDS)
-        at = read_datetime(
-            *(find_first_field(whole, DATE_FIELDS) if stamp[1] is None else stamp), self._setting.imported_at, assumed
-        )
-        id = self._make_id(text, at, session, called, speaker)
+        session = self._read_label(turn, SESSION_FIELDS) or self._read_label(conversation, SESSION_FIELDS)
+        speaker = self._read_label(turn, SPEAKER_FIELDS) or role_name
+        date_field, date = find_first_field(turn, DATE_FIELDS)
+        if date is None:
+            date_field, date = find_first_field(conversation, DATE_FIELDS)
+        at = read_datetime(date_field, date, self._setting.imported_at, assumed)
+        id = self._make_id(text, at, session, role_name, speaker)
         if role is not None:
             self.roles[id] = role
         return Draft(
@@ -118,25 +118,25 @@ class ChatReader:
             session=session,
             speaker=speaker,
             at=self._make_unique(at, session),
-            tags=() if role is not None or called is None else (called,),
+            tags=() if role is not None or role_name is None else (role_name,),
             provenance=Provenance.TOOL_EXTERNAL if role is Role.TOOL else Provenance.IMPORT,
             source=self._setting.source,
-            metadata=None if called is None else {"role": called if role is None else role.value},
+            metadata=None if role_name is None else {"role": role_name if role is None else role.value},
         )
 
     def _session_name(self, conversation: Mapping[str, Any], messages: list[Any]) -> Any:
-        """Return the name of a conversation, or one made of all its turns, so they stay together."""
-        _, named = find_first_field(conversation, (*SESSION_FIELDS, "id"))
-        if named is not None:
-            return named
+        """Return the name of a conversation, or else a hash of all its turns, so that they stay together."""
+        _, name = find_first_field(conversation, (*SESSION_FIELDS, "id"))
+        if name is not None:
+            return name
         return f"conversation-{digest(self._setting.redact(json.dumps(messages, ensure_ascii=False)))[:16]}"
 
     def _role_name(self, turn: Mapping[str, Any]) -> str | None:
         """Return the role that the file gives the turn, which may be inside its author."""
         author = turn.get("author")
-        given = author.get("role") if isinstance(author, dict) else turn.get("role")
-        called = read_label("role", given)
-        return None if called is None else called.casefold()
+        role = author.get("role") if isinstance(author, dict) else turn.get("role")
+        name = read_label("role", role)
+        return None if name is None else name.casefold()
 
     def _read_label(self, record: Mapping[str, Any], names: Iterable[str]) -> str | None:
         field, value = find_first_field(record, names)
@@ -144,15 +144,15 @@ class ChatReader:
             field, value = find_first_field(value, ("name", "id"))
         return read_label(field, value)
 
-    def _make_id(self, text: str, at: datetime | None, session: str | None, *said: str | None) -> MemoryId:
-        """Return the id of a turn from its date and text, or its position without a date."""
+    def _make_id(self, text: str, at: datetime | None, session: str | None, *details: str | None) -> MemoryId:
+        """Return the id of a turn, made of its text and its date, or its position if it has no date."""
         if at is not None:
-            return self._setting.make_id(FORMAT_NAME, text, at, session, *said)
+            return self._setting.make_id(FORMAT_NAME, text, at, session, *details)
         self._setting.notes.assumed["turns without a date are observed now"] += 1
         place = self._undated[session]
         self._undated[session] += 1
         order = f"{digest(session)[:12]}-{place:06d}-"
-        return self._setting.make_id(FORMAT_NAME, text, place, session, *said, order=order)
+        return self._setting.make_id(FORMAT_NAME, text, place, session, *details, order=order)
 
     def _make_unique(self, at: datetime | None, session: str | None) -> datetime | None:
         """Return the moment, a microsecond later for each earlier turn at the same moment.
@@ -167,31 +167,32 @@ class ChatReader:
         return min(at + timedelta(microseconds=before), self._setting.imported_at)
 
     def _read_text(self, field: str, content: Any) -> str:
-        """Return the text: a string, or the texts among parts of several types."""
+        """Return the text: a string, or the joined texts of a list of parts."""
         if isinstance(content, dict):
             content = content.get("parts", content.get("text"))
         if content is None or isinstance(content, str):
             return content or ""
         if not isinstance(content, list):
-            raise FieldError(f"{show(content)} is no text", field=field)
-        said: list[str] = []
+            raise FieldError(f"{show(content)} is not a text", field=field)
+        texts: list[str] = []
         for one in content:
             text = one if isinstance(one, str) else require_object(one).get("text")
             if text is None:
                 self._setting.notes.skipped["parts that are no text"] += 1
             elif isinstance(text, str):
-                said.append(text)
+                texts.append(text)
             else:
-                raise FieldError(f"{show(text)} is no text", field=field)
-        return "\n".join(said)
+                raise FieldError(f"{show(text)} is not a text", field=field)
+        return "\n".join(texts)
 
 
 def _refuse_unsupported(record: Mapping[str, Any]) -> None:
-    """Refuse a conversation in another program's export, and name the supported shape."""
-    whose = next((by for name, by in UNSUPPORTED_EXPORTS.items() if isinstance(record.get(name), dict | list)), None)
-    if whose is not None and not record.keys() & {*TEXT_FIELDS, *NON_TEXT_FIELDS}:
-        shape = "write its turns as one JSON object a line, with role and content"
-        raise FieldError(f"this looks like an export of {whose}, which is not read yet; {shape}")
+    """Raise for a conversation in another program's export, and name the supported shape."""
+    exports = (program for name, program in UNSUPPORTED_EXPORTS.items() if isinstance(record.get(name), dict | list))
+    program = next(exports, None)
+    if program is not None and not record.keys() & {*TEXT_FIELDS, *NON_TEXT_FIELDS}:
+        remedy = "write each turn as one JSON object a line, with role and content"
+        raise FieldError(f"this looks like an export of {program}, which is not supported; {remedy}")
 
 
 def _is_chat(record: Any) -> bool:

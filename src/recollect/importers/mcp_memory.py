@@ -49,33 +49,33 @@ class McpMemoryReader:
         elif "type" in found:
             self._setting.notes.skipped["lines of another type"] += 1  # as the server does
         else:
-            raise FieldError("is missing; a line is of type entity or relation", field="type")
+            raise FieldError("is missing; give entity or relation", field="type")
 
     def draft(self, part: RecordPart) -> Draft | None:
         """Return the fact or the entity."""
-        whole = part.record
-        if whole["type"] == "relation":
-            start, relation, end = (require_name(field, whole.get(field)) for field in ("from", "relationType", "to"))
+        record = part.record
+        if record["type"] == "relation":
+            start, relation, end = (require_name(field, record.get(field)) for field in ("from", "relationType", "to"))
             return self._count_undated(draft_relation(self._setting, FORMAT_NAME, start, relation, end))
-        name = require_name("name", whole.get("name"))
+        name = require_name("name", record.get("name"))
         if part.value is None:
-            return self._count_undated(self._draft_about(name, whole.get("entityType"), None))
+            return self._count_undated(self._draft_about(name, record.get("entityType"), None))
         if isinstance(part.value, str) and not part.value.strip():
             self._setting.notes.skipped["empty observations"] += 1
             return None
         observation = validation.require_content("", part.value)
-        return self._count_undated(self._draft_about(name, whole.get("entityType"), observation))
+        return self._count_undated(self._draft_about(name, record.get("entityType"), observation))
 
     def _observation_parts(self, entity: Any) -> Iterator[RecordPart]:
         observations = entity.get("observations")
-        several = [] if observations is None else require_list("observations", observations)
-        for place, one in enumerate(several):
-            yield RecordPart("" if one is None else one, f"observations[{place}]", entity)
-        if not several:
+        items = [] if observations is None else require_list("observations", observations)
+        for place, item in enumerate(items):
+            yield RecordPart("" if item is None else item, f"observations[{place}]", entity)
+        if not items:
             yield RecordPart(None, record=entity)
 
     def _draft_about(self, name: str, type: Any, observation: str | None) -> Draft:
-        """Draft an observation about the name, worded so that a search for the name finds it."""
+        """Draft an observation with its entity's name in the text, so that a search for the name finds it."""
         tags = read_tags(type or None, self._setting.notes.assumed)
         text = _describe_entity(name, tags) if observation is None else _with_entity_name(name, observation)
         return Draft(
@@ -101,17 +101,17 @@ def _describe_entity(name: str, types: tuple[str, ...]) -> str:
 
 def _with_entity_name(name: str, observation: str) -> str:
     """Return the observation with its entity's name, unless it already contains the name."""
-    told = observation.casefold()
-    named = any(one.casefold() in told for one in (name, to_words(name)))
-    return observation if named else f"{to_words(name)}: {observation}"
+    text = observation.casefold()
+    has_name = any(one.casefold() in text for one in (name, to_words(name)))
+    return observation if has_name else f"{to_words(name)}: {observation}"
 
 
 def _is_mcp_memory(record: Any) -> bool:
     if not isinstance(record, dict):
         return False
-    graph = isinstance(record.get("entities"), list) and isinstance(record.get("relations"), list)
-    fields = {"entity": "name", "relation": "from"}.get(str(record.get("type")))
-    return graph or (fields is not None and fields in record)
+    is_graph = isinstance(record.get("entities"), list) and isinstance(record.get("relations"), list)
+    required_field = {"entity": "name", "relation": "from"}.get(str(record.get("type")))
+    return is_graph or (required_field is not None and required_field in record)
 
 
 MCP_MEMORY_FORMAT = ImportFormat(

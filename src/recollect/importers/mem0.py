@@ -69,17 +69,17 @@ class Mem0Reader:
             return None
         field, text = find_first_field(found, TEXT_FIELDS)
         if not found.keys() & set(TEXT_FIELDS) or ("memory" not in found and "role" in found):
-            raise FieldError("is missing; memories of mem0 have their words there", field="memory")
+            raise FieldError("is missing; a memory of mem0 has its text in this field", field="memory")
         if text is None or (isinstance(text, str) and not text.strip()):
             notes.skipped["memories without words"] += 1
             return None
         validation.require_content(field, text)
-        there, at = read_label("id", found.get("id")), self._read_observed_at(found)
+        mem0_id, at = read_label("id", found.get("id")), self._read_observed_at(found)
         self._count_user(found)
         return Draft(
             text=text,
             scope=self._setting.scope,
-            id=self._setting.make_id(FORMAT_NAME, text, there),
+            id=self._setting.make_id(FORMAT_NAME, text, mem0_id),
             kind=Kind.FACT,
             tags=read_tags(found.get("categories"), notes.assumed),
             session=read_label("run_id", found.get("run_id")),
@@ -87,7 +87,7 @@ class Mem0Reader:
             at=at,
             valid_until=read_end("expiration_date", found.get("expiration_date"), notes.assumed),
             provenance=Provenance.IMPORT,
-            source=self._setting.source if there is None else _source_id(there),
+            source=self._setting.source if mem0_id is None else _source_id(mem0_id),
             metadata=self._merge_metadata(found),
         )
 
@@ -101,16 +101,17 @@ class Mem0Reader:
         return at
 
     def _merge_metadata(self, found: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return its metadata, and its owner under `mem0`."""
-        assumed, own = self._setting.notes.assumed, found.get("metadata")
-        kept = read_metadata({name: found[name] for name in OWNER_FIELDS if found.get(name) not in (None, "")}, assumed)
-        ours = {} if kept is None else {FORMAT_NAME: kept}
-        theirs = read_metadata(own, assumed) if isinstance(own, dict) else None
-        together = read_metadata({**(theirs or {}), **ours}, assumed)
-        return together if together is not None or not ours else ours
+        """Return the memory's metadata, with the owner under `mem0`."""
+        assumed, metadata = self._setting.notes.assumed, found.get("metadata")
+        fields = {name: found[name] for name in OWNER_FIELDS if found.get(name) not in (None, "")}
+        owner_fields = read_metadata(fields, assumed)
+        owner = {} if owner_fields is None else {FORMAT_NAME: owner_fields}
+        own = read_metadata(metadata, assumed) if isinstance(metadata, dict) else None
+        merged = read_metadata({**(own or {}), **owner}, assumed)
+        return merged if merged is not None or not owner else owner
 
     def _count_user(self, found: Mapping[str, Any]) -> None:
-        """Note that one scope receives memories of several users, which is rarely intended."""
+        """Count further users of the same scope, which are rarely intended."""
         user = read_label("user_id", found.get("user_id"))
         if user is not None and user not in self._users:
             self._users.add(user)
@@ -118,26 +119,24 @@ class Mem0Reader:
                 self._setting.notes.assumed["further users whose memories come into this one scope"] += 1
 
     def _draft_relation(self, found: Mapping[str, Any]) -> Draft:
-        start, relation = (
-            require_name("source", found.get("source")),
-            require_name("relationship", found.get("relationship")),
-        )
+        start = require_name("source", found.get("source"))
+        relation = require_name("relationship", found.get("relationship"))
         field, end = find_first_field(found, ("target", "destination"))
         self._setting.notes.assumed["memories without a date are observed now"] += 1
         return draft_relation(self._setting, FORMAT_NAME, start, relation, require_name(field, end))
 
 
 def _source_id(id: str) -> str:
-    """Return the source id of a mem0 memory; refuse one longer than an id may be."""
+    """Return the source id of a mem0 memory; raise if it is too long for an id."""
     return validation.require_id("id", f"{FORMAT_NAME}:{id}")
 
 
 def _is_mem0(record: Any) -> bool:
-    some = record
+    memories = record
     if isinstance(record, dict):
-        some = next((record[name] for name in LIST_FIELDS if isinstance(record.get(name), list)), [record])
-    one = some[0] if isinstance(some, list) and some else None
-    return isinstance(one, dict) and isinstance(one.get("memory"), str)
+        memories = next((record[name] for name in LIST_FIELDS if isinstance(record.get(name), list)), [record])
+    first = memories[0] if isinstance(memories, list) and memories else None
+    return isinstance(first, dict) and isinstance(first.get("memory"), str)
 
 
 MEM0_FORMAT = ImportFormat(

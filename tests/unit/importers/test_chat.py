@@ -124,20 +124,20 @@ def test_a_list_of_turns_or_conversations_is_read_like_lines() -> None:
     ("record", "told"),
     [
         ({"role": "user"}, "line 2, field 'content': is missing"),
-        ([1], r"line 2, field '\[0\]': 1 is no JSON object"),
-        ("7", "line 2: 7 is no JSON object"),
-        ({"messages": {}}, "line 2, field 'messages': {} is no list"),
-        ({"messages": [a_turn(), a_turn({"parts": 7})]}, r"line 2, field 'messages\[1\].content': 7 is no text"),
-        (a_turn(5), "line 2, field 'content': 5 is no text"),
+        ([1], r"line 2, field '\[0\]': 1 is not a JSON object"),
+        ("7", "line 2: 7 is not a JSON object"),
+        ({"messages": {}}, "line 2, field 'messages': {} is not a list"),
+        ({"messages": [a_turn(), a_turn({"parts": 7})]}, r"line 2, field 'messages\[1\].content': 7 is not a text"),
+        (a_turn(5), "line 2, field 'content': 5 is not a text"),
         (
             {"title": "Trip", "mapping": {"a": {}}},
-            "line 2: this looks like an export of ChatGPT, which is not read yet",
+            "line 2: this looks like an export of ChatGPT, which is not supported",
         ),
         (
             [{"chat_messages": [{"text": "Hi"}]}],
             r"line 2, field '\[0\]': this looks like an export of Claude, which is",
         ),
-        (a_turn([{"text": 7}]), "field 'content': 7 is no text"),
+        (a_turn([{"text": 7}]), "field 'content': 7 is not a text"),
         (a_turn("a\0b"), "field 'content': has a NUL"),
         (a_turn("a\ud800b"), "field 'content': has half a character"),
         (a_turn("x" * 2_000_000), "field 'content': 2000000 characters"),
@@ -158,7 +158,7 @@ def test_what_cannot_be_is_refused_with_its_place_or_left_out(record: Any, told:
 
 def test_who_gives_an_export_that_is_not_read_is_told_what_is() -> None:
     with pytest.raises(
-        FieldError, match="not read yet; write its turns as one JSON object a line, with role and content"
+        FieldError, match="not supported; write each turn as one JSON object a line, with role and content"
     ):
         drafts("chat", {"mapping": {}})
 

@@ -79,12 +79,12 @@ def test_what_is_there_twice_is_there_once() -> None:
         (an_entity("x", name="n" * 300), r"field 'observations\[0\].name'"),
         (an_entity("fine", 7), r"line 1, field 'observations\[1\]': 7 is no text"),
         (an_entity("a\0b"), r"field 'observations\[0\]': has a NUL"),
-        ({**an_entity(), "observations": "Likes tea"}, "field 'observations': 'Likes tea' is no list"),
+        ({**an_entity(), "observations": "Likes tea"}, "field 'observations': 'Likes tea' is not a list"),
         (a_relation(end=None), "field 'to': is missing or blank"),
         (a_relation(relation={}), "field 'relationType': {} is no text"),
-        ({"entities": [7], "relations": []}, r"field 'entities\[0\]': 7 is no JSON object"),
-        ({"entities": 7}, "field 'entities': 7 is no list"),
-        ("[]", "line 1: \\[\\] is no JSON object"),
+        ({"entities": [7], "relations": []}, r"field 'entities\[0\]': 7 is not a JSON object"),
+        ({"entities": 7}, "field 'entities': 7 is not a list"),
+        ("[]", "line 1: \\[\\] is not a JSON object"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_place_or_left_out(record: Any, told: str) -> None:

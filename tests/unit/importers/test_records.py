@@ -32,10 +32,10 @@ def test_nothing_has_no_records() -> None:
 @table(
     ("text", "problem"),
     [
-        ("{", "line 7: this is no JSON"),
-        ("{\n\n1}", "line 9: this is no JSON"),
-        ("[" * 200_000, "line 7: this is nested too deep"),
-        ("1" * 5_000, "line 7: this has a number that is too long"),
+        ("{", "line 7: invalid JSON"),
+        ("{\n\n1}", "line 9: invalid JSON"),
+        ("[" * 200_000, "line 7: the JSON is nested too deeply"),
+        ("1" * 5_000, "line 7: a number has too many digits"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(text: str, problem: str) -> None:
@@ -46,7 +46,7 @@ def test_what_cannot_be_read_is_refused_with_its_line(text: str, problem: str) -
 def test_a_line_that_is_too_long_is_refused_before_it_is_read() -> None:
     with pytest.raises(FieldError, match=r"line 1: .* so split it"):
         parse_record(" " * (MAX_RECORD_CHARS + 1), 1)
-    with pytest.raises(FieldError, match="line 1: a document of more than"):
+    with pytest.raises(FieldError, match="line 1: the document has more than"):
         list(read_records(["[", *["x" * (MAX_RECORD_CHARS // 4)] * 5]))
 
 
@@ -55,5 +55,5 @@ def test_what_json_has_no_word_for_is_null() -> None:
 
 
 def test_bytes_are_no_text() -> None:
-    with pytest.raises(FieldError, match="open the file as text"):
+    with pytest.raises(FieldError, match="open the file in text mode"):
         list(read_records([b"{}"]))  # type: ignore[list-item]
