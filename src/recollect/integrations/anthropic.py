@@ -51,8 +51,8 @@ _SIZE_UNITS = "BKMG"
 class RecollectMemoryTool(BetaAbstractMemoryTool):
     """The memory tool with files stored as memories of a scope.
 
-    What Claude writes can be recalled like any memory. A folder exists as long as it has a file. What the engine
-    refuses, such as a secret, and invalid commands are returned to Claude as tool errors.
+    The files can be recalled like any memory. A folder exists as long as it has a file. If a command is invalid or the
+    engine rejects the text, as it does for a secret, Claude gets a tool error.
     """
 
     def __init__(
@@ -85,10 +85,10 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             return _format_folder(path, files)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
-        """Create a file; refuse if a file or folder with that name exists."""
+        """Create a file; raise if a file or folder with that name exists."""
         with _translate_errors():
             path, text = _require_path(command, "path"), _require_text(command, "file_text")
-            self._refuse_taken(path, f"File {command.path} already exists")
+            self._refuse_existing(path, f"File {command.path} already exists")
             self._refuse_inside_a_file(path)
             self._write(path, text, None)
             return f"File created successfully at: {command.path}"
@@ -97,11 +97,8 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
         """Replace the only occurrence of a text in a file."""
         with _translate_errors():
             path, memory = self._get_editable_file(command)
-            content, old, by = (
-                _file_content(memory),
-                _require_text(command, "old_str"),
-                _require_text(command, "new_str"),
-            )
+            content = _file_content(memory)
+            old, replacement = _require_text(command, "old_str"), _require_text(command, "new_str")
             lines = [content.count("\n", 0, place) for place in _find_all(content, old)]
             if not lines:
                 missing = f"old_str `{old}` did not appear verbatim in {command.path}"
@@ -109,7 +106,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             if len(lines) > 1:
                 where = f"Multiple occurrences of old_str `{old}` in lines: {', '.join(str(one + 1) for one in lines)}"
                 raise ToolError(f"No replacement was performed. {where}. Please ensure it is unique")
-            new = content.replace(old, by)
+            new = content.replace(old, replacement)
             self._write(path, new, memory)
             around = _number_lines(new.split("\n"), max(lines[0] - CONTEXT_LINES, 0), lines[0] + CONTEXT_LINES + 1)
             edited = "The memory file has been edited. Here is the snippet showing the change (with line numbers):"
@@ -133,10 +130,10 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             path = _require_path(command, "path")
             if path == ROOT_FOLDER:
                 raise ToolError(f"Cannot delete the {ROOT_FOLDER} directory itself")
-            found = self._find_files(path)
-            if not found:
+            files = self._find_files(path)
+            if not files:
                 raise ToolError(f"The path {command.path} does not exist")
-            self._drop_files(found, self._provenance)
+            self._drop_files(files, self._provenance)
             return f"Successfully deleted {command.path}"
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
@@ -145,15 +142,15 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             old, new = _require_path(command, "old_path"), _require_path(command, "new_path")
             if old == ROOT_FOLDER:
                 raise ToolError(f"Cannot rename the {ROOT_FOLDER} directory itself")
-            self._refuse_taken(new, f"The destination {command.new_path} already exists")
-            found = self._find_files(old)
-            if not found:
+            self._refuse_existing(new, f"The destination {command.new_path} already exists")
+            files = self._find_files(old)
+            if not files:
                 raise ToolError(f"The path {command.old_path} does not exist")
             if new.startswith(f"{old}/"):
                 raise ToolError(f"Cannot rename {command.old_path} to {command.new_path}, which is inside of it")
             self._refuse_inside_a_file(new)
             moved = [
-                (_require_short_path(new + path.removeprefix(old)), path, memory) for path, memory in found.items()
+                (_require_short_path(new + path.removeprefix(old)), path, memory) for path, memory in files.items()
             ]
             self._engine.keep(
                 [self._draft(to, _file_content(memory), derived_from=(memory.id,)) for to, _, memory in moved],
@@ -169,7 +166,7 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
     def clear_all_memory(self) -> str:
         """Forget all files without erasing them.
 
-        It is no command of the tool, so a model cannot call it.
+        It is not a command of the tool, so a model cannot call it.
         """
         with _translate_errors():
             self._drop_files(self._list_files(), None)
@@ -182,9 +179,9 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
     def _list_files(self) -> dict[str, Memory]:
         """Return every file by path, in order."""
         now = self._engine.now()
-        there = (one for one in self._engine.memories(scope=self._scope) if not one.ended_by(now))
-        found = [(path, one) for one in there if (path := _path_of(one)) is not None]
-        return dict(sorted(found, key=lambda one: one[0]))
+        memories = (one for one in self._engine.memories(scope=self._scope) if not one.ended_by(now))
+        files = [(path, memory) for memory in memories if (path := _path_of(memory)) is not None]
+        return dict(sorted(files, key=lambda file: file[0]))
 
     def _find_files(self, path: str) -> dict[str, Memory]:
         files = self._list_files()
@@ -201,9 +198,9 @@ class RecollectMemoryTool(BetaAbstractMemoryTool):
             raise ToolError(f"The path {command.path} is not a file.")
         raise ToolError(f"The path {command.path} does not exist. Please provide a valid path.")
 
-    def _refuse_taken(self, path: str, taken: str) -> None:
+    def _refuse_existing(self, path: str, message: str) -> None:
         if path == ROOT_FOLDER or self._find_files(path):
-            raise ToolError(taken)
+            raise ToolError(message)
 
     def _refuse_inside_a_file(self, path: str) -> None:
         file = next((one for one in _parent_folders(path) if self._get_file(one) is not None), None)
@@ -279,24 +276,24 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _path_of(memory: Memory) -> str | None:
-    """Return the file path of a memory; `None` if its metadata is no valid file entry."""
+    """Return the file path of a memory; `None` if its metadata is not that of a file."""
     path = (notes_of(METADATA_KEY, memory) or {}).get("path")
     return path if isinstance(path, str) and memory.topic_key == _topic_key(path) else None
 
 
-def _require_command(given: object) -> object:
+def _require_command(input: object) -> object:
     """Return the command, or raise if it is unknown."""
-    name = given.get("command") if isinstance(given, Mapping) else None
+    name = input.get("command") if isinstance(input, Mapping) else None
     if name not in _COMMANDS:
         raise ToolError(f"Unknown command: {show(name)}. It should be one of {', '.join(_COMMANDS)}.")
-    return given
+    return input
 
 
 def _require_text(command: object, name: str) -> str:
-    """Return a text parameter that a store can hold; an unvalidated command may pass anything."""
+    """Return a text parameter that a store can hold; raise for other values, since commands are not validated."""
     value = getattr(command, name, None)
     if not isinstance(value, str):
-        raise _invalid_parameter(name, value, "a text, and this is no text")
+        raise _invalid_parameter(name, value, "a text")
     return validation.require_clean_text(name, value)
 
 
@@ -324,33 +321,33 @@ def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _invalid_parameter(name: str, value: object, wanted: str) -> ToolError:
-    return ToolError(f"Invalid `{name}` parameter: {show(value)}. It should be {wanted}.")
+def _invalid_parameter(name: str, value: object, expected: str) -> ToolError:
+    return ToolError(f"Invalid `{name}` parameter: {show(value)}. It should be {expected}.")
 
 
 def _require_path(command: object, name: str) -> str:
     """Return the path without a trailing slash; raise outside /memories, or for an invalid part."""
-    given = _require_text(command, name)
-    if not (given == ROOT_FOLDER or given.startswith(f"{ROOT_FOLDER}/")):
-        raise ToolError(f"Path must start with {ROOT_FOLDER}, got: {_shorten_path(given)}")
-    path = _require_short_path(given.rstrip("/"))
+    value = _require_text(command, name)
+    if not (value == ROOT_FOLDER or value.startswith(f"{ROOT_FOLDER}/")):
+        raise ToolError(f"Path must start with {ROOT_FOLDER}, got: {_shorten_path(value)}")
+    path = _require_short_path(value.rstrip("/"))
     parts = path.split("/")[1:]
     if any(part in ("", ".", "..") for part in parts):
-        raise ToolError(f"Path {given} would escape {ROOT_FOLDER} directory, or has a part that names nothing")
+        raise ToolError(f"Path {value} would escape {ROOT_FOLDER} directory, or has an empty part")
     if "\\" in path or validation.find_invisible_character(path) is not None:
-        raise ToolError(f"Path {show(given)} has a backslash or an invisible character")
+        raise ToolError(f"Path {show(value)} has a backslash or an invisible character")
     return path
 
 
 def _require_short_path(path: str) -> str:
     if len(_topic_key(path)) > validation.MAX_ID_CHARS:
-        most = f"It should have at most {validation.MAX_ID_CHARS} characters, of which each % counts as three"
-        raise ToolError(f"Path {_shorten_path(path)} is too long. {most}.")
+        limit = f"It should have at most {validation.MAX_ID_CHARS} characters, where each % counts as three"
+        raise ToolError(f"Path {_shorten_path(path)} is too long. {limit}.")
     return path
 
 
-def _shorten_path(given: str) -> str:
-    return given if len(given) <= validation.MAX_ID_CHARS else show(given)
+def _shorten_path(path: str) -> str:
+    return path if len(path) <= validation.MAX_ID_CHARS else show(path)
 
 
 def _topic_key(path: str) -> str:
@@ -368,29 +365,29 @@ def _file_content(memory: Memory) -> str:
     return str(notes.get("content", memory.text))
 
 
-def _find_all(content: str, wanted: str) -> list[int]:
-    """Return the positions of a text in another, overlaps included."""
-    if not wanted:
+def _find_all(content: str, text: str) -> list[int]:
+    """Return the positions of a text in the content, overlaps included."""
+    if not text:
         raise ToolError("No replacement was performed, old_str is empty.")
-    if content.count(wanted) < 2:
-        found = content.find(wanted)
-        return [] if found < 0 else [found]
-    places, place = list[int](), content.find(wanted)
-    while place >= 0:
-        places.append(place)
-        place = content.find(wanted, place + 1)
-    return places
+    if content.count(text) < 2:
+        position = content.find(text)
+        return [] if position < 0 else [position]
+    positions, position = list[int](), content.find(text)
+    while position >= 0:
+        positions.append(position)
+        position = content.find(text, position + 1)
+    return positions
 
 
-def _format_file(given: str, content: str, view_range: tuple[int, int] | None) -> str:
+def _format_file(path: str, content: str, view_range: tuple[int, int] | None) -> str:
     lines = content.split("\n")
     if len(lines) > MAX_FILE_LINES:
-        raise ToolError(f"File {given} exceeds maximum line limit of {MAX_FILE_LINES:,} lines.")
+        raise ToolError(f"File {path} exceeds maximum line limit of {MAX_FILE_LINES:,} lines.")
     first, last = 0, len(lines)
     if view_range is not None:
         first = max(view_range[0], 1) - 1
         last = last if view_range[1] == -1 else view_range[1]
-    return f"Here's the content of {given} with line numbers:\n" + "\n".join(_number_lines(lines, first, last))
+    return f"Here's the content of {path} with line numbers:\n" + "\n".join(_number_lines(lines, first, last))
 
 
 def _number_lines(lines: Sequence[str], first: int, last: int) -> list[str]:

@@ -78,8 +78,8 @@ class RecollectStore(BaseStore):
     """LangGraph's store below a root scope: a namespace is a scope, an item is a memory.
 
     Items keep their history. `fields` are the paths of a value that are searched, by default all of it. `ttl` is
-    LangGraph's own configuration; items expire by the engine's clock, but the sweep interval is real time. What the
-    engine refuses, such as a secret, raises an error, and then nothing of the batch is written.
+    LangGraph's own configuration; items expire by the engine's clock, but the sweep interval is real time. If the
+    engine rejects an item, as it does for a secret, an error is raised and nothing of the batch is written.
     """
 
     supports_ttl = True
@@ -122,7 +122,7 @@ class RecollectStore(BaseStore):
                     puts[op.namespace, op.key] = op
                     results.append(None)
                 case _:
-                    raise InvalidInput(f"{show(op)} is no operation of a store")
+                    raise InvalidInput(f"{show(op)} is not a store operation")
         self._write(list(puts.values()))
         return results
 
@@ -150,8 +150,8 @@ class RecollectStore(BaseStore):
         The default interval is that of the configuration, or else five minutes. The future is done when the thread has
         ended; canceling it stops the thread. If it is running already, the same future is returned.
         """
-        wanted = (sweep_interval_minutes, (self.ttl_config or {}).get("sweep_interval_minutes"), DEFAULT_SWEEP_MINUTES)
-        minutes = next(one for one in wanted if one is not None)
+        configured = (self.ttl_config or {}).get("sweep_interval_minutes")
+        minutes = next(one for one in (sweep_interval_minutes, configured, DEFAULT_SWEEP_MINUTES) if one is not None)
         return self._sweeper.start(_to_duration(minutes, _SWEEP_INTERVAL_FIELD))
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
@@ -160,24 +160,24 @@ class RecollectStore(BaseStore):
 
     def _get(self, op: GetOp) -> Item | None:
         memory = self._engine.kept(to_topic_key(TOPIC_KEY_PREFIX, op.key), scope=child_scope(self._root, *op.namespace))
-        found = None if memory is None else self._read_item(memory)
-        if found is None:
+        stored = None if memory is None else self._read_item(memory)
+        if stored is None:
             return None
         if op.refresh_ttl:
-            self._refresh_ttl([found])
-        return found.item
+            self._refresh_ttl([stored])
+        return stored.item
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         if op.limit < 0 or op.offset < 0:
-            raise InvalidInput(f"a limit of {op.limit} and an offset of {op.offset}; give none below 0")
+            raise InvalidInput(f"limit is {op.limit} and offset is {op.offset}; neither may be below 0")
         until = min(op.offset + op.limit, validation.MAX_LIMIT)
         if until == 0:
             return []
         scope = child_scope(self._root, *op.namespace_prefix)
         ranked = self._search_items(op.query, scope, op.filter, until) if op.query and not op.query.isspace() else []
         if len(ranked) < until:
-            there = {one.memory.id for one in ranked}
-            others = (one for one in self._list_items(scope) if one.memory.id not in there)
+            ranked_ids = {one.memory.id for one in ranked}
+            others = (one for one in self._list_items(scope) if one.memory.id not in ranked_ids)
             ranked += [one for one in others if _passes_filter(one.item.value, op.filter)]
         page = ranked[op.offset : until]
         if op.refresh_ttl:
@@ -185,41 +185,43 @@ class RecollectStore(BaseStore):
         self._count_served(one.memory for one in page if one.score is not None)
         return [one.search_item for one in page]
 
-    def _count_served(self, found: Iterable[Memory]) -> None:
+    def _count_served(self, memories: Iterable[Memory]) -> None:
         """Count search results as served to an agent; listed items do not count."""
         by_scope: dict[Scope, list[str]] = {}
-        for memory in found:
+        for memory in memories:
             by_scope.setdefault(memory.scope, []).append(memory.id)
         for scope, ids in by_scope.items():
             self._engine.served(ids, scope=scope)
 
-    def _search_items(self, query: str, scope: Scope, wanted: Mapping[str, Any] | None, most: int) -> list[_StoredItem]:
+    def _search_items(
+        self, query: str, scope: Scope, conditions: Mapping[str, Any] | None, most: int
+    ) -> list[_StoredItem]:
         """Return the best items that pass the filter, with scores."""
-        asked = most
+        limit = most
         while True:
-            ranking = self._engine.search(query, scope=scope, profile=self._profile, limit=asked, below=True)
-            found = [
-                _StoredItem(one.memory, kept.item, float(one.score))
+            ranking = self._engine.search(query, scope=scope, profile=self._profile, limit=limit, below=True)
+            items = [
+                _StoredItem(one.memory, stored.item, float(one.score))
                 for one in ranking
-                if (kept := self._read_item_or_skip(one.memory)) is not None
+                if (stored := self._read_item_or_skip(one.memory)) is not None
                 and (notes_of(METADATA_KEY, one.memory) or {}).get("index") is not False
-                and _passes_filter(kept.item.value, wanted)
+                and _passes_filter(stored.item.value, conditions)
             ]
-            if len(found) >= most or len(ranking) < asked:
-                return found
-            asked = min(asked * OVERFETCH_FACTOR, validation.MAX_LIMIT)
+            if len(items) >= most or len(ranking) < limit:
+                return items
+            limit = min(limit * OVERFETCH_FACTOR, validation.MAX_LIMIT)
 
     def _list_items(self, scope: Scope) -> list[_StoredItem]:
         """Return every item of the scope and below, oldest first."""
         now = self._engine.now()
         memories = (one for one in self._engine.memories(scope=scope, below=True) if not one.ended_by(now))
-        found = [kept for one in memories if (kept := self._read_item_or_skip(one)) is not None]
-        return sorted(found, key=lambda one: (one.memory.created_at, one.memory.id))
+        items = [stored for one in memories if (stored := self._read_item_or_skip(one)) is not None]
+        return sorted(items, key=lambda one: (one.memory.created_at, one.memory.id))
 
     def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        found = {one.item.namespace for one in self._list_items(self._root)}
+        namespaces = {one.item.namespace for one in self._list_items(self._root)}
         conditions = op.match_conditions or ()
-        matching = {one[: op.max_depth] for one in found if all(_matches(one, each) for each in conditions)}
+        matching = {one[: op.max_depth] for one in namespaces if all(_matches(one, each) for each in conditions)}
         return sorted(matching)[op.offset : op.offset + op.limit]
 
     def _write(self, puts: Sequence[PutOp]) -> None:
@@ -236,26 +238,24 @@ class RecollectStore(BaseStore):
 
     def _draft(self, op: PutOp, now: datetime) -> Draft:
         if not isinstance(op.value, Mapping):
-            raise FieldError(
-                f"{show(op.value)} is no mapping, which the value of {show(op.key)} has to be", field="value"
-            )
+            raise FieldError(f"{show(op.value)} is not a mapping; give {show(op.key)} a mapping", field="value")
         value = dict(op.value)
         fields = (
             self._fields if op.index is None or op.index is False else validation.require_several("index", op.index)
         )
         notes = {**({"index": False} if op.index is False else {}), **({} if op.ttl is None else {"ttl": op.ttl})}
-        found = encode_value(METADATA_KEY, value, lambda given: _searchable_text(given, fields), **notes)
+        encoded = encode_value(METADATA_KEY, value, lambda item: _searchable_text(item, fields), **notes)
         return Draft(
-            text=found.text,
+            text=encoded.text,
             scope=child_scope(self._root, *op.namespace),
             topic_key=to_topic_key(TOPIC_KEY_PREFIX, op.key),
-            metadata=found.metadata,
+            metadata=encoded.metadata,
             valid_until=None if op.ttl is None else now + _to_duration(op.ttl),
             provenance=self._provenance,
         )
 
     def _read_item(self, memory: Memory) -> _StoredItem | None:
-        """Read the item of a memory; `None` if it is none."""
+        """Read the item of a memory; `None` if the memory is not an item."""
         key = name_of(TOPIC_KEY_PREFIX, memory.topic_key)
         if key is None or notes_of(METADATA_KEY, memory) is None:
             return None
@@ -272,16 +272,16 @@ class RecollectStore(BaseStore):
         return _StoredItem(memory, item)
 
     def _read_item_or_skip(self, memory: Memory) -> _StoredItem | None:
-        """Read an item among many; a memory that is no valid item any more is skipped."""
+        """Read the item of a memory; `None` also if its value can no longer be decoded."""
         try:
             return self._read_item(memory)
         except Conflict:
             return None
 
-    def _refresh_ttl(self, read: Iterable[_StoredItem]) -> None:
+    def _refresh_ttl(self, items: Iterable[_StoredItem]) -> None:
         """Restart the time to live of items that were read."""
         now = self._engine.now()
-        for one in read:
+        for one in items:
             ttl = (notes_of(METADATA_KEY, one.memory) or {}).get("ttl")
             if isinstance(ttl, bool) or not isinstance(ttl, int | float):  # none, or not written by this store
                 continue
@@ -291,29 +291,29 @@ class RecollectStore(BaseStore):
                 continue
 
 
-def _check_ttl_config(given: TTLConfig | None) -> TTLConfig | None:
-    if given is None:
+def _check_ttl_config(config: TTLConfig | None) -> TTLConfig | None:
+    if config is None:
         return None
     known = ("refresh_on_read", "omit_expired", "default_ttl", "sweep_interval_minutes")
-    odd = next((name for name in given if name not in known), None)
-    if odd is not None:
-        raise FieldError(f"is no setting of a time to live; {suggest(odd, known)}", field=odd)
-    if given.get("omit_expired") is False:
-        raise FieldError("what has expired is never shown; leave this out", field="omit_expired")
+    unknown = next((name for name in config if name not in known), None)
+    if unknown is not None:
+        raise FieldError(f"is not a TTL setting; {suggest(unknown, known)}", field=unknown)
+    if config.get("omit_expired") is False:
+        raise FieldError("is false, but expired items are never returned; leave it out", field="omit_expired")
     for minutes, field in (
-        (given.get("default_ttl"), "default_ttl"),
-        (given.get("sweep_interval_minutes"), _SWEEP_INTERVAL_FIELD),
+        (config.get("default_ttl"), "default_ttl"),
+        (config.get("sweep_interval_minutes"), _SWEEP_INTERVAL_FIELD),
     ):
         if minutes is not None:
             _to_duration(minutes, field)
-    return given
+    return config
 
 
-def _to_duration(given: float, field: str = "ttl") -> timedelta:
+def _to_duration(minutes: float, field: str = "ttl") -> timedelta:
     """Return the minutes as a timedelta; raise unless they are above 0 and below a century."""
-    number = validation.require_number(field, given)
+    number = validation.require_number(field, minutes)
     if not number < _MAX_TTL_MINUTES or timedelta(minutes=number) <= timedelta():
-        raise FieldError(f"{show(given)} minutes; give more than 0, and less than a hundred years", field=field)
+        raise FieldError(f"is {show(minutes)} minutes; give more than 0, and less than a hundred years", field=field)
     return timedelta(minutes=number)
 
 
@@ -354,39 +354,39 @@ def _matches(namespace: Sequence[str], condition: MatchCondition) -> bool:
     if len(namespace) < len(path):
         return False
     if condition.match_type not in ("prefix", "suffix"):
-        raise InvalidInput(f"{show(condition.match_type)} is no way to match namespaces; known are prefix and suffix")
+        raise InvalidInput(f"unknown match type {show(condition.match_type)}; give prefix or suffix")
     first = 0 if condition.match_type == "prefix" else len(namespace) - len(path)
     part = namespace[first : first + len(path)]
-    return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))
+    return all(pattern in ("*", label) for label, pattern in zip(part, path, strict=True))
 
 
-def _passes_filter(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
-    return all(_is_like(value.get(name), one) for name, one in (wanted or {}).items())
+def _passes_filter(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
+    return all(_satisfies(value.get(name), condition) for name, condition in (conditions or {}).items())
 
 
-def _is_like(value: Any, wanted: Any) -> bool:
-    """Whether a value matches: it is equal, all its parts match, or all operators accept it."""
-    match wanted:
-        case dict() if any(str(name).startswith("$") for name in wanted):
-            return all(_apply_operator(value, operator, other) for operator, other in wanted.items())
+def _satisfies(value: Any, condition: Any) -> bool:
+    """Return whether a value is equal to the condition, or all its parts match, or all operators accept it."""
+    match condition:
+        case dict() if any(str(name).startswith("$") for name in condition):
+            return all(_apply_operator(value, operator, other) for operator, other in condition.items())
         case dict():
-            return isinstance(value, dict) and all(_is_like(value.get(name), one) for name, one in wanted.items())
+            return isinstance(value, dict) and all(_satisfies(value.get(name), one) for name, one in condition.items())
         case list() | tuple():
-            if not isinstance(value, list) or len(value) != len(wanted):
+            if not isinstance(value, list) or len(value) != len(condition):
                 return False
-            return all(_is_like(one, other) for one, other in zip(value, wanted, strict=True))
+            return all(_satisfies(one, other) for one, other in zip(value, condition, strict=True))
         case _:
-            return bool(value == wanted)
+            return bool(value == condition)
 
 
 def _apply_operator(value: Any, operator: str, other: Any) -> bool:
     if operator not in OPERATORS:
-        raise InvalidInput(f"{show(operator)} is no operator of a filter; {suggest(str(operator), OPERATORS)}")
+        raise InvalidInput(f"unknown filter operator {show(operator)}; {suggest(str(operator), OPERATORS)}")
     return OPERATORS[operator](value, other)
 
 
 def _compare_as_numbers(compare: Callable[[float, float], bool]) -> Callable[[Any, Any], bool]:
-    """Compare as numbers; false if one is no number."""
+    """Compare as numbers; false if either value is not a number."""
     return lambda value, other: compare(_to_number(value), _to_number(other))
 
 

@@ -52,7 +52,7 @@ Quarantined items, which read like instructions to a model, are part of the sess
 
 
 _STRUCTURE_FIELDS = ("type", "role", "id", "call_id", "status", "name")
-"""The fields for the structure of an item, not its content."""
+"""The fields that describe the structure of an item, not its content."""
 
 _CALL_NUMBERS = count()
 """Distinguishes calls of one process at the same moment."""
@@ -79,7 +79,7 @@ class _SessionItem:
 class _ItemClock:
     """A monotonic clock in microseconds, always later than every item that the session has read.
 
-    So adding items needs no read, and an answer comes after what it answers, even if a clock is slow.
+    Items can therefore be added without reading, and an answer sorts after its question, even if a clock is slow.
     """
 
     def __init__(self) -> None:
@@ -101,9 +101,9 @@ class _ItemClock:
 class RecollectSession(SessionABC):
     """A session of the Agents SDK in its own scope below a root; processes may share it.
 
-    Items come back as they were given, in the order they were added. Items of writers that have not read each other's
-    are ordered by their clocks. Private parts and secrets are removed before an item is stored, so that a run continues
-    whatever a user types. What the engine still refuses raises an error, and then nothing of that call is added.
+    Items come back unchanged, in the order they were added. Items of writers that have not read each other's are
+    ordered by their clocks. Private parts and secrets are removed before an item is stored, so that a run continues
+    whatever a user types. If the engine still rejects an item, an error is raised and the call adds nothing.
     """
 
     def __init__(
@@ -134,56 +134,56 @@ class RecollectSession(SessionABC):
         await asyncio.to_thread(self._clear)
 
     def _get(self, most: int | None) -> list[TResponseInputItem]:
-        found = self._load_items()
-        wanted = found if most is None or most < 0 else found[max(len(found) - most, 0) :]
-        return [one.value for one in wanted]
+        items = self._load_items()
+        last = items if most is None or most < 0 else items[max(len(items) - most, 0) :]
+        return [item.value for item in last]
 
     def _add(self, items: Sequence[TResponseInputItem]) -> None:
         moment = self._moments.next(self._engine.now())
         call = f"{next(_CALL_NUMBERS):012}-{uuid4().hex}"
-        places = [_ItemPosition(moment, call, number) for number in range(len(items))]
-        drafts = [self._draft(item, place) for item, place in zip(items, places, strict=True)]
+        positions = [_ItemPosition(moment, call, number) for number in range(len(items))]
+        drafts = [self._draft(item, position) for item, position in zip(items, positions, strict=True)]
         self._engine.keep(drafts, apart=True)
 
     def _pop(self) -> TResponseInputItem | None:
-        while found := self._load_items():
+        while items := self._load_items():
             try:
-                receipt = self._engine.forget(found[-1].memory.id, scope=self._scope)
+                receipt = self._engine.forget(items[-1].memory.id, scope=self._scope)
             except NotFound:  # erased since it was read
                 continue
             if isinstance(receipt.verdict, Changed):
-                return found[-1].value
+                return items[-1].value
         return None
 
     def _clear(self) -> None:
-        found = [one.memory for one in self._load_items()]
-        active = [(one.scope, one.topic_key) for one in found if one.status is Status.ACTIVE and one.topic_key]
+        memories = [one.memory for one in self._load_items()]
+        active = [(one.scope, one.topic_key) for one in memories if one.status is Status.ACTIVE and one.topic_key]
         self._engine.keep([], drop=active)
-        for one in found:
-            if one.status is not Status.ACTIVE:
+        for memory in memories:
+            if memory.status is not Status.ACTIVE:
                 with suppress(NotFound):  # erased since it was read
-                    self._engine.forget(one.id, scope=self._scope)
+                    self._engine.forget(memory.id, scope=self._scope)
 
     def _load_items(self) -> list[_SessionItem]:
         """Return the items in order."""
-        there = self._engine.memories(scope=self._scope, statuses=ITEM_STATUSES)
-        items = sorted(filter(None, map(self._read_item, there)), key=lambda one: (one.position, one.memory.id))
+        memories = self._engine.memories(scope=self._scope, statuses=ITEM_STATUSES)
+        items = sorted(filter(None, map(self._read_item, memories)), key=lambda one: (one.position, one.memory.id))
         if items:
             self._moments.advance_to(items[-1].position.moment)
         return items
 
     def _read_item(self, memory: Memory) -> _SessionItem | None:
-        """Read the item of a memory; `None` if it is no valid item of this session.
+        """Read the item of a memory; `None` if it is not a valid item of this session.
 
-        Its topic key must match its position, and its provenance its role: no tool can add what only a model may say.
+        Its topic key must match its position, and its provenance its role: a tool cannot add an item of a model.
         """
         first = self._first_version(memory)
         match notes_of(METADATA_KEY, first):
             case {"moment": int() as moment, "call": str() as call, "number": int() as number}:
-                place = _ItemPosition(moment, call, number)
+                position = _ItemPosition(moment, call, number)
             case _:
                 return None
-        if memory.topic_key != _topic_key(place):
+        if memory.topic_key != _topic_key(position):
             return None
         try:
             value = decode_value(METADATA_KEY, first)
@@ -191,7 +191,7 @@ class RecollectSession(SessionABC):
             return None
         if not isinstance(value, dict) or first.provenance is not PROVENANCE_BY_ROLE[_role_of(value)]:
             return None
-        return _SessionItem(place, memory, cast("TResponseInputItem", value))
+        return _SessionItem(position, memory, cast("TResponseInputItem", value))
 
     def _first_version(self, memory: Memory) -> Memory:
         """Return the first version of the memory; later revisions do not change the item."""
@@ -201,40 +201,41 @@ class RecollectSession(SessionABC):
             return self._engine.history(memory.id, scope=self._scope)[0]
         return memory
 
-    def _draft(self, item: TResponseInputItem, place: _ItemPosition) -> Draft:
+    def _draft(self, item: TResponseInputItem, position: _ItemPosition) -> Draft:
         screened = _transform_item(item, self._engine.screened)
-        found = _encode_item(screened, place)
-        if self._engine.screened([found.text, found.metadata]) != [found.text, found.metadata]:
-            found = _encode_item(
-                _transform_item(screened, _hide_words), place
-            )  # a secret that only shows when the parts are read together
+        encoded = _encode_item(screened, position)
+        if self._engine.screened([encoded.text, encoded.metadata]) != [encoded.text, encoded.metadata]:
+            # The parts together form a secret.
+            encoded = _encode_item(_transform_item(screened, _hide_words), position)
         return Draft(
-            text=found.text,
+            text=encoded.text,
             scope=self._scope,
             kind=Kind.EVENT,
-            topic_key=_topic_key(place),
+            topic_key=_topic_key(position),
             session=self._scope.parts[-1],
             provenance=PROVENANCE_BY_ROLE[_role_of(item)],
-            metadata=found.metadata,
+            metadata=encoded.metadata,
         )
 
 
-def _encode_item(item: Mapping[str, Any], place: _ItemPosition) -> EncodedValue:
-    return encode_value(METADATA_KEY, dict(item), _item_text, moment=place.moment, call=place.call, number=place.number)
+def _encode_item(item: Mapping[str, Any], position: _ItemPosition) -> EncodedValue:
+    return encode_value(
+        METADATA_KEY, dict(item), _item_text, moment=position.moment, call=position.call, number=position.number
+    )
 
 
 def _transform_item(item: Mapping[str, Any], change: Callable[[Any], Any]) -> dict[str, Any]:
     """Apply a change to an item; JSON in `arguments` is decoded, changed, and encoded again."""
-    whole: dict[str, Any] = change(dict(item))
+    transformed: dict[str, Any] = change(dict(item))
     try:
-        given = json.loads(item["arguments"])
+        arguments = json.loads(item["arguments"])
     except (KeyError, TypeError, ValueError, RecursionError):
-        return whole
-    if is_too_deep(given):  # too deep to search decoded; it was screened as text
-        return whole
-    changed = change(given)
-    as_before = changed == given
-    return {**whole, "arguments": item["arguments"] if as_before else json.dumps(changed, ensure_ascii=False)}
+        return transformed
+    if is_too_deep(arguments):  # it was screened as a text
+        return transformed
+    changed = change(arguments)
+    unchanged = changed == arguments
+    return {**transformed, "arguments": item["arguments"] if unchanged else json.dumps(changed, ensure_ascii=False)}
 
 
 def _hide_words(value: Any, name: str = "", levels: int = MAX_NESTING) -> Any:
@@ -250,8 +251,8 @@ def _hide_words(value: Any, name: str = "", levels: int = MAX_NESTING) -> Any:
             return value
 
 
-def _topic_key(place: _ItemPosition) -> str:
-    return to_topic_key(TOPIC_KEY_PREFIX, f"{place.call}-{place.number}")
+def _topic_key(position: _ItemPosition) -> str:
+    return to_topic_key(TOPIC_KEY_PREFIX, f"{position.call}-{position.number}")
 
 
 def _role_of(item: Mapping[str, Any]) -> Role:
@@ -270,8 +271,8 @@ def _role_of(item: Mapping[str, Any]) -> Role:
 def _item_text(item: Mapping[str, Any]) -> str:
     """Return the text of an item for people: its words, the call with arguments, or the output."""
     words = [_content_text(item.get(name)) for name in ("content", "summary", "output")]
-    called = [f"{item['name']}({item.get('arguments', '')})"] if isinstance(item.get("name"), str) else []
-    return "\n".join(one for one in [*called, *words] if one)
+    calls = [f"{item['name']}({item.get('arguments', '')})"] if isinstance(item.get("name"), str) else []
+    return "\n".join(one for one in [*calls, *words] if one)
 
 
 def _content_text(content: Any) -> str:

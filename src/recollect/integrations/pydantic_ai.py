@@ -82,8 +82,8 @@ class Reason:
 class MemoryToolset(FunctionToolset[Any]):
     """The tools remember, recall, search, why, feedback and forget, all for one fixed scope.
 
-    No model can change the scope. What cannot be done is reported to the model as a failure of the tool; the engine
-    removes or refuses a secret, and the model is told.
+    No model can change the scope. Errors are reported to the model as failures of the tool. The engine removes or
+    rejects a secret, and the result says so.
     """
 
     def __init__(
@@ -132,8 +132,8 @@ class MemoryToolset(FunctionToolset[Any]):
             question: What you want to know.
         """
         with _translate_errors():
-            found = self._engine.recall(question, scope=self._scope, tokens=self._tokens, profile=self._profile)
-        return Recalled(context=found.id, text=found.text, ids=tuple(one.id for one in found.packed))
+            context = self._engine.recall(question, scope=self._scope, tokens=self._tokens, profile=self._profile)
+        return Recalled(context=context.id, text=context.text, ids=tuple(one.id for one in context.packed))
 
     def search(self, query: str, limit: Limit = 10) -> Found:
         """List the memories that fit a query best, the best first, with their ids.
@@ -155,12 +155,12 @@ class MemoryToolset(FunctionToolset[Any]):
             question: The question that is asked.
         """
         with _translate_errors():
-            found = self._engine.why(id, question, scope=self._scope, tokens=self._tokens, profile=self._profile)
+            why = self._engine.why(id, question, scope=self._scope, tokens=self._tokens, profile=self._profile)
         return Reason(
-            step=f"it {describe_fate(found.fate, found.candidate.memory)}",
-            score=found.explanation.score,
-            explanation=str(found.explanation),
-            changes=tuple(map(describe_change, found.changes)),
+            step=f"it {describe_fate(why.fate, why.candidate.memory)}",
+            score=why.explanation.score,
+            explanation=str(why.explanation),
+            changes=tuple(map(describe_change, why.changes)),
         )
 
     def feedback(

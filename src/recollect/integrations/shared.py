@@ -43,15 +43,15 @@ def to_topic_key(prefix: str, name: str) -> str:
     """Return the topic key for a name: the prefix, and the name with invalid characters escaped."""
     validation.require_text("key", name)
     ends = {0, len(name) - 1}
-    odd = {place for place in ends if name and name[place].isspace()}
+    outer_spaces = {index for index in ends if name and name[index].isspace()}
     return prefix + "".join(
-        _escape(one, "%") if one == "%" or place in odd or validation.find_invisible_character(one) else one
-        for place, one in enumerate(name)
+        _escape(one, "%") if one == "%" or index in outer_spaces or validation.find_invisible_character(one) else one
+        for index, one in enumerate(name)
     )
 
 
 def name_of(prefix: str, topic_key: str | None) -> str | None:
-    """Return the name in a topic key; `None` for another prefix or an invalid key."""
+    """Return the name in a topic key; `None` if it has another prefix or is invalid."""
     if topic_key is None or not topic_key.startswith(prefix):
         return None
     try:
@@ -63,21 +63,21 @@ def name_of(prefix: str, topic_key: str | None) -> str | None:
 @lru_cache(maxsize=4096)
 def _to_scope_part(label: str) -> str:
     if not isinstance(label, str):
-        raise ScopeError(f"{show(label)} is no text, so no part of a scope can be called so")
-    part = _escape_matching(label, lambda one: not _can_be_in_a_part(one))
+        raise ScopeError(f"{show(label)} is not a text; a part of a scope must be a text")
+    part = _escape_matching(label, lambda one: not _is_valid_in_scope_part(one))
     if not unicodedata.is_normalized("NFC", part):
-        part = _escape_matching(label, lambda one: not one.isascii() or not _can_be_in_a_part(one))
+        part = _escape_matching(label, lambda one: not one.isascii() or not _is_valid_in_scope_part(one))
     if not part.strip("."):
         return part.replace(".", _escape(".", "~")) or "~"
     return part
 
 
-def _escape_matching(label: str, odd: Callable[[str], bool]) -> str:
-    return "".join(_escape(one, "~") if odd(one) else one for one in label)
+def _escape_matching(label: str, matches: Callable[[str], bool]) -> str:
+    return "".join(_escape(one, "~") if matches(one) else one for one in label)
 
 
 @lru_cache(maxsize=4096)
-def _can_be_in_a_part(one: str) -> bool:
+def _is_valid_in_scope_part(one: str) -> bool:
     if one == "~":
         return False
     try:
@@ -111,38 +111,38 @@ class EncodedValue:
     metadata: Mapping[str, Any]
 
 
-def encode_value(mark: str, value: T, say: Callable[[T], str], **notes: Any) -> EncodedValue:
-    """Encode a value under a metadata key, with notes, and with the text that `say` returns.
+def encode_value(metadata_key: str, value: T, to_text: Callable[[T], str], **notes: Any) -> EncodedValue:
+    """Encode a value under a metadata key, with notes, and with the text that `to_text` returns.
 
-    A value that metadata cannot hold, because it is too long, too deep or has characters that no store keeps, becomes
+    Metadata cannot hold a value that is too long, too deep, or has characters that no store keeps. Such a value becomes
     the memory's text as JSON.
     """
-    written = _to_json(value)
-    metadata = {mark: {**notes, "value": value}}
+    as_json = _to_json(value)
+    metadata = {metadata_key: {**notes, "value": value}}
     try:
         require_metadata("value", metadata)
     except FieldError:
-        return EncodedValue(written, {mark: notes})
-    said = say(value)
-    blank = not said or said.isspace() or not validation.is_storable(said)
-    return EncodedValue(written if blank else said, metadata)
+        return EncodedValue(as_json, {metadata_key: notes})
+    text = to_text(value)
+    blank = not text or text.isspace() or not validation.is_storable(text)
+    return EncodedValue(as_json if blank else text, metadata)
 
 
-def decode_value(mark: str, memory: Memory) -> Any:
+def decode_value(metadata_key: str, memory: Memory) -> Any:
     """Return a copy of the value in the memory's metadata, or else in its text."""
-    notes = notes_of(mark, memory) or {}
+    notes = notes_of(metadata_key, memory) or {}
     if "value" in notes:
         return deepcopy(notes["value"])
     try:
         return json.loads(memory.text)
     except (ValueError, RecursionError) as error:
-        what = f"the memory {show(memory.id)} of {memory.scope} was revised, and its text is no JSON any more"
-        raise Conflict(f"{what}; revise it again, or forget it") from error
+        problem = f"memory {show(memory.id)} of {memory.scope} was revised, and its text is no longer JSON"
+        raise Conflict(f"{problem}; revise it again, or forget it") from error
 
 
-def notes_of(mark: str, memory: Memory) -> Mapping[str, Any] | None:
-    """Return the notes under the metadata key; `None` if they are missing or no mapping."""
-    notes = memory.metadata.get(mark)
+def notes_of(metadata_key: str, memory: Memory) -> Mapping[str, Any] | None:
+    """Return the notes under the metadata key; `None` if they are missing or not a mapping."""
+    notes = memory.metadata.get(metadata_key)
     return notes if isinstance(notes, Mapping) else None
 
 
@@ -166,17 +166,14 @@ def _to_json(value: Any) -> str:
 
 
 def _refuse_unencodable(value: Any, levels: int) -> None:
-    """Raise FieldError for deep nesting, and for keys that are no texts.
-
-    JSON would convert some of those keys.
-    """
+    """Raise FieldError for deep nesting, and for keys that are not texts, because JSON would convert some of them."""
     if levels == 0:
-        raise FieldError(f"is nested more than {MAX_NESTING} levels deep", field="value")
+        raise FieldError(f"is nested more than {MAX_NESTING} levels deep; flatten it", field="value")
     match value:
         case Mapping():
             for name, inner in value.items():
                 if not isinstance(name, str):
-                    raise FieldError(f"the name {show(name)} in it is no text", field="value")
+                    raise FieldError(f"has the key {show(name)}; every key must be a text", field="value")
                 _refuse_unencodable(inner, levels - 1)
         case list() | tuple():
             for inner in value:
@@ -210,27 +207,27 @@ class _SweepThread:
 class TtlSweeper:
     """Runs a sweep periodically in a single background thread.
 
-    A failed sweep is tried again at the next interval, unless `is_over`. A forked child has no such thread until it
-    starts one.
+    A failed sweep is tried again at the next interval, unless `is_over` returns true. A forked child has no such thread
+    until it starts one.
     """
 
     def __init__(self, sweep: Callable[[], object], is_over: Callable[[], bool]) -> None:
         self._sweep = sweep
         self._is_over = is_over
         self._lock = ForkSafeLock()
-        self._round: _SweepThread | None = None
+        self._running: _SweepThread | None = None
 
     def start(self, every: timedelta) -> Future[None]:
         """Start sweeping, or return the future of the running thread; canceling the future stops it."""
         with self._lock.rlock:
-            if self._round is None or self._round.stop_event.is_set() or not self._round.thread.is_alive():
-                self._round = self._start_thread(every)
-            return self._round.done
+            if self._running is None or self._running.stop_event.is_set() or not self._running.thread.is_alive():
+                self._running = self._start_thread(every)
+            return self._running.done
 
     def stop(self, timeout: float | None) -> bool:
         """Stop sweeping; return whether the thread ended within the timeout (without one, wait)."""
         with self._lock.rlock:
-            latest = self._round
+            latest = self._running
         if latest is None or not latest.thread.is_alive():
             return True
         latest.stop_event.set()
@@ -238,25 +235,25 @@ class TtlSweeper:
         return not latest.thread.is_alive()
 
     def _start_thread(self, every: timedelta) -> _SweepThread:
-        stopping, ended = threading.Event(), Future[None]()
-        given = (every, stopping, ended)
-        thread = threading.Thread(target=self._run, args=given, name="recollect-sweeper", daemon=True)
-        ended.add_done_callback(lambda _: stopping.set())
+        stop_event, done = threading.Event(), Future[None]()
+        args = (every, stop_event, done)
+        thread = threading.Thread(target=self._run, args=args, name="recollect-sweeper", daemon=True)
+        done.add_done_callback(lambda _: stop_event.set())
         thread.start()
-        return _SweepThread(thread, stopping, ended)
+        return _SweepThread(thread, stop_event, done)
 
-    def _run(self, every: timedelta, stopping: threading.Event, ended: Future[None]) -> None:
+    def _run(self, every: timedelta, stop_event: threading.Event, done: Future[None]) -> None:
         problem: Exception | None = None
         try:
-            self._sweep_until(stopping, every)
-        except Exception as error:  # an error of this thread reaches no caller
+            self._sweep_until(stop_event, every)
+        except Exception as error:  # outermost edge of the thread: no caller would see the error
             problem = error
             _LOG.error("sweeper_ended", extra={"error": type(error).__name__, "frames": list_frames(error)})
         with suppress(InvalidStateError):  # canceled by the caller that stopped it
-            ended.set_result(None) if problem is None else ended.set_exception(problem)
+            done.set_result(None) if problem is None else done.set_exception(problem)
 
-    def _sweep_until(self, stopping: threading.Event, every: timedelta) -> None:
-        while not stopping.wait(every.total_seconds()) and not self._is_over():
+    def _sweep_until(self, stop_event: threading.Event, every: timedelta) -> None:
+        while not stop_event.wait(every.total_seconds()) and not self._is_over():
             try:
                 self._sweep()
             except RecollectError as error:  # the store may be back the next time

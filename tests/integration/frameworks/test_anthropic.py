@@ -300,7 +300,7 @@ def test_a_command_that_nobody_checked_is_refused_by_the_same_words(noted: Recol
         ("half \ud800", "half a character"),
         ("nul \x00", "NUL"),
         ("x" * 1_100_000, "split it"),
-        (None, "no text"),
+        (None, "should be a text"),
     ],
 )
 def test_what_cannot_be_kept_is_told_to_claude_and_nothing_changes(
