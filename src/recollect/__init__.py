@@ -302,7 +302,7 @@ _NAMES_BY_MODULE: Mapping[str, tuple[str, ...]] = {
         "Why",
     ),
 }
-"""Where the public names are at home; a module is loaded when a name of it is first used, and no other is."""
+"""The module of each public name; a module is loaded when one of its names is first used."""
 
 _MODULE_BY_NAME: Mapping[str, str] = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
@@ -314,5 +314,5 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in _MODULE_BY_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_MODULE_BY_NAME[name]), name)
-    return found
+    value = globals()[name] = getattr(import_module(_MODULE_BY_NAME[name]), name)
+    return value

@@ -50,7 +50,7 @@ def calculate_value(outcome_score: float) -> float:
 
 
 def should_retain(episode: float | HasValueScore) -> bool:
-    """Whether an episode, or one of that value, is worth keeping.
+    """Return whether an episode, given as such or by its value, is worth keeping.
 
     An unfinished episode has no value yet and is kept. `calculate_value` never returns a value so low that this is
     false; see `recollect.lifecycle.episodes`.

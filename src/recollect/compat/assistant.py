@@ -73,12 +73,12 @@ def assistant_profile(config: Mapping[str, Any]) -> Profile:
     """Return the `assistant` profile with some settings changed, by the framework's names.
 
     `weights` may be a table, or each weight a key such as `weights.semantic`. The result is checked like any profile:
-    weights that do not add up to 1 are refused, not scaled.
+    weights that do not add up to 1 raise an error and are not scaled.
     """
     settings: dict[str, float | str] = {}
     for key, value in _flatten(config):
         if key not in SETTINGS:
-            raise ProfileError(f"{key!r} is no setting of an assistant; known are {', '.join(SETTINGS)}")
+            raise ProfileError(f"{key!r} is not an assistant setting; known are {', '.join(SETTINGS)}")
         if key in settings:
             raise ProfileError(f"{key!r} is given twice, in a table and by its own key; give it once")
         settings[key] = SETTINGS[key].read(key, value)

@@ -76,23 +76,23 @@ class MemoryScorer:
         """
         at = coercion.datetime_or_now(self.now)
         question = coercion.read_optional(coercion.to_vector, "query_embedding", query_embedding)
-        scored = [_score(memory, place, question, at) for place, memory in enumerate(memories)]
+        scored = [_score(memory, index, question, at) for index, memory in enumerate(memories)]
         return sorted(scored, key=lambda one: (-one.composite_score, _id_text(one.memory)))
 
 
-def _score(memory: dict[str, Any], place: int, question: tuple[float, ...] | None, at: datetime) -> ScoredMemory:
+def _score(memory: dict[str, Any], index: int, question: tuple[float, ...] | None, at: datetime) -> ScoredMemory:
     if not isinstance(memory, Mapping):
-        raise InvalidInput(f"memory number {place} is {show(memory)}; give a dictionary")
-    reading = _MemoryReader(memory)
+        raise InvalidInput(f"memory number {index} is {show(memory)}; give a dictionary")
+    reader = _MemoryReader(memory)
     try:
-        candidate = reading.read_candidate(MemoryId(str(place)), question)
+        candidate = reader.read_candidate(MemoryId(str(index)), question)
     except InvalidInput as error:
-        name = show(memory["id"]) if "id" in memory else f"number {place}"
+        name = show(memory["id"]) if "id" in memory else f"number {index}"
         raise InvalidInput(f"memory {name}: {error}") from error
 
     explanation = explain(candidate, PROFILE, at)
     values = {part.signal: part.value for part in explanation.parts}
-    assumed = reading.replaced | {KEY_BY_SIGNAL[part.signal] for part in explanation.parts if part.assumed}
+    assumed = reader.replaced | {KEY_BY_SIGNAL[part.signal] for part in explanation.parts if part.assumed}
     return ScoredMemory(
         memory=memory,
         composite_score=explanation.score,
@@ -127,10 +127,10 @@ class _MemoryReader:
         number = coercion.read_optional(coercion.to_number, key, self.memory.get(key))
         if number is None:
             return None
-        held = min(max(number, low), high)
-        if abs(held - number) > validation.COSINE_ROUNDING:
+        clamped = min(max(number, low), high)
+        if abs(clamped - number) > validation.COSINE_ROUNDING:
             self.replaced.add(key)
-        return held
+        return clamped
 
     def _read_count(self, key: str) -> int | None:
         number = self._read_clamped(key, 0.0, float(validation.MAX_COUNT))

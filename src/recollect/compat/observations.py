@@ -66,7 +66,7 @@ def type_priority(type: str) -> float:
 
 @total_ordering
 class _ObservationScore(BaseModel, frozen=True, extra="forbid"):
-    """A number within 0..1 that orders among its own kind, and with the other kind raises a TypeError."""
+    """A number within 0..1; comparing it with the other kind of score raises a TypeError."""
 
     profile: ClassVar[Profile]
 
@@ -87,8 +87,8 @@ class _ObservationScore(BaseModel, frozen=True, extra="forbid"):
     def _comparable(self, other: object) -> TypeGuard["_ObservationScore"]:
         if isinstance(other, _ObservationScore) and other.profile is not self.profile:
             raise SchemesDiffer(
-                f"a score of {self.profile.name!r} does not compare with one of {other.profile.name!r}; "
-                "rank the observations by one of the two, or fuse the two rankings by rank"
+                f"a score of profile {self.profile.name!r} cannot be compared with one of {other.profile.name!r}; "
+                "rank the observations by one profile, or fuse the two rankings"
             )
         return isinstance(other, _ObservationScore)
 
@@ -228,7 +228,7 @@ _OUTCOME_BY_VERDICT: Mapping[type[Verdict], SaveOutcome] = {
 
 
 class MethodResult(BaseModel, frozen=True, extra="forbid"):
-    """What a method gives: it does not change, and `model_dump(mode="json")` is how it is sent."""
+    """A frozen result of a method; `model_dump(mode="json")` gives its JSON."""
 
 
 class CompactObservation(MethodResult, frozen=True):
@@ -454,25 +454,25 @@ class ObservationMemory:
         """Return an observation with those created just before and after it, by time and id."""
         scope = as_scope(user_id)
         _require_visible(self._engine.get(observation_id, scope=scope), user_id)
-        found = self._engine.sessions.timeline(observation_id, scope=scope, before=before, after=after)
+        timeline = self._engine.sessions.timeline(observation_id, scope=scope, before=before, after=after)
         return Timeline(
-            before=tuple(CompactObservation(**_compact_fields(one)) for one in found.before),
-            observation=_to_observation(found.memory),
-            after=tuple(CompactObservation(**_compact_fields(one)) for one in found.after),
+            before=tuple(CompactObservation(**_compact_fields(one)) for one in timeline.before),
+            observation=_to_observation(timeline.memory),
+            after=tuple(CompactObservation(**_compact_fields(one)) for one in timeline.after),
         )
 
     def mem_stats(self, user_id: str) -> MemoryStats:
         """Return how many observations and sessions of the user there are."""
         scope = as_scope(user_id)
-        found = self._engine.sessions.holdings(scope=scope)
+        holdings = self._engine.sessions.holdings(scope=scope)
         return MemoryStats(
             user_id=str(scope),
-            observations=found.memories,
-            types=dict(found.kinds),
-            sessions=found.sessions,
-            active_session_id=found.current,
-            first_observed_at=found.first_at,
-            last_updated_at=found.last_at,
+            observations=holdings.memories,
+            types=dict(holdings.kinds),
+            sessions=holdings.sessions,
+            active_session_id=holdings.current,
+            first_observed_at=holdings.first_at,
+            last_updated_at=holdings.last_at,
         )
 
 
@@ -510,7 +510,7 @@ def _require_visible(memory: Memory, user_id: str) -> Memory:
     if memory.level is not None or memory.status is Status.FORGOTTEN:
         raise memory_not_found(as_scope(user_id), memory.id)
     if memory.status is Status.QUARANTINED:
-        raise NotFound(f"the memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
+        raise NotFound(f"memory {show(memory.id)} is quarantined; it can be read once an operator releases it")
     return memory
 
 
@@ -529,15 +529,15 @@ def _to_session_record(session: Session) -> SessionRecord:
 def _select_kinds(types: Iterable[str] | None, types_exclude: Iterable[str] | None) -> list[Kind] | None:
     """Return the kinds to search: those named, or all but those excluded; by default all."""
     if types is not None and types_exclude is not None:
-        raise InvalidInput("types and types_exclude are both given; say which types, or which not")
+        raise InvalidInput("types and types_exclude are both given; give only one")
     if types is None and types_exclude is None:
         return None
-    field, given = ("types", types) if types_exclude is None else ("types_exclude", types_exclude)
-    named_ones = {
-        parse_choice(field, validation.require_text(field, one), Kind)
-        for one in validation.require_several(field, given or ())
+    field, names = ("types", types) if types_exclude is None else ("types_exclude", types_exclude)
+    selected = {
+        parse_choice(field, validation.require_text(field, name), Kind)
+        for name in validation.require_several(field, names or ())
     }
-    kinds = [kind for kind in Kind if (kind in named_ones) is (types_exclude is None)]
+    kinds = [kind for kind in Kind if (kind in selected) is (types_exclude is None)]
     if not kinds:
-        raise FieldError("leaves no type to search; name one at least, or leave it out for all", field=field)
+        raise FieldError("leaves no type to search; give at least one, or omit it to search all", field=field)
     return kinds

@@ -22,7 +22,7 @@ NEW_PATHS = {
 
 
 class MovedModuleFinder(MetaPathFinder, Loader):
-    """Finds a module under its old path: the very module that is at the new one."""
+    """Finds a module by its old path and returns the module at the new path."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -38,7 +38,7 @@ class MovedModuleFinder(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its own spec back, which importlib has just replaced; its code has run already."""
+        """Restore the module's own spec, which importlib has just replaced; its code has already run."""
         if module.__spec__ is not None:
             module.__spec__ = module.__spec__.loader_state
 

@@ -205,7 +205,7 @@ def test_weights_may_be_a_table_or_keys_of_their_own() -> None:
 
 @table("config", [{"halfLife": 3}, {"weights": 3}, {"weights": {"x": 1}}, {"terms": {}}, {7: 1}])
 def test_an_unknown_setting_is_refused_with_the_known_ones(config: Any) -> None:
-    with pytest.raises(ProfileError, match="is no setting of an assistant") as refused:
+    with pytest.raises(ProfileError, match="is not an assistant setting") as refused:
         assistant_profile(config)
     assert all(name in str(refused.value) for name in SETTINGS)
 
